@@ -1,0 +1,127 @@
+package derecho
+
+import (
+	"errors"
+	"fmt"
+)
+
+// NodeID names one process (one DomainParticipant) for as long as it lives. It is drawn at random
+// at start, so a restarted process is a new node. Zero is no node.
+type NodeID uint64
+
+func (id NodeID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
+
+// EndpointID names a DataWriter or DataReader within its node. Zero is no endpoint.
+type EndpointID uint32
+
+// ChannelID names a topic inside a subgroup; topics that share a subgroup differ in it.
+type ChannelID uint64
+
+// SubgroupID names a subgroup within the top-level group. Zero is the control subgroup, which
+// every member belongs to and which no endpoint may use.
+type SubgroupID uint32
+
+// Mode is how a subgroup delivers.
+type Mode uint8
+
+const (
+	// Unordered delivers on receipt: per-sender order, no stability wait, a full ring drops
+	// the new sample at the sender.
+	Unordered Mode = 1
+	// Ordered is atomic multicast: one total order for all members, delivered when stable.
+	Ordered Mode = 2
+	// Logged is Ordered, and every receiving member appends what it delivers to a log on disk;
+	// see Config.OpenLog and Node.WaitDurable.
+	Logged Mode = 3
+)
+
+// Subgroup says where samples of an endpoint travel.
+type Subgroup struct {
+	ID   SubgroupID
+	Mode Mode // all endpoints that name the same ID name the same Mode
+}
+
+// Endpoint is a DataWriter or DataReader as the group knows it. All members learn of endpoints
+// in the same order (they are announced through the control subgroup).
+type Endpoint struct {
+	Node    NodeID
+	ID      EndpointID
+	Channel ChannelID
+	// Writes is the subgroup that the endpoint sends on; ID 0 for a reader.
+	Writes Subgroup
+	// Reads are the subgroups that the endpoint can receive from. A writer that lists its own
+	// subgroup here is a replica of its channel: it is handed what it and others send.
+	// A subgroup is only joined for reading while some endpoint writes this channel on it.
+	Reads []Subgroup
+	// Info is the announcement of the layer above; derecho carries it unread.
+	Info []byte
+}
+
+// Kind says what a message is to the layer above. derecho carries it unread.
+type Kind uint8
+
+// Header is the part of a message that its sender chooses.
+type Header struct {
+	Writer    EndpointID
+	WriterSeq uint64 // 1, 2, 3, ... per writer; a gap at an Unordered reader is loss
+	Timestamp int64  // source timestamp, ns since the Unix epoch
+	Kind      Kind
+	Flags     uint8
+}
+
+// Message is one delivered message. Payload points into the sender's ring: it is valid until the
+// upcall returns and must not be written.
+type Message struct {
+	Header
+	Sender  NodeID
+	Channel ChannelID // channel of the writer, 0 if that writer is not known any more
+	Epoch   uint32
+	Seq     uint64 // position in the total order of (subgroup, epoch); per-sender index when Unordered
+	Payload []byte
+}
+
+// Handler is the layer above. Every method is called on the polling goroutine, in one total
+// sequence: it must not block, must not call back into Node except where noted, and what it needs
+// of a Payload it copies out before it returns.
+type Handler interface {
+	// EndpointAdded and EndpointRemoved come in the same order at every member, own endpoints
+	// included. A node that joins gets EndpointAdded for all that exist before Join returns.
+	EndpointAdded(ep Endpoint)
+	EndpointRemoved(ep Endpoint)
+	// NodeJoined and NodeLeft report members; a leaving node's endpoints are removed first.
+	NodeJoined(id NodeID)
+	NodeLeft(id NodeID)
+	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused.
+	Deliver(sg SubgroupID, batch []Message)
+	// SaveState returns the state of a channel for a node that starts to receive it; what is
+	// returned covers exactly what was delivered so far. nil if there is none.
+	SaveState(sg SubgroupID, ch ChannelID) []byte
+	// AwaitState says that this node starts to receive ch on sg; if pending is true LoadState
+	// follows, and what Deliver brings of ch before it belongs after that state.
+	AwaitState(sg SubgroupID, ch ChannelID, pending bool)
+	LoadState(sg SubgroupID, ch ChannelID, state []byte)
+	// LogFailed reports that a member (maybe this one) can not log the subgroup any more.
+	LogFailed(sg SubgroupID, node NodeID, err error)
+	// Failed reports that the group can not go on (first form: a member died without leaving).
+	// No further upcall follows.
+	Failed(err error)
+}
+
+var (
+	// ErrTimeout: the ring stayed full, or a channel stayed held, until the deadline.
+	ErrTimeout = errors.New("derecho: timed out")
+	// ErrTooLarge: the message does not fit the ring; see Config.RingBytes.
+	ErrTooLarge = errors.New("derecho: message too large")
+	// ErrWouldBlock: an Unordered sender's ring is full; the message was not sent.
+	ErrWouldBlock = errors.New("derecho: ring full")
+	// ErrNotSender: the node has no writer on this subgroup.
+	ErrNotSender = errors.New("derecho: not a sender of this subgroup")
+	// ErrClosed: the node has left, or is leaving, the group.
+	ErrClosed = errors.New("derecho: closed")
+	// ErrConfig: the peer was started with an incompatible configuration.
+	ErrConfig = errors.New("derecho: incompatible configuration")
+	// ErrLog: a member can not write its log.
+	ErrLog = errors.New("derecho: log failed")
+	// ErrPeerLost: a member died or became unreachable without leaving.
+	ErrPeerLost = errors.New("derecho: peer lost")
+)

@@ -1,0 +1,243 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/rdma/shm"
+	"github.com/omg-dds-go/dds/rdma/tcp"
+)
+
+// Slots is how many nodes of one user and domain fit on a host.
+const Slots = 256
+
+const (
+	greetTimeout  = 2 * time.Second // for a peer to answer a greeting
+	redialEvery   = 500 * time.Millisecond
+	firstDialTime = time.Second // how long Scanned waits for an address that does not answer
+)
+
+// ErrSlots: the host has no room for another node of this user and domain.
+var ErrSlots = errors.New("fabric: all rendezvous slots of this host, user and domain are taken")
+
+// Config says who this node is and where it looks for others.
+type Config struct {
+	Domain      uint32
+	ID          uint64
+	Name        string
+	Fingerprint string
+	TCP         bool     // do not share memory, not even on one host
+	Listen      string   // tcp address to listen on
+	Peers       []string // tcp addresses to dial
+}
+
+// Fabric implements rdma.Fabric over shm and tcp.
+type Fabric struct {
+	cfg    Config
+	self   rdma.PeerInfo
+	bell   *shm.BellMemory
+	events rdma.Events
+	unix   *net.UnixListener
+	tcpL   net.Listener
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	links   map[uint64]link // by peer; an entry exists from the greeting on
+	dialing map[string]bool // addresses and slots being dialled
+	// expected has a channel for each peer that was found but whose link is being made elsewhere;
+	// it is closed when the link is up.
+	expected map[uint64]chan struct{}
+	regions  map[rdma.Key]*export
+	wanted   map[rdma.Key][]want
+}
+
+type link interface {
+	rdma.Link
+	Start()
+	Close()
+}
+
+type export struct {
+	region *rdma.Region
+	memory *shm.Memory // nil: heap
+}
+
+// want is a request for a region that is not registered yet.
+type want struct {
+	l     link
+	shape rdma.Shape
+}
+
+// New finds peers. The bell is the one that the node's poller sleeps on.
+func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) {
+	host, _ := os.Hostname()
+	f := &Fabric{
+		cfg: cfg, bell: bell, events: events,
+		self: rdma.PeerInfo{
+			ID: cfg.ID, Host: host, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint,
+		},
+		links: map[uint64]link{}, dialing: map[string]bool{}, expected: map[uint64]chan struct{}{},
+		regions: map[rdma.Key]*export{}, wanted: map[rdma.Key][]want{},
+	}
+	if !cfg.TCP {
+		f.self.ShmDomain = shmDomain()
+	}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	listen := cfg.Listen
+	if listen == "" {
+		listen = "127.0.0.1:0"
+	}
+	var err error
+	if f.tcpL, err = net.Listen("tcp", listen); err != nil {
+		return nil, fmt.Errorf("fabric: listen on %s: %w", listen, err)
+	}
+	f.self.Addr = f.tcpL.Addr().String()
+	if err := f.bindSlot(); err != nil {
+		f.tcpL.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Self is what this node tells of itself.
+func (f *Fabric) Self() rdma.PeerInfo { return f.self }
+
+// Start begins to accept and to look for peers; events come from now on.
+func (f *Fabric) Start() {
+	f.wg.Add(3)
+	go f.acceptUnix()
+	go f.acceptTCP()
+	go f.scan()
+}
+
+// shmDomain is equal for nodes that can map each other's memory: same kernel, same network
+// namespace (abstract sockets belong to one), same user.
+func shmDomain() uint64 {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	netns, _ := os.Readlink("/proc/self/ns/net")
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s|%s|%d", strings.TrimSpace(string(boot)), netns, os.Getuid())
+	return h.Sum64() | 1
+}
+
+func (f *Fabric) slotName(slot int) string {
+	return fmt.Sprintf("@omg-dds/%d/%d/%d", os.Getuid(), f.cfg.Domain, slot)
+}
+
+func (f *Fabric) bindSlot() error {
+	for slot := range Slots {
+		l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: f.slotName(slot), Net: "unixpacket"})
+		if err == nil {
+			f.unix, f.self.Slot = l, uint32(slot)
+			return nil
+		}
+		if !errors.Is(err, addrInUse) {
+			return fmt.Errorf("fabric: bind rendezvous slot %d: %w", slot, err)
+		}
+	}
+	return fmt.Errorf("%w (%d)", ErrSlots, Slots)
+}
+
+// Bell implements rdma.Fabric.
+func (f *Fabric) Bell() *rdma.Bell { return f.bell.Bell }
+
+// Register implements rdma.Fabric.
+func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) {
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	e := &export{}
+	if f.cfg.TCP {
+		e.region = rdma.NewHeapRegion(shape)
+	} else {
+		m, err := shm.Create(shape.Size())
+		if err != nil {
+			return nil, err
+		}
+		e.memory, e.region = m, shm.RegionOver(shape, m)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.regions[key] != nil {
+		return nil, fmt.Errorf("fabric: %s is registered already", key)
+	}
+	f.regions[key] = e
+	for _, w := range f.wanted[key] {
+		e.serve(w.l, key, w.shape)
+	}
+	delete(f.wanted, key)
+	return e.region, nil
+}
+
+// Deregister implements rdma.Fabric.
+func (f *Fabric) Deregister(key rdma.Key) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.regions, key)
+	for _, l := range f.links {
+		if l, ok := l.(*tcp.Link); ok {
+			l.Withdraw(key)
+		}
+	}
+}
+
+func (e *export) serve(l link, key rdma.Key, shape rdma.Shape) {
+	var err error
+	if own := e.region.Shape(); shape.Cells != own.Cells || shape.Ring != 0 && shape.Ring != own.Ring {
+		err = fmt.Errorf("shape %+v asked for, %+v registered", shape, own)
+	}
+	switch l := l.(type) {
+	case *shm.Link:
+		l.Export(key, e.memory, err)
+	case *tcp.Link:
+		l.Export(key, e.region, shape.Ring > 0, err)
+	}
+}
+
+func (f *Fabric) want(l link, key rdma.Key, shape rdma.Shape) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.regions[key]; e != nil {
+		e.serve(l, key, shape)
+		return
+	}
+	f.wanted[key] = append(f.wanted[key], want{l, shape})
+}
+
+type shmExporter struct{ f *Fabric }
+
+func (x shmExporter) Want(l *shm.Link, k rdma.Key, s rdma.Shape) { x.f.want(l, k, s) }
+
+type tcpExporter struct{ f *Fabric }
+
+func (x tcpExporter) Want(l *tcp.Link, k rdma.Key, s rdma.Shape) { x.f.want(l, k, s) }
+
+// Close ends all links after what was sent and posted has gone out.
+func (f *Fabric) Close() error {
+	f.mu.Lock()
+	f.closed = true
+	links := make([]link, 0, len(f.links))
+	for _, l := range f.links {
+		links = append(links, l)
+	}
+	f.mu.Unlock()
+	f.cancel()
+	f.unix.Close()
+	f.tcpL.Close()
+	for _, l := range links {
+		l.Close()
+	}
+	f.wg.Wait()
+	return nil
+}

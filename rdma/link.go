@@ -1,0 +1,66 @@
+package rdma
+
+// PeerInfo is what a node tells of itself when a link is made.
+type PeerInfo struct {
+	ID          uint64 // random, drawn at start
+	Host        string
+	PID         uint32
+	Name        string
+	Addr        string // tcp address that the node listens on
+	ShmDomain   uint64 // nodes with the same non-zero value map each other's memory
+	Slot        uint32 // rendezvous slot on its host
+	Fingerprint string // configuration that all nodes must share
+}
+
+// Aliased reports whether two nodes read each other's memory directly.
+func Aliased(a, b PeerInfo) bool { return a.ShmDomain != 0 && a.ShmDomain == b.ShmDomain }
+
+// Link is the connection to one peer. Its methods may be called by any goroutine; none of them
+// waits for the peer.
+type Link interface {
+	Peer() PeerInfo
+	// Send queues a control message: reliable, in order. At most MaxMessage bytes.
+	Send(msg []byte)
+	// Open asks for the peer's region; Events.Opened answers, once the peer has registered it. A
+	// shape without ring asks for the cells only: a node that does not receive from the peer must
+	// not ask for the ring, because its owner does not wait for it before it reuses the bytes.
+	Open(key Key, shape Shape)
+	// Release gives up a region that was opened. Nobody may touch its memory any more.
+	Release(key Key)
+	// Post brings the peer's copy of this node's region up to date. Where memory is aliased there
+	// is nothing to do.
+	Post(key Key)
+	// Ring wakes the peer if it sleeps. On links that copy, Post does.
+	Ring()
+	// Aliased reports whether regions opened over this link are the owner's memory itself.
+	Aliased() bool
+}
+
+// MaxMessage bounds a control message.
+const MaxMessage = 48 << 10
+
+// Events is told what happens on links. Calls come from goroutines of the fabric, one at a time
+// per link; they must not block.
+type Events interface {
+	LinkUp(l Link)
+	// LinkDown: died tells that the kernel certified the death of the peer's process.
+	LinkDown(l Link, died bool, err error)
+	Message(l Link, msg []byte) // msg is the receiver's to keep
+	Opened(l Link, key Key, r *Region, err error)
+	// Scanned comes once, when every peer that could be found at start has been asked.
+	Scanned()
+	// Refused: a peer with an incompatible configuration was met.
+	Refused(peer PeerInfo, err error)
+}
+
+// Fabric keeps one link to every peer that it finds.
+type Fabric interface {
+	Register(key Key, shape Shape) (*Region, error)
+	// Deregister ends a registration. Peers that copy get the last state first; the memory is
+	// given back when they have it, and must not be touched by this node any more.
+	Deregister(key Key)
+	// Dial asks for a link to a node of which another peer told.
+	Dial(p PeerInfo)
+	Bell() *Bell
+	Close() error
+}

@@ -1,0 +1,52 @@
+package rdma
+
+import "sync"
+
+// Outbox is the queue of control messages that wait for a link's writer goroutine. Put never
+// blocks; control traffic is small and what is large (state transfer) is bounded by its sender.
+type Outbox[T any] struct {
+	mu     sync.Mutex
+	items  []T
+	closed bool
+	wake   chan struct{} // capacity 1: a wake-up for any number of items
+}
+
+// NewOutbox makes an empty outbox.
+func NewOutbox[T any]() *Outbox[T] { return &Outbox[T]{wake: make(chan struct{}, 1)} }
+
+// Put queues an item; it is dropped if the outbox is closed.
+func (o *Outbox[T]) Put(item T) {
+	o.mu.Lock()
+	if !o.closed {
+		o.items = append(o.items, item)
+	}
+	o.mu.Unlock()
+	o.Nudge()
+}
+
+// Nudge wakes the writer though there may be no item.
+func (o *Outbox[T]) Nudge() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Take waits for a nudge, then returns all items and whether the outbox was closed. into is reused.
+func (o *Outbox[T]) Take(into []T) (items []T, closed bool) {
+	<-o.wake
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	items = append(into[:0], o.items...)
+	clear(o.items)
+	o.items = o.items[:0]
+	return items, o.closed
+}
+
+// Close makes Take return what is left, and closed.
+func (o *Outbox[T]) Close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.Nudge()
+}

@@ -1,0 +1,137 @@
+package shm
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+const ownerSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_FUTURE_WRITE | unix.F_SEAL_SEAL
+
+// Memory is a mapping of a memfd.
+type Memory struct {
+	fd  int // -1 at a peer
+	mem []byte
+}
+
+// Create makes memory of which this process stays the only writer.
+func Create(size int) (*Memory, error) {
+	return create(size, ownerSeals)
+}
+
+// createShared makes memory that peers map writable too: the doorbell's page.
+func createShared(size int) (*Memory, error) {
+	return create(size, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+}
+
+func create(size, seals int) (*Memory, error) {
+	fd, err := unix.MemfdCreate("dds", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("shm: %w", os.NewSyscallError("memfd_create", err))
+	}
+	m, err := mapOwned(fd, size, seals)
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return m, nil
+}
+
+func mapOwned(fd, size, seals int) (*Memory, error) {
+	if err := unix.Ftruncate(fd, int64(size)); err != nil {
+		return nil, fmt.Errorf("shm: %d bytes: %w", size, os.NewSyscallError("ftruncate", err))
+	}
+	// Mapped before it is sealed: F_SEAL_FUTURE_WRITE leaves this mapping writable and refuses
+	// every later one.
+	mem, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("shm: %d bytes: %w", size, os.NewSyscallError("mmap", err))
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+		_ = unix.Munmap(mem)
+		return nil, fmt.Errorf("shm: %w", os.NewSyscallError("fcntl(F_ADD_SEALS)", err))
+	}
+	return &Memory{fd: fd, mem: mem}, nil
+}
+
+// Map maps the first size bytes of a peer's memory read-only and closes fd. It insists on the seals
+// and on the size, so that no later act of the peer can turn a load into a fault.
+func Map(fd, size int) (*Memory, error) {
+	return mapPeer(fd, size, ownerSeals, unix.PROT_READ)
+}
+
+func mapPeer(fd, size, seals, prot int) (*Memory, error) {
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fmt.Errorf("shm: %w", os.NewSyscallError("fstat", err))
+	}
+	if st.Size < int64(size) {
+		return nil, fmt.Errorf("shm: peer's memory is of %d bytes, want %d", st.Size, size)
+	}
+	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+	if err != nil {
+		return nil, fmt.Errorf("shm: %w", os.NewSyscallError("fcntl(F_GET_SEALS)", err))
+	}
+	if got&seals != seals {
+		return nil, fmt.Errorf("shm: peer's memory has seals %#x, want %#x", got, seals)
+	}
+	mem, err := unix.Mmap(fd, 0, size, prot, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("shm: %d bytes: %w", size, os.NewSyscallError("mmap", err))
+	}
+	return &Memory{fd: -1, mem: mem}, nil
+}
+
+// Bytes is the mapped memory.
+func (m *Memory) Bytes() []byte { return m.mem }
+
+// Close unmaps. Nobody in this process may touch the memory afterwards.
+func (m *Memory) Close() {
+	if m.mem != nil {
+		_ = unix.Munmap(m.mem)
+		m.mem = nil
+	}
+	if m.fd >= 0 {
+		unix.Close(m.fd)
+		m.fd = -1
+	}
+}
+
+// BellMemory is the page of this node's doorbell.
+type BellMemory struct {
+	*Memory
+	*rdma.Bell
+}
+
+const bellBytes = 4096
+
+// NewBell makes a doorbell that can be handed to peers.
+func NewBell() (*BellMemory, error) {
+	m, err := createShared(bellBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &BellMemory{m, bellOver(m)}, nil
+}
+
+// Rights is the control message that hands the bell to a peer.
+func (b *BellMemory) Rights() []byte { return unix.UnixRights(b.fd) }
+
+// MapBell maps a peer's doorbell and closes fd.
+func MapBell(fd int) (*BellMemory, error) {
+	m, err := mapPeer(fd, bellBytes, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW, unix.PROT_READ|unix.PROT_WRITE)
+	if err != nil {
+		return nil, err
+	}
+	return &BellMemory{m, bellOver(m)}, nil
+}
+
+// bellOver lays the futex word over the first bytes of the page; a mapping is page-aligned.
+func bellOver(m *Memory) *rdma.Bell {
+	return rdma.NewBell((*uint32)(unsafe.Pointer(&m.mem[0])))
+}

@@ -1,0 +1,443 @@
+package cdr
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Decoder reads the body of one sample.
+//
+// Members of an appendable type that the writer's version did not have are absent: their scope ends before
+// them, and they read as zero, the empty string or the empty sequence.
+type Decoder struct {
+	buf   []byte // the body; its start is the origin of alignment
+	pos   int
+	end   int  // of the innermost delimited value; 0 after an error, so that one test finds both
+	align int  // largest alignment: 8 (XCDR1) or 4 (XCDR2)
+	open  bool // directly in a value that may end before its members do
+	big   bool
+	v2    bool
+	fast  bool // little-endian XCDR2: Run gives its bytes out
+	depth int
+	err   *Error
+}
+
+func (d *Decoder) reset(body []byte, enc Encapsulation) {
+	*d = Decoder{buf: body, end: len(body), align: 8, big: enc.BigEndian(), v2: enc.XCDR2()}
+	if d.v2 {
+		d.align = 4
+	}
+	d.fast = d.v2 && !d.big
+}
+
+// Err returns the first error, nil if there is none.
+func (d *Decoder) Err() error {
+	if d.err == nil {
+		return nil
+	}
+	return d.err
+}
+
+func (d *Decoder) fail(err *Error) {
+	if d.err == nil {
+		d.err = err
+		d.end = 0
+		d.pos = 0
+		d.open = false
+	}
+}
+
+// take skips padding and hands out n bytes; nil when the member is absent or the input ends. n is at most what
+// a checked length allows, so the sums cannot overflow.
+func (d *Decoder) take(name string, align, n int) []byte {
+	if align > d.align {
+		align = d.align
+	}
+	start := (d.pos + align - 1) &^ (align - 1)
+	end := start + n
+	if end > d.end {
+		d.takeSlow(name, start, n)
+		return nil
+	}
+	d.pos = end
+	return d.buf[start:end:end]
+}
+
+func (d *Decoder) takeSlow(name string, start, n int) {
+	if d.err != nil || d.Absent() {
+		return
+	}
+	d.fail(&Error{Path: name, Err: ErrTruncated,
+		Detail: fmt.Sprintf("%d bytes needed at offset %d, %d present", n, start+HeaderSize, max(d.end-start, 0))})
+}
+
+// Absent tells whether the value ended before the next member.
+func (d *Decoder) Absent() bool { return d.open && d.pos == d.end }
+
+// Run hands out size bytes of consecutive fixed-size members whose offsets the generator has computed. It does so for
+// little-endian XCDR2 only, and if all are present; otherwise the caller reads the members one by one.
+func (d *Decoder) Run(align, size int) []byte {
+	if !d.fast {
+		return nil
+	}
+	start := (d.pos + align - 1) &^ (align - 1)
+	end := start + size
+	if end > d.end {
+		return nil
+	}
+	d.pos = end
+	return d.buf[start:end:end]
+}
+
+// Enter is called before a nested value, and Leave after it if Enter said yes.
+func (d *Decoder) Enter() bool {
+	if d.err != nil {
+		return false
+	}
+	if d.depth >= MaxDepth {
+		d.fail(&Error{Err: ErrDepth, Detail: fmt.Sprintf("nested more than %d levels deep", MaxDepth)})
+		return false
+	}
+	d.depth++
+	return true
+}
+
+// Leave ends what Enter began and puts the member into the path of an error.
+func (d *Decoder) Leave(name string) {
+	d.depth--
+	if d.err != nil {
+		d.err.within(name)
+	}
+}
+
+// LeaveElement is Leave for element i of a sequence or an array.
+func (d *Decoder) LeaveElement(name string, i int) {
+	d.depth--
+	if d.err != nil {
+		d.err.withinElement(name, i)
+	}
+}
+
+// Scope remembers what surrounds a value.
+type Scope struct {
+	end       int
+	open      bool
+	delimited bool
+}
+
+// Begin starts a struct.
+func (d *Decoder) Begin(x Extensibility) Scope {
+	s := Scope{end: d.end, open: d.open}
+	switch {
+	case d.Absent(): // and so are all of its members
+	case d.v2 && x != Final:
+		s.delimited = d.delimit("")
+	case x != Final && d.depth == 0:
+		d.open = true // XCDR1: the end of the sample delimits
+	default:
+		d.open = false
+	}
+	return s
+}
+
+// delimit reads a DHEADER and narrows the scope to what it covers.
+func (d *Decoder) delimit(name string) bool {
+	n := d.Uint32(name)
+	if d.err != nil {
+		return false
+	}
+	if uint64(n) > uint64(d.end-d.pos) {
+		d.fail(&Error{Path: name, Err: ErrTruncated,
+			Detail: fmt.Sprintf("delimiter announces %d bytes at offset %d, %d present", n, d.pos+HeaderSize, d.end-d.pos)})
+		return false
+	}
+	d.end = d.pos + int(n)
+	d.open = true
+	return true
+}
+
+// End ends what Begin, BeginSequence or BeginArray started, and skips what the writer's type has in addition.
+func (d *Decoder) End(s Scope) {
+	if d.err != nil {
+		return
+	}
+	if s.delimited {
+		d.pos = d.end
+	}
+	d.end, d.open = s.end, s.open
+}
+
+// BeginSequence reads the length of a sequence. bound 0 stands for none; minSize is the smallest encoding of an
+// element in bytes: a length that the remaining bytes cannot hold is refused before anything is allocated.
+func (d *Decoder) BeginSequence(name string, bound, minSize int, primitive bool) (n int, s Scope) {
+	s = Scope{end: d.end, open: d.open}
+	if d.Absent() {
+		return 0, s
+	}
+	if d.v2 && !primitive {
+		s.delimited = d.delimit(name)
+	}
+	d.open = false
+	u := d.Uint32(name)
+	left := d.end - d.pos
+	switch {
+	case d.err != nil:
+		return 0, s
+	case bound > 0 && uint64(u) > uint64(bound):
+		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds its bound of %d", u, bound)})
+		return 0, s
+	case uint64(u)*uint64(minSize) > uint64(left) || u > maxElements:
+		d.fail(&Error{Path: name, Err: ErrTruncated,
+			Detail: fmt.Sprintf("sequence of %d elements needs at least %d bytes, %d present", u, uint64(u)*uint64(minSize), left)})
+		return 0, s
+	}
+	return int(u), s
+}
+
+// BeginArray starts an array of elements that are not primitive.
+func (d *Decoder) BeginArray(name string) Scope {
+	s := Scope{end: d.end, open: d.open}
+	if d.Absent() {
+		return s
+	}
+	if d.v2 {
+		s.delimited = d.delimit(name)
+	}
+	d.open = false
+	return s
+}
+
+// Skip passes over n bytes.
+func (d *Decoder) Skip(name string, align, n int) { d.take(name, align, n) }
+
+// SkipDelimited passes over a value with a DHEADER, or returns false if the encoding has none there.
+func (d *Decoder) SkipDelimited(name string) bool {
+	if !d.v2 {
+		return false
+	}
+	if d.Absent() {
+		return true
+	}
+	s := Scope{end: d.end, open: d.open}
+	s.delimited = d.delimit(name)
+	d.End(s)
+	return true
+}
+
+// SkipString passes over a string.
+func (d *Decoder) SkipString(name string) { d.stringBytes(name, 0) }
+
+// SkipWString passes over a wstring.
+func (d *Decoder) SkipWString(name string) { d.wstringBytes(name, 0) }
+
+// SkipSequence passes over a sequence of primitives that are width bytes wide.
+func (d *Decoder) SkipSequence(name string, width int) {
+	n, s := d.BeginSequence(name, 0, width, true)
+	if n > 0 {
+		d.take(name, width, width*n)
+	}
+	d.End(s)
+}
+
+// Pos is the offset of the next byte, for Rewind.
+func (d *Decoder) Pos() int { return d.pos }
+
+// Rewind goes back to where Pos was in the same value: members are wanted in another order than they are encoded in.
+func (d *Decoder) Rewind(pos int) {
+	if d.err == nil {
+		d.pos = min(pos, d.end)
+	}
+}
+
+// Bool reads a boolean.
+func (d *Decoder) Bool(name string) bool {
+	u := d.Uint8(name)
+	if u > 1 {
+		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("%d is no boolean", u)})
+	}
+	return u == 1
+}
+
+// Uint8 reads an octet, a char or a uint8.
+func (d *Decoder) Uint8(name string) uint8 {
+	if b := d.take(name, 1, 1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// Int8 reads an int8.
+func (d *Decoder) Int8(name string) int8 { return int8(d.Uint8(name)) }
+
+// Uint16 reads an unsigned short or a wchar.
+func (d *Decoder) Uint16(name string) uint16 {
+	b := d.take(name, 2, 2)
+	if b == nil {
+		return 0
+	}
+	if d.big {
+		return binary.BigEndian.Uint16(b)
+	}
+	return binary.LittleEndian.Uint16(b)
+}
+
+// Int16 reads a short.
+func (d *Decoder) Int16(name string) int16 { return int16(d.Uint16(name)) }
+
+// Uint32 reads an unsigned long.
+func (d *Decoder) Uint32(name string) uint32 {
+	b := d.take(name, 4, 4)
+	if b == nil {
+		return 0
+	}
+	if d.big {
+		return binary.BigEndian.Uint32(b)
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+// Int32 reads a long.
+func (d *Decoder) Int32(name string) int32 { return int32(d.Uint32(name)) }
+
+// Uint64 reads an unsigned long long.
+func (d *Decoder) Uint64(name string) uint64 {
+	b := d.take(name, 8, 8)
+	if b == nil {
+		return 0
+	}
+	if d.big {
+		return binary.BigEndian.Uint64(b)
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// Int64 reads a long long.
+func (d *Decoder) Int64(name string) int64 { return int64(d.Uint64(name)) }
+
+// Float32 reads a float.
+func (d *Decoder) Float32(name string) float32 { return math.Float32frombits(d.Uint32(name)) }
+
+// Float64 reads a double.
+func (d *Decoder) Float64(name string) float64 { return math.Float64frombits(d.Uint64(name)) }
+
+// Enum reads an enumeration of the given width in bytes; absent gives def. The caller checks the value.
+func (d *Decoder) Enum(name string, width int, def int32) int32 {
+	if d.err != nil || d.Absent() {
+		return def
+	}
+	switch width {
+	case 1:
+		return int32(d.Int8(name))
+	case 2:
+		return int32(d.Int16(name))
+	}
+	return d.Int32(name)
+}
+
+// NotEnumerator fails the decoding for an enumeration's value that the type does not know.
+func (d *Decoder) NotEnumerator(name string, v int32) {
+	d.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("%d is not an enumerator", v)})
+}
+
+// String reads a string into memory of its own; bound counts bytes, 0 stands for none.
+func (d *Decoder) String(name string, bound int) string {
+	return string(d.stringBytes(name, bound))
+}
+
+// stringBytes reads a string without its NUL. A length of 0, which some implementations send for the empty
+// string, is accepted.
+func (d *Decoder) stringBytes(name string, bound int) []byte {
+	n := d.length(name)
+	if n == 0 {
+		return nil
+	}
+	b := d.take(name, 1, n)
+	switch {
+	case b == nil:
+		return nil
+	case b[n-1] != 0:
+		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("string of length %d does not end in NUL", n)})
+		return nil
+	case bound > 0 && n-1 > bound:
+		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds its bound of %d", n-1, bound)})
+		return nil
+	}
+	if i := bytes.IndexByte(b, 0); i < n-1 {
+		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("string of length %d has a NUL at byte %d", n, i)})
+		return nil
+	}
+	return b[:n-1]
+}
+
+// length reads a length in bytes and refuses one that the input cannot hold.
+func (d *Decoder) length(name string) int {
+	n := d.Uint32(name)
+	if uint64(n) > uint64(d.end-d.pos) {
+		d.fail(&Error{Path: name, Err: ErrTruncated,
+			Detail: fmt.Sprintf("length %d at offset %d, %d bytes present", n, d.pos-4+HeaderSize, d.end-d.pos)})
+		return 0
+	}
+	return int(n)
+}
+
+// WString reads a wstring; bound counts UTF-16 code units, 0 stands for none.
+func (d *Decoder) WString(name string, bound int) string {
+	b := d.wstringBytes(name, bound)
+	if len(b) == 0 {
+		return ""
+	}
+	return string(appendUTF8(make([]byte, 0, len(b)), b, d.big))
+}
+
+// wstringBytes reads the code units of a wstring and checks that they pair up.
+func (d *Decoder) wstringBytes(name string, bound int) []byte {
+	n := d.length(name)
+	if n == 0 {
+		return nil
+	}
+	b := d.take(name, 2, n&^1)
+	switch {
+	case n%2 != 0:
+		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("wstring has an odd length of %d bytes", n)})
+		return nil
+	case bound > 0 && n/2 > bound:
+		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("wstring of %d code units exceeds its bound of %d", n/2, bound)})
+		return nil
+	}
+	for i := 0; i < len(b); i += 2 {
+		u := rune(codeUnit(b[i:], d.big))
+		if !utf16.IsSurrogate(u) {
+			continue
+		}
+		if i+4 > len(b) || utf16.DecodeRune(u, rune(codeUnit(b[i+2:], d.big))) == utf8.RuneError {
+			d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("wstring has half of a surrogate pair at code unit %d", i/2)})
+			return nil
+		}
+		i += 2
+	}
+	return b
+}
+
+func codeUnit(b []byte, big bool) uint16 {
+	if big {
+		return binary.BigEndian.Uint16(b)
+	}
+	return binary.LittleEndian.Uint16(b)
+}
+
+// appendUTF8 converts code units that are known to pair up.
+func appendUTF8(dst, units []byte, big bool) []byte {
+	for ; len(units) >= 2; units = units[2:] {
+		r := rune(codeUnit(units, big))
+		if utf16.IsSurrogate(r) && len(units) >= 4 {
+			units = units[2:]
+			r = utf16.DecodeRune(r, rune(codeUnit(units, big)))
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}

@@ -1,0 +1,54 @@
+// Package cdr turns typed samples into the Common Data Representation of DDS and back.
+//
+// Application code does not call most of it: idlgen writes, for every IDL struct, a Go type whose
+// methods call the Encoder and the Decoder member by member. What applications and the layers above
+// use are the functions over whole samples:
+//
+//	n, err := cdr.Size(&sample, enc)            // exact, nothing allocated
+//	n, err = cdr.MarshalTo(slot, &sample, enc)  // nothing allocated
+//	err = cdr.Unmarshal(slot[:n], &sample)      // both byte orders, XCDR1 and XCDR2
+//	key, err = cdr.KeyFromSample(key[:0], &sample, slot[:n])
+//
+// # Layout
+//
+// An encoded sample is the 4-byte encapsulation header of RTPS 2.5 §10.2 followed by the body:
+//
+//	0        2        4
+//	| id, BE | options | body ... | 0..3 zero bytes |
+//
+// The two low bits of options count the zero bytes that make the whole a multiple of four
+// (XTypes 1.3 §7.6.3.1.2). Offsets for alignment count from the start of the body. XCDR1 aligns to at
+// most 8 bytes, XCDR2 to at most 4. In XCDR2 an appendable struct, and a sequence or an array whose elements
+// are not primitive (an enum is not), is preceded by a DHEADER: the number of bytes that follow. In XCDR1
+// an appendable struct is encoded as if it were final.
+//
+// A string is a length that counts its terminating NUL, the bytes, and the NUL. A wstring is a length in
+// bytes and UTF-16 code units without a terminator; XCDR1 leaves its layout to the implementation, and this
+// package uses the one of XCDR2 for both.
+//
+// # Keys
+//
+// A serialized key is the KeyHolder of XTypes 1.3 §7.6.8: the key members alone, in the order of their
+// member ids, as final structs in XCDR2 big endian. A struct without key members contributes all of its
+// members when it is itself (part of) a key; a topic of such a type has no key, and its key is empty.
+//
+// # Ownership and concurrency
+//
+// Encoders and decoders are single-owner values taken from a pool for the time of one call. Messages are
+// read (marshal) or written (unmarshal) during the call only. Views alias the encoded bytes: they and the
+// strings they return end when the bytes do.
+//
+// # Invariants
+//
+//  1. No input makes this package or generated code panic, or read outside of the bytes given.
+//  2. The number of elements allocated for a sequence is at most the remaining bytes divided by the smallest
+//     encoding of an element.
+//  3. The first error of an Encoder or Decoder sticks; it names the member path, and for a bound both values.
+//  4. Every byte of an encoded sample is written, padding included: nothing of the buffer's past leaks.
+//
+// # What it does not do
+//
+// It does not know about mutable types (PL_CDR), unions, maps, bitmasks and optional members yet, and it
+// does not compare types: TypeInfo.Signature stands in for the type objects of package xtypes. UTF-8 in an
+// IDL string is neither required nor checked.
+package cdr

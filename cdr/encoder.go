@@ -1,0 +1,319 @@
+package cdr
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deeply values may be nested. Only recursive types reach it.
+const MaxDepth = 128
+
+// Encoder writes the body of one sample into a buffer that never grows, or only measures it.
+//
+// Generated code calls it member by member. After the first error nothing more is written.
+type Encoder struct {
+	buf   []byte // the body; its start is the origin of alignment. Emptied by an error, so that one test finds both
+	pos   int    // next byte, pos <= len(buf) unless measuring
+	align int    // largest alignment: 8 (XCDR1) or 4 (XCDR2)
+	depth int
+	err   *Error
+	big   bool
+	v2    bool
+	only  bool // measure only: buf is nil
+	fast  bool // little-endian XCDR2: Run gives its bytes out
+}
+
+func (e *Encoder) reset(buf []byte, enc Encapsulation) {
+	*e = Encoder{buf: buf, align: 8, big: enc.BigEndian(), v2: enc.XCDR2()}
+	if e.v2 {
+		e.align = 4
+	}
+	e.fast = e.v2 && !e.big
+}
+
+// Err returns the first error, nil if there is none.
+func (e *Encoder) Err() error {
+	if e.err == nil {
+		return nil
+	}
+	return e.err
+}
+
+// Len is the number of bytes written or measured so far.
+func (e *Encoder) Len() int { return e.pos }
+
+func (e *Encoder) fail(err *Error) {
+	if e.err == nil {
+		e.err = err
+		e.buf = nil
+	}
+}
+
+// take pads to the alignment and claims n bytes; nil when measuring or failed.
+func (e *Encoder) take(align, n int) []byte {
+	if align > e.align {
+		align = e.align
+	}
+	start := (e.pos + align - 1) &^ (align - 1)
+	end := start + n
+	if end > len(e.buf) {
+		e.takeSlow(end)
+		return nil
+	}
+	for i := e.pos; i < start; i++ {
+		e.buf[i] = 0
+	}
+	e.pos = end
+	return e.buf[start:end:end]
+}
+
+func (e *Encoder) takeSlow(end int) {
+	switch {
+	case e.err != nil:
+	case e.only:
+		e.pos = end
+	default:
+		e.fail(&Error{Err: ErrShortBuffer, Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(e.buf)+HeaderSize, end+HeaderSize)})
+	}
+}
+
+// Run claims size bytes for consecutive fixed-size members whose offsets the generator has computed.
+// The bytes come out for little-endian XCDR2 only; when fast is false, the caller writes the members one by one.
+func (e *Encoder) Run(align, size int) (b []byte, fast bool) {
+	if !e.fast {
+		return nil, false
+	}
+	return e.take(align, size), true
+}
+
+// Enter is called before a nested value, and Leave after it if Enter said yes.
+func (e *Encoder) Enter() bool {
+	if e.err != nil {
+		return false
+	}
+	if e.depth >= MaxDepth {
+		e.fail(&Error{Err: ErrDepth, Detail: fmt.Sprintf("nested more than %d levels deep", MaxDepth)})
+		return false
+	}
+	e.depth++
+	return true
+}
+
+// Leave ends what Enter began and puts the member into the path of an error.
+func (e *Encoder) Leave(name string) {
+	e.depth--
+	if e.err != nil {
+		e.err.within(name)
+	}
+}
+
+// LeaveElement is Leave for element i of a sequence or an array.
+func (e *Encoder) LeaveElement(name string, i int) {
+	e.depth--
+	if e.err != nil {
+		e.err.withinElement(name, i)
+	}
+}
+
+// Mark remembers where a delimited value began.
+type Mark struct{ dheader int } // offset behind the DHEADER; 0 for none: a DHEADER is never at offset -4
+
+// Begin starts a struct.
+func (e *Encoder) Begin(x Extensibility) Mark {
+	if !e.v2 || x == Final {
+		return Mark{}
+	}
+	return e.beginDelimited()
+}
+
+func (e *Encoder) beginDelimited() Mark {
+	e.Uint32(0)
+	return Mark{e.pos}
+}
+
+// End completes what Begin, BeginSequence or BeginArray started.
+func (e *Encoder) End(m Mark) {
+	if m.dheader == 0 || e.only || e.err != nil {
+		return
+	}
+	e.order().PutUint32(e.buf[m.dheader-4:], uint32(e.pos-m.dheader))
+}
+
+// BeginSequence starts a sequence of n elements; bound 0 stands for none. Sequences of primitives have no DHEADER.
+func (e *Encoder) BeginSequence(name string, n, bound int, primitive bool) Mark {
+	var m Mark
+	if e.v2 && !primitive {
+		m = e.beginDelimited()
+	}
+	if bound > 0 && n > bound {
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds its bound of %d", n, bound)})
+	}
+	if uint64(n) > math.MaxUint32 {
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds %d", n, uint32(math.MaxUint32))})
+	}
+	e.Uint32(uint32(n))
+	return m
+}
+
+// BeginArray starts an array of elements that are not primitive.
+func (e *Encoder) BeginArray() Mark {
+	if !e.v2 {
+		return Mark{}
+	}
+	return e.beginDelimited()
+}
+
+func (e *Encoder) order() binary.ByteOrder {
+	if e.big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// Bool writes a boolean.
+func (e *Encoder) Bool(v bool) {
+	var u uint8
+	if v {
+		u = 1
+	}
+	e.Uint8(u)
+}
+
+// Uint8 writes an octet, a char or a uint8.
+func (e *Encoder) Uint8(v uint8) {
+	if b := e.take(1, 1); b != nil {
+		b[0] = v
+	}
+}
+
+// Int8 writes an int8.
+func (e *Encoder) Int8(v int8) { e.Uint8(uint8(v)) }
+
+// Uint16 writes an unsigned short or a wchar.
+func (e *Encoder) Uint16(v uint16) {
+	if b := e.take(2, 2); b != nil {
+		if e.big {
+			binary.BigEndian.PutUint16(b, v)
+		} else {
+			binary.LittleEndian.PutUint16(b, v)
+		}
+	}
+}
+
+// Int16 writes a short.
+func (e *Encoder) Int16(v int16) { e.Uint16(uint16(v)) }
+
+// Uint32 writes an unsigned long.
+func (e *Encoder) Uint32(v uint32) {
+	if b := e.take(4, 4); b != nil {
+		if e.big {
+			binary.BigEndian.PutUint32(b, v)
+		} else {
+			binary.LittleEndian.PutUint32(b, v)
+		}
+	}
+}
+
+// Int32 writes a long.
+func (e *Encoder) Int32(v int32) { e.Uint32(uint32(v)) }
+
+// Uint64 writes an unsigned long long.
+func (e *Encoder) Uint64(v uint64) {
+	if b := e.take(8, 8); b != nil {
+		if e.big {
+			binary.BigEndian.PutUint64(b, v)
+		} else {
+			binary.LittleEndian.PutUint64(b, v)
+		}
+	}
+}
+
+// Int64 writes a long long.
+func (e *Encoder) Int64(v int64) { e.Uint64(uint64(v)) }
+
+// Float32 writes a float.
+func (e *Encoder) Float32(v float32) { e.Uint32(math.Float32bits(v)) }
+
+// Float64 writes a double.
+func (e *Encoder) Float64(v float64) { e.Uint64(math.Float64bits(v)) }
+
+// Enum writes an enumeration of the given width in bytes (1, 2, 4). valid says whether v is one of its enumerators.
+func (e *Encoder) Enum(name string, v int32, width int, valid bool) {
+	if !valid {
+		e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("%d is not an enumerator", v)})
+		return
+	}
+	switch width {
+	case 1:
+		e.Uint8(uint8(v))
+	case 2:
+		e.Uint16(uint16(v))
+	default:
+		e.Uint32(uint32(v))
+	}
+}
+
+// String writes a string; bound counts bytes, 0 stands for none.
+func (e *Encoder) String(name, v string, bound int) {
+	if bound > 0 && len(v) > bound {
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds its bound of %d", len(v), bound)})
+		return
+	}
+	if uint64(len(v)) >= math.MaxUint32 {
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds %d", len(v), uint32(math.MaxUint32-1))})
+		return
+	}
+	if i := strings.IndexByte(v, 0); i >= 0 {
+		e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("string has a NUL at byte %d of %d", i, len(v))})
+		return
+	}
+	e.Uint32(uint32(len(v) + 1))
+	if b := e.take(1, len(v)+1); b != nil {
+		copy(b, v)
+		b[len(v)] = 0
+	}
+}
+
+// WString writes a wstring; bound counts UTF-16 code units, 0 stands for none.
+func (e *Encoder) WString(name, v string, bound int) {
+	units := 0
+	for i, r := range v {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(v[i:]); n == 1 {
+				e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("wstring is not UTF-8 at byte %d of %d", i, len(v))})
+				return
+			}
+		}
+		units++
+		if r > 0xffff {
+			units++
+		}
+	}
+	if bound > 0 && units > bound {
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("wstring of %d code units exceeds its bound of %d", units, bound)})
+		return
+	}
+	if uint64(units) > math.MaxUint32/2 {
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("wstring of %d code units exceeds %d", units, uint32(math.MaxUint32/2))})
+		return
+	}
+	e.Uint32(uint32(2 * units))
+	b := e.take(2, 2*units)
+	if b == nil {
+		return
+	}
+	order := e.order()
+	for _, r := range v {
+		if r > 0xffff {
+			r -= 0x10000
+			order.PutUint16(b, uint16(0xd800+r>>10))
+			b = b[2:]
+			r = 0xdc00 + r&0x3ff
+		}
+		order.PutUint16(b, uint16(r))
+		b = b[2:]
+	}
+}

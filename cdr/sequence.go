@@ -1,0 +1,172 @@
+package cdr
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Primitive are the Go types of the IDL types that are copied in bulk. Booleans are not among them: they have
+// invalid encodings.
+type Primitive interface {
+	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
+}
+
+// swap copies elements of width bytes from src to dst and reverses each.
+func swap(dst, src []byte, width int) {
+	for i := 0; i+width <= len(src); i += width {
+		for j := range width {
+			dst[i+j] = src[i+width-1-j]
+		}
+	}
+}
+
+// copyElements copies elements between memory and CDR.
+func copyElements(dst, src []byte, width int, big bool) {
+	if width == 1 || big != nativeLittle {
+		copy(dst, src)
+		return
+	}
+	swap(dst, src, width)
+}
+
+// EncodeArray writes an array of primitives.
+func EncodeArray[T Primitive](e *Encoder, s []T) {
+	if len(s) == 0 {
+		return
+	}
+	width := sizeOf[T]()
+	if b := e.take(width, width*len(s)); b != nil {
+		copyElements(b, bytesOf(s), width, e.big)
+	}
+}
+
+// EncodeSequence writes a sequence of primitives; bound 0 stands for none.
+func EncodeSequence[T Primitive](e *Encoder, name string, s []T, bound int) {
+	e.BeginSequence(name, len(s), bound, true)
+	EncodeArray(e, s)
+}
+
+// EncodeBools writes an array of booleans.
+func EncodeBools(e *Encoder, s []bool) {
+	for _, v := range s {
+		e.Bool(v)
+	}
+}
+
+// EncodeBoolSequence writes a sequence of booleans; bound 0 stands for none.
+func EncodeBoolSequence(e *Encoder, name string, s []bool, bound int) {
+	e.BeginSequence(name, len(s), bound, true)
+	EncodeBools(e, s)
+}
+
+// DecodeArray reads an array of primitives into s. An array that is absent reads as zeros.
+func DecodeArray[T Primitive](d *Decoder, name string, s []T) {
+	width := sizeOf[T]()
+	b := d.take(name, width, width*len(s))
+	if b == nil {
+		clear(s)
+		return
+	}
+	copyElements(bytesOf(s), b, width, d.big)
+}
+
+// DecodeSequence reads a sequence of primitives, into the memory of s where it is large enough.
+func DecodeSequence[T Primitive](d *Decoder, name string, s []T, bound int) []T {
+	width := sizeOf[T]()
+	n, m := d.BeginSequence(name, bound, width, true)
+	s = Grow(s, n)
+	if n > 0 {
+		DecodeArray(d, name, s)
+	}
+	d.End(m)
+	return s
+}
+
+// DecodeBools reads an array of booleans into s.
+func DecodeBools(d *Decoder, name string, s []bool) {
+	b := d.take(name, 1, len(s))
+	if b == nil {
+		clear(s)
+		return
+	}
+	for i, v := range b {
+		if v > 1 {
+			d.fail(&Error{Path: fmt.Sprintf("%s[%d]", name, i), Err: ErrMalformed, Detail: fmt.Sprintf("%d is no boolean", v)})
+			return
+		}
+		s[i] = v == 1
+	}
+}
+
+// DecodeBoolSequence reads a sequence of booleans, into the memory of s where it is large enough.
+func DecodeBoolSequence(d *Decoder, name string, s []bool, bound int) []bool {
+	n, m := d.BeginSequence(name, bound, 1, true)
+	s = Grow(s, n)
+	if n > 0 {
+		DecodeBools(d, name, s)
+	}
+	d.End(m)
+	return s
+}
+
+// CopyArray copies an array of n primitives from d to e.
+func CopyArray[T Primitive](d *Decoder, e *Encoder, name string, n int) {
+	width := sizeOf[T]()
+	src := d.take(name, width, width*n)
+	dst := e.take(width, width*n)
+	switch {
+	case dst == nil:
+	case src == nil:
+		clear(dst)
+	case d.big == e.big || width == 1:
+		copy(dst, src)
+	default:
+		swap(dst, src, width)
+	}
+}
+
+// CopySequence copies a sequence of primitives from d to e.
+func CopySequence[T Primitive](d *Decoder, e *Encoder, name string, bound int) {
+	n, m := d.BeginSequence(name, bound, sizeOf[T](), true)
+	e.BeginSequence(name, n, bound, true)
+	if n > 0 {
+		CopyArray[T](d, e, name, n)
+	}
+	d.End(m)
+}
+
+// CopyString copies a string from d to e.
+func CopyString(d *Decoder, e *Encoder, name string, bound int) {
+	e.String(name, aliasString(d.stringBytes(name, bound)), bound)
+}
+
+// CopyWString copies a wstring from d to e.
+func CopyWString(d *Decoder, e *Encoder, name string, bound int) {
+	b := d.wstringBytes(name, bound)
+	e.Uint32(uint32(len(b)))
+	if len(b) == 0 {
+		return
+	}
+	dst := e.take(2, len(b))
+	switch {
+	case dst == nil:
+	case d.big == e.big:
+		copy(dst, b)
+	default:
+		swap(dst, b, 2)
+	}
+}
+
+// Grow gives s the length n, in its own memory if that is large enough. Elements keep what they held, so that
+// decoding can use their memory again.
+func Grow[T any](s []T, n int) []T {
+	if n <= cap(s) {
+		return s[:n]
+	}
+	s = s[:cap(s)]
+	return slices.Grow(s, n-len(s))[:n:n]
+}
+
+// maxElements bounds a length so that products with element sizes cannot overflow.
+const maxElements = math.MaxInt32

@@ -1,0 +1,69 @@
+package cdr
+
+import "crypto/sha256"
+
+// GeneratedVersion1 pairs generated code with this runtime. Generated files mention the version that they
+// were written for, so that they stop compiling when the runtime no longer serves it.
+const GeneratedVersion1 = 1
+
+// Extensibility says how a type may evolve (XTypes 1.3 §7.2.3).
+type Extensibility uint8
+
+const (
+	Final      Extensibility = iota // never changes; no DHEADER
+	Appendable                      // members may be appended; DHEADER in XCDR2
+	Mutable                         // members carry their ids; not encoded by this version
+)
+
+// String gives the IDL annotation's name.
+func (x Extensibility) String() string {
+	switch x {
+	case Final:
+		return "final"
+	case Appendable:
+		return "appendable"
+	case Mutable:
+		return "mutable"
+	}
+	return "invalid extensibility"
+}
+
+// TypeInfo describes a generated type. It is shared and must not be changed.
+type TypeInfo struct {
+	Name          string // scoped name in the type system: "avionics::AirData"
+	Extensibility Extensibility
+	Keyed         bool     // has key members
+	Nested        bool     // annotated @nested: not meant for a topic
+	MaxSize       int      // largest XCDR2 body in bytes; -1 when unbounded
+	MaxKeySize    int      // largest serialized key in bytes; -1 when unbounded, 0 without key
+	Signature     [32]byte // SHA-256 of Text: equal signatures mean the same type
+	Text          string   // normalised definition with everything it refers to, to explain a mismatch
+}
+
+// Define completes the description of a generated type.
+func Define(t TypeInfo) *TypeInfo {
+	t.Signature = sha256.Sum256([]byte(t.Text))
+	return &t
+}
+
+// Message is what idlgen emits on *T.
+//
+// The methods never fail by themselves: errors stick in the Encoder or Decoder. A nil *T is a valid receiver for
+// CDRType and TranscodeKeyCDR.
+type Message interface {
+	CDRType() *TypeInfo
+	MarshalCDR(e *Encoder)
+	UnmarshalCDR(d *Decoder)
+	// MarshalKeyCDR writes the KeyHolder: key members in member-id order, or all members if none is a key.
+	MarshalKeyCDR(e *Encoder)
+	UnmarshalKeyCDR(d *Decoder)
+	// TranscodeKeyCDR reads an encoded value and writes its KeyHolder, without building T and without allocation.
+	// It may stop reading after the last key member.
+	TranscodeKeyCDR(d *Decoder, e *Encoder)
+}
+
+// Type constrains generic code to pointers of generated types.
+type Type[T any] interface {
+	*T
+	Message
+}

@@ -1,0 +1,30 @@
+package cdr
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// This file holds all of the package's unsafe code: two reinterpretations of memory, nothing that computes addresses.
+
+// nativeLittle tells the byte order of the machine, which decides whether a slice can be copied as it is.
+var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// bytesOf gives the memory of s. Primitive types have no padding and no invalid bit patterns.
+func bytesOf[T Primitive](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+// aliasString gives b as a string without copying. The string changes if b does: views say so.
+func aliasString(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// sizeOf is the size of T, in memory as in CDR.
+func sizeOf[T Primitive]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}

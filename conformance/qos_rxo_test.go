@@ -116,7 +116,9 @@ func TestDDS14_2_2_3_RxO_Deadline(t *testing.T) {
 
 func TestDDS14_2_2_3_RxO_LatencyBudget(t *testing.T) {
 	checkRxO(t, qos.PolicyLatencyBudget,
-		func(s *side, o, r time.Duration) { s.writer.LatencyBudget.Duration, s.reader.LatencyBudget.Duration = o, r },
+		func(s *side, o, r time.Duration) {
+			s.writer.LatencyBudget.Duration, s.reader.LatencyBudget.Duration = o, r
+		},
 		[]rxo[time.Duration]{
 			{0, 0, true, "", ""},
 			{0, time.Millisecond, true, "", ""},
@@ -190,7 +192,9 @@ func TestDDS14_2_2_3_RxO_Reliability_MaxBlockingTime(t *testing.T) {
 func TestDDS14_2_2_3_RxO_DestinationOrder(t *testing.T) {
 	const rec, src = qos.DestinationOrderByReceptionTimestamp, qos.DestinationOrderBySourceTimestamp
 	checkRxO(t, qos.PolicyDestinationOrder,
-		func(s *side, o, r qos.DestinationOrderKind) { s.writer.DestinationOrder.Kind, s.reader.DestinationOrder.Kind = o, r },
+		func(s *side, o, r qos.DestinationOrderKind) {
+			s.writer.DestinationOrder.Kind, s.reader.DestinationOrder.Kind = o, r
+		},
 		[]rxo[qos.DestinationOrderKind]{
 			{rec, rec, true, "", ""},
 			{rec, src, false, "BY_RECEPTION_TIMESTAMP", "BY_SOURCE_TIMESTAMP"},

@@ -86,13 +86,14 @@ func (p *treeParser) parse(rep *report) (root *node, complete bool) {
 			break
 		}
 		if err != nil {
-			line, col := p.dec.InputPos()
+			// By offset: InputPos is off by a line where the decoder has put a newline back.
+			at := p.at(min(int(p.dec.InputOffset()), len(p.data)))
 			what := err.Error()
 			var syntax *xml.SyntaxError
 			if errors.As(err, &syntax) {
 				what = syntax.Msg
 			}
-			rep.fail(place{p.file, line, col}, "", "not well-formed XML: "+what, "nothing after this place was checked")
+			rep.fail(at, "", "not well-formed XML: "+what, "nothing after this place was checked")
 			return root, false
 		}
 		switch token := token.(type) {

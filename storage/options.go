@@ -1,0 +1,61 @@
+package storage
+
+import (
+	"fmt"
+
+	"github.com/omg-dds-go/dds/internal/vfs"
+)
+
+// Options of a log. The zero value is usable.
+type Options struct {
+	// FS holds the log; nil is the operating system's.
+	FS vfs.FS
+	// SegmentBytes is the size of the files, which are reserved whole when they are begun. A
+	// record does not span files. Default 64 MiB; a multiple of 4096 from 8 KiB to 1 GiB.
+	SegmentBytes int64
+	// BatchBytes bounds what Append takes before it must be synced; one record is always taken.
+	// Default 16 MiB. Memory is twice that at most: a batch filling and a batch being written.
+	BatchBytes int
+	// Owner is how this process is called in the message that a second one gets. Default
+	// "process PID".
+	Owner string
+	// LogID tells this log's segments from other logs'. It is used for a new log only; 0 draws
+	// one at random, which is right outside of tests.
+	LogID uint64
+}
+
+const (
+	defaultSegmentBytes = 64 << 20
+	defaultBatchBytes   = 16 << 20
+)
+
+// fill checks o and sets the defaults.
+func (o Options) fill() (Options, error) {
+	if o.FS == nil {
+		o.FS = vfs.OS{}
+	}
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = defaultSegmentBytes
+	}
+	if o.BatchBytes == 0 {
+		o.BatchBytes = defaultBatchBytes
+	}
+	if o.SegmentBytes < minSegmentBytes || o.SegmentBytes > maxSegmentBytes || o.SegmentBytes%headerBytes != 0 {
+		return o, fmt.Errorf("%w: SegmentBytes %d is not a multiple of %d from %d to %d",
+			ErrOptions, o.SegmentBytes, headerBytes, minSegmentBytes, maxSegmentBytes)
+	}
+	if o.BatchBytes < 0 {
+		return o, fmt.Errorf("%w: BatchBytes %d is negative", ErrOptions, o.BatchBytes)
+	}
+	return o, nil
+}
+
+// MaxPayload is the largest payload of a record in segments of that size: the frame header, and
+// room for a mark and the seal, are taken off.
+func MaxPayload(segmentBytes int64) int {
+	return int(segmentBytes) - headerBytes - frameBytes - endFrames
+}
+
+// endFrames is the room that records leave at the end of a segment: for the mark that Close writes
+// and for the seal.
+const endFrames = 2 * frameBytes

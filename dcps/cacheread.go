@@ -1,0 +1,189 @@
+package dcps
+
+import "bytes"
+
+// selection is what one read or take asks for.
+type selection struct {
+	samples   SampleState
+	views     ViewState
+	instances InstanceState
+	max       int  // 0 for all
+	inOrder   bool // by arrival, not instance by instance
+	take      bool
+	only      instanceChoice
+	handle    InstanceHandle // of onlyThis and onlyNext
+}
+
+type instanceChoice uint8
+
+const (
+	allInstances instanceChoice = iota
+	onlyThis
+	onlyNext // the instance with the smallest handle above handle that has something to give
+)
+
+var everything = selection{samples: AnySampleState, views: AnyViewState, instances: AnyInstanceState}
+
+func (s *selection) instance(in *instance) bool {
+	return s.views&in.view != 0 && s.instances&in.state != 0
+}
+
+func (s *selection) entry(it *item) bool {
+	if it.read {
+		return s.samples&SampleRead != 0
+	}
+	return s.samples&SampleNotRead != 0
+}
+
+// any tells whether a read with the selection would find something.
+func (c *cache) any(s *selection) bool {
+	if c.first == nil || (c.unread == 0 && s.samples == SampleNotRead) {
+		return false
+	}
+	if s.samples == AnySampleState && s.views == AnyViewState && s.instances == AnyInstanceState {
+		return true
+	}
+	for it := c.first; it != nil; it = it.after {
+		if s.entry(it) && s.instance(it.inst) {
+			return true
+		}
+	}
+	return false
+}
+
+// collection is a list of entries handed out, with the information of the moment. It holds a reference to each entry.
+type collection struct {
+	items []*item
+	infos []SampleInfo
+	turn  uint32 // how often it was used: a handle of an earlier turn is stale
+}
+
+// collect reads or takes. What it finds is appended to out, which is empty.
+func (c *cache) collect(s *selection, out *collection) {
+	c.pass++
+	switch {
+	case s.only != allInstances:
+		in := c.chosen(s)
+		if in != nil && s.instance(in) {
+			c.collectInstance(in, s, out)
+		}
+	case s.inOrder:
+		for it := c.first; it != nil && !s.enough(out); it = it.after {
+			if s.entry(it) && s.instance(it.inst) {
+				out.items = append(out.items, it)
+			}
+		}
+	default:
+		// Instance by instance (§2.2.2.5.3.8), in the order of their oldest entries.
+		for it := c.first; it != nil && !s.enough(out); it = it.after {
+			in := it.inst
+			if in.pass == c.pass {
+				continue
+			}
+			in.pass = c.pass
+			if s.instance(in) {
+				c.collectInstance(in, s, out)
+			}
+		}
+	}
+	c.describe(out)
+	c.handOver(s, out)
+}
+
+func (s *selection) enough(out *collection) bool { return s.max > 0 && len(out.items) >= s.max }
+
+func (c *cache) collectInstance(in *instance, s *selection, out *collection) {
+	for it := in.oldest; it != nil && !s.enough(out); it = it.later {
+		if s.entry(it) {
+			out.items = append(out.items, it)
+		}
+	}
+}
+
+func (c *cache) chosen(s *selection) *instance {
+	if s.only == onlyThis {
+		return c.instances[s.handle]
+	}
+	var best *instance
+	for h, in := range c.instances {
+		if bytes.Compare(h[:], s.handle[:]) <= 0 || (best != nil && bytes.Compare(h[:], best.handle[:]) >= 0) {
+			continue
+		}
+		if s.instance(in) && in.gives(s) {
+			best = in
+		}
+	}
+	return best
+}
+
+func (in *instance) gives(s *selection) bool {
+	for it := in.oldest; it != nil; it = it.later {
+		if s.entry(it) {
+			return true
+		}
+	}
+	return false
+}
+
+// describe fills in the infos, ranks included: from the newest entry to the oldest, so that each instance's first one
+// met is the most recent in the collection (§2.2.2.5.1.9 to 11).
+func (c *cache) describe(out *collection) {
+	n := len(out.items)
+	if cap(out.infos) < n {
+		out.infos = make([]SampleInfo, n, cap(out.items))
+	}
+	out.infos = out.infos[:n]
+	for i := n - 1; i >= 0; i-- {
+		it := out.items[i]
+		in := it.inst
+		generation := it.disposedGen + it.noWritersGen
+		if in.ranked != c.pass {
+			in.ranked, in.following, in.latestGen = c.pass, 0, generation
+		}
+		info := &out.infos[i]
+		*info = SampleInfo{
+			SampleState:              SampleNotRead,
+			ViewState:                in.view,
+			InstanceState:            in.state,
+			SourceTimestamp:          timeOf(it.sourceNs),
+			InstanceHandle:           in.handle,
+			PublicationHandle:        it.src.handle,
+			DisposedGenerationCount:  it.disposedGen,
+			NoWritersGenerationCount: it.noWritersGen,
+			SampleRank:               in.following,
+			GenerationRank:           in.latestGen - generation,
+			AbsoluteGenerationRank:   in.disposedGen + in.noWritersGen - generation,
+			ValidData:                it.valid,
+			ReceptionTimestamp:       timeOf(it.receiveNs),
+			Epoch:                    it.epoch,
+			Sequence:                 it.seq,
+			WriterSequence:           it.writerSeq,
+		}
+		if it.read {
+			info.SampleState = SampleRead
+		}
+		in.following++
+	}
+}
+
+// handOver gives the entries to the collection: their instances are not new any more, and the entries are read or gone.
+func (c *cache) handOver(s *selection, out *collection) {
+	for _, it := range out.items {
+		it.inst.view = ViewNotNew
+		if s.take {
+			c.unlink(it)
+			continue
+		}
+		it.refs++
+		if !it.read {
+			it.read = true
+			c.unread--
+			it.inst.unread--
+		}
+	}
+	if s.take {
+		for _, it := range out.items {
+			c.reap(it.inst)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package dcps
+
+import (
+	"context"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+)
+
+// handler is what the core calls; see derecho.Handler for the rules.
+type handler = derecho.Handler
+
+// core is what this package needs of the multicast core. *derecho.Node is one, through nodeCore; tests have another.
+type core interface {
+	ID() derecho.NodeID
+	AddEndpoint(ctx context.Context, ep derecho.Endpoint) error
+	RemoveEndpoint(ctx context.Context, id derecho.EndpointID) error
+	reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho.ChannelID, size int, deadline time.Time) (slot, error)
+	MaxPayload(sg derecho.SubgroupID) int
+	Hold(sg derecho.SubgroupID, ch derecho.ChannelID, held bool)
+	WaitAcked(ctx context.Context, sg derecho.SubgroupID) error
+	WaitDurable(ctx context.Context, sg derecho.SubgroupID) error
+	Leave(ctx context.Context) error
+}
+
+// slot is room for one message in this node's ring. It is a value, so that it costs no allocation; exactly one of
+// commit and abort is called.
+type slot struct {
+	bytes []byte
+	other slotOwner // the slot of another core than derecho's
+}
+
+type slotOwner interface {
+	Commit(h derecho.Header, size int)
+	Abort()
+}
+
+func (s *slot) commit(h derecho.Header, size int) {
+	s.other.Commit(h, size)
+}
+
+func (s *slot) abort() {
+	s.other.Abort()
+}

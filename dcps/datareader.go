@@ -1,0 +1,477 @@
+package dcps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+var processID = uint32(os.Getpid())
+
+// DataReader receives samples of type T (DDS 1.4 §2.2.2.5.3).
+type DataReader[T any] struct {
+	*reader
+	of *Topic[T]
+}
+
+// AnyDataReader is a DataReader of any type, as the listeners of its parents get it.
+type AnyDataReader interface {
+	TopicName() string
+	Handle() InstanceHandle
+	Subscriber() *Subscriber
+	StatusCondition() *StatusCondition
+	Close() error
+}
+
+// AnyDataWriter is a DataWriter of any type, as the listeners of its parents get it.
+type AnyDataWriter interface {
+	TopicName() string
+	Handle() InstanceHandle
+	Publisher() *Publisher
+	StatusCondition() *StatusCondition
+	Close() error
+}
+
+// ReaderOption is an option of NewDataReader.
+type ReaderOption interface{ applyReader(*readerOptions) }
+
+type readerOptions struct {
+	qos      *qos.DataReader
+	fromQos  bool
+	listener any
+}
+
+type readerOption func(*readerOptions)
+
+func (o readerOption) applyReader(c *readerOptions) { o(c) }
+
+// WithReaderQos sets the QoS of a DataReader.
+func WithReaderQos(q qos.DataReader) ReaderOption {
+	return readerOption(func(c *readerOptions) { c.qos = &q })
+}
+
+// WithReaderListener sets the listener of a DataReader.
+func WithReaderListener[T any](l *DataReaderListener[T]) ReaderOption {
+	return readerOption(func(c *readerOptions) { c.listener = l })
+}
+
+// NewDataReader makes a DataReader (DDS: create_datareader).
+func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*DataReader[T], error) {
+	const op = "NewDataReader"
+	var o readerOptions
+	for _, opt := range opts {
+		opt.applyReader(&o)
+	}
+	q := qos.DefaultDataReader()
+	if o.fromQos {
+		q = q.CopyFromTopic(t.qos)
+	}
+	if o.qos != nil {
+		q = *o.qos
+	}
+	r, err := newReader(op, sub, t.topicEntity, q)
+	if err != nil {
+		return nil, err
+	}
+	typed := &DataReader[T]{reader: r, of: t}
+	r.typed = typed
+	var l *DataReaderListener[T]
+	if o.listener != nil {
+		var ok bool
+		if l, ok = o.listener.(*DataReaderListener[T]); !ok {
+			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
+		}
+	}
+	r.listenReader(typed.listenerCallbacks(l))
+	if err := r.announce(op, t.qos); err != nil {
+		return nil, err
+	}
+	return typed, nil
+}
+
+// newReader checks the QoS and makes the untyped reader, not announced yet.
+func newReader(op string, sub *Subscriber, t *topicEntity, q qos.DataReader) (*reader, error) {
+	entity := what("reader", t.name)
+	if sub.p != t.p {
+		return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "the topic belongs to another participant than the subscriber"}
+	}
+	if err := invalid(op, entity, q.Validate()); err != nil {
+		return nil, err
+	}
+	switch {
+	case q.Liveliness.Kind != qos.LivelinessAutomatic:
+		return nil, unsupported(op, entity, qos.PolicyLiveliness, q.Liveliness.String())
+	case q.DestinationOrder.Kind != qos.DestinationOrderByReceptionTimestamp:
+		return nil, unsupported(op, entity, qos.PolicyDestinationOrder, q.DestinationOrder.String())
+	}
+	if q.Durability.Kind == qos.DurabilityPersistent {
+		if err := t.p.settings.checkDir(); err != nil {
+			return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Err: err}
+		}
+	}
+	r := &reader{sub: sub, topic: t, q: q, durable: q.Durability.Kind > qos.DurabilityVolatile}
+	r.channel = derecho.ChannelID(topic.ChannelOf(t.name))
+	for _, path := range topic.PathsFor(q) {
+		sg := derecho.SubgroupID(t.p.hub.placement.Subgroup(path, t.name))
+		r.subgroups = append(r.subgroups, sg)
+		t.p.holds.prepare(sg, r.channel)
+	}
+	r.inOrder = sub.qos.Presentation.AccessScope != qos.PresentationInstance && sub.qos.Presentation.OrderedAccess
+	r.setup()
+	return r, nil
+}
+
+// announce tells the domain of the reader.
+func (r *reader) announce(op string, tq qos.Topic) error {
+	p := r.p
+	p.mu.Lock()
+	if err := p.usable(op); err != nil {
+		p.mu.Unlock()
+		return err
+	}
+	r.id = p.nextID()
+	r.handle = topic.HandleOfEntity(uint64(p.core.ID()), uint32(r.id))
+	p.enrollReader(r)
+	p.enlist(&r.entity)
+	r.topic.retain()
+	p.mu.Unlock()
+	err := r.sub.add(op, r)
+	if err == nil {
+		ann := r.topic.announcement(tq)
+		ann.sub, ann.reader = r.sub.qos, r.q
+		ep := derecho.Endpoint{ID: r.id, Channel: r.channel, Info: ann.encode(), Replica: r.durable}
+		for _, sg := range r.subgroups {
+			path, _ := p.hub.placement.PathOf(uint32(sg))
+			ep.Reads = append(ep.Reads, derecho.Subgroup{ID: sg, Mode: modeOf(path)})
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+		defer cancel()
+		err = p.core.AddEndpoint(ctx, ep)
+	}
+	if err != nil {
+		r.sub.remove(r)
+		p.retire(r.id)
+		p.delist(&r.entity)
+		r.close()
+		r.topic.release()
+		if own := (*Error)(nil); errors.As(err, &own) {
+			return err
+		}
+		return failure(op, r.what, "", err)
+	}
+	return nil
+}
+
+// Topic gives the reader's Topic.
+func (r *DataReader[T]) Topic() *Topic[T] { return r.of }
+
+// ReadOption narrows what Read, Take and their kin return. It is a value, so that options cost nothing.
+type ReadOption struct {
+	kind      readOptionKind
+	n         int
+	samples   SampleState
+	views     ViewState
+	instances InstanceState
+	handle    InstanceHandle
+}
+
+type readOptionKind uint8
+
+const (
+	readMax readOptionKind = iota + 1
+	readStates
+	readInstance
+	readNextInstance
+	readInOrder
+)
+
+// MaxSamples limits how many samples are returned; n below 1 is no limit.
+func MaxSamples(n int) ReadOption { return ReadOption{kind: readMax, n: n} }
+
+// States selects samples by state; a zero mask means any.
+func States(s SampleState, v ViewState, i InstanceState) ReadOption {
+	return ReadOption{kind: readStates, samples: s, views: v, instances: i}
+}
+
+// NotRead selects what was not read before.
+func NotRead() ReadOption { return States(SampleNotRead, 0, 0) }
+
+// Instance selects the samples of one instance (DDS: read_instance).
+func Instance(h InstanceHandle) ReadOption { return ReadOption{kind: readInstance, handle: h} }
+
+// NextInstance selects the samples of the next instance after h, in the order of handles, that has any to give; HandleNil
+// begins (DDS: read_next_instance).
+func NextInstance(h InstanceHandle) ReadOption { return ReadOption{kind: readNextInstance, handle: h} }
+
+// InOrder gives samples in the order of their reception over all instances, which on the reliable paths is the total
+// order that all readers see. Without it the samples of an instance come together, as the standard wants it unless
+// PRESENTATION asks for ordered access to the TOPIC.
+func InOrder() ReadOption { return ReadOption{kind: readInOrder} }
+
+func (r *reader) selectionOf(opts []ReadOption, take bool) selection {
+	s := everything
+	s.take, s.inOrder = take, r.inOrder
+	for i := range opts {
+		o := &opts[i]
+		switch o.kind {
+		case readMax:
+			s.max = max(o.n, 0)
+		case readStates:
+			if o.samples != 0 {
+				s.samples = o.samples
+			}
+			if o.views != 0 {
+				s.views = o.views
+			}
+			if o.instances != 0 {
+				s.instances = o.instances
+			}
+		case readInstance:
+			s.only, s.handle = onlyThis, o.handle
+		case readNextInstance:
+			s.only, s.handle = onlyNext, o.handle
+		case readInOrder:
+			s.inOrder = true
+		}
+	}
+	return s
+}
+
+// Read returns samples and leaves them with the reader, marked as read (DDS: read). Without any it fails with ErrNoData.
+func (r *DataReader[T]) Read(opts ...ReadOption) (*Samples[T], error) {
+	return r.samples("Read", opts, false)
+}
+
+// Take returns samples and removes them from the reader (DDS: take). Without any it fails with ErrNoData.
+func (r *DataReader[T]) Take(opts ...ReadOption) (*Samples[T], error) {
+	return r.samples("Take", opts, true)
+}
+
+func (r *DataReader[T]) samples(op string, opts []ReadOption, take bool) (*Samples[T], error) {
+	s := r.selectionOf(opts, take)
+	c, err := r.collect(op, &s)
+	if err != nil {
+		return nil, err
+	}
+	return &Samples[T]{r: r.reader, c: c, message: r.of.message}, nil
+}
+
+// TakeLoan is Take without decoding: it lends the encoded samples until Close, and allocates nothing in the steady
+// state. See LoanedSamples for who may use it.
+func (r *DataReader[T]) TakeLoan(opts ...ReadOption) (LoanedSamples, error) {
+	return r.loan("TakeLoan", opts, true)
+}
+
+// ReadLoan is Read without decoding; see TakeLoan.
+func (r *DataReader[T]) ReadLoan(opts ...ReadOption) (LoanedSamples, error) {
+	return r.loan("ReadLoan", opts, false)
+}
+
+func (r *reader) loan(op string, opts []ReadOption, take bool) (LoanedSamples, error) {
+	s := r.selectionOf(opts, take)
+	c, err := r.collect(op, &s)
+	if err != nil {
+		return LoanedSamples{}, err
+	}
+	return LoanedSamples{r: r, c: c, turn: c.turn}, nil
+}
+
+// Stream takes samples one by one, in the order of their reception, and waits for more, until ctx is done or the loop
+// ends. A sample is valid during its turn of the loop. The last pair has the error that ended the stream, if it was not
+// ctx that did.
+func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq2[*Sample[T], error] {
+	return func(yield func(*Sample[T], error) bool) {
+		s := r.selectionOf(opts, true)
+		s.inOrder = true
+		for {
+			if err := r.waitFor(ctx, &s); err != nil {
+				if ctx.Err() == nil {
+					yield(nil, err)
+				}
+				return
+			}
+			samples, err := r.Take(append(opts[:len(opts):len(opts)], InOrder())...)
+			if errors.Is(err, ErrNoData) {
+				continue
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !samples.stream(yield) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Samples[T]) stream(yield func(*Sample[T], error) bool) bool {
+	defer s.Close()
+	for i := range s.Len() {
+		sample := s.At(i)
+		if !yield(&sample, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// waitFor waits until a read with the selection would find something.
+func (r *reader) waitFor(ctx context.Context, s *selection) error {
+	return r.await("Stream", ctx.Done(), ctx.Err, func() (bool, error) { return r.cache.any(s), nil })
+}
+
+// NewReadCondition makes a condition that holds while there are samples in the given states (DDS:
+// create_readcondition). A zero mask means any.
+func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, instances InstanceState) *ReadCondition {
+	c := &ReadCondition{selection: r.selectionOf([]ReadOption{States(samples, views, instances)}, false)}
+	c.e = &r.entity
+	c.t.eval = func() bool { return r.cache.any(&c.selection) }
+	return c
+}
+
+// LookupInstance gives the handle of the instance that the key members of key name, or HandleNil if the reader does not
+// know it (DDS: lookup_instance).
+func (r *DataReader[T]) LookupInstance(key *T) (InstanceHandle, error) {
+	const op = "LookupInstance"
+	if key == nil {
+		return HandleNil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: "the key is nil"}
+	}
+	h, err := topic.NewKeys(r.topic.support).Of(r.of.message(key))
+	if err != nil {
+		return HandleNil, failure(op, r.what, "", err)
+	}
+	r.lock()
+	defer r.unlock()
+	if r.cache.instances[h] == nil {
+		return HandleNil, nil
+	}
+	return h, nil
+}
+
+// Samples is what Read or Take returned. Close it: it lends memory of the reader.
+type Samples[T any] struct {
+	r       *reader
+	c       *collection // nil once closed
+	message func(*T) cdr.Message
+}
+
+// Len is the number of samples.
+func (s *Samples[T]) Len() int {
+	if s.c == nil {
+		return 0
+	}
+	return len(s.c.items)
+}
+
+// At gives the sample with index i, 0 <= i < Len().
+func (s *Samples[T]) At(i int) Sample[T] {
+	return Sample[T]{Info: s.c.infos[i], encoded: s.c.items[i].buf, message: s.message}
+}
+
+// All iterates over the samples.
+func (s *Samples[T]) All() iter.Seq2[int, Sample[T]] {
+	return func(yield func(int, Sample[T]) bool) {
+		for i := range s.Len() {
+			if !yield(i, s.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Close gives the memory back to the reader (DDS: return_loan). Closing again has no effect.
+func (s *Samples[T]) Close() {
+	if c := s.c; c != nil {
+		s.c = nil
+		s.r.giveBack(c)
+	}
+}
+
+// Sample is one sample with its SampleInfo.
+type Sample[T any] struct {
+	Info    SampleInfo
+	encoded []byte
+	message func(*T) cdr.Message
+	data    *T
+	err     error
+}
+
+// Data decodes the sample, once: nil if !Info.ValidData, or if the bytes are malformed, which Err tells. What it
+// returns is the caller's, also after Close.
+func (s *Sample[T]) Data() *T {
+	if !s.Info.ValidData || s.data != nil || s.err != nil {
+		return s.data
+	}
+	v := new(T)
+	if s.err = cdr.Unmarshal(s.encoded, s.message(v)); s.err == nil {
+		s.data = v
+	}
+	return s.data
+}
+
+// Err tells why Data could not decode the sample.
+func (s *Sample[T]) Err() error { return s.err }
+
+// Encoded gives the sample as it travelled, for the generated View; nil if !Info.ValidData. It is valid until Close of
+// the Samples.
+func (s *Sample[T]) Encoded() []byte {
+	if !s.Info.ValidData {
+		return nil
+	}
+	return s.encoded
+}
+
+// LoanedSamples lends encoded samples. It is a handle for one goroutine; a copy of it that is used after Close of
+// another copy is noticed, and sees nothing.
+type LoanedSamples struct {
+	r    *reader
+	c    *collection
+	turn uint32
+}
+
+func (l LoanedSamples) live() bool { return l.c != nil && l.c.turn == l.turn }
+
+// Len is the number of samples; 0 once closed.
+func (l LoanedSamples) Len() int {
+	if !l.live() {
+		return 0
+	}
+	return len(l.c.items)
+}
+
+// Info gives the SampleInfo of the sample with index i, 0 <= i < Len().
+func (l LoanedSamples) Info(i int) *SampleInfo { return &l.c.infos[i] }
+
+// Encoded gives the bytes of the sample with index i, for the generated View; nil if it has no valid data.
+func (l LoanedSamples) Encoded(i int) []byte {
+	if !l.live() || !l.c.infos[i].ValidData {
+		return nil
+	}
+	return l.c.items[i].buf
+}
+
+// All iterates over infos and bytes.
+func (l LoanedSamples) All() iter.Seq2[*SampleInfo, []byte] {
+	return func(yield func(*SampleInfo, []byte) bool) {
+		for i := range l.Len() {
+			if !yield(l.Info(i), l.Encoded(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Close gives the samples back to the reader (DDS: return_loan). Closing again has no effect.
+func (l LoanedSamples) Close() {
+	if l.live() {
+		l.r.giveBack(l.c)
+	}
+}

@@ -1,0 +1,374 @@
+package dcps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// DataWriter writes samples of type T (DDS 1.4 §2.2.2.4.2).
+type DataWriter[T any] struct {
+	*writer
+	of *Topic[T]
+}
+
+// WriterOption is an option of NewDataWriter.
+type WriterOption interface{ applyWriter(*writerOptions) }
+
+type writerOptions struct {
+	qos      *qos.DataWriter
+	fromQos  bool
+	listener any
+}
+
+type writerOption func(*writerOptions)
+
+func (o writerOption) applyWriter(c *writerOptions) { o(c) }
+
+// WithWriterQos sets the QoS of a DataWriter.
+func WithWriterQos(q qos.DataWriter) WriterOption {
+	return writerOption(func(c *writerOptions) { c.qos = &q })
+}
+
+// WithWriterListener sets the listener of a DataWriter.
+func WithWriterListener[T any](l *DataWriterListener[T]) WriterOption {
+	return writerOption(func(c *writerOptions) { c.listener = l })
+}
+
+// FromTopicQos starts from the QoS of the topic (DDS: copy_from_topic_qos). It is an option of NewDataWriter and of
+// NewDataReader.
+func FromTopicQos() interface {
+	WriterOption
+	ReaderOption
+} {
+	return fromTopic{}
+}
+
+type fromTopic struct{}
+
+func (fromTopic) applyWriter(c *writerOptions) { c.fromQos = true }
+func (fromTopic) applyReader(c *readerOptions) { c.fromQos = true }
+
+// NewDataWriter makes a DataWriter (DDS: create_datawriter). It returns once all processes of the domain are told of it,
+// or on their way of being told.
+func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*DataWriter[T], error) {
+	const op = "NewDataWriter"
+	var o writerOptions
+	for _, opt := range opts {
+		opt.applyWriter(&o)
+	}
+	q := qos.DefaultDataWriter()
+	if o.fromQos {
+		q = q.CopyFromTopic(t.qos)
+	}
+	if o.qos != nil {
+		q = *o.qos
+	}
+	w, err := newWriter(op, pub, t.topicEntity, q)
+	if err != nil {
+		return nil, err
+	}
+	typed := &DataWriter[T]{writer: w, of: t}
+	var l *DataWriterListener[T]
+	if o.listener != nil {
+		var ok bool
+		if l, ok = o.listener.(*DataWriterListener[T]); !ok {
+			return nil, &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
+		}
+	}
+	w.listenWriter(typed.listenerCallbacks(l))
+	if err := w.announce(op, t.qos); err != nil {
+		return nil, err
+	}
+	return typed, nil
+}
+
+// newWriter checks the QoS and makes the untyped writer, not announced yet.
+func newWriter(op string, pub *Publisher, t *topicEntity, q qos.DataWriter) (*writer, error) {
+	entity := what("writer", t.name)
+	if pub.p != t.p {
+		return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "the topic belongs to another participant than the publisher"}
+	}
+	if err := invalid(op, entity, q.Validate()); err != nil {
+		return nil, err
+	}
+	if err := checkWriter(op, entity, q); err != nil {
+		return nil, err
+	}
+	path, err := topic.PathOf(q)
+	if err != nil {
+		return nil, failure(op, entity, "", err)
+	}
+	if path == topic.Logged {
+		if err := t.p.settings.checkDir(); err != nil {
+			return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Err: err}
+		}
+	}
+	w := &writer{pub: pub, topic: t, q: q, path: path}
+	w.enc = cdr.DefaultEncapsulation(t.support.Type)
+	if len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXCDR1 {
+		w.enc = cdr.CDRLE
+	}
+	w.at = channelKey{
+		derecho.SubgroupID(t.p.hub.placement.Subgroup(path, t.name)),
+		derecho.ChannelID(topic.ChannelOf(t.name)),
+	}
+	w.setup()
+	w.instances = newWriterInstances(q, path, t.support)
+	return w, nil
+}
+
+// checkWriter refuses what is not enforced, so that nothing is silently ignored.
+func checkWriter(op, entity string, q qos.DataWriter) error {
+	switch {
+	case q.Liveliness.Kind != qos.LivelinessAutomatic:
+		return unsupported(op, entity, qos.PolicyLiveliness, q.Liveliness.String())
+	case q.DestinationOrder.Kind != qos.DestinationOrderByReceptionTimestamp:
+		return unsupported(op, entity, qos.PolicyDestinationOrder, q.DestinationOrder.String())
+	case q.DurabilityService.ServiceCleanupDelay != 0:
+		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String())
+	case len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXML:
+		return unsupported(op, entity, qos.PolicyDataRepresentation, q.DataRepresentation.String())
+	}
+	return nil
+}
+
+// announce tells the domain of the writer.
+func (w *writer) announce(op string, tq qos.Topic) error {
+	p := w.p
+	p.mu.Lock()
+	if err := p.usable(op); err != nil {
+		p.mu.Unlock()
+		return err
+	}
+	w.id = p.nextID()
+	w.handle = topic.HandleOfEntity(uint64(p.core.ID()), uint32(w.id))
+	p.enroll(w)
+	p.enlist(&w.entity)
+	w.topic.retain()
+	p.mu.Unlock()
+	err := w.pub.add(op, w)
+	if err == nil {
+		ann := w.topic.announcement(tq)
+		ann.writes, ann.pub, ann.writer = true, w.pub.qos, w.q
+		mode := modeOf(w.path)
+		ep := derecho.Endpoint{
+			ID: w.id, Channel: w.at.ch, Info: ann.encode(),
+			Writes: derecho.Subgroup{ID: w.at.sg, Mode: mode},
+		}
+		if w.path.Keeps() {
+			ep.Reads = []derecho.Subgroup{ep.Writes}
+			ep.Replica = true
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+		defer cancel()
+		err = p.core.AddEndpoint(ctx, ep)
+	}
+	if err != nil {
+		w.ended.Store(true)
+		w.pub.remove(w)
+		p.retire(w.id)
+		p.delist(&w.entity)
+		w.close()
+		w.topic.release()
+		if own := (*Error)(nil); errors.As(err, &own) {
+			return err
+		}
+		return failure(op, w.what, "", err)
+	}
+	w.maxSize = p.core.MaxPayload(w.at.sg)
+	return nil
+}
+
+func modeOf(p topic.Path) derecho.Mode {
+	switch p {
+	case topic.Unordered:
+		return derecho.Unordered
+	case topic.Logged:
+		return derecho.Logged
+	}
+	return derecho.Ordered
+}
+
+// announcement begins the announcement of an endpoint of the topic.
+func (t *topicEntity) announcement(tq qos.Topic) *announcement {
+	info := t.support.Type
+	return &announcement{
+		signature: info.Signature, topic: t.name, typeName: info.Name, typeText: info.Text,
+		host: t.p.host, pid: processID, name: t.p.name, topicData: tq.TopicData.Value,
+		pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
+		writer: qos.DefaultDataWriter(), reader: qos.DefaultDataReader(),
+	}
+}
+
+// Topic gives the writer's Topic.
+func (w *DataWriter[T]) Topic() *Topic[T] { return w.of }
+
+// WriteOption is an option of Write and of what else sends something.
+type WriteOption struct{ at time.Time }
+
+// At sets the source timestamp, which is otherwise the time of the call (DDS: write_w_timestamp).
+func At(t time.Time) WriteOption { return WriteOption{at: t} }
+
+func timestampOf(opts []WriteOption) time.Time {
+	var at time.Time
+	for _, o := range opts {
+		if !o.at.IsZero() {
+			at = o.at
+		}
+	}
+	return at
+}
+
+// Write sends a sample (DDS: write). It returns once the sample is on its way. RELIABLE waits for room up to
+// max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not wait.
+func (w *DataWriter[T]) Write(ctx context.Context, data *T, opts ...WriteOption) error {
+	if data == nil {
+		return &Error{Op: "Write", Entity: w.what, Code: ErrBadParameter, Detail: "the sample is nil"}
+	}
+	return w.write(ctx, w.of.message(data), timestampOf(opts))
+}
+
+// Register announces that the writer will write an instance, and gives its handle (DDS: register_instance).
+func (w *DataWriter[T]) Register(ctx context.Context, key *T, opts ...WriteOption) (InstanceHandle, error) {
+	const op = "Register"
+	h, err := w.handleOf(op, key)
+	if err != nil {
+		return HandleNil, err
+	}
+	if w.instances != nil {
+		if err := w.instances.note(w.writer, op, w.of.message(key), nil, now(), 0); err != nil {
+			return HandleNil, err
+		}
+	}
+	return h, w.send(ctx, op, kindRegister, 0, w.of.message(key), timestampOf(opts))
+}
+
+// Dispose says that an instance does not exist any more (DDS: dispose). Only the key members of key count.
+func (w *DataWriter[T]) Dispose(ctx context.Context, key *T, opts ...WriteOption) error {
+	return w.tell(ctx, "Dispose", kindDispose, 0, key, opts)
+}
+
+// Unregister says that the writer has no more to say about an instance (DDS: unregister_instance). With
+// WRITER_DATA_LIFECYCLE autodispose_unregistered_instances, which is the default, it disposes it too.
+func (w *DataWriter[T]) Unregister(ctx context.Context, key *T, opts ...WriteOption) error {
+	return w.tell(ctx, "Unregister", kindUnregister, w.autodispose(), key, opts)
+}
+
+func (w *DataWriter[T]) tell(ctx context.Context, op string, k derecho.Kind, flags uint8, key *T, opts []WriteOption) error {
+	if key == nil {
+		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "the key is nil"}
+	}
+	m := w.of.message(key)
+	if err := w.send(ctx, op, k, flags, m, timestampOf(opts)); err != nil {
+		return err
+	}
+	if w.instances != nil {
+		w.instances.forget(m, k == kindUnregister)
+	}
+	return nil
+}
+
+// LookupInstance gives the handle of the instance that the key members of key name (DDS: lookup_instance).
+func (w *DataWriter[T]) LookupInstance(key *T) (InstanceHandle, error) {
+	return w.handleOf("LookupInstance", key)
+}
+
+func (w *DataWriter[T]) handleOf(op string, key *T) (InstanceHandle, error) {
+	if key == nil {
+		return HandleNil, &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "the key is nil"}
+	}
+	h, err := topic.NewKeys(w.topic.support).Of(w.of.message(key))
+	if err != nil {
+		return HandleNil, failure(op, w.what, "", err)
+	}
+	return h, nil
+}
+
+// Loan is room for one encoded sample in the ring: it is built in place and published without a copy. One goroutine
+// uses it, and ends it with Publish or Discard: what is behind it in the ring waits for that.
+type Loan struct {
+	w  *writer
+	r  reservation
+	at time.Time
+	// scratch stands in for the ring when a best-effort writer found it full.
+	scratch []byte
+}
+
+// Loan reserves room for a sample of at most maxBytes, encapsulation header included. It waits like Write. The
+// generated Builder fills it in:
+//
+//	l, err := w.Loan(ctx, 256)
+//	b := avionics.NewAirDataBuilder(l.Bytes())
+//	b.SetAltitude(31000)
+//	n, err := b.Finish()
+//	err = l.Publish(n)
+func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int) (Loan, error) {
+	const op = "Loan"
+	if err := w.sendable(ctx, op); err != nil {
+		return Loan{}, err
+	}
+	if maxBytes < cdr.HeaderSize {
+		return Loan{}, &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
+	}
+	at := time.Now()
+	r, err := w.reserve(ctx, op, maxBytes, at)
+	if err != nil {
+		return Loan{}, err
+	}
+	l := Loan{w: w.writer, r: r, at: at}
+	if !r.sent {
+		l.scratch = make([]byte, maxBytes)
+	}
+	return l, nil
+}
+
+// Bytes is the room to fill.
+func (l *Loan) Bytes() []byte {
+	if l.w != nil && !l.r.sent {
+		return l.scratch
+	}
+	return l.r.slot.bytes
+}
+
+// At sets the source timestamp, which is otherwise the time of Loan.
+func (l *Loan) At(t time.Time) { l.at = t }
+
+// Publish sends the first n bytes, an encoded sample.
+func (l *Loan) Publish(n int) error {
+	const op = "Publish"
+	w := l.w
+	if w == nil {
+		return &Error{Op: op, Entity: "loan", Code: ErrPreconditionNotMet, Detail: "it was published or discarded already"}
+	}
+	if n < cdr.HeaderSize || n > len(l.Bytes()) {
+		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(l.Bytes()))}
+	}
+	if w.instances != nil {
+		if err := w.instances.note(w, op, nil, l.Bytes()[:n], now(), 1); err != nil {
+			return errors.Join(err, l.Discard())
+		}
+	}
+	l.w = nil
+	if l.r.sent {
+		l.r.slot.commit(w.header(kindData, l.r.seq, 0, l.at), n)
+	}
+	l.r.slot.bytes = nil
+	return nil
+}
+
+// Discard gives the room back; nothing is sent. It has no effect on a loan that ended already.
+func (l *Loan) Discard() error {
+	if w := l.w; w != nil {
+		l.w = nil
+		w.waste(l.r, l.at)
+		l.r.slot.bytes = nil
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package dcps
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// entity is what topics, writers and readers have in common: a state behind a lock that the polling goroutine never
+// waits for.
+//
+// The polling goroutine posts items to the inbox, a lock-free list, and then tries the lock. Whoever holds the lock,
+// be it a user's goroutine or the poller, applies what is in the inbox before letting go, and looks again afterwards:
+// an item posted while the lock was held is applied by its holder. (Flat combining, after Hendler et al., 2010.)
+type entity struct {
+	p     *DomainParticipant
+	what  string // for errors: `writer of topic "Track"`
+	logic entityLogic
+
+	inbox atomic.Pointer[item] // newest first
+
+	mu sync.Mutex
+	// Guarded by mu:
+	closed  bool
+	changed StatusMask // statuses that changed since they were last looked at
+	watched []*trigger // conditions that somebody waits on, or did
+	failure error      // the group can not go on
+	armed   int64      // what the participant's timer was last told
+
+	wakeListener chan struct{} // nil without listener; capacity 1
+	listens      StatusMask
+	stop         chan struct{} // closed when the entity is
+	alarm        alarm
+}
+
+// entityLogic is the single-threaded part of an entity, called with mu held.
+type entityLogic interface {
+	apply(it *item)
+	// nextTick is when tick is due, 0 for never.
+	nextTick() int64
+	tick(now int64)
+}
+
+func (e *entity) init(p *DomainParticipant, what string, logic entityLogic) {
+	e.p, e.what, e.logic = p, what, logic
+	e.stop = make(chan struct{})
+}
+
+// post hands a chain of items over; head is the newest, and tail the oldest. It never blocks.
+func (e *entity) post(head, tail *item) {
+	for {
+		old := e.inbox.Load()
+		tail.next = old
+		if e.inbox.CompareAndSwap(old, head) {
+			break
+		}
+	}
+	e.combine()
+}
+
+// combine applies what is in the inbox unless somebody else is about to.
+func (e *entity) combine() {
+	for e.inbox.Load() != nil && e.mu.TryLock() {
+		e.drain()
+		e.settle()
+		e.mu.Unlock()
+	}
+}
+
+// lock enters the entity, with all that was posted applied.
+func (e *entity) lock() {
+	e.mu.Lock()
+	e.drain()
+}
+
+// unlock leaves the entity: conditions and listeners learn of what changed.
+func (e *entity) unlock() {
+	e.drain()
+	e.settle()
+	e.mu.Unlock()
+	e.combine()
+}
+
+func (e *entity) drain() {
+	for {
+		newest := e.inbox.Swap(nil)
+		if newest == nil {
+			return
+		}
+		var oldest *item
+		for it := newest; it != nil; {
+			next := it.next
+			it.next = oldest
+			oldest, it = it, next
+		}
+		for it := oldest; it != nil; {
+			next := it.next
+			it.next = nil
+			e.logic.apply(it)
+			it = next
+		}
+	}
+}
+
+// settle wakes who waits for what became true.
+func (e *entity) settle() {
+	for _, t := range e.watched {
+		t.update()
+	}
+	if e.changed&e.listens != 0 {
+		select {
+		case e.wakeListener <- struct{}{}:
+		default:
+		}
+	}
+	if at := e.logic.nextTick(); at != e.armed && !e.closed {
+		e.armed = at
+		if at != 0 {
+			e.alarm.set(at)
+			e.p.timers.ring()
+		}
+	}
+}
+
+// fire runs the logic's tick; the participant's timer goroutine calls it.
+func (e *entity) fire(now int64) {
+	e.lock()
+	if !e.closed {
+		e.armed = 0
+		if at := e.logic.nextTick(); at != 0 && at <= now {
+			e.logic.tick(now)
+		}
+	}
+	e.unlock()
+}
+
+// usable tells why an operation can not be done, if so. Called with mu held.
+func (e *entity) usable(op string) error {
+	if e.closed {
+		return &Error{Op: op, Entity: e.what, Code: ErrAlreadyDeleted, Detail: "it was closed"}
+	}
+	return nil
+}
+
+// close marks the entity deleted, once; the listener goroutine ends after the callback that runs, if any.
+func (e *entity) close() bool {
+	e.lock()
+	first := !e.closed
+	e.closed = true
+	if first {
+		close(e.stop)
+	}
+	e.unlock()
+	return first
+}
+
+// listen starts the goroutine that calls the entity's listener: deliver runs on it for each batch of changes, outside
+// of all locks, so that it may call anything.
+func (e *entity) listen(mask StatusMask, deliver func()) {
+	if mask == 0 {
+		return
+	}
+	e.wakeListener = make(chan struct{}, 1)
+	e.listens = mask
+	e.p.spawn("dcps listener", func() {
+		for {
+			select {
+			case <-e.wakeListener:
+				deliver()
+			case <-e.stop:
+				return
+			}
+		}
+	})
+}
+
+// await blocks until cond holds, checked with the lock held each time something changed.
+func (e *entity) await(op string, done <-chan struct{}, ctxErr func() error, cond func() (bool, error)) error {
+	t := trigger{}
+	held := false
+	var condErr error
+	t.eval = func() bool {
+		if !held && condErr == nil {
+			held, condErr = cond()
+		}
+		return held || condErr != nil || e.closed || e.failure != nil
+	}
+	e.lock()
+	e.watched = append(e.watched, &t)
+	defer func() {
+		e.unwatch(&t)
+		e.unlock()
+	}()
+	for {
+		ready := t.readyLocked()
+		if err := e.usable(op); err != nil {
+			return err
+		}
+		if held || condErr != nil {
+			return condErr
+		}
+		if e.failure != nil {
+			return e.failed(op)
+		}
+		e.unlock()
+		select {
+		case <-ready:
+		case <-done:
+			e.lock()
+			if t.eval() && held {
+				return nil
+			}
+			return failure(op, e.what, "", ctxErr())
+		}
+		e.lock()
+	}
+}
+
+func (e *entity) unwatch(t *trigger) {
+	for i, w := range e.watched {
+		if w == t {
+			e.watched = append(e.watched[:i], e.watched[i+1:]...)
+			return
+		}
+	}
+}
+
+func (e *entity) failed(op string) error {
+	return &Error{Op: op, Entity: e.what, Code: ErrUnspecified, Detail: "the domain can not go on", Err: e.failure}
+}
+
+// alarm is the time at which an entity's tick is due, as its participant's timer sees it.
+type alarm struct{ at atomic.Int64 }
+
+func (a *alarm) set(t int64) { a.at.Store(t) }
+
+// take gives the alarm's time, 0 for none, and clears it if it has come.
+func (a *alarm) take(now int64) (at int64, due bool) {
+	at = a.at.Load()
+	if at == 0 || at > now {
+		return at, false
+	}
+	return 0, a.at.CompareAndSwap(at, 0)
+}
+
+// timers is the one goroutine of a participant that waits for time to pass: DEADLINE, LIFESPAN, autopurge.
+type timers struct {
+	bell chan struct{} // capacity 1
+	stop chan struct{}
+	list func() []*entity
+}
+
+func newTimers(list func() []*entity) *timers {
+	return &timers{bell: make(chan struct{}, 1), stop: make(chan struct{}), list: list}
+}
+
+// ring makes the goroutine look at all alarms again. It never blocks.
+func (t *timers) ring() {
+	select {
+	case t.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (t *timers) run() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		next := t.fireDue(time.Now().UnixNano())
+		wait := time.Hour
+		if next != 0 {
+			wait = max(0, time.Duration(next-time.Now().UnixNano()))
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-t.bell:
+		case <-t.stop:
+			return
+		}
+	}
+}
+
+// fireDue fires the alarms whose time has come and gives the earliest of the others, 0 for none.
+func (t *timers) fireDue(now int64) int64 {
+	var next int64
+	for _, e := range t.list() {
+		at, due := e.alarm.take(now)
+		if due {
+			e.fire(now)
+			at = e.alarm.at.Load()
+		}
+		if at != 0 && (next == 0 || at < next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// now is the time that caches and timers work with.
+func now() int64 { return time.Now().UnixNano() }
+
+// timeOf is the inverse of UnixNano; zero is the zero time.
+func timeOf(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+// what describes an entity in errors.
+func what(kind, topicName string) string { return fmt.Sprintf("%s of topic %q", kind, topicName) }

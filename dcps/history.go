@@ -1,0 +1,167 @@
+package dcps
+
+import (
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// How histories travel: between nodes through SaveState and LoadState, and from a node's history to a reader that
+// comes late.
+
+// SaveState gives the history of a channel to a node that joins it.
+func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) []byte {
+	c := h.channels[channelKey{sg, ch}]
+	if c == nil {
+		return nil
+	}
+	return c.history.save()
+}
+
+// AwaitState begins, or begins anew, the history of a channel at this node.
+func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, pending bool) {
+	key := channelKey{sg, ch}
+	if path, ok := h.placement.PathOf(uint32(sg)); !ok || !path.Keeps() {
+		return
+	}
+	c := h.channels[key]
+	if c == nil {
+		c = &channel{history: newStore()}
+		h.channels[key] = c
+	}
+	c.awaiting = pending
+	if !pending {
+		h.historyComplete(key, c)
+	}
+}
+
+// LoadState takes over the history of a channel, and then what was delivered since it was cut.
+func (h *hub) LoadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {
+	key := channelKey{sg, ch}
+	c := h.channels[key]
+	if c == nil {
+		return
+	}
+	if len(state) > 0 {
+		if s, err := loadStore(state); err != nil {
+			h.p.problem(err)
+		} else {
+			c.history = s
+			h.forgetLeft(c.history)
+		}
+	}
+	c.awaiting = false
+	h.historyComplete(key, c)
+	at := now()
+	later := c.putOff
+	c.putOff = nil
+	for i := range later {
+		d := &later[i]
+		c.history.add(d.w, &d.m, d.h)
+		for _, t := range d.w.matches {
+			if t.r.durable {
+				h.enqueue(t, &d.m, itemOf(d.m.Kind), d.h, at)
+			}
+		}
+	}
+	h.flush()
+}
+
+// forgetLeft ends the writers of a history whose removal this node was told of before the history came.
+func (h *hub) forgetLeft(s *store) {
+	for key, w := range s.writers {
+		if !w.gone && h.endpoints[key] == nil {
+			s.end(key)
+		}
+	}
+}
+
+// historyComplete gives the history of a channel to all readers of this process that want it. Those that have part of
+// it already take what is new to them only: they know the sequence number of each writer's latest sample.
+func (h *hub) historyComplete(key channelKey, c *channel) {
+	for _, e := range h.endpoints {
+		if e.reader != nil && e.reader.durable && e.reader.channel == key.ch {
+			h.replay(e, c)
+			h.endHistory(e)
+		}
+	}
+}
+
+// startHistory gives a new reader of this process the history that the process has already.
+func (h *hub) startHistory(r *endpoint) {
+	if r.reader.durable {
+		for _, sg := range r.reader.subgroups {
+			if c := h.channels[channelKey{sg, r.reader.channel}]; c != nil && !c.awaiting {
+				h.replay(r, c)
+			}
+		}
+	}
+	h.endHistory(r)
+}
+
+// endHistory tells a reader that it has all history, once no subgroup owes it any.
+func (h *hub) endHistory(r *endpoint) {
+	if r.reader.durable {
+		for _, sg := range r.reader.subgroups {
+			if c := h.channels[channelKey{sg, r.reader.channel}]; c == nil || c.awaiting {
+				return
+			}
+		}
+	}
+	it := &item{kind: itemHistoryComplete}
+	r.reader.post(it, it)
+}
+
+// replay posts the samples of a history that a reader is entitled to. Writers that have left are matched by what they
+// announced when they lived.
+func (h *hub) replay(r *endpoint, c *channel) {
+	at := now()
+	past := make(map[*storedWriter]*match)
+	for _, rec := range c.history.history() {
+		m, known := past[rec.w]
+		if !known {
+			m = h.matchPast(r, rec.w)
+			past[rec.w] = m
+		}
+		if m != nil {
+			h.enqueue(*m, &rec.message, itemData, rec.handle, at)
+		}
+	}
+	for _, l := range c.history.ended() {
+		if m := past[l.w]; m != nil {
+			last := l.latest()
+			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp}, Epoch: last.message.Epoch, Seq: last.message.Seq},
+				itemUnregister, last.handle, at)
+		}
+	}
+	h.flush()
+}
+
+// matchPast finds how a stored writer serves a reader; nil if it does not.
+func (h *hub) matchPast(r *endpoint, w *storedWriter) *match {
+	if e := h.endpoints[w.key]; e != nil {
+		for i := range e.matches {
+			if e.matches[i].r == r.reader {
+				return &e.matches[i]
+			}
+		}
+		return nil
+	}
+	if m := r.past[w.key]; m != nil {
+		return m
+	}
+	e := &endpoint{key: w.key, ann: w.ann, handle: topic.HandleOfEntity(uint64(w.key.node), uint32(w.key.id)), path: topic.Stored}
+	e.peer = w.ann.peer(e.handle)
+	if !h.matched(e, r) {
+		return nil
+	}
+	return r.remember(&match{r.reader, newSource(e)})
+}
+
+// remember keeps how a writer that has left served the reader, so that no history brings its samples twice.
+func (e *endpoint) remember(m *match) *match {
+	if e.past == nil {
+		e.past = make(map[endpointKey]*match)
+	}
+	e.past[m.src.key] = m
+	return m
+}

@@ -1,0 +1,467 @@
+package dcps
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// hub is the participant's side that the core calls: it knows the endpoints of the domain, matches writers and
+// readers, keeps the history of topics, and hands messages to the readers of this process.
+//
+// All of it belongs to the polling goroutine, except where a field says otherwise. It never blocks: what it has to
+// say to an entity it posts (see entity).
+type hub struct {
+	p         *DomainParticipant
+	self      atomic.Uint64 // this node; 0 until the core is up
+	placement topic.Placement
+
+	endpoints map[endpointKey]*endpoint
+	topics    map[string]*topicPeers
+	channels  map[channelKey]*channel
+	names     topic.Names
+	latest    *endpoint // the writer of the latest message, which is likely that of the next
+	touched   []*reader // readers with items to post
+}
+
+type channelKey struct {
+	sg derecho.SubgroupID
+	ch derecho.ChannelID
+}
+
+// endpoint is a writer or reader of the domain. What matching needs of it is in ann.
+type endpoint struct {
+	key     endpointKey
+	handle  InstanceHandle
+	info    []byte
+	ann     *announcement
+	peer    Peer
+	at      channelKey // of a writer: where its samples travel
+	path    topic.Path
+	keys    *topic.Keys            // of a writer: set once an endpoint of this process has its type
+	matches []match                // of a writer: the readers of this process that it serves
+	writer  *writer                // if it is a writer of this process
+	reader  *reader                // if it is a reader of this process
+	past    map[endpointKey]*match // of a reader of this process: stored writers that have left
+}
+
+// match is one reader of this process as a writer of the domain serves it.
+type match struct {
+	r   *reader
+	src *source
+}
+
+// topicPeers are the endpoints of a topic.
+type topicPeers struct {
+	writers []*endpoint
+	readers []*endpoint
+	keys    map[[32]byte]*topic.Keys // by type signature, for types that this process has
+}
+
+// channel is a topic that this process keeps the history of, on one subgroup.
+type channel struct {
+	history *store
+	// awaiting is true from AwaitState to LoadState; what arrives in between is put off for readers of the history.
+	awaiting bool
+	putOff   []putOff
+}
+
+type putOff struct {
+	w *endpoint
+	h InstanceHandle
+	m derecho.Message // Payload is its own
+}
+
+func newHub(p *DomainParticipant, subgroups int) *hub {
+	return &hub{
+		p:         p,
+		placement: topic.Placement{Subgroups: subgroups},
+		endpoints: make(map[endpointKey]*endpoint),
+		topics:    make(map[string]*topicPeers),
+		channels:  make(map[channelKey]*channel),
+	}
+}
+
+// EndpointAdded learns of a writer or reader: it is compared with all others of its topic.
+func (h *hub) EndpointAdded(ep derecho.Endpoint) {
+	ann, err := decodeAnnouncement(ep.Info)
+	if err != nil {
+		h.p.problem(err)
+		return
+	}
+	if err := h.names.Add(ann.topic); err != nil {
+		h.p.problem(err)
+		return
+	}
+	key := endpointKey{ep.Node, ep.ID}
+	handle := topic.HandleOfEntity(uint64(ep.Node), uint32(ep.ID))
+	e := &endpoint{key: key, handle: handle, info: ep.Info, ann: ann, peer: ann.peer(handle)}
+	if ann.writes {
+		e.at = channelKey{ep.Writes.ID, ep.Channel}
+		e.path, _ = h.placement.PathOf(uint32(ep.Writes.ID))
+	}
+	if uint64(ep.Node) == h.self.Load() {
+		e.writer, e.reader = h.p.localWriter(ep.ID), h.p.localReader(ep.ID)
+		if e.reader != nil {
+			e.reader.self = e
+		}
+	}
+	h.endpoints[key] = e
+	h.latest = nil
+	h.join(e)
+}
+
+func (h *hub) join(e *endpoint) {
+	peers := h.topics[e.ann.topic]
+	if peers == nil {
+		peers = &topicPeers{keys: make(map[[32]byte]*topic.Keys)}
+		h.topics[e.ann.topic] = peers
+	}
+	if t := e.local(); t != nil && peers.keys[e.ann.signature] == nil {
+		k := topic.NewKeys(t.support)
+		peers.keys[e.ann.signature] = k
+		for _, w := range peers.writers {
+			if w.ann.signature == e.ann.signature {
+				w.keys = k
+			}
+		}
+	}
+	for _, o := range peers.writers {
+		h.compareTypes(e, o)
+	}
+	for _, o := range peers.readers {
+		h.compareTypes(e, o)
+	}
+	if e.ann.writes {
+		e.keys = peers.keys[e.ann.signature]
+		peers.writers = append(peers.writers, e)
+		for _, r := range peers.readers {
+			h.consider(e, r)
+		}
+		return
+	}
+	peers.readers = append(peers.readers, e)
+	for _, w := range peers.writers {
+		h.consider(w, e)
+	}
+	if e.reader != nil {
+		h.startHistory(e)
+	}
+}
+
+// local is the topic of an endpoint of this process, nil for others.
+func (e *endpoint) local() *topicEntity {
+	switch {
+	case e.writer != nil:
+		return e.writer.topic
+	case e.reader != nil:
+		return e.reader.topic
+	}
+	return nil
+}
+
+// compareTypes reports two endpoints of one topic that do not agree on its type to the topics of this process
+// (INCONSISTENT_TOPIC).
+func (h *hub) compareTypes(a, b *endpoint) {
+	if a.ann.sameType(b.ann) {
+		return
+	}
+	for _, side := range [2][2]*endpoint{{a, b}, {b, a}} {
+		here, there := side[0], side[1]
+		if t := here.local(); t != nil {
+			it := &item{kind: itemInconsistent, ctl: &control{peer: there.peer, text: explainTypes(here.ann, there.ann, there.peer)}}
+			t.post(it, it)
+		}
+	}
+}
+
+// consider matches a writer and a reader if their types, partitions and QoS allow it, and tells the one of this
+// process, or both.
+func (h *hub) consider(w, r *endpoint) {
+	if w.writer == nil && r.reader == nil {
+		return
+	}
+	if !w.ann.sameType(r.ann) || !qos.PartitionsMatch(w.ann.pub.Partition.Name, r.ann.sub.Partition.Name) {
+		return
+	}
+	if bad := incompatible(w.ann, r.ann); len(bad) > 0 {
+		h.tell(w, r, itemIncompatible, bad, nil)
+		return
+	}
+	var src *source
+	if r.reader != nil {
+		src = newSource(w)
+		w.matches = append(w.matches, match{r.reader, src})
+	}
+	h.tell(w, r, itemMatched, nil, src)
+}
+
+func newSource(w *endpoint) *source {
+	return &source{
+		key: w.key, sg: w.at.sg, handle: w.handle, peer: w.peer,
+		strength: w.ann.writer.OwnershipStrength.Value,
+		lifespan: finite(w.ann.writer.Lifespan.Duration),
+		gaps:     w.path == topic.Unordered,
+	}
+}
+
+// tell posts what happened between a writer and a reader to those of them that live here.
+func (h *hub) tell(w, r *endpoint, k itemKind, bad []qos.Incompatibility, src *source) {
+	if w.writer != nil {
+		it := &item{kind: k, ctl: &control{handle: r.handle, peer: r.peer, bad: bad}}
+		w.writer.post(it, it)
+	}
+	if r.reader != nil {
+		it := &item{kind: k, src: src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer, bad: bad}}
+		r.reader.post(it, it)
+	}
+}
+
+// EndpointRemoved forgets a writer or reader; who was matched with it is told.
+func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
+	key := endpointKey{ep.Node, ep.ID}
+	e := h.endpoints[key]
+	if e == nil {
+		return
+	}
+	delete(h.endpoints, key)
+	h.latest = nil
+	peers := h.topics[e.ann.topic]
+	if e.ann.writes {
+		peers.writers = without(peers.writers, e)
+		h.writerGone(e, peers)
+	} else {
+		peers.readers = without(peers.readers, e)
+		for _, w := range peers.writers {
+			h.readerGone(w, e)
+		}
+	}
+	if len(peers.writers) == 0 && len(peers.readers) == 0 {
+		delete(h.topics, e.ann.topic)
+	}
+	if e.local() != nil {
+		h.dropChannels(e.ann.topic, derecho.ChannelID(ep.Channel))
+	}
+}
+
+func without(list []*endpoint, e *endpoint) []*endpoint {
+	for i, o := range list {
+		if o == e {
+			return append(list[:i:i], list[i+1:]...)
+		}
+	}
+	return list
+}
+
+func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
+	for _, m := range w.matches {
+		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
+		m.r.post(it, it)
+		if m.r.durable && w.path.Keeps() && m.r.self != nil {
+			m.r.self.remember(&match{m.r, m.src})
+		}
+	}
+	if w.writer != nil {
+		for _, r := range peers.readers {
+			if h.matched(w, r) {
+				it := &item{kind: itemUnmatched, ctl: &control{handle: r.handle, peer: r.peer}}
+				w.writer.post(it, it)
+			}
+		}
+	}
+	if c := h.channels[w.at]; c != nil {
+		c.history.end(w.key)
+	}
+}
+
+func (h *hub) readerGone(w, r *endpoint) {
+	if !h.matched(w, r) {
+		return
+	}
+	if w.writer != nil {
+		it := &item{kind: itemUnmatched, ctl: &control{handle: r.handle, peer: r.peer}}
+		w.writer.post(it, it)
+	}
+	if r.reader == nil {
+		return
+	}
+	for i, m := range w.matches {
+		if m.r == r.reader {
+			w.matches = append(w.matches[:i:i], w.matches[i+1:]...)
+			return
+		}
+	}
+}
+
+// matched computes again what consider found: it depends on the announcements only.
+func (h *hub) matched(w, r *endpoint) bool {
+	return w.ann.sameType(r.ann) && qos.PartitionsMatch(w.ann.pub.Partition.Name, r.ann.sub.Partition.Name) &&
+		len(incompatible(w.ann, r.ann)) == 0
+}
+
+// dropChannels forgets the history of a topic once no endpoint of this process is a replica of it.
+func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
+	if peers := h.topics[name]; peers != nil {
+		for _, w := range peers.writers {
+			if w.writer != nil && w.path.Keeps() {
+				return
+			}
+		}
+		for _, r := range peers.readers {
+			if r.reader != nil && r.reader.durable {
+				return
+			}
+		}
+	}
+	for key := range h.channels {
+		if key.ch == ch {
+			delete(h.channels, key)
+		}
+	}
+}
+
+// NodeJoined has no effect here: endpoints tell all that matters.
+func (h *hub) NodeJoined(derecho.NodeID) {}
+
+// NodeLeft has no effect here: the endpoints of the node were removed before.
+func (h *hub) NodeLeft(derecho.NodeID) {}
+
+// Deliver hands one batch to the readers of this process, and to the histories.
+func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
+	at := time.Now().UnixNano()
+	for i := range batch {
+		m := &batch[i]
+		if m.Kind == kindNothing && !h.unordered(sg) {
+			continue
+		}
+		w := h.writerOf(m)
+		if w == nil || (len(w.matches) == 0 && !w.path.Keeps()) {
+			continue
+		}
+		h.deliver(w, m, at)
+	}
+	h.flush()
+}
+
+func (h *hub) unordered(sg derecho.SubgroupID) bool {
+	p, ok := h.placement.PathOf(uint32(sg))
+	return ok && p == topic.Unordered
+}
+
+func (h *hub) writerOf(m *derecho.Message) *endpoint {
+	key := endpointKey{m.Sender, m.Writer}
+	if h.latest != nil && h.latest.key == key {
+		return h.latest
+	}
+	e := h.endpoints[key]
+	if e == nil || !e.ann.writes {
+		return nil
+	}
+	h.latest = e
+	return e
+}
+
+func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
+	handle, ok := h.instanceOf(w, m)
+	if !ok {
+		for _, t := range w.matches {
+			h.enqueue(t, m, itemLost, HandleNil, at)
+		}
+		return
+	}
+	c := (*channel)(nil)
+	if w.path.Keeps() {
+		c = h.channels[w.at]
+	}
+	if c != nil {
+		if c.awaiting {
+			later := *m
+			later.Payload = append([]byte(nil), m.Payload...)
+			c.putOff = append(c.putOff, putOff{w, handle, later})
+		} else {
+			c.history.add(w, m, handle)
+		}
+	}
+	for _, t := range w.matches {
+		if c == nil || !c.awaiting || !t.r.durable {
+			h.enqueue(t, m, itemOf(m.Kind), handle, at)
+		}
+	}
+}
+
+// instanceOf finds the instance that a message is about; false if its bytes make no sense.
+func (h *hub) instanceOf(w *endpoint, m *derecho.Message) (InstanceHandle, bool) {
+	var handle InstanceHandle
+	var err error
+	switch m.Kind {
+	case kindData:
+		if w.keys == nil {
+			return HandleNil, false
+		}
+		handle, err = w.keys.OfSample(m.Payload)
+	case kindDispose, kindUnregister, kindRegister:
+		if w.keys == nil {
+			return HandleNil, false
+		}
+		handle, err = w.keys.OfEncodedKey(m.Payload)
+	case kindNothing, kindClosing:
+	default:
+		return HandleNil, false
+	}
+	return handle, err == nil
+}
+
+func itemOf(k derecho.Kind) itemKind {
+	switch k {
+	case kindDispose:
+		return itemDispose
+	case kindUnregister:
+		return itemUnregister
+	case kindRegister:
+		return itemRegister
+	case kindNothing:
+		return itemNothing
+	case kindClosing:
+		return itemClosing
+	}
+	return itemData
+}
+
+// enqueue copies a message into an item of the reader, to be posted by flush.
+func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHandle, at int64) {
+	it := t.r.pool.get(len(m.Payload))
+	it.kind, it.src, it.handle = k, t.src, handle
+	it.seq, it.writerSeq, it.epoch, it.flags = m.Seq, m.WriterSeq, m.Epoch, m.Flags
+	it.sourceNs, it.receiveNs = m.Timestamp, at
+	if k == itemData {
+		it.buf = append(it.buf[:0], m.Payload...)
+	}
+	if t.r.pendingHead == nil {
+		h.touched = append(h.touched, t.r)
+		t.r.pendingTail = it
+	}
+	it.next = t.r.pendingHead
+	t.r.pendingHead = it
+}
+
+// flush posts what enqueue gathered: one post, and at most one wake-up, for each reader.
+func (h *hub) flush() {
+	for i, r := range h.touched {
+		head, tail := r.pendingHead, r.pendingTail
+		r.pendingHead, r.pendingTail = nil, nil
+		h.touched[i] = nil
+		r.post(head, tail)
+	}
+	h.touched = h.touched[:0]
+}
+
+// LogFailed passes a storage failure on to the writers that depend on it.
+func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
+	h.p.logFailed(sg, node, err)
+}
+
+// Failed passes on that the domain can not go on.
+func (h *hub) Failed(err error) { h.p.fail(err) }

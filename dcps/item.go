@@ -1,0 +1,103 @@
+package dcps
+
+import "github.com/omg-dds-go/dds/derecho"
+
+// endpointKey names a writer or reader of the domain.
+type endpointKey struct {
+	node derecho.NodeID
+	id   derecho.EndpointID
+}
+
+// The kinds of messages that a writer sends: wire format, in derecho.Header.Kind.
+const (
+	kindData       derecho.Kind = 1 // payload: an encoded sample
+	kindDispose    derecho.Kind = 2 // payload: an encoded key
+	kindUnregister derecho.Kind = 3 // payload: an encoded key
+	kindRegister   derecho.Kind = 4 // payload: an encoded key
+	kindNothing    derecho.Kind = 5 // no payload: a sequence number that carries no sample
+	kindClosing    derecho.Kind = 6 // no payload: the writer unregisters all its instances and ends
+)
+
+// flagDispose, in derecho.Header.Flags of kindUnregister and kindClosing: dispose first
+// (WRITER_DATA_LIFECYCLE autodispose_unregistered_instances).
+const flagDispose = 1
+
+// itemKind is what an item in an inbox is about.
+type itemKind uint8
+
+const (
+	// What concerns the reader's cache, in the order of delivery.
+	itemData itemKind = iota
+	itemDispose
+	itemUnregister
+	itemRegister
+	itemNothing
+	itemClosing
+	itemGone // the writer's endpoint is gone, or ended long before its history arrived
+
+	// What concerns statuses.
+	itemMatched
+	itemUnmatched
+	itemIncompatible
+	itemInconsistent
+	itemLost
+	itemHistoryComplete
+	itemFailed
+)
+
+// item is one event on its way from the polling goroutine to an entity, and then, if it is a sample, the entry of the
+// reader's cache.
+//
+// Who owns it: the polling goroutine until it is posted; then whoever holds the entity's lock. The bytes of a sample
+// are shared by the cache and the collections that were handed out; refs counts them, under the entity's lock.
+type item struct {
+	next *item // inbox, queue of parked items, or list of free items: never two at once
+	kind itemKind
+	refs int32
+
+	src       *source
+	handle    InstanceHandle
+	buf       []byte // encoded sample
+	seq       uint64
+	writerSeq uint64
+	epoch     uint32
+	flags     uint8
+	sourceNs  int64
+	receiveNs int64
+
+	// Entry of the cache.
+	inst           *instance
+	valid          bool // false: only reports a change of state
+	read           bool
+	disposedGen    int32
+	noWritersGen   int32
+	before, after  *item // all entries in order of arrival
+	earlier, later *item // entries of the instance
+
+	ctl *control // of the status kinds
+}
+
+// source is a matched writer as one reader knows it. After the item that introduced it, the reader's lock guards it.
+type source struct {
+	key      endpointKey
+	sg       derecho.SubgroupID // where its samples come; 0 if it has left
+	handle   InstanceHandle
+	strength int32
+	lifespan int64 // ns, 0 for infinite
+	gaps     bool  // a gap in the writer's sequence is loss (unordered path)
+	lastSeq  uint64
+	peer     Peer
+}
+
+// beats tells whether s owns an instance rather than other: greater strength, then smaller handle.
+func (s *source) beats(other *source) bool {
+	if s.strength != other.strength {
+		return s.strength > other.strength
+	}
+	for i := range s.handle {
+		if s.handle[i] != other.handle[i] {
+			return s.handle[i] < other.handle[i]
+		}
+	}
+	return false
+}

@@ -1,0 +1,291 @@
+package dcps
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// operationTimeout bounds what the standard gives no duration for: announcing an endpoint, and leaving.
+const operationTimeout = 30 * time.Second
+
+// DomainParticipant is this process's membership of a domain, and the factory of everything else (DDS 1.4 §2.2.2.2).
+// Its methods may be called by several goroutines at once, like those of all entities.
+type DomainParticipant struct {
+	id       DomainID
+	qos      qos.DomainParticipant
+	settings Settings
+	name     string
+	host     string
+	listener ParticipantListener
+	core     core
+	hub      *hub
+	holds    holds
+	timers   *timers
+
+	failedCh chan struct{} // closed by fail
+	failure  atomic.Pointer[error]
+	problems atomic.Pointer[error]
+	logs     sync.Map // derecho.SubgroupID -> error
+
+	// What the polling goroutine looks up; replaced as a whole under mu.
+	writers atomic.Pointer[map[derecho.EndpointID]*writer]
+	readers atomic.Pointer[map[derecho.EndpointID]*reader]
+	all     atomic.Pointer[[]*entity] // for timers
+
+	mu         sync.Mutex
+	closed     bool
+	lastID     derecho.EndpointID
+	topics     map[string]*topicEntity
+	publishers []*Publisher
+	subs       []*Subscriber
+}
+
+// NewDomainParticipant joins a domain (DDS: create_participant). It returns once this process knows the writers and
+// readers that exist.
+func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantOption) (*DomainParticipant, error) {
+	const op = "NewDomainParticipant"
+	c := participantConfig{qos: qos.DefaultDomainParticipant(), name: programName(), core: joinCore}
+	for _, o := range opts {
+		o(&c)
+	}
+	where := "domain " + itoa(int32(id))
+	if err := invalid(op, where, c.qos.Validate()); err != nil {
+		return nil, err
+	}
+	if err := checkFactory(op, where, c.qos.EntityFactory); err != nil {
+		return nil, err
+	}
+	settings, err := c.settings.withDefaults(os.Getenv)
+	if err != nil {
+		return nil, &Error{Op: op, Entity: where, Code: ErrBadParameter, Err: err}
+	}
+	c.settings, c.domain, c.ctx = settings, id, ctx
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	p := &DomainParticipant{
+		id: id, qos: c.qos, settings: settings, name: c.name, host: host, listener: c.listener,
+		failedCh: make(chan struct{}), topics: make(map[string]*topicEntity),
+	}
+	p.writers.Store(&map[derecho.EndpointID]*writer{})
+	p.readers.Store(&map[derecho.EndpointID]*reader{})
+	p.all.Store(&[]*entity{})
+	p.hub = newHub(p, settings.Subgroups)
+	p.timers = newTimers(func() []*entity { return *p.all.Load() })
+	p.core, err = c.core(p.hub, c)
+	if err != nil {
+		return nil, failure(op, where, "", err)
+	}
+	p.holds.hold = p.core.Hold
+	p.hub.self.Store(uint64(p.core.ID()))
+	p.spawn("dcps timers", p.timers.run)
+	return p, nil
+}
+
+// ID is the domain's number (DDS: get_domain_id).
+func (p *DomainParticipant) ID() DomainID { return p.id }
+
+// Name is the name that peers see.
+func (p *DomainParticipant) Name() string { return p.name }
+
+// Handle names the participant in its domain (DDS: get_instance_handle).
+func (p *DomainParticipant) Handle() InstanceHandle {
+	return topic.HandleOfEntity(uint64(p.core.ID()), 0)
+}
+
+// Qos gives the QoS that the participant was made with.
+func (p *DomainParticipant) Qos() qos.DomainParticipant { return p.qos }
+
+// Settings gives the settings in force, defaults filled in.
+func (p *DomainParticipant) Settings() Settings { return p.settings }
+
+// Done gives a channel that is closed when the domain can not go on, and Err tells why.
+func (p *DomainParticipant) Done() <-chan struct{} { return p.failedCh }
+
+// Err tells why the domain can not go on, or else what the latest problem was that no entity has a status for, such as
+// a malformed announcement of a peer. It is nil as long as all is well.
+func (p *DomainParticipant) Err() error {
+	if err := p.failure.Load(); err != nil {
+		return *err
+	}
+	if err := p.problems.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// spawn starts a goroutine of the participant's.
+func (p *DomainParticipant) spawn(label string, run func()) {
+	go pprof.Do(context.Background(), pprof.Labels("dds", label), func(context.Context) { run() })
+}
+
+func (p *DomainParticipant) problem(err error) { p.problems.Store(&err) }
+
+// fail tells every entity that the domain can not go on. The polling goroutine calls it.
+func (p *DomainParticipant) fail(err error) {
+	if !p.failure.CompareAndSwap(nil, &err) {
+		return
+	}
+	close(p.failedCh)
+	for _, e := range *p.all.Load() {
+		it := &item{kind: itemFailed, ctl: &control{err: err}}
+		e.post(it, it)
+	}
+}
+
+// failed gives the error of an operation after fail, or nil.
+func (p *DomainParticipant) failed(op, entity string) error {
+	if err := p.failure.Load(); err != nil {
+		return &Error{Op: op, Entity: entity, Code: ErrUnspecified, Detail: "the domain can not go on", Err: *err}
+	}
+	return nil
+}
+
+// logFailed notes that a node does not log a subgroup any more; writers of PERSISTENT topics on it are told when they
+// write or wait. The first failure stays.
+func (p *DomainParticipant) logFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
+	if err == nil {
+		err = derecho.ErrLog
+	}
+	p.logs.LoadOrStore(sg, &Error{
+		Op: "log", Entity: "node " + node.String(), Code: ErrOutOfResources,
+		Detail: "samples of PERSISTENT topics are not stored there any more", Err: err,
+	})
+}
+
+func (p *DomainParticipant) logFailure(sg derecho.SubgroupID) error {
+	if err, ok := p.logs.Load(sg); ok {
+		return err.(error)
+	}
+	return nil
+}
+
+func (p *DomainParticipant) localWriter(id derecho.EndpointID) *writer {
+	return (*p.writers.Load())[id]
+}
+func (p *DomainParticipant) localReader(id derecho.EndpointID) *reader {
+	return (*p.readers.Load())[id]
+}
+
+// nextID names a new endpoint. Called with mu held.
+func (p *DomainParticipant) nextID() derecho.EndpointID {
+	p.lastID++
+	return p.lastID
+}
+
+// enlist makes an entity known to the timers and to fail. Called with mu held.
+func (p *DomainParticipant) enlist(e *entity) {
+	list := append(slices.Clone(*p.all.Load()), e)
+	p.all.Store(&list)
+	if err := p.failure.Load(); err != nil {
+		it := &item{kind: itemFailed, ctl: &control{err: *err}}
+		e.post(it, it)
+	}
+}
+
+// delist is the inverse of enlist.
+func (p *DomainParticipant) delist(e *entity) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delistLocked(e)
+}
+
+func (p *DomainParticipant) delistLocked(e *entity) {
+	list := slices.DeleteFunc(slices.Clone(*p.all.Load()), func(o *entity) bool { return o == e })
+	p.all.Store(&list)
+}
+
+// usable tells why nothing can be made any more, if so. Called with mu held.
+func (p *DomainParticipant) usable(op string) error {
+	if p.closed {
+		return &Error{Op: op, Entity: "participant", Code: ErrAlreadyDeleted, Detail: "it was closed"}
+	}
+	return p.failed(op, "participant")
+}
+
+// Close closes everything that was made by the participant and leaves the domain (DDS: delete_contained_entities and
+// delete_participant). Closing again has no effect.
+func (p *DomainParticipant) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), p.topics
+	p.topics = nil
+	p.mu.Unlock()
+	var errs []error
+	for _, pub := range pubs {
+		errs = append(errs, pub.Close())
+	}
+	for _, sub := range subs {
+		errs = append(errs, sub.Close())
+	}
+	for _, t := range topics {
+		t.close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	defer cancel()
+	if err := p.core.Leave(ctx); err != nil && p.failure.Load() == nil && !errors.Is(err, derecho.ErrClosed) {
+		errs = append(errs, failure("Close", "participant", "", err))
+	}
+	close(p.timers.stop)
+	return errors.Join(errs...)
+}
+
+// invalid wraps what Validate found.
+func invalid(op, entity string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, Entity: entity, Code: ErrInconsistentPolicy, Err: err}
+}
+
+func unsupported(op, entity string, policy qos.PolicyID, value string) error {
+	return &Error{Op: op, Entity: entity, Code: ErrUnsupported, Detail: policy.String() + " " + value + " has no effect in this version, so it is refused"}
+}
+
+func checkFactory(op, entity string, q qos.EntityFactory) error {
+	if !q.AutoenableCreatedEntities {
+		return unsupported(op, entity, qos.PolicyEntityFactory, q.String())
+	}
+	return nil
+}
+
+// enroll makes a writer known to the polling goroutine. Called with mu held.
+func (p *DomainParticipant) enroll(w *writer) {
+	next := maps.Clone(*p.writers.Load())
+	next[w.id] = w
+	p.writers.Store(&next)
+}
+
+// enrollReader makes a reader known to the polling goroutine. Called with mu held.
+func (p *DomainParticipant) enrollReader(r *reader) {
+	next := maps.Clone(*p.readers.Load())
+	next[r.id] = r
+	p.readers.Store(&next)
+}
+
+// retire is the inverse of enroll and enrollReader.
+func (p *DomainParticipant) retire(id derecho.EndpointID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	writers, readers := maps.Clone(*p.writers.Load()), maps.Clone(*p.readers.Load())
+	delete(writers, id)
+	delete(readers, id)
+	p.writers.Store(&writers)
+	p.readers.Store(&readers)
+}

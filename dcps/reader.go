@@ -1,0 +1,353 @@
+package dcps
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+)
+
+// control is what an item about a status carries.
+type control struct {
+	handle InstanceHandle
+	peer   Peer
+	bad    []qos.Incompatibility
+	text   string
+	err    error
+}
+
+// itemPool recycles the items of one reader. The polling goroutine takes, whoever holds the reader's lock gives back:
+// what was given back is a lock-free list that the taker empties as a whole, so that no item is popped twice.
+type itemPool struct {
+	returned atomic.Pointer[item]
+	ready    *item // the polling goroutine's
+}
+
+// get gives an item with room for size bytes, for the polling goroutine.
+func (p *itemPool) get(size int) *item {
+	if p.ready == nil {
+		p.ready = p.returned.Swap(nil)
+	}
+	it := p.ready
+	if it == nil {
+		it = new(item)
+	} else {
+		p.ready = it.next
+	}
+	if cap(it.buf) < size {
+		it.buf = make([]byte, 0, roundUp(size))
+	}
+	it.next, it.refs = nil, 1
+	return it
+}
+
+// roundUp gives sizes in steps, so that samples whose size varies a little share buffers.
+func roundUp(size int) int {
+	const step = 64
+	return (size + step - 1) / step * step
+}
+
+// put takes an item back. Items that were not made by get have no buffer and are left to the garbage collector.
+func (p *itemPool) put(it *item) {
+	if cap(it.buf) == 0 {
+		return
+	}
+	buf := it.buf[:0]
+	*it = item{buf: buf}
+	for {
+		old := p.returned.Load()
+		it.next = old
+		if p.returned.CompareAndSwap(old, it) {
+			return
+		}
+	}
+}
+
+// reader is a DataReader without its type.
+type reader struct {
+	entity
+	sub       *Subscriber
+	topic     *topicEntity
+	id        derecho.EndpointID
+	handle    InstanceHandle
+	q         qos.DataReader
+	channel   derecho.ChannelID
+	subgroups []derecho.SubgroupID
+	durable   bool // wants history
+	inOrder   bool // PRESENTATION access_scope TOPIC with ordered_access
+	status    *StatusCondition
+	callbacks readerCallbacks
+	typed     AnyDataReader
+
+	// The polling goroutine's.
+	pendingHead, pendingTail *item
+	self                     *endpoint
+	pool                     itemPool // put by the holder of mu
+
+	// Guarded by mu.
+	cache          *cache
+	parkedHead     *item // samples that wait for room, and what came behind them
+	parkedTail     *item
+	holding        []derecho.SubgroupID // subgroups on which this reader makes writers wait
+	writers        map[endpointKey]*source
+	complete       bool // no history is owed
+	matched        MatchedStatus
+	liveliness     LivelinessChangedStatus
+	incompatible   IncompatibleQosStatus
+	lost           SampleLostStatus
+	rejected       SampleRejectedStatus
+	deadlineMissed DeadlineMissedStatus
+	spare          []*collection
+}
+
+func (r *reader) setup() {
+	r.init(r.sub.p, what("reader", r.topic.name), r)
+	r.cache = newCache(r.q)
+	r.cache.release = r.release
+	r.cache.missed = func(h InstanceHandle) {
+		r.deadlineMissed.add(h)
+		r.changed |= RequestedDeadlineMissedStatusBit
+	}
+	r.writers = make(map[endpointKey]*source)
+	r.status = newStatusCondition(&r.entity)
+}
+
+// release drops a reference to an entry's bytes; the last one recycles it.
+func (r *reader) release(it *item) {
+	if it.refs--; it.refs == 0 {
+		r.pool.put(it)
+	}
+}
+
+// apply takes one item from the inbox.
+func (r *reader) apply(it *item) {
+	switch it.kind {
+	case itemMatched:
+		r.writers[it.src.key] = it.src
+		r.matched.add(it.ctl.handle, it.ctl.peer)
+		r.liveliness.AliveCount++
+		r.liveliness.AliveCountChange++
+		r.liveliness.LastPublicationHandle = it.ctl.handle
+		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
+	case itemUnmatched:
+		delete(r.writers, it.src.key)
+		r.matched.remove(it.ctl.handle, it.ctl.peer)
+		r.liveliness.AliveCount--
+		r.liveliness.AliveCountChange--
+		r.liveliness.LastPublicationHandle = it.ctl.handle
+		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
+		r.admit(&item{kind: itemGone, refs: 1, src: it.src, receiveNs: it.receiveNs, sourceNs: it.receiveNs})
+	case itemIncompatible:
+		r.incompatible.add(it.ctl.peer, it.ctl.bad)
+		r.changed |= RequestedIncompatibleQosStatusBit
+	case itemLost:
+		r.lose(1)
+		it.src.lastSeq = max(it.src.lastSeq, it.writerSeq)
+		r.release(it)
+	case itemHistoryComplete:
+		r.complete = true
+	case itemFailed:
+		r.failure = it.ctl.err
+	default:
+		if r.closed {
+			r.release(it)
+			return
+		}
+		r.admit(it)
+	}
+}
+
+// admit lets an item of the cache's kinds in, behind those that are parked.
+func (r *reader) admit(it *item) {
+	if r.parkedHead != nil || !r.deliver(it) {
+		r.park(it)
+	}
+}
+
+// deliver gives an item to the cache; false if it has to wait for room.
+func (r *reader) deliver(it *item) bool {
+	s := it.src
+	if it.writerSeq != 0 && it.kind != itemGone {
+		if it.writerSeq <= s.lastSeq {
+			r.release(it) // the history brought it already
+			return true
+		}
+		if s.gaps && s.lastSeq != 0 && it.writerSeq > s.lastSeq+1 {
+			r.lose(it.writerSeq - s.lastSeq - 1)
+		}
+	}
+	if it.kind == itemData {
+		if o := r.cache.write(it, it.receiveNs); o.refused() {
+			if r.q.Reliability.Kind == qos.ReliabilityReliable {
+				return false
+			}
+			r.reject(o, it.handle)
+			s.lastSeq = it.writerSeq
+			r.release(it)
+			return true
+		}
+		s.lastSeq = it.writerSeq
+	} else {
+		r.lifecycle(it)
+		if it.writerSeq != 0 {
+			s.lastSeq = it.writerSeq
+		}
+		r.release(it)
+	}
+	r.news()
+	return true
+}
+
+func (r *reader) lifecycle(it *item) {
+	switch it.kind {
+	case itemDispose:
+		r.cache.dispose(it.handle, it, it.receiveNs)
+	case itemUnregister:
+		if it.flags&flagDispose != 0 {
+			r.cache.dispose(it.handle, it, it.receiveNs)
+		}
+		r.cache.unregister(it.handle, it, it.receiveNs)
+	case itemRegister:
+		r.cache.register(it.handle, it.src)
+	case itemClosing:
+		r.cache.depart(it, it.flags&flagDispose != 0, it.receiveNs)
+	case itemGone:
+		r.cache.depart(it, false, it.receiveNs)
+	}
+}
+
+func (r *reader) news() {
+	if r.cache.news {
+		r.cache.news = false
+		r.changed |= DataAvailableStatusBit
+		r.sub.dataOnReaders()
+	}
+}
+
+func (r *reader) lose(n uint64) {
+	r.lost.TotalCount += int32(n)
+	r.lost.TotalCountChange += int32(n)
+	r.changed |= SampleLostStatusBit
+}
+
+func (r *reader) reject(o outcome, h InstanceHandle) {
+	r.rejected.TotalCount++
+	r.rejected.TotalCountChange++
+	r.rejected.LastReason = o.rejection()
+	r.rejected.LastInstanceHandle = h
+	r.changed |= SampleRejectedStatusBit
+}
+
+// park keeps an item until there is room, and makes the writers of the channel wait: what is in flight already is
+// bounded by their rings.
+func (r *reader) park(it *item) {
+	if r.parkedHead == nil {
+		r.parkedHead = it
+	} else {
+		r.parkedTail.next = it
+	}
+	if sg := it.src.sg; sg != 0 && !slices.Contains(r.holding, sg) {
+		r.holding = append(r.holding, sg)
+		r.p.holds.add(sg, r.channel, 1)
+	}
+	it.next = nil
+	r.parkedTail = it
+}
+
+// unpark lets in what waits, as far as there is room.
+func (r *reader) unpark() {
+	for r.parkedHead != nil {
+		it := r.parkedHead
+		next := it.next
+		it.next = nil
+		if !r.deliver(it) {
+			it.next = next
+			return
+		}
+		r.parkedHead = next
+	}
+	r.parkedTail = nil
+	for _, sg := range r.holding {
+		r.p.holds.add(sg, r.channel, -1)
+	}
+	r.holding = r.holding[:0]
+}
+
+func (r *reader) nextTick() int64 { return r.cache.wakeAt }
+
+func (r *reader) tick(now int64) {
+	r.cache.tick(now)
+	r.unpark()
+	r.news()
+}
+
+// collect reads or takes into a collection of the reader's.
+func (r *reader) collect(op string, s *selection) (*collection, error) {
+	r.lock()
+	defer r.unlock()
+	if err := r.usable(op); err != nil {
+		return nil, err
+	}
+	c := r.collectLocked(s)
+	if len(c.items) == 0 {
+		r.spare = append(r.spare, c)
+		if s.only == onlyThis && r.cache.instances[s.handle] == nil {
+			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("instance %v is not known", s.handle)}
+		}
+		return nil, ErrNoData
+	}
+	return c, nil
+}
+
+func (r *reader) collectLocked(s *selection) *collection {
+	var c *collection
+	if n := len(r.spare) - 1; n >= 0 {
+		c = r.spare[n]
+		r.spare = r.spare[:n]
+	} else {
+		c = new(collection)
+	}
+	if r.cache.wakeAt != 0 {
+		if t := now(); r.cache.wakeAt <= t {
+			r.cache.tick(t)
+		}
+	}
+	r.cache.collect(s, c)
+	r.changed &^= DataAvailableStatusBit
+	if s.take {
+		r.unpark()
+	}
+	return c
+}
+
+// giveBack ends a collection.
+func (r *reader) giveBack(c *collection) {
+	r.lock()
+	defer r.unlock()
+	for i, it := range c.items {
+		r.release(it)
+		c.items[i] = nil
+	}
+	c.items, c.infos = c.items[:0], c.infos[:0]
+	c.turn++
+	r.spare = append(r.spare, c)
+}
+
+// finish releases what the reader holds of others, once it is closed.
+func (r *reader) finish() {
+	r.lock()
+	defer r.unlock()
+	for r.parkedHead != nil {
+		it := r.parkedHead
+		r.parkedHead = it.next
+		it.next = nil
+		r.release(it)
+	}
+	r.parkedTail = nil
+	for _, sg := range r.holding {
+		r.p.holds.add(sg, r.channel, -1)
+	}
+	r.holding = r.holding[:0]
+}

@@ -1,0 +1,408 @@
+package dcps
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+)
+
+// store is the history of one topic on one subgroup, for readers that come late (DURABILITY above VOLATILE). Every
+// replica of the channel has one; all hold the same, because all add the same messages in the same order.
+//
+// Of each instance it keeps, for each writer, the latest samples: as many as the writer's HISTORY says, or for
+// TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. A disposal removes the samples of the instance:
+// who comes late never learns of it. The samples of a TRANSIENT_LOCAL writer go when it goes.
+//
+// A plain value, owned by the polling goroutine.
+type store struct {
+	writers   map[endpointKey]*storedWriter
+	instances map[InstanceHandle]*storedInstance
+	arrivals  uint64
+	free      []*record
+}
+
+type storedWriter struct {
+	key   endpointKey
+	info  []byte // its announcement
+	ann   *announcement
+	depth int // samples kept of an instance; 0 for all
+	limit int // of samples of an instance with KEEP_ALL
+	gone  bool
+}
+
+type storedInstance struct {
+	lines []*storedLine
+}
+
+// storedLine is what is kept of one writer in one instance.
+type storedLine struct {
+	w            *storedWriter
+	records      []*record // oldest first
+	unregistered bool
+}
+
+// record is one kept sample.
+type record struct {
+	w       *storedWriter
+	handle  InstanceHandle
+	arrival uint64
+	message derecho.Message // Payload is the record's own
+}
+
+func newStore() *store {
+	return &store{writers: make(map[endpointKey]*storedWriter), instances: make(map[InstanceHandle]*storedInstance)}
+}
+
+func newStoredWriter(key endpointKey, info []byte, ann *announcement) *storedWriter {
+	w := &storedWriter{key: key, info: info, ann: ann}
+	q := &ann.writer
+	if q.History.Kind == qos.HistoryKeepLast {
+		w.depth = int(q.History.Depth)
+	}
+	if s := &q.DurabilityService; q.Durability.Kind > qos.DurabilityTransientLocal && w.depth != 0 {
+		if s.HistoryKind == qos.HistoryKeepAll {
+			w.depth = 0
+		} else {
+			w.depth = max(w.depth, int(s.HistoryDepth))
+		}
+	}
+	w.limit = limit(q.ResourceLimits.MaxSamplesPerInstance)
+	return w
+}
+
+// add follows one message of a writer. The handle is that of the message's instance.
+func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
+	w := s.writers[e.key]
+	if w == nil {
+		w = newStoredWriter(e.key, e.info, e.ann)
+		s.writers[e.key] = w
+	}
+	switch m.Kind {
+	case kindData:
+		s.keep(w, m, h)
+	case kindDispose:
+		s.dispose(w, h)
+	case kindUnregister:
+		if m.Flags&flagDispose != 0 {
+			s.dispose(w, h)
+		}
+		s.unregister(w, h)
+	case kindClosing:
+		s.depart(w, m.Flags&flagDispose != 0)
+	}
+}
+
+func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
+	in := s.instances[h]
+	if in == nil {
+		in = &storedInstance{}
+		s.instances[h] = in
+	}
+	l := in.line(w)
+	l.unregistered = false
+	keep := w.depth
+	if keep == 0 {
+		keep = w.limit
+	}
+	if len(l.records) >= keep {
+		s.free = append(s.free, l.records[0])
+		l.records = slices.Delete(l.records, 0, 1)
+	}
+	s.arrivals++
+	r := s.newRecord()
+	payload := append(r.message.Payload[:0], m.Payload...)
+	*r = record{w: w, handle: h, arrival: s.arrivals, message: *m}
+	r.message.Payload = payload
+	l.records = append(l.records, r)
+}
+
+func (s *store) newRecord() *record {
+	if n := len(s.free) - 1; n >= 0 {
+		r := s.free[n]
+		s.free = s.free[:n]
+		return r
+	}
+	return new(record)
+}
+
+func (in *storedInstance) line(w *storedWriter) *storedLine {
+	for _, l := range in.lines {
+		if l.w == w {
+			return l
+		}
+	}
+	l := &storedLine{w: w}
+	in.lines = append(in.lines, l)
+	return l
+}
+
+// dispose drops the samples of an instance: those of all writers, or with OWNERSHIP EXCLUSIVE, where the disposal of
+// a writer that is not the owner does not count, its own.
+func (s *store) dispose(w *storedWriter, h InstanceHandle) {
+	in := s.instances[h]
+	if in == nil {
+		return
+	}
+	exclusive := w.ann.writer.Ownership.Kind == qos.OwnershipExclusive
+	s.removeLines(h, in, func(l *storedLine) bool { return !exclusive || l.w == w })
+}
+
+func (s *store) unregister(w *storedWriter, h InstanceHandle) {
+	if in := s.instances[h]; in != nil {
+		for _, l := range in.lines {
+			if l.w == w {
+				l.unregistered = true
+			}
+		}
+	}
+}
+
+// depart follows a writer that unregisters all it has.
+func (s *store) depart(w *storedWriter, dispose bool) {
+	for h, in := range s.instances {
+		if !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return l.w == w }) {
+			continue
+		}
+		if dispose {
+			s.dispose(w, h)
+		}
+		s.unregister(w, h)
+	}
+}
+
+// end follows the removal of a writer's endpoint.
+func (s *store) end(key endpointKey) {
+	w := s.writers[key]
+	if w == nil {
+		return
+	}
+	w.gone = true
+	if w.ann.writer.Durability.Kind == qos.DurabilityTransientLocal {
+		for h, in := range s.instances {
+			s.removeLines(h, in, func(l *storedLine) bool { return l.w == w })
+		}
+	}
+	if !s.used(w) {
+		delete(s.writers, key)
+	}
+}
+
+func (s *store) used(w *storedWriter) bool {
+	for _, in := range s.instances {
+		for _, l := range in.lines {
+			if l.w == w {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *store) removeLines(h InstanceHandle, in *storedInstance, drop func(*storedLine) bool) {
+	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool {
+		if drop(l) {
+			s.free = append(s.free, l.records...)
+			return true
+		}
+		return false
+	})
+	if len(in.lines) == 0 {
+		delete(s.instances, h)
+	}
+	if len(s.free) > maxFreeRecords {
+		clear(s.free[maxFreeRecords:])
+		s.free = s.free[:maxFreeRecords]
+	}
+}
+
+// maxFreeRecords bounds what is kept for reuse after many instances went.
+const maxFreeRecords = 1024
+
+// history lists what is kept, in the order in which it came.
+func (s *store) history() []*record {
+	var all []*record
+	for _, in := range s.instances {
+		for _, l := range in.lines {
+			all = append(all, l.records...)
+		}
+	}
+	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
+	return all
+}
+
+// ended lists the lines whose writer unregistered the instance, or is gone, in the order of their latest sample.
+func (s *store) ended() []*storedLine {
+	var all []*storedLine
+	for _, in := range s.instances {
+		for _, l := range in.lines {
+			if (l.unregistered || l.w.gone) && len(l.records) > 0 {
+				all = append(all, l)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *storedLine) int { return cmp.Compare(a.latest().arrival, b.latest().arrival) })
+	return all
+}
+
+func (l *storedLine) latest() *record { return l.records[len(l.records)-1] }
+
+// The state of a store, as it travels to a node that joins the channel. Version 1, little endian:
+//
+//	'H' version  count(u32) writers  count(u32) records
+//	writer: node(u64) id(u32) gone(u8) length(u32) announcement
+//	record: writer(u32, index) handle(16) flags(u8) epoch(u32) seq(u64) writerSeq(u64) timestamp(i64) length(u32) sample
+//
+// Records come in the order of their arrival.
+const (
+	stateMagic       = 'H'
+	stateVersion     = 1
+	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
+	stateWriterSize  = 8 + 4 + 1 + 4
+	stateRecordSize  = 4 + 16 + 1 + 4 + 8 + 8 + 8 + 4
+)
+
+var errState = errors.New("history of a peer is malformed")
+
+func (s *store) save() []byte {
+	le := binary.LittleEndian
+	out := []byte{stateMagic, stateVersion}
+	keys := make([]endpointKey, 0, len(s.writers))
+	for key := range s.writers {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b endpointKey) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.id, b.id))
+	})
+	index := make(map[*storedWriter]uint32, len(keys))
+	out = le.AppendUint32(out, uint32(len(keys)))
+	for i, key := range keys {
+		w := s.writers[key]
+		index[w] = uint32(i)
+		out = le.AppendUint64(out, uint64(key.node))
+		out = le.AppendUint32(out, uint32(key.id))
+		out = append(out, boolByte(w.gone))
+		out = le.AppendUint32(out, uint32(len(w.info)))
+		out = append(out, w.info...)
+	}
+	last := make(map[*record]bool)
+	for _, l := range s.ended() {
+		if l.unregistered {
+			last[l.latest()] = true
+		}
+	}
+	history := s.history()
+	out = le.AppendUint32(out, uint32(len(history)))
+	for _, r := range history {
+		m := &r.message
+		out = le.AppendUint32(out, index[r.w])
+		out = append(out, r.handle[:]...)
+		out = append(out, boolByte(last[r])*stateUnregisters)
+		out = le.AppendUint32(out, m.Epoch)
+		out = le.AppendUint64(out, m.Seq)
+		out = le.AppendUint64(out, m.WriterSeq)
+		out = le.AppendUint64(out, uint64(m.Timestamp))
+		out = le.AppendUint32(out, uint32(len(m.Payload)))
+		out = append(out, m.Payload...)
+	}
+	return out
+}
+
+func boolByte(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// loadStore reads what a peer saved: anything may come.
+func loadStore(b []byte) (*store, error) {
+	a := archive{buf: b, dec: true}
+	var magic, version uint8
+	a.u8(&magic)
+	a.u8(&version)
+	if a.err != nil || magic != stateMagic || version != stateVersion {
+		return nil, fmt.Errorf("%w: it does not begin with version %d of the format", errState, stateVersion)
+	}
+	s := newStore()
+	var n uint32
+	a.u32(&n)
+	if int64(n)*stateWriterSize > int64(len(b)) {
+		return nil, fmt.Errorf("%w: %d writers in %d bytes", errState, n, len(b))
+	}
+	writers := make([]*storedWriter, n)
+	for i := range writers {
+		w, err := loadWriter(&a)
+		if err != nil {
+			return nil, err
+		}
+		writers[i] = w
+		s.writers[w.key] = w
+	}
+	a.u32(&n)
+	if int64(n)*stateRecordSize > int64(len(b)) {
+		return nil, fmt.Errorf("%w: %d samples in %d bytes", errState, n, len(b))
+	}
+	for range n {
+		if err := s.loadRecord(&a, writers); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func loadWriter(a *archive) (*storedWriter, error) {
+	var node uint64
+	var id uint32
+	var gone bool
+	var info []byte
+	a.u64(&node)
+	a.u32(&id)
+	a.bool(&gone)
+	a.octets(&info)
+	if a.err != nil {
+		return nil, fmt.Errorf("%w: %w", errState, a.err)
+	}
+	ann, err := decodeAnnouncement(info)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errState, err)
+	}
+	if !ann.writes {
+		return nil, fmt.Errorf("%w: the announcement of a reader among its writers", errState)
+	}
+	w := newStoredWriter(endpointKey{derecho.NodeID(node), derecho.EndpointID(id)}, info, ann)
+	w.gone = gone
+	return w, nil
+}
+
+func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
+	var index uint32
+	var flags uint8
+	var m derecho.Message
+	var h InstanceHandle
+	a.u32(&index)
+	copy(h[:], a.take(len(h)))
+	a.u8(&flags)
+	a.u32(&m.Epoch)
+	a.u64(&m.Seq)
+	a.u64(&m.WriterSeq)
+	a.i64(&m.Timestamp)
+	a.octets(&m.Payload)
+	if a.err != nil {
+		return fmt.Errorf("%w: %w", errState, a.err)
+	}
+	if int(index) >= len(writers) {
+		return fmt.Errorf("%w: a sample of writer %d of %d", errState, index, len(writers))
+	}
+	w := writers[index]
+	m.Kind, m.Sender, m.Writer = kindData, w.key.node, w.key.id
+	s.keep(w, &m, h)
+	if flags&stateUnregisters != 0 {
+		s.unregister(w, h)
+	}
+	return nil
+}

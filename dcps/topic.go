@@ -1,0 +1,170 @@
+package dcps
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// Topic is a named flow of samples of type T (DDS 1.4 §2.2.2.3.2). All Topics of one name in a participant are one
+// topic: they have one type and one status.
+type Topic[T any] struct {
+	*topicEntity
+	message func(*T) cdr.Message
+	qos     qos.Topic
+	closed  atomic.Bool
+}
+
+// topicEntity is what the Topics of one name share.
+type topicEntity struct {
+	entity
+	name         string
+	support      topic.Support
+	users        int // Topics not closed; guarded by the participant's mu
+	status       *StatusCondition
+	inconsistent InconsistentTopicStatus // guarded by entity.mu
+}
+
+type topicConfig struct {
+	qos      qos.Topic
+	listener *TopicListener
+}
+
+// TopicOption is an option of NewTopic.
+type TopicOption func(*topicConfig)
+
+// WithTopicQos sets the QoS of a Topic. It is where writers and readers start from that are made with FromTopicQos.
+func WithTopicQos(q qos.Topic) TopicOption {
+	return func(c *topicConfig) { c.qos = q }
+}
+
+// WithTopicListener sets the listener of a topic. Only the first Topic of a name in a participant may have one.
+func WithTopicListener(l *TopicListener) TopicOption {
+	return func(c *topicConfig) { c.listener = l }
+}
+
+// NewTopic makes a Topic (DDS: create_topic). A topic of that name with another type is an error
+// (ErrPreconditionNotMet) if this participant has it; if another participant does, it is reported in the status
+// INCONSISTENT_TOPIC once both have a writer or reader.
+func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...TopicOption) (*Topic[T], error) {
+	const op = "NewTopic"
+	c := topicConfig{qos: qos.DefaultTopic()}
+	for _, o := range opts {
+		o(&c)
+	}
+	entity := fmt.Sprintf("topic %q", name)
+	if name == "" {
+		return nil, &Error{Op: op, Code: ErrBadParameter, Detail: "a topic needs a name"}
+	}
+	if len(name) > maxAnnounced {
+		return nil, &Error{Op: op, Code: ErrBadParameter, Detail: fmt.Sprintf("the topic's name has %d bytes, the limit is %d", len(name), maxAnnounced)}
+	}
+	if err := invalid(op, entity, c.qos.Validate()); err != nil {
+		return nil, err
+	}
+	support := topic.SupportOf[T, PT]()
+	if support.Type.Extensibility == cdr.Mutable {
+		return nil, &Error{Op: op, Entity: entity, Code: ErrUnsupported, Detail: "type " + support.Type.Name + " is @mutable, which is not encoded in this version"}
+	}
+	e, err := p.topicNamed(op, name, support, c.listener)
+	if err != nil {
+		return nil, err
+	}
+	return &Topic[T]{topicEntity: e, message: func(v *T) cdr.Message { return PT(v) }, qos: c.qos}, nil
+}
+
+func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, l *TopicListener) (*topicEntity, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.usable(op); err != nil {
+		return nil, err
+	}
+	if e := p.topics[name]; e != nil {
+		if t := e.support.Type; t.Signature != support.Type.Signature || t.Name != support.Type.Name {
+			return nil, &Error{
+				Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet,
+				Detail: fmt.Sprintf("this participant has it with type %s already, defined as %s; the new type is %s, defined as %s",
+					t.Name, t.Text, support.Type.Name, support.Type.Text),
+			}
+		}
+		if l != nil {
+			return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet, Detail: "the topic exists; its listener is set where it is made first"}
+		}
+		e.users++
+		return e, nil
+	}
+	e := &topicEntity{name: name, support: support, users: 1}
+	e.init(p, fmt.Sprintf("topic %q", name), e)
+	e.status = newStatusCondition(&e.entity)
+	e.listenTopic(l)
+	p.topics[name] = e
+	p.enlist(&e.entity)
+	return e, nil
+}
+
+func (t *topicEntity) apply(it *item) {
+	switch it.kind {
+	case itemInconsistent:
+		t.inconsistent.TotalCount++
+		t.inconsistent.TotalCountChange++
+		t.inconsistent.Explanation, t.inconsistent.LastPeer = it.ctl.text, it.ctl.peer
+		t.changed |= InconsistentTopicStatusBit
+	case itemFailed:
+		t.failure = it.ctl.err
+	}
+}
+
+func (t *topicEntity) nextTick() int64 { return 0 }
+func (t *topicEntity) tick(int64)      {}
+
+// Name is the topic's name.
+func (t *topicEntity) Name() string { return t.name }
+
+// TypeName is the name of the topic's type.
+func (t *topicEntity) TypeName() string { return t.support.Type.Name }
+
+// Participant gives the topic's participant.
+func (t *topicEntity) Participant() *DomainParticipant { return t.p }
+
+// StatusCondition gives the condition over the topic's status.
+func (t *topicEntity) StatusCondition() *StatusCondition { return t.status }
+
+// InconsistentTopicStatus tells of endpoints that use the name with another type, and starts a new count of changes.
+func (t *topicEntity) InconsistentTopicStatus() InconsistentTopicStatus {
+	t.lock()
+	defer t.unlock()
+	out := t.inconsistent
+	t.inconsistent.TotalCountChange = 0
+	t.changed &^= InconsistentTopicStatusBit
+	return out
+}
+
+// Qos gives the QoS that the Topic was made with.
+func (t *Topic[T]) Qos() qos.Topic { return t.qos }
+
+// Close gives the Topic up (DDS: delete_topic). Writers and readers that were made with it live on.
+func (t *Topic[T]) Close() error {
+	if t.closed.CompareAndSwap(false, true) {
+		t.topicEntity.release()
+	}
+	return nil
+}
+
+// retain counts a writer or reader of the topic. Called with the participant's mu held.
+func (t *topicEntity) retain() { t.users++ }
+
+// release ends the topic with its last user.
+func (t *topicEntity) release() {
+	p := t.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.users--
+	if t.users == 0 && p.topics[t.name] == t {
+		delete(p.topics, t.name)
+		p.delistLocked(&t.entity)
+		t.close()
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/omg-dds-go/dds/idlc"
+)
+
+const (
+	exitOK    = 0
+	exitError = 1 // the input has errors, or -check found differences
+	exitUsage = 2
+)
+
+// settings are the command line.
+type settings struct {
+	out      string
+	pkg      string
+	includes []string
+	modules  map[string]string
+	check    bool
+	files    []string
+}
+
+func parseFlags(args []string, stderr io.Writer) (*settings, error) {
+	s := &settings{modules: map[string]string{}}
+	fs := flag.NewFlagSet("idlgen", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&s.out, "o", "", "write into directory `DIR` (default: that of the IDL file)")
+	fs.StringVar(&s.pkg, "pkg", "", "put everything into one Go package called `NAME`")
+	fs.BoolVar(&s.check, "check", false, "write nothing; exit with 1 if the generated files are not up to date")
+	fs.Func("I", "look for included files in `DIR`; may be repeated", func(v string) error {
+		s.includes = append(s.includes, v)
+		return nil
+	})
+	fs.Func("map", "the Go package of a module of included files, as `MODULE=IMPORT/PATH`; may be repeated", func(v string) error {
+		module, importPath, ok := strings.Cut(v, "=")
+		if !ok || module == "" || importPath == "" {
+			return errors.New("write MODULE=IMPORT/PATH")
+		}
+		s.modules[strings.ReplaceAll(module, ".", "::")] = importPath
+		return nil
+	})
+	fs.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		fs.PrintDefaults()
+		fmt.Fprint(stderr, rules)
+	}
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	s.files = fs.Args()
+	if len(s.files) == 0 {
+		fmt.Fprintln(stderr, "idlgen: no IDL file given; idlgen -help explains")
+		return nil, errors.New("no file")
+	}
+	if s.pkg != "" && !isIdentifier(s.pkg) {
+		fmt.Fprintf(stderr, "idlgen: -pkg %q is not a Go package name\n", s.pkg)
+		return nil, errors.New("bad package name")
+	}
+	return s, nil
+}
+
+const usage = `idlgen turns OMG IDL into Go: types, their CDR encoding, in-place builders and views.
+
+usage: idlgen [-o DIR] [-pkg NAME] [-I DIR]... [-map MODULE=IMPORT/PATH]... [-check] FILE...
+
+`
+
+const rules = `
+FILE.idl becomes FILE_idl.go. One IDL module becomes one Go package: the innermost module that holds everything
+of a file goes into DIR, modules within it into directories below, by name. -pkg puts everything into one package.
+Definitions of included files are not generated: generate them on their own, and name their package with -map
+unless they are in a module of the file itself.
+
+In Go code: //go:generate go run github.com/omg-dds-go/dds/cmd/idlgen types.idl
+
+Exit status: 0 done, 1 errors in the input or files not up to date (-check), 2 wrong use.
+`
+
+func isIdentifier(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	s, err := parseFlags(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		return exitUsage
+	}
+	status := exitOK
+	written := map[string]string{} // path to the IDL file it came from
+	for _, file := range s.files {
+		if !s.compile(file, written, stderr) {
+			status = exitError
+		}
+	}
+	return status
+}
+
+// compile translates one file and writes or checks what comes out.
+func (s *settings) compile(file string, written map[string]string, stderr io.Writer) bool {
+	dir := s.out
+	if dir == "" {
+		dir = filepath.Dir(file)
+	}
+	files, report := idlc.Compile(file, idlc.Options{Include: s.includes, Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)})
+	fmt.Fprint(stderr, report)
+	if report.Failed() {
+		return false
+	}
+	ok := true
+	for _, f := range files {
+		target := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if other, twice := written[target]; twice {
+			fmt.Fprintf(stderr, "idlgen: %s and %s both become %s; rename one of them\n", other, file, target)
+			ok = false
+			continue
+		}
+		written[target] = file
+		if err := s.deliver(target, f.Content); err != nil {
+			fmt.Fprintf(stderr, "idlgen: %v\n", err)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// deliver writes a file if it differs, or reports that it does.
+func (s *settings) deliver(target string, content []byte) error {
+	old, err := os.ReadFile(target)
+	if err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	if s.check {
+		if errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s does not exist; run idlgen without -check", target)
+		}
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%s is not up to date (first difference in line %d); run idlgen without -check", target, firstDifference(old, content))
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(target, content, 0o666)
+}
+
+func firstDifference(a, b []byte) int {
+	line := 1
+	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
+		if a[i] == '\n' {
+			line++
+		}
+	}
+	return line
+}
+
+// importPath derives the import path of a directory from the go.mod above it; "" if there is none.
+func importPath(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for rel := ""; ; {
+		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
+			for line := range strings.Lines(string(mod)) {
+				if name, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+					return path.Join(strings.Trim(strings.TrimSpace(name), `"`), rel)
+				}
+			}
+			return ""
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		rel = path.Join(filepath.Base(dir), rel)
+		dir = parent
+	}
+}

@@ -1,0 +1,35 @@
+package idlc
+
+import "os"
+
+// Options say how to compile.
+type Options struct {
+	Include []string          // directories of included files
+	Package string            // one Go package for everything, with this name
+	Map     map[string]string // module ("a::b") to Go import path
+	// ImportPath is that of the output directory, for packages that import each other.
+	ImportPath string
+	ReadFile   func(name string) ([]byte, error) // os.ReadFile if nil
+}
+
+// Compile translates one IDL file. Files are complete only if the report has not failed.
+func Compile(file string, opts Options) ([]OutFile, *Report) {
+	if opts.ReadFile == nil {
+		opts.ReadFile = os.ReadFile
+	}
+	report := &Report{}
+	unit := analyse(file, &opts, report)
+	if report.Failed() {
+		return nil, report
+	}
+	p := makePlan(unit, &opts, report)
+	if report.Failed() {
+		return nil, report
+	}
+	return p.print(), report
+}
+
+// analyse runs the front end.
+func analyse(file string, opts *Options, report *Report) *Unit {
+	return check(file, parse(preprocess(file, opts, report), report), report)
+}

@@ -1,0 +1,279 @@
+package idlc
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/omg-dds-go/dds/cdr"
+)
+
+// structure prints a struct with everything that belongs to it.
+func (w *printer) structure(s *Struct) {
+	name := w.plan.goName(s)
+	w.comment(s.Doc, name+" is the IDL struct "+s.Scoped()+".")
+	w.p("type ", name, " struct {")
+	if s.Base != nil {
+		w.p(w.ref(s.Base))
+	}
+	for _, m := range s.Members {
+		doc := m.Doc
+		if m.Unit != "" {
+			doc = strings.TrimLeft(doc+"\nUnit: "+m.Unit+".", "\n")
+		}
+		if m.Key {
+			doc = strings.TrimLeft(doc+"\nKey.", "\n")
+		}
+		w.comment(doc, "")
+		w.p(w.plan.fieldName(s, m), " ", w.goType(m.Type))
+	}
+	w.p("}")
+	w.p()
+	w.typeInfo(s)
+	w.codec(s)
+	w.keys(s)
+	w.skip(s)
+}
+
+func lowerFirst(name string) string { return string(unicode.ToLower(rune(name[0]))) + name[1:] }
+
+func (w *printer) typeInfo(s *Struct) {
+	name := w.plan.goName(s)
+	v := lowerFirst(name) + "Type"
+	w.p("var ", v, " = cdr.Define(cdr.TypeInfo{")
+	w.p(fmt.Sprintf("Name: %q,", s.Scoped()))
+	w.p("Extensibility: ", extensibilityName(s.Extensibility), ",")
+	if s.keyed() {
+		w.p("Keyed: true,")
+	}
+	if s.Nested {
+		w.p("Nested: true,")
+	}
+	w.p("MaxSize: ", maxSize(s), ",")
+	w.p("MaxKeySize: ", maxKeySize(s), ",")
+	w.p("Text: `", typeText(s), "`,")
+	w.p("})")
+	w.p()
+	w.p("// CDRType describes the type.")
+	w.p("func (*", name, ") CDRType() *cdr.TypeInfo { return ", v, " }")
+	w.p()
+}
+
+func extensibilityName(x cdr.Extensibility) string {
+	if x == cdr.Final {
+		return "cdr.Final"
+	}
+	return "cdr.Appendable"
+}
+
+// codec prints MarshalCDR and UnmarshalCDR.
+func (w *printer) codec(s *Struct) {
+	name := w.plan.goName(s)
+	x := extensibilityName(s.Extensibility)
+	w.p("// MarshalCDR writes all members.")
+	w.p("func (m *", name, ") MarshalCDR(e *cdr.Encoder) {")
+	if s.Extensibility != cdr.Final {
+		w.p("s := e.Begin(", x, ")")
+	}
+	w.fields(s, w.encodeField, w.encodeRun)
+	if s.Extensibility != cdr.Final {
+		w.p("e.End(s)")
+	}
+	w.p("}")
+	w.p()
+	w.p("// UnmarshalCDR reads all members.")
+	w.p("func (m *", name, ") UnmarshalCDR(d *cdr.Decoder) {")
+	w.p("s := d.Begin(", x, ")")
+	w.fields(s, w.decodeField, w.decodeRun)
+	w.p("d.End(s)")
+	w.p("}")
+	w.p()
+}
+
+// field is a member with what the printer needs.
+type field struct {
+	*Member
+	goName string // of the field
+	x      string // expression for the value
+	offset int    // in a run
+}
+
+func (w *printer) field(s *Struct, m *Member) field {
+	n := w.plan.fieldName(s, m)
+	return field{Member: m, goName: n, x: "m." + n}
+}
+
+// fields visits the members in the order of the encoding, primitives that follow each other as runs.
+func (w *printer) fields(s *Struct, one func(field), run func(fs []field, align, size int)) {
+	members := s.allMembers()
+	known := 1 // what the offset of the next member is a multiple of, in XCDR2
+	if s.Extensibility != cdr.Final {
+		known = 4
+	}
+	for i := 0; i < len(members); {
+		fs, align, size := w.run(s, members[i:], known)
+		if len(fs) >= 2 {
+			run(fs, align, size)
+			i += len(fs)
+		} else {
+			one(w.field(s, members[i]))
+			i++
+		}
+		known = 1
+	}
+}
+
+// run gives the primitives at the front of members whose offsets from the first do not depend on where it lies.
+func (w *printer) run(s *Struct, members []*Member, known int) (fs []field, align, size int) {
+	for i, m := range members {
+		p, ok := resolve(m.Type).(Primitive)
+		if !ok || p == Boolean {
+			break
+		}
+		a := min(primitives[p].size, 4)
+		if i == 0 {
+			align = max(a, known)
+		}
+		if a > align {
+			break
+		}
+		f := w.field(s, m)
+		f.offset = alignUp(size, a)
+		size = f.offset + primitives[p].size
+		fs = append(fs, f)
+	}
+	return fs, align, size
+}
+
+func (w *printer) encodeRun(fs []field, align, size int) {
+	w.p("switch b, fast := e.Run(", align, ", ", size, "); {")
+	w.p("case b != nil:")
+	end := 0
+	for _, f := range fs {
+		p := resolve(f.Type).(Primitive)
+		for ; end < f.offset; end++ {
+			w.p("b[", end, "] = 0")
+		}
+		end = f.offset + primitives[p].size
+		if primitives[p].size == 1 {
+			w.p("b[", f.offset, "] = ", toByte(p, f.x))
+		} else {
+			w.p("cdr.Put", primitives[p].method, "(b[", f.offset, ":], ", f.x, ")")
+		}
+	}
+	w.p("case !fast:")
+	for _, f := range fs {
+		w.encodeField(f)
+	}
+	w.p("}")
+}
+
+func toByte(p Primitive, x string) string {
+	if p == Int8 {
+		return "uint8(" + x + ")"
+	}
+	return x
+}
+
+func (w *printer) decodeRun(fs []field, align, size int) {
+	w.p("if b := d.Run(", align, ", ", size, "); b != nil {")
+	for _, f := range fs {
+		p := resolve(f.Type).(Primitive)
+		switch {
+		case p == Int8:
+			w.p(f.x, " = int8(b[", f.offset, "])")
+		case primitives[p].size == 1:
+			w.p(f.x, " = b[", f.offset, "]")
+		default:
+			w.p(f.x, " = cdr.Get", primitives[p].method, "(b[", f.offset, ":])")
+		}
+	}
+	w.p("} else {")
+	for _, f := range fs {
+		w.decodeField(f)
+	}
+	w.p("}")
+}
+
+func (w *printer) encodeField(f field) { w.encode(f.Type, f.x, f.Member.Name, 0, false) }
+func (w *printer) decodeField(f field) { w.decode(f.Type, f.x, f.Member.Name, f.goName, 0, false) }
+
+// keys prints the methods for the KeyHolder.
+func (w *printer) keys(s *Struct) {
+	name := w.plan.goName(s)
+	order := keyOrder(s)
+	what := "the key members in the order of their ids"
+	if !s.keyed() {
+		what = "all members: none is marked as a key"
+	}
+	w.p("// MarshalKeyCDR writes ", what, ".")
+	w.p("func (m *", name, ") MarshalKeyCDR(e *cdr.Encoder) {")
+	for _, m := range order {
+		f := w.field(s, m)
+		w.encode(f.Type, f.x, m.Name, 0, true)
+	}
+	w.p("}")
+	w.p()
+	w.p("// UnmarshalKeyCDR reads what MarshalKeyCDR writes.")
+	w.p("func (m *", name, ") UnmarshalKeyCDR(d *cdr.Decoder) {")
+	w.p("s := d.Begin(cdr.Final)")
+	for _, m := range order {
+		f := w.field(s, m)
+		w.decode(f.Type, f.x, m.Name, f.goName, 0, true)
+	}
+	w.p("d.End(s)")
+	w.p("}")
+	w.p()
+	w.transcodeKey(s, order)
+}
+
+// transcodeKey walks over an encoded value once for every run of ascending ids: usually once.
+func (w *printer) transcodeKey(s *Struct, order []*Member) {
+	w.p("// TranscodeKeyCDR copies the key out of an encoded value.")
+	w.p("func (*", w.plan.goName(s), ") TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {")
+	w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
+	all := s.allMembers()
+	index := map[*Member]int{}
+	for i, m := range all {
+		index[m] = i
+	}
+	at := 0
+	for i, m := range order {
+		if i > 0 && index[m] < index[order[i-1]] {
+			at = -1 // some member lies before the one that precedes it in the key
+		}
+	}
+	if at < 0 {
+		w.p("start := d.Pos()")
+	}
+	at = 0
+	for _, m := range order {
+		if index[m] < at {
+			w.p("d.Rewind(start)")
+			at = 0
+		}
+		for ; at < index[m]; at++ {
+			w.skipValue(all[at].Type, all[at].Name, 0)
+		}
+		w.transcode(m.Type, m.Name, 0)
+		at++
+	}
+	w.p("d.End(s)")
+	w.p("}")
+	w.p()
+}
+
+func (w *printer) skip(s *Struct) {
+	name := w.plan.goName(s)
+	w.p("// SkipCDR passes over an encoded value.")
+	w.p("func (*", name, ") SkipCDR(d *cdr.Decoder) {")
+	if s.Extensibility != cdr.Final {
+		w.p("if d.SkipDelimited(\"\") {\nreturn\n}")
+	}
+	w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
+	for _, m := range s.allMembers() {
+		w.skipValue(m.Type, m.Name, 0)
+	}
+	w.p("d.End(s)")
+	w.p("}")
+}

@@ -1,0 +1,275 @@
+package idlc
+
+import "fmt"
+
+// This file prints the code for one value in each of its uses: encode, decode, transcode (copy from a decoder to an
+// encoder), and skip. Elements of collections are values again; depth numbers their loops.
+
+func loopVar(depth int) string {
+	if depth < 4 {
+		return string(rune('i' + depth))
+	}
+	return "i" + itoa(depth)
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+// nested prints a call with the guard against depth around it.
+func (w *printer) nested(coder, name, call string) {
+	w.p("if ", coder, ".Enter() {")
+	w.p(call)
+	w.p(coder, ".Leave(", quote(name), ")")
+	w.p("}")
+}
+
+// element prints the code for element v of a collection within a loop.
+func (w *printer) element(coder, name, v string, print func()) {
+	w.p("if !", coder, ".Enter() {\nbreak\n}")
+	print()
+	w.p(coder, ".LeaveElement(", quote(name), ", ", v, ")")
+}
+
+func (w *printer) encode(t Type, x, name string, depth int, key bool) {
+	switch r := resolve(t).(type) {
+	case Primitive:
+		w.p("e.", primitives[r].method, "(", x, ")")
+	case *String:
+		method := "String"
+		if r.Wide {
+			method = "WString"
+		}
+		w.p("e.", method, "(", quote(name), ", ", x, ", ", r.Bound, ")")
+	case *Enum:
+		w.p("e.Enum(", quote(name), ", int32(", x, "), ", r.Width, ", ", x, ".Valid())")
+	case *Struct:
+		method := ".MarshalCDR(e)"
+		if key {
+			method = ".MarshalKeyCDR(e)"
+		}
+		if depth > 0 {
+			w.p(x, method)
+			return
+		}
+		w.nested("e", name, x+method)
+	case *Sequence:
+		if p, ok := resolve(r.Elem).(Primitive); ok {
+			f := "cdr.EncodeSequence"
+			if p == Boolean {
+				f = "cdr.EncodeBoolSequence"
+			}
+			w.p(f, "(e, ", quote(name), ", ", x, ", ", r.Bound, ")")
+			return
+		}
+		w.p("{")
+		w.p("s := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", false)")
+		v := loopVar(depth)
+		w.p("for ", v, " := range ", x, " {")
+		w.element("e", name, v, func() { w.encode(r.Elem, x+"["+v+"]", "", depth+1, key) })
+		w.p("}")
+		w.p("e.End(s)")
+		w.p("}")
+	case *Array:
+		if isPrimitive(r.Elem) {
+			w.encodeArray(r, x, name, r.Dims, depth, key)
+			return
+		}
+		w.p("{")
+		w.p("s := e.BeginArray()")
+		w.encodeArray(r, x, name, r.Dims, depth, key)
+		w.p("e.End(s)")
+		w.p("}")
+	}
+}
+
+func (w *printer) encodeArray(a *Array, x, name string, dims []int, depth int, key bool) {
+	if len(dims) == 1 && isPrimitive(a.Elem) {
+		f := "cdr.EncodeArray"
+		if resolve(a.Elem) == Boolean {
+			f = "cdr.EncodeBools"
+		}
+		w.p(f, "(e, ", x, "[:])")
+		return
+	}
+	v := loopVar(depth)
+	w.p("for ", v, " := range ", x, " {")
+	inner := x + "[" + v + "]"
+	w.element("e", name, v, func() {
+		if len(dims) > 1 {
+			w.encodeArray(a, inner, "", dims[1:], depth+1, key)
+		} else {
+			w.encode(a.Elem, inner, "", depth+1, key)
+		}
+	})
+	w.p("}")
+}
+
+// decode prints the reading of a value into x; local is a name that may begin those of variables.
+func (w *printer) decode(t Type, x, name, local string, depth int, key bool) {
+	switch r := resolve(t).(type) {
+	case Primitive:
+		w.p(x, " = d.", primitives[r].method, "(", quote(name), ")")
+	case *String:
+		method := "String"
+		if r.Wide {
+			method = "WString"
+		}
+		w.p(x, " = d.", method, "(", quote(name), ", ", r.Bound, ")")
+	case *Enum:
+		w.p(x, " = ", w.ref(r), "(d.Enum(", quote(name), ", ", r.Width, ", int32(", w.refName(r, w.plan.enumeratorName(r.Default)), ")))")
+		w.p("if !", x, ".Valid() {\nd.NotEnumerator(", quote(name), ", int32(", x, "))\n}")
+	case *Struct:
+		method := ".UnmarshalCDR(d)"
+		if key {
+			method = ".UnmarshalKeyCDR(d)"
+		}
+		if depth > 0 {
+			w.p(x, method)
+			return
+		}
+		w.nested("d", name, x+method)
+	case *Sequence:
+		if p, ok := resolve(r.Elem).(Primitive); ok {
+			f := "cdr.DecodeSequence"
+			if p == Boolean {
+				f = "cdr.DecodeBoolSequence"
+			}
+			w.p(x, " = ", f, "(d, ", quote(name), ", ", x, ", ", r.Bound, ")")
+			return
+		}
+		w.p("{")
+		w.p("n, s := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
+		w.p(x, " = cdr.Grow(", x, ", n)")
+		v := loopVar(depth)
+		w.p("for ", v, " := range ", x, " {")
+		w.element("d", name, v, func() { w.decode(r.Elem, x+"["+v+"]", "", local, depth+1, key) })
+		w.p("}")
+		w.p("d.End(s)")
+		w.p("}")
+	case *Array:
+		if isPrimitive(r.Elem) {
+			w.decodeArray(r, x, name, local, r.Dims, depth, key)
+			return
+		}
+		w.p("{")
+		w.p("s := d.BeginArray(", quote(name), ")")
+		w.decodeArray(r, x, name, local, r.Dims, depth, key)
+		w.p("d.End(s)")
+		w.p("}")
+	}
+}
+
+func (w *printer) decodeArray(a *Array, x, name, local string, dims []int, depth int, key bool) {
+	if len(dims) == 1 && isPrimitive(a.Elem) {
+		f := "cdr.DecodeArray"
+		if resolve(a.Elem) == Boolean {
+			f = "cdr.DecodeBools"
+		}
+		w.p(f, "(d, ", quote(name), ", ", x, "[:])")
+		return
+	}
+	v := loopVar(depth)
+	w.p("for ", v, " := range ", x, " {")
+	inner := x + "[" + v + "]"
+	w.element("d", name, v, func() {
+		if len(dims) > 1 {
+			w.decodeArray(a, inner, "", local, dims[1:], depth+1, key)
+		} else {
+			w.decode(a.Elem, inner, "", local, depth+1, key)
+		}
+	})
+	w.p("}")
+}
+
+// transcode prints the copying of a key value. Sequences are no keys.
+func (w *printer) transcode(t Type, name string, depth int) {
+	switch r := resolve(t).(type) {
+	case Primitive:
+		m := primitives[r].method
+		w.p("e.", m, "(d.", m, "(", quote(name), "))")
+	case *String:
+		f := "cdr.CopyString"
+		if r.Wide {
+			f = "cdr.CopyWString"
+		}
+		w.p(f, "(d, e, ", quote(name), ", ", r.Bound, ")")
+	case *Enum:
+		w.p("e.Enum(", quote(name), ", d.Enum(", quote(name), ", ", r.Width, ", int32(", w.refName(r, w.plan.enumeratorName(r.Default)), ")), ", r.Width, ", true)")
+	case *Struct:
+		call := fmt.Sprintf("(*%s)(nil).TranscodeKeyCDR(d, e)", w.ref(r))
+		if depth > 0 {
+			w.p(call)
+			return
+		}
+		w.nested("d", name, call)
+	case *Array:
+		if p, ok := resolve(r.Elem).(Primitive); ok && p != Boolean {
+			goType := primitives[p].goType
+			w.p("cdr.CopyArray[", goType, "](d, e, ", quote(name), ", ", r.count(), ")")
+			return
+		}
+		w.p("{")
+		if !isPrimitive(r.Elem) {
+			w.p("s, k := d.BeginArray(", quote(name), "), e.BeginArray()")
+		}
+		v := loopVar(depth)
+		w.p("for ", v, " := range ", r.count(), " {")
+		w.element("d", name, v, func() { w.transcode(r.Elem, "", depth+1) })
+		w.p("}")
+		if !isPrimitive(r.Elem) {
+			w.p("d.End(s)")
+			w.p("e.End(k)")
+		}
+		w.p("}")
+	}
+}
+
+func (w *printer) skipValue(t Type, name string, depth int) {
+	switch r := resolve(t).(type) {
+	case Primitive:
+		n := primitives[r].size
+		w.p("d.Skip(", quote(name), ", ", n, ", ", n, ")")
+	case *Enum:
+		w.p("d.Skip(", quote(name), ", ", r.Width, ", ", r.Width, ")")
+	case *String:
+		if r.Wide {
+			w.p("d.SkipWString(", quote(name), ")")
+		} else {
+			w.p("d.SkipString(", quote(name), ")")
+		}
+	case *Struct:
+		call := fmt.Sprintf("(*%s)(nil).SkipCDR(d)", w.ref(r))
+		if depth > 0 {
+			w.p(call)
+			return
+		}
+		w.nested("d", name, call)
+	case *Sequence:
+		if isPrimitive(r.Elem) {
+			w.p("d.SkipSequence(", quote(name), ", ", primitives[resolve(r.Elem).(Primitive)].size, ")")
+			return
+		}
+		w.p("if !d.SkipDelimited(", quote(name), ") {")
+		w.p("n, s := d.BeginSequence(", quote(name), ", 0, ", minSize(r.Elem), ", false)")
+		w.skipElements(r.Elem, name, "n", depth)
+		w.p("d.End(s)")
+		w.p("}")
+	case *Array:
+		if isPrimitive(r.Elem) {
+			n := primitives[resolve(r.Elem).(Primitive)].size
+			w.p("d.Skip(", quote(name), ", ", n, ", ", n*r.count(), ")")
+			return
+		}
+		w.p("if !d.SkipDelimited(", quote(name), ") {")
+		w.p("s := d.BeginArray(", quote(name), ")")
+		w.skipElements(r.Elem, name, itoa(r.count()), depth)
+		w.p("d.End(s)")
+		w.p("}")
+	}
+}
+
+func (w *printer) skipElements(elem Type, name, n string, depth int) {
+	v := loopVar(depth)
+	w.p("for ", v, " := range ", n, " {")
+	w.element("d", name, v, func() { w.skipValue(elem, "", depth+1) })
+	w.p("}")
+}

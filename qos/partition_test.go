@@ -72,3 +72,17 @@ func TestFnmatchAgreesWithPathMatch(t *testing.T) {
 func TestFnmatchIsNotExponential(t *testing.T) {
 	assert.False(t, fnmatch(strings.Repeat("a*", 200)+"b", strings.Repeat("a", 2000)))
 }
+
+// Partition names come from peers: any text is a name.
+func TestPartitionNamesOfAnyText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.StringMatching(`[ab\[\]!\-\\:*?é\x80]{0,10}`)
+		a, b := names.Draw(t, "a"), names.Draw(t, "b")
+		if PartitionsMatch([]string{a}, []string{b}) != PartitionsMatch([]string{b}, []string{a}) {
+			t.Fatalf("%q and %q match in one direction only", a, b)
+		}
+		if !hasWildcard(a) && !PartitionsMatch([]string{a}, []string{a}) {
+			t.Fatalf("%q does not match itself", a)
+		}
+	})
+}

@@ -53,6 +53,10 @@ type Endpoint struct {
 	// subgroup here is a replica of its channel: it is handed what it and others send.
 	// A subgroup is only joined for reading while some endpoint writes this channel on it.
 	Reads []Subgroup
+	// Replica says that the endpoint's node keeps the state of the channel (for late joiners):
+	// it joins the subgroups in Reads even while nobody writes, gets the state of another replica
+	// when it joins, and gives it to those who join later.
+	Replica bool
 	// Info is the announcement of the layer above; derecho carries it unread.
 	Info []byte
 }

@@ -54,6 +54,7 @@ type Region struct {
 	shape Shape
 	cells []atomic.Uint64
 	ring  []byte
+	keep  *Region // keeps the memory of ring mapped where that is another region's
 }
 
 // NewRegion lays a region over mem, which must be 8-byte aligned and of shape.Size() bytes.
@@ -84,3 +85,8 @@ func (r *Region) Cell(i int) *atomic.Uint64 { return &r.cells[i] }
 
 // Ring is the ring; its length is a power of two or zero.
 func (r *Region) Ring() []byte { return r.ring }
+
+// WithRing is a region with the cells of r and the ring of other.
+func (r *Region) WithRing(other *Region) *Region {
+	return &Region{shape: Shape{Cells: r.shape.Cells, Ring: other.shape.Ring}, cells: r.cells, ring: other.ring, keep: other}
+}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,8 @@ const (
 	msgOpened   = 3 // key; the descriptor rides along
 	msgOpenFail = 4 // key, text
 )
+
+const lingerTime = time.Second // that a closing link waits for the peer to close too
 
 // Exporter finds regions that peers ask for. Want answers through Link.Export, now or when the
 // region is registered.
@@ -176,7 +179,12 @@ func (l *Link) write() {
 			}
 		}
 		if closed {
-			l.fail(nil)
+			// Half-close, and let the reader see the peer's end: to close with unread input
+			// would reset the connection and could take back what was just sent.
+			_ = l.conn.SetReadDeadline(time.Now().Add(lingerTime))
+			if l.conn.CloseWrite() != nil {
+				l.fail(nil)
+			}
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/omg-dds-go/dds/rdma"
 )
@@ -23,6 +24,8 @@ const (
 
 	writeHeader = 5 + 8 + 8 + 4 + 4 // length and type, key, position, bytes, cells
 	cellBytes   = 4 + 8
+
+	lingerTime = time.Second // that a closing link waits for the peer to close too
 )
 
 // Exporter finds regions that peers ask for. Want answers through Link.Export, now or when the
@@ -214,7 +217,12 @@ func (l *Link) write() {
 			return
 		}
 	}
-	l.fail(nil)
+	// Half-close, and let the reader see the peer's end: to close with unread input would reset the
+	// connection and could take back what was just sent.
+	_ = l.conn.SetReadDeadline(time.Now().Add(lingerTime))
+	if c, ok := l.conn.(*net.TCPConn); !ok || c.CloseWrite() != nil {
+		l.fail(nil)
+	}
 }
 
 // capture appends what the peer lacks of the region: a header with the cells that changed, then the

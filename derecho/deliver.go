@@ -1,0 +1,191 @@
+package derecho
+
+import (
+	"github.com/omg-dds-go/dds/smc"
+	"github.com/omg-dds-go/dds/sst"
+)
+
+// maxBatch bounds what one pass delivers of an epoch, so that no subgroup keeps the others waiting.
+const maxBatch = 256
+
+// deliverable: the epoch is the one that delivers, its log keeps up, and something is stable that
+// was not delivered.
+func (e *epoch) deliverable() bool {
+	if e.drained || e.g.current() != e || e.g.blocked() {
+		return false
+	}
+	for rank, r := range e.recvs {
+		if r == nil {
+			continue
+		}
+		stable := r.Next()
+		if e.desc.Mode != Unordered {
+			for _, i := range e.awaitsAck[rank] {
+				stable = min(stable, e.table.Row(i).Load(e.table.Received(rank)))
+			}
+		}
+		e.stable[rank] = stable
+	}
+	records := e.anyRecord() // skips what is no message
+	if e.desc.Mode == Unordered {
+		return records || e.unhanded()
+	}
+	return e.bound() > e.delivered || e.unhanded()
+}
+
+// unhanded: records were passed that the table does not tell of yet.
+func (e *epoch) unhanded() bool {
+	for rank, r := range e.recvs {
+		if r != nil && r.Pos() != e.table.Row(e.me).Load(e.table.Handed(rank)) {
+			return true
+		}
+	}
+	return false
+}
+
+// bound is the first sequence number that is not stable: everything below it may be delivered.
+func (e *epoch) bound() uint64 {
+	n := uint64(len(e.senders))
+	low := sst.Forever
+	for rank, stable := range e.stable {
+		if stable != sst.Forever {
+			low = min(low, stable*n+uint64(rank))
+		}
+	}
+	return low
+}
+
+func (e *epoch) anyRecord() bool {
+	found := false
+	for _, r := range e.recvs {
+		if r != nil {
+			rec, err := r.Peek()
+			found = found || rec != nil || err != nil // deliver reports the error
+		}
+	}
+	return found
+}
+
+// deliver hands up one batch in order, then tells the senders what they may reuse, with one push
+// (Spindle: delivery batching). The push comes after the upcall has returned and with no shared
+// state held.
+func (e *epoch) deliver() {
+	batch := e.g.m.batch[:0]
+	var full bool
+	var err error
+	if e.desc.Mode == Unordered {
+		batch, full, err = e.collectUnordered(batch)
+	} else {
+		batch, full, err = e.collectOrdered(batch)
+	}
+	if err != nil {
+		e.g.m.fail(err)
+		return
+	}
+	if len(batch) > 0 {
+		if e.desc.Mode == Logged && e.g.log != nil {
+			e.g.log.append(batch)
+		}
+		e.g.deliver(batch)
+		if e.g.m.dead() {
+			return
+		}
+	}
+	e.advance(batch, full)
+	if e.desc.Mode == Logged && e.g.log != nil {
+		e.g.log.mark(e, e.delivered)
+	}
+	clear(batch) // payloads are the senders' again
+	e.handOver()
+}
+
+// advance raises delivered: to the bound if everything below it went out, else behind the batch.
+func (e *epoch) advance(batch []Message, full bool) {
+	if e.desc.Mode == Unordered {
+		return
+	}
+	before := e.delivered
+	if b := e.bound(); !full && b != sst.Forever {
+		e.delivered = b
+	} else if len(batch) > 0 {
+		e.delivered = batch[len(batch)-1].Seq + 1
+	}
+	if e.delivered != before {
+		e.table.Store(e.table.Delivered(), e.delivered)
+	}
+}
+
+func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err error) {
+	bound, n := e.bound(), uint64(len(e.senders))
+	for len(batch) < maxBatch {
+		var rec *smc.Record
+		from, seq := -1, bound
+		for rank, r := range e.recvs {
+			if r == nil {
+				continue
+			}
+			p, err := r.Peek()
+			if err != nil {
+				return batch, false, err
+			}
+			if p != nil && p.Index*n+uint64(rank) < seq {
+				rec, from, seq = p, rank, p.Index*n+uint64(rank)
+			}
+		}
+		if from < 0 {
+			return batch, false, nil
+		}
+		batch = append(batch, e.message(from, rec, seq))
+		e.recvs[from].Take()
+	}
+	return batch, true, nil
+}
+
+func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err error) {
+	for rank, r := range e.recvs {
+		for r != nil && len(batch) < maxBatch {
+			rec, err := r.Peek()
+			if err != nil {
+				return batch, false, err
+			}
+			if rec == nil {
+				break
+			}
+			batch = append(batch, e.message(rank, rec, rec.Index))
+			r.Take()
+		}
+	}
+	return batch, len(batch) == maxBatch, nil
+}
+
+func (e *epoch) message(rank int, rec *smc.Record, seq uint64) Message {
+	node := e.desc.Members[e.senders[rank]].Node
+	w := EndpointID(rec.Writer)
+	return Message{
+		Header: Header{
+			Writer: w, WriterSeq: rec.WriterSeq, Timestamp: rec.Timestamp,
+			Kind: Kind(rec.Kind), Flags: rec.Flags,
+		},
+		Sender: node, Channel: e.g.m.channel(node, w), Epoch: e.desc.Epoch, Seq: seq, Payload: rec.Payload,
+	}
+}
+
+// handOver gives ring bytes back to their senders, and wakes those that wait for room.
+func (e *epoch) handOver() {
+	for rank, r := range e.recvs {
+		if r == nil {
+			continue
+		}
+		if col := e.table.Handed(rank); e.table.Row(e.me).Load(col) != r.Pos() {
+			e.table.Store(col, r.Pos())
+		}
+	}
+	e.table.Push()
+	for _, i := range e.senders {
+		if i != e.me && e.table.Row(i).Load(sst.Wants) != 0 {
+			if l := e.g.m.links[e.desc.Members[i].Node]; l != nil {
+				l.Ring()
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+// Package derecho is the replicated core: membership, subgroups with epochs of their own, and
+// atomic multicast (after Derecho: Jha et al., TOCS 2019; Spindle, ICDCS 2022).
+//
+// A Node is one member of the top-level group of a domain. What its applications write and read is
+// announced as endpoints; from the endpoints every member derives, by the same function of the same
+// ordered list, which subgroups exist and who sends and receives in them.
+//
+//	node, err := derecho.Join(ctx, derecho.Config{Domain: 7}, handler)
+//	err = node.AddEndpoint(ctx, derecho.Endpoint{ID: 1, Channel: ch, Writes: sg})
+//	slot, err := node.Reserve(ctx, sg.ID, ch, size, deadline)
+//	copy(slot.Bytes(), payload)
+//	slot.Commit(header, size)
+//
+// # Structure
+//
+//	Node       the shell: API calls, goroutines, waiting            node.go  slot.go  wait.go
+//	poller     one polling goroutine per process drives all nodes   poller.go
+//	machine    the protocol: Step(now), no goroutine, clock or I/O  machine.go  join.go  control.go
+//	catalogue  endpoints -> descriptors of subgroups, pure          catalogue.go
+//	subgroup   the sequence of epochs of one subgroup               subgroup.go
+//	epoch      table, rings and predicates of one epoch             epoch.go  deliver.go
+//	logger     the log of a subgroup, beside the polling goroutine  persist.go
+//
+// # The control subgroup
+//
+// Subgroup 0 has every member as sender and receiver and is Ordered. Joins, leaves and endpoints
+// travel in it, so all members see them in one order. An endpoint that changes who writes or reads
+// what in a data subgroup starts a new epoch of that subgroup, and of no other.
+//
+// # Epochs
+//
+// A change without failure does not stop the stream: each sender closes its ring of epoch e and
+// writes on in the ring of e+1 at once; receivers deliver e to its end, then e+1 (docs/adr/0003). An
+// epoch is released when every member has told that it drained it.
+//
+// # Numbers
+//
+// Sender of rank r among s gives its message k the sequence number k*s + r; sequence numbers are
+// the delivery order. A message may be delivered when it is stable: every receiver holds it and all
+// before it. A receiver that reads the sender's own memory holds what is published; the others tell
+// through their received cell.
+//
+// # Invariants
+//
+//  1. The table of an epoch is written by the owner of each row only (package sst).
+//  2. Machine state is touched by the goroutine that holds Node.baton only.
+//  3. Delivered <= min over receivers of received, for every message that is handed up (Ordered).
+//  4. Ring bytes are reused only after every receiver's handed cell passed them.
+//  5. Upcalls are made by the holder of the baton, one at a time, and never wait for an application.
+//
+// Not here yet: failures. A member that dies without leaving stops the group with ErrPeerLost.
+package derecho

@@ -1,0 +1,326 @@
+package derecho
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/smc"
+	"github.com/omg-dds-go/dds/sst"
+)
+
+// epoch is one epoch of a subgroup at a member. The poller owns it, except for sender, out, held and
+// waiters, which writers use.
+type epoch struct {
+	g    *subgroup
+	desc *descriptor
+	key  rdma.Key
+	me   int // position in desc.Members
+
+	senders   []int // member by sender rank
+	receivers []int // members that receive
+	myRank    int   // as sender, -1 if none
+	receiving bool
+	table     *sst.Table
+	preds     sst.Predicates
+
+	// By sender rank:
+	recvs     []*smc.Receiver // nil until the row is open, or if this member does not receive
+	tellsAck  []bool          // some receiver does not share memory with that sender and me: it needs my received cell
+	awaitsAck [][]int         // receivers whose received cell decides what is stable
+	stable    []uint64        // indices below it are known at every receiver
+
+	delivered  uint64 // sequence numbers below it were delivered
+	drained    bool   // all of the epoch was delivered here (and is durable here, if logged)
+	afterDrain []func()
+	persisted  atomic.Uint64 // stored by the logger, copied to the table by the poller
+
+	released atomic.Bool // set by the poller: every member drained the epoch
+
+	sender *smc.Sender // nil if this member does not send
+	// out are the links to the other members; replaced when one comes up.
+	out  atomic.Pointer[[]rdma.Link]
+	bits map[ChannelID]uint // constant
+	held atomic.Uint64      // OR of the hold cells of all receivers; stored by the poller
+	waiters
+}
+
+// layout and shape follow from the descriptor alone, so owner and peers agree on them.
+func (d *descriptor) layout() sst.Layout {
+	n := 0
+	for i := range d.Members {
+		if d.Members[i].sends() {
+			n++
+		}
+	}
+	return sst.Layout{Senders: n}
+}
+
+// newEpoch makes the state of an epoch in which this node is a member.
+func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
+	m := g.m
+	e := &epoch{g: g, desc: d, key: rdma.Key{Subgroup: uint32(d.Subgroup), Epoch: d.Epoch}, myRank: -1, bits: map[ChannelID]uint{}}
+	e.me = d.member(m.id)
+	e.receiving = d.Members[e.me].receives()
+	for i, c := range d.channels() {
+		e.bits[c] = uint(i % 64)
+	}
+	for i := range d.Members {
+		if d.Members[i].sends() {
+			if i == e.me {
+				e.myRank = len(e.senders)
+			}
+			e.senders = append(e.senders, i)
+		}
+		if d.Members[i].receives() {
+			e.receivers = append(e.receivers, i)
+		}
+	}
+	shape := rdma.Shape{Cells: d.layout().Cells()}
+	if e.myRank >= 0 {
+		shape.Ring = ring
+	}
+	own, err := m.fabric.Register(e.key, shape)
+	if err != nil {
+		return nil, fmt.Errorf("derecho: %s: %w", e.key, err)
+	}
+	e.table = sst.NewTable(d.layout(), len(d.Members), e.me, own, e.post)
+	e.out.Store(&[]rdma.Link{})
+	n := len(e.senders)
+	e.recvs, e.stable = make([]*smc.Receiver, n), make([]uint64, n)
+	e.tellsAck, e.awaitsAck = make([]bool, n), make([][]int, n)
+	for r, s := range e.senders {
+		for _, i := range e.receivers {
+			if i == s || m.aliased(d.Members[i].Node, d.Members[s].Node) {
+				continue // it holds what is published
+			}
+			if i == e.me {
+				e.tellsAck[r] = true
+			} else {
+				e.awaitsAck[r] = append(e.awaitsAck[r], i)
+			}
+		}
+	}
+	if e.myRank >= 0 {
+		e.sender = smc.NewSender(own, e.handed)
+		if e.receiving {
+			e.recvs[e.myRank] = smc.NewReceiver(own)
+		}
+	}
+	e.waiters.init()
+	e.addPredicates()
+	return e, nil
+}
+
+// openRows asks for the rows of the members to which there is a link, of those that are not open.
+func (e *epoch) openRows(ring int) {
+	var out []rdma.Link
+	for i := range e.desc.Members {
+		l := e.g.m.links[e.desc.Members[i].Node]
+		if i == e.me || l == nil {
+			continue
+		}
+		out = append(out, l)
+		if e.g.m.opening(l, e, i) {
+			shape := rdma.Shape{Cells: e.table.Cells()}
+			if e.receiving && e.desc.Members[i].sends() {
+				shape.Ring = ring
+			}
+			l.Open(e.key, shape)
+		}
+	}
+	e.out.Store(&out)
+}
+
+// rowOpened makes a member's row readable.
+func (e *epoch) rowOpened(node NodeID, r *rdma.Region) {
+	i := e.desc.member(node)
+	if i < 0 || e.table.Row(i).Open() {
+		return
+	}
+	e.table.Row(i).Set(r)
+	if rank := slices.Index(e.senders, i); rank >= 0 && e.receiving {
+		e.recvs[rank] = smc.NewReceiver(r)
+	}
+}
+
+// post brings the other members' copies of my row up to date.
+func (e *epoch) post() {
+	for _, l := range *e.out.Load() {
+		l.Post(e.key)
+	}
+}
+
+// kick tells the others that something was published. Any goroutine.
+func (e *epoch) kick() {
+	for _, l := range *e.out.Load() {
+		l.Post(e.key)
+		l.Ring()
+	}
+	e.g.m.bell.Ring()
+}
+
+// handed is how much of my ring every receiver has handed over. Any goroutine: it only loads cells.
+func (e *epoch) handed() uint64 {
+	low := e.sender.Sent()
+	for _, i := range e.receivers {
+		low = min(low, e.table.Row(i).Load(e.table.Handed(e.myRank)))
+	}
+	return low
+}
+
+// close ends sending in this epoch.
+func (e *epoch) close() {
+	if e.sender != nil {
+		e.sender.Close()
+		if e.sender.Flush() {
+			e.kick()
+		}
+		e.wakeAll()
+	}
+}
+
+func (e *epoch) addPredicates() {
+	e.preds.Add(sst.Recurrent, e.hasNews, e.receive)
+	if e.sender != nil && e.desc.Mode != Unordered && len(e.senders) > 1 {
+		e.preds.Add(sst.Recurrent, e.owesPromise, e.promise)
+	}
+	if e.receiving {
+		e.preds.Add(sst.Recurrent, e.deliverable, e.deliver)
+	}
+	if e.desc.Mode == Logged {
+		e.preds.Add(sst.Recurrent, e.morePersisted, e.tellPersisted)
+	}
+	if e.sender != nil {
+		e.preds.Add(sst.Recurrent, e.waitersMayGo, e.wakeAll)
+	}
+	e.preds.Add(sst.OneTime, e.finished, e.drain)
+	e.preds.Add(sst.OneTime, e.finishedByAll, func() { e.g.release(e) })
+}
+
+// hasNews: some sender published or promised.
+func (e *epoch) hasNews() bool {
+	news := false
+	for _, r := range e.recvs {
+		if r != nil && r.Poll() {
+			news = true
+		}
+	}
+	return news
+}
+
+// receive acknowledges everything that is there, with one push (Spindle: receive batching).
+func (e *epoch) receive() {
+	push := false
+	for rank, r := range e.recvs {
+		if r == nil || !e.tellsAck[rank] {
+			continue
+		}
+		if col := e.table.Received(rank); e.table.Row(e.me).Load(col) != r.Next() {
+			e.table.Store(col, r.Next())
+			push = true
+		}
+	}
+	if push {
+		e.table.Push()
+	}
+}
+
+// owed is the least index that I may still use, as the others' messages have it: a sender that lags
+// behind a message fills the rounds before it with nulls (Spindle; protocol rule of Derecho's null
+// sends). Only real messages count, so promises never call forth promises.
+func (e *epoch) owed() uint64 {
+	owed := uint64(0)
+	for rank, i := range e.senders {
+		real := e.table.Row(i).Load(sst.Real)
+		if rank == e.myRank || real == 0 {
+			continue
+		}
+		if rank < e.myRank {
+			real--
+		}
+		owed = max(owed, real)
+	}
+	return owed
+}
+
+func (e *epoch) owesPromise() bool {
+	return e.table.Row(e.me).Load(sst.Next) < e.owed()
+}
+
+func (e *epoch) promise() {
+	e.sender.Promise(e.owed())
+	if e.sender.Flush() {
+		e.kick()
+	}
+}
+
+// morePersisted and tellPersisted carry the logger's progress into the table.
+func (e *epoch) morePersisted() bool {
+	failed := e.g.log != nil && e.g.log.failed() != nil && e.table.Row(e.me).Load(e.table.LogFailed()) == 0
+	return failed || e.persisted.Load() != e.table.Row(e.me).Load(e.table.Persisted())
+}
+
+func (e *epoch) tellPersisted() {
+	e.table.Store(e.table.Persisted(), e.persisted.Load())
+	if e.g.log != nil && e.g.log.failed() != nil {
+		e.table.Store(e.table.LogFailed(), 1)
+	}
+	e.kick()
+}
+
+// tellHolds sets the bits of the channels that are held at this member.
+func (e *epoch) tellHolds(holds map[ChannelID]bool) {
+	mask := uint64(0)
+	for ch := range holds {
+		if bit, ok := e.bits[ch]; ok {
+			mask |= 1 << bit
+		}
+	}
+	if e.table.Row(e.me).Load(sst.Hold) != mask {
+		e.table.Store(sst.Hold, mask)
+		e.kick()
+	}
+}
+
+// finished: nothing more will come of this epoch, and all that came was delivered here.
+func (e *epoch) finished() bool {
+	if e.g.current() != e {
+		return false
+	}
+	if !e.receiving {
+		return e.table.Row(e.me).Load(sst.Next) == sst.Forever && e.handed() == e.sender.Sent()
+	}
+	for rank, r := range e.recvs {
+		if r == nil || e.stable[rank] != sst.Forever {
+			return false
+		}
+		if rec, err := r.Peek(); rec != nil || err != nil {
+			return false
+		}
+	}
+	if len(e.senders) == 0 && !e.g.superseded(e) {
+		return false
+	}
+	return e.desc.Mode != Logged || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
+}
+
+func (e *epoch) drain() {
+	e.drained = true
+	e.table.Store(e.table.Drained(), 1)
+	e.kick()
+	e.g.drained(e)
+}
+
+func (e *epoch) finishedByAll() bool {
+	if !e.drained {
+		return false
+	}
+	for i := range e.desc.Members {
+		if e.table.Row(i).Load(e.table.Drained()) == 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,212 @@
+package derecho
+
+import (
+	"context"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// Log is where a Logged subgroup's messages go. One goroutine calls it. An error is final.
+type Log interface {
+	// Append takes a message; it may keep it in memory until Sync. Payload is valid for the call.
+	Append(m *Message) error
+	// Sync makes everything that was appended durable.
+	Sync() error
+	Close() error
+}
+
+// loggerLimit bounds the bytes that wait for the disk; a subgroup that reaches it stops delivering
+// until the disk has caught up, which stops its senders when their rings are full.
+const loggerLimit = 32 << 20
+
+// logger appends what the poller delivers and syncs behind it: one sync for everything that came
+// while the last one was under way (group commit). The poller copies into pending; the log itself
+// is the logger goroutine's alone.
+type logger struct {
+	log  Log
+	bell *rdma.Bell
+	fail func(error) // called once, on the logger's goroutine
+	done chan struct{}
+	wake chan struct{}
+	size atomic.Int64 // bytes in pending; stored under mu
+	err  atomic.Pointer[error]
+
+	mu      sync.Mutex // between the poller and the logger's goroutine, no application thread
+	pending logBatch
+	closed  bool
+}
+
+// logBatch is messages with their payloads in one buffer, and how far they get each epoch.
+type logBatch struct {
+	messages []Message // Payload is set when the batch is written
+	offsets  []int
+	bytes    []byte
+	marks    []logMark
+}
+
+type logMark struct {
+	e         *epoch
+	delivered uint64
+}
+
+func (b *logBatch) reset() {
+	clear(b.messages)
+	clear(b.marks)
+	b.messages, b.offsets, b.bytes, b.marks = b.messages[:0], b.offsets[:0], b.bytes[:0], b.marks[:0]
+}
+
+func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
+	l := &logger{log: log, bell: bell, fail: fail, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	go pprof.Do(context.Background(), pprof.Labels("dds", "logger"), func(context.Context) { l.run() })
+	return l
+}
+
+func (l *logger) failed() error {
+	if p := l.err.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (l *logger) full() bool { return l.size.Load() > loggerLimit && l.failed() == nil }
+
+// append copies a batch. The poller's.
+func (l *logger) append(batch []Message) {
+	if l.failed() != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := &l.pending
+	for i := range batch {
+		p.messages = append(p.messages, batch[i])
+		p.messages[len(p.messages)-1].Payload = nil
+		p.offsets = append(p.offsets, len(p.bytes))
+		p.bytes = append(p.bytes, batch[i].Payload...)
+	}
+	l.size.Store(int64(len(p.bytes)))
+}
+
+// mark says that everything of e below delivered was appended, if it needs a log at all: the
+// frontier also passes nulls.
+func (l *logger) mark(e *epoch, delivered uint64) {
+	l.mu.Lock()
+	if n := len(l.pending.marks); n > 0 && l.pending.marks[n-1].e == e {
+		l.pending.marks[n-1].delivered = delivered
+	} else {
+		l.pending.marks = append(l.pending.marks, logMark{e, delivered})
+	}
+	l.mu.Unlock()
+	l.nudge()
+}
+
+func (l *logger) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *logger) run() {
+	defer close(l.done)
+	var batch logBatch
+	for range l.wake {
+		l.mu.Lock()
+		batch, l.pending = l.pending, batch
+		closed := l.closed
+		l.size.Store(0)
+		l.mu.Unlock()
+		if l.failed() == nil {
+			if err := l.write(&batch); err != nil {
+				l.err.Store(&err)
+				l.fail(err)
+			} else {
+				for _, m := range batch.marks {
+					m.e.persisted.Store(m.delivered)
+				}
+			}
+		}
+		batch.reset()
+		l.bell.Ring()
+		if closed {
+			return
+		}
+	}
+}
+
+func (l *logger) write(b *logBatch) error {
+	if len(b.messages) == 0 {
+		return nil
+	}
+	for i := range b.messages {
+		end := len(b.bytes)
+		if i+1 < len(b.offsets) {
+			end = b.offsets[i+1]
+		}
+		b.messages[i].Payload = b.bytes[b.offsets[i]:end]
+		if err := l.log.Append(&b.messages[i]); err != nil {
+			return err
+		}
+	}
+	return l.log.Sync()
+}
+
+// close writes what is pending and closes the log.
+func (l *logger) close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.nudge()
+	<-l.done
+	return l.log.Close()
+}
+
+// logs are logs that were opened but whose subgroup has no epoch here yet. AddEndpoint opens them
+// on the application's goroutine, so that an error reaches the caller, and no disk is waited for on
+// the poller.
+type logs struct {
+	mu   sync.Mutex
+	open map[SubgroupID]Log
+	have map[SubgroupID]bool // opened once already
+}
+
+func (s *logs) take(sg SubgroupID) Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.open[sg]
+	delete(s.open, sg)
+	return l
+}
+
+// prepare opens the log of a subgroup, once.
+func (s *logs) prepare(sg SubgroupID, open func(SubgroupID) (Log, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.have[sg] {
+		return nil
+	}
+	if open == nil {
+		return ErrLog
+	}
+	l, err := open(sg)
+	if err != nil {
+		return err
+	}
+	if s.have == nil {
+		s.have, s.open = map[SubgroupID]bool{}, map[SubgroupID]Log{}
+	}
+	s.have[sg], s.open[sg] = true, l
+	return nil
+}
+
+func (s *logs) closeUnused() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.open {
+		_ = l.Close()
+	}
+	s.open = nil
+}

@@ -1,0 +1,213 @@
+package derecho
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/omg-dds-go/dds/smc"
+	"github.com/omg-dds-go/dds/sst"
+)
+
+// Slot is room for one message in this node's ring. Fill Bytes, then Commit or Abort, once.
+type Slot struct {
+	e   *epoch
+	res smc.Reservation
+}
+
+// Bytes is the room, in shared memory: what is built here is what the others read.
+func (s Slot) Bytes() []byte { return s.res.Bytes() }
+
+// Commit publishes the first size bytes.
+func (s Slot) Commit(h Header, size int) {
+	s.res.Commit(smc.Header{
+		Writer: uint32(h.Writer), WriterSeq: h.WriterSeq, Timestamp: h.Timestamp,
+		Kind: uint8(h.Kind), Flags: h.Flags,
+	}, size)
+	s.flush()
+}
+
+// Abort gives the slot up: nothing is sent.
+func (s Slot) Abort() {
+	s.res.Abort()
+	s.flush()
+}
+
+func (s Slot) flush() {
+	if s.e.sender.Flush() {
+		s.e.kick()
+	}
+}
+
+// MaxPayload is the largest message that fits.
+func (n *Node) MaxPayload(SubgroupID) int { return smc.MaxPayload(n.cfg.RingBytes) }
+
+// sendingEpoch is the epoch that takes messages of this node.
+func (n *Node) sendingEpoch(sg SubgroupID) (*epoch, error) {
+	if g, ok := n.groups.Load(sg); ok {
+		if e := g.(*subgroup).sending.Load(); e != nil {
+			return e, nil
+		}
+	}
+	if n.closing.Load() || n.failure.Load() != nil {
+		return nil, n.closedErr()
+	}
+	return nil, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
+}
+
+// spinRounds is how often Reserve looks for room before it waits: receivers that are at work free a
+// ring within microseconds, while a wake-up takes tens of them.
+const spinRounds = 64
+
+// Reserve claims room for a message of size bytes on channel ch in this node's ring of sg. Any
+// goroutine, several at once, without a lock. It waits only while the ring is full or the channel is
+// held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup
+// it never waits: ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
+func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size int, deadline time.Time) (Slot, error) {
+	for round := 0; ; round++ {
+		e, err := n.sendingEpoch(sg)
+		if err != nil {
+			return Slot{}, err
+		}
+		r, err := e.tryReserve(ch, size)
+		switch {
+		case err == nil:
+			return Slot{e, r}, nil
+		case errors.Is(err, smc.ErrClosed): // a new epoch has begun
+			runtime.Gosched()
+			continue
+		case errors.Is(err, smc.ErrTooLarge):
+			return Slot{}, fmt.Errorf("%w: %d bytes, at most %d (half of RingBytes)", ErrTooLarge, size, n.MaxPayload(sg))
+		case e.desc.Mode == Unordered:
+			return Slot{}, ErrWouldBlock
+		case round < spinRounds:
+			runtime.Gosched()
+			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+			continue
+		}
+		if err := n.waitFor(ctx, e, deadline, func() bool {
+			r, err = e.tryReserve(ch, size)
+			return !errors.Is(err, smc.ErrFull)
+		}); err != nil {
+			return Slot{}, err
+		}
+		if err == nil {
+			return Slot{e, r}, nil
+		}
+		round = 0
+	}
+}
+
+// tryReserve takes room unless the channel is held, which counts as full.
+func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
+	if held := e.held.Load(); held != 0 {
+		if bit, ok := e.bits[ch]; ok && held&(1<<bit) != 0 {
+			return smc.Reservation{}, smc.ErrFull
+		}
+	}
+	return e.sender.Reserve(size)
+}
+
+// waitFor waits on an epoch until ready reports true.
+func (n *Node) waitFor(ctx context.Context, e *epoch, deadline time.Time, ready func() bool) error {
+	news := e.begin()
+	defer e.end()
+	var expired <-chan time.Time
+	if !deadline.IsZero() {
+		t := time.NewTimer(time.Until(deadline))
+		defer t.Stop()
+		expired = t.C
+	}
+	for !ready() {
+		select {
+		case <-news:
+			news = e.again()
+		case <-expired:
+			return ErrTimeout
+		case <-n.failedCh:
+			return n.closedErr()
+		case <-n.leftCh:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Hold tells the writers of a channel whether they must wait, because a reader of this node is full.
+// Any goroutine, and from a Handler.
+func (n *Node) Hold(sg SubgroupID, ch ChannelID, held bool) {
+	n.post(func(m *machine) {
+		if g := m.groups[sg]; g != nil {
+			g.setHold(ch, held)
+		}
+	})
+}
+
+// WaitAcked waits until every receiving member has handed over all that this node had committed on
+// sg before the call.
+func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
+	return n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) { return e.handed() >= sent, nil })
+}
+
+// WaitDurable waits until all that this node had committed on a Logged subgroup before the call is
+// on disk at every receiving member. ErrLog if a member can not write its log.
+func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
+	return n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) {
+		if e.handed() < sent {
+			return false, nil
+		}
+		// Handed over means delivered; the sequence number behind my last message is at most
+		// what the members have delivered by now, and they persist in order.
+		for _, i := range e.receivers {
+			if e.table.Row(i).Load(e.table.LogFailed()) != 0 {
+				return false, fmt.Errorf("%w at node %s", ErrLog, e.desc.Members[i].Node)
+			}
+			real := e.table.Row(e.me).Load(sst.Real)
+			if real > 0 && e.table.Row(i).Load(e.table.Persisted()) < (real-1)*uint64(len(e.senders))+uint64(e.myRank)+1 {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// waitAll waits on all epochs of a subgroup in which this node has sent.
+func (n *Node) waitAll(ctx context.Context, sg SubgroupID, reached func(e *epoch, sent uint64) (bool, error)) error {
+	type target struct {
+		e    *epoch
+		sent uint64
+	}
+	var targets []target
+	if err := n.await(ctx, func(m *machine, done func(error)) {
+		if g := m.groups[sg]; g != nil {
+			for _, e := range g.epochs {
+				if e.sender != nil {
+					targets = append(targets, target{e, e.sender.Sent()})
+				}
+			}
+		}
+		done(nil)
+	}); err != nil {
+		return err
+	}
+	for _, t := range targets {
+		var failure error
+		if err := n.waitFor(ctx, t.e, time.Time{}, func() bool {
+			ok, err := reached(t.e, t.sent)
+			failure = err
+			return ok || err != nil || t.e.released.Load()
+		}); err != nil {
+			return err
+		}
+		if failure != nil {
+			return failure
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package derecho
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+// subgroup is the sequence of epochs of one subgroup in which this node is, or was, a member. The
+// poller owns it, except for sending.
+type subgroup struct {
+	m  *machine
+	id SubgroupID
+	// epochs that are not released, oldest first. The first that is not drained delivers.
+	epochs []*epoch
+	// newest is the latest descriptor, whether or not this node is a member.
+	newest *descriptor
+	// sending is the epoch that takes new messages; nil if this node has no writer.
+	sending atomic.Pointer[epoch]
+	log     *logger // Logged only, from the first epoch in which this node receives
+
+	// loading are channels whose state is on its way to this node.
+	loading map[ChannelID]bool
+	// holds are the channels of which a reader of this node is full.
+	holds map[ChannelID]bool
+	// serving are transfers that this node owes before it may deliver the current epoch.
+	serving []transfer
+}
+
+func (g *subgroup) ring() int {
+	if g.id == 0 {
+		return controlRing
+	}
+	return g.m.cfg.RingBytes
+}
+
+// current is the epoch that delivers, nil if there is none.
+func (g *subgroup) current() *epoch {
+	for _, e := range g.epochs {
+		if !e.drained {
+			return e
+		}
+	}
+	return nil
+}
+
+func (g *subgroup) superseded(e *epoch) bool { return g.newest.Epoch > e.desc.Epoch }
+
+// install begins a new epoch: messages go there from now on, and those of the old one come to their
+// end. Nobody waits.
+func (g *subgroup) install(d *descriptor) error {
+	g.newest = d
+	var next *epoch
+	if d.member(g.m.id) >= 0 {
+		var err error
+		if next, err = newEpoch(g, d, g.ring()); err != nil {
+			return err
+		}
+		if err := g.openLog(next); err != nil {
+			return err
+		}
+		g.epochs = append(g.epochs, next)
+		next.tellHolds(g.holds)
+		next.openRows(g.ring())
+	}
+	if next != nil && next.sender != nil {
+		g.sending.Store(next)
+	} else {
+		g.sending.Store(nil)
+	}
+	// After the new epoch takes messages: whoever finds the old one closed looks for the new one.
+	for _, e := range g.epochs {
+		if e != next {
+			e.close()
+		}
+	}
+	if len(g.epochs) > 0 && g.epochs[0] == next {
+		g.startServing(next)
+	}
+	return nil
+}
+
+// announce tells the layer above which channels this node begins to receive, and whether their
+// state follows.
+func (g *subgroup) announce(d *descriptor) {
+	now := map[ChannelID]bool{}
+	for _, c := range d.Members[d.member(g.m.id)].Channels {
+		pending := slices.ContainsFunc(d.Transfers, func(t transfer) bool { return t.To == g.m.id && t.Channel == c.ID })
+		if pending {
+			g.loading[c.ID] = true
+		}
+		if pending || !g.m.receives[g.id][c.ID] {
+			g.m.h.AwaitState(g.id, c.ID, pending)
+		}
+		now[c.ID] = true
+	}
+	g.m.receives[g.id] = now
+	g.m.takeEarly(g)
+}
+
+// drained: e has delivered its last. What was put off until then is done, and the next epoch may
+// begin, after the state as of this moment was handed to those who are new in it.
+func (g *subgroup) drained(e *epoch) {
+	for _, f := range e.afterDrain {
+		f()
+	}
+	e.afterDrain = nil
+	if g.id == 0 {
+		g.m.controlDrained()
+		return
+	}
+	if next := g.current(); next != nil {
+		g.startServing(next)
+	}
+}
+
+// startServing notes the transfers that this node owes as of the beginning of e, and does what it can.
+func (g *subgroup) startServing(e *epoch) {
+	for _, t := range e.desc.Transfers {
+		if t.From == g.m.id {
+			g.serving = append(g.serving, t)
+		}
+	}
+	g.serve()
+}
+
+// serve sends states that are owed. A channel whose own state is still on its way waits for it, and
+// so does the epoch: the state must be the one at its beginning.
+func (g *subgroup) serve() {
+	g.serving = slices.DeleteFunc(g.serving, func(t transfer) bool {
+		if g.loading[t.Channel] {
+			return false
+		}
+		state := g.m.h.SaveState(g.id, t.Channel)
+		msg := channelState{subgroup: g.id, epoch: g.current().desc.Epoch, channel: t.Channel, state: state}
+		g.m.send(t.To, msgState, msg.encode())
+		return true
+	})
+}
+
+// blocked: the current epoch must not deliver yet.
+func (g *subgroup) blocked() bool {
+	return len(g.serving) > 0 || g.log != nil && g.log.full()
+}
+
+// loaded takes the state of a channel that this node waits for.
+func (g *subgroup) loaded(s channelState) {
+	if !g.loading[s.channel] {
+		return
+	}
+	delete(g.loading, s.channel)
+	g.m.h.LoadState(g.id, s.channel, s.state)
+	g.serve()
+}
+
+func (g *subgroup) deliver(batch []Message) {
+	if g.id == 0 {
+		for i := range batch {
+			g.m.command(batch[i].Sender, batch[i].Payload)
+			if g.m.dead() {
+				return
+			}
+		}
+		return
+	}
+	g.m.h.Deliver(g.id, batch)
+}
+
+func (g *subgroup) openLog(e *epoch) error {
+	if e.desc.Mode != Logged || !e.receiving || g.log != nil {
+		return nil
+	}
+	log := g.m.logs.take(g.id)
+	if log == nil {
+		return fmt.Errorf("%w: no log for subgroup %d", ErrLog, g.id)
+	}
+	g.log = newLogger(log, g.m.bell, func(err error) { g.m.logFailed(g.id, err) })
+	return nil
+}
+
+// release ends an epoch that all members have drained.
+func (g *subgroup) release(e *epoch) {
+	g.epochs = slices.DeleteFunc(g.epochs, func(x *epoch) bool { return x == e })
+	g.sending.CompareAndSwap(e, nil)
+	for i := range e.desc.Members {
+		if l := g.m.links[e.desc.Members[i].Node]; l != nil && i != e.me {
+			l.Release(e.key)
+		}
+	}
+	for i := range e.desc.Members {
+		delete(g.m.opens, openKey{e.desc.Members[i].Node, e.key})
+	}
+	g.m.fabric.Deregister(e.key)
+	e.released.Store(true)
+	e.wakeAll()
+}
+
+// setHold tells the writers of a channel whether to wait.
+func (g *subgroup) setHold(ch ChannelID, held bool) {
+	if held == g.holds[ch] {
+		return
+	}
+	if held {
+		g.holds[ch] = true
+	} else {
+		delete(g.holds, ch)
+	}
+	for _, e := range g.epochs {
+		e.tellHolds(g.holds)
+	}
+}
+
+// step makes one pass over the epochs.
+func (g *subgroup) step() bool {
+	work := false
+	// A trigger may release an epoch, or install one.
+	for i := 0; i < len(g.epochs); i++ {
+		e := g.epochs[i]
+		work = e.preds.Evaluate() || work
+		if i < len(g.epochs) && g.epochs[i] != e {
+			i--
+		}
+	}
+	return work
+}

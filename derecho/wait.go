@@ -1,0 +1,87 @@
+package derecho
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/sst"
+)
+
+// waiters are the application threads that wait for an epoch to get on: for room in the ring, for a
+// hold to end, for acknowledgements. Waiting is the slow path; the poller only tries the lock.
+type waiters struct {
+	waiting  atomic.Int32 // number of threads between begin and end
+	mu       sync.Mutex
+	news     chan struct{} // closed to wake all; replaced then. Guarded by mu
+	progress uint64        // what waitersMayGo saw last; the poller's
+	retry    bool          // the poller met a held lock and has to wake again
+}
+
+func (w *waiters) init() { w.news = make(chan struct{}) }
+
+// begin registers a waiter: receivers then ring this node's bell when they hand over. The channel
+// is closed at the next progress; after begin the caller looks once more at what it waits for.
+func (e *epoch) begin() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.waiting.Add(1) == 1 {
+		e.table.Store(sst.Wants, 1)
+		e.post()
+	}
+	return e.news
+}
+
+// again returns the channel for the next progress.
+func (e *epoch) again() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.news
+}
+
+func (e *epoch) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.waiting.Add(-1) == 0 {
+		e.table.Store(sst.Wants, 0)
+		e.post()
+	}
+}
+
+// waitersMayGo: something changed that a waiter may wait for.
+func (e *epoch) waitersMayGo() bool {
+	held := uint64(0)
+	for _, i := range e.receivers {
+		held |= e.table.Row(i).Load(sst.Hold)
+	}
+	changed := held != e.held.Load()
+	if changed {
+		e.held.Store(held)
+	}
+	if e.waiting.Load() == 0 {
+		return false
+	}
+	changed = changed || e.retry
+	// A sum of counters that only grow changes whenever one of them does.
+	sum := uint64(0)
+	for _, i := range e.receivers {
+		sum += e.table.Row(i).Load(e.table.Handed(e.myRank)) + e.table.Row(i).Load(e.table.Persisted()) + e.table.Row(i).Load(e.table.LogFailed())
+	}
+	if sum != e.progress {
+		e.progress, changed = sum, true
+	}
+	return changed
+}
+
+// wakeAll wakes every waiter; each looks for itself whether it can go on. The poller does not wait
+// for the lock: it comes again on its next pass.
+func (e *epoch) wakeAll() {
+	if e.waiting.Load() == 0 {
+		return
+	}
+	if e.retry = !e.mu.TryLock(); e.retry {
+		return
+	}
+	close(e.news)
+	e.news = make(chan struct{})
+	e.mu.Unlock()
+}

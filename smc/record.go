@@ -1,0 +1,79 @@
+package smc
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+const (
+	// SlotBytes is the unit of the ring: a cache line.
+	SlotBytes = 64
+	// HeaderBytes lie in front of the payload.
+	HeaderBytes = 40
+)
+
+// What a record is.
+const (
+	recMessage = 1
+	recPad     = 2 // fills the ring up to its end
+	recVoid    = 3 // reserved and given up
+)
+
+// Header is what the sender says of a message.
+type Header struct {
+	Writer    uint32
+	WriterSeq uint64
+	Timestamp int64
+	Kind      uint8
+	Flags     uint8
+}
+
+// Record is a message as a receiver sees it. Payload lies in the ring.
+type Record struct {
+	Header
+	Index   uint64
+	Payload []byte
+}
+
+func slotsFor(payload int) int { return (HeaderBytes + payload + SlotBytes - 1) / SlotBytes }
+
+// MaxPayload is the largest payload for a ring. Half a ring, so that a record and the padding that
+// it may need at the end always fit together.
+func MaxPayload(ring int) int { return ring/2 - HeaderBytes }
+
+func putHeader(b []byte, rec uint8, slots, length int, h Header) {
+	_ = b[HeaderBytes-1]
+	binary.LittleEndian.PutUint32(b[0:], uint32(length))
+	binary.LittleEndian.PutUint32(b[4:], h.Writer)
+	binary.LittleEndian.PutUint64(b[16:], uint64(h.Timestamp))
+	binary.LittleEndian.PutUint64(b[24:], h.WriterSeq)
+	b[32], b[33], b[34], b[35] = rec, h.Kind, h.Flags, 0
+	binary.LittleEndian.PutUint32(b[36:], uint32(slots))
+}
+
+func putIndex(b []byte, index uint64) { binary.LittleEndian.PutUint64(b[8:], index) }
+
+// parse reads the record at the front of b, which ends at the published tail or the end of the
+// ring. The memory is a peer's: every length is read once, checked, and only then used.
+func parse(b []byte) (rec uint8, size int, r Record, err error) {
+	if len(b) < SlotBytes {
+		return 0, 0, r, fmt.Errorf("smc: record of %d bytes", len(b))
+	}
+	length := int(binary.LittleEndian.Uint32(b[0:]))
+	slots := int(binary.LittleEndian.Uint32(b[36:]))
+	rec = b[32]
+	size = slots * SlotBytes
+	if slots < 1 || size > len(b) || rec == recMessage && HeaderBytes+length > size {
+		return 0, 0, r, fmt.Errorf("smc: damaged record: kind %d, %d slots, %d bytes of payload, %d bytes published", rec, slots, length, len(b))
+	}
+	if rec != recMessage {
+		return rec, size, r, nil
+	}
+	r.Writer = binary.LittleEndian.Uint32(b[4:])
+	r.Index = binary.LittleEndian.Uint64(b[8:])
+	r.Timestamp = int64(binary.LittleEndian.Uint64(b[16:]))
+	r.WriterSeq = binary.LittleEndian.Uint64(b[24:])
+	r.Kind, r.Flags = b[33], b[34]
+	r.Payload = b[HeaderBytes : HeaderBytes+length : HeaderBytes+length]
+	return rec, size, r, nil
+}

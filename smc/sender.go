@@ -1,0 +1,212 @@
+package smc
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/sst"
+)
+
+var (
+	// ErrFull: the ring has no room now.
+	ErrFull = errors.New("smc: ring full")
+	// ErrClosed: the epoch takes no more messages.
+	ErrClosed = errors.New("smc: closed")
+	// ErrTooLarge: the message can never fit.
+	ErrTooLarge = errors.New("smc: message too large")
+)
+
+const closedBit = 1 // of Sender.claimed; positions are multiples of SlotBytes
+
+// Sender is the writing end of a ring.
+//
+// Words and their writers (all atomics are sequentially consistent):
+//
+//	claimed    any goroutine, by compare-and-swap: bytes reserved so far, and closedBit
+//	done[slot] the goroutine that reserved the record at position p stores p+1 when it is filled;
+//	           positions never repeat, so an old lap can not be taken for a new one. It is private
+//	           memory: what is in the ring may look like anything.
+//	freed      any goroutine, upwards only: bytes that all receivers have handed over
+//	baton      1 while a goroutine publishes; it alone touches published and next
+//	pending    1 if there may be something to publish that the holder of the baton has not seen
+//	owed       the poller, upwards only: Next that the others are waiting for
+type Sender struct {
+	region *rdma.Region
+	ring   []byte
+	mask   uint64
+	done   []atomic.Uint64
+	// handed tells how many bytes all receivers have handed over. It only loads cells.
+	handed func() uint64
+
+	_       [64]byte // fields above are constant | claimed
+	claimed atomic.Uint64
+	_       [56]byte // claimed | freed
+	freed   atomic.Uint64
+	_       [56]byte // freed | what the publisher writes
+	baton   atomic.Uint32
+	pending atomic.Uint32
+	owed    atomic.Uint64
+	// Guarded by baton:
+	published uint64
+	next      uint64
+}
+
+// NewSender makes the sender of a region's ring.
+func NewSender(region *rdma.Region, handed func() uint64) *Sender {
+	ring := region.Ring()
+	return &Sender{
+		region: region, ring: ring, mask: uint64(len(ring) - 1),
+		done: make([]atomic.Uint64, len(ring)/SlotBytes), handed: handed,
+	}
+}
+
+// Reservation is room in a ring. It is a value; it must be committed or aborted exactly once.
+type Reservation struct {
+	s     *Sender
+	pos   uint64
+	slots int
+	size  int
+}
+
+// Reserve takes room for a payload. It never waits: ErrFull, ErrClosed or ErrTooLarge.
+func (s *Sender) Reserve(payload int) (Reservation, error) {
+	if payload > MaxPayload(len(s.ring)) {
+		return Reservation{}, ErrTooLarge
+	}
+	slots := slotsFor(payload)
+	need := uint64(slots * SlotBytes)
+	size := uint64(len(s.ring))
+	refreshed := false
+	for {
+		c := s.claimed.Load()
+		if c&closedBit != 0 {
+			return Reservation{}, ErrClosed
+		}
+		pad := uint64(0)
+		if left := size - c&s.mask; left < need {
+			pad = left
+		}
+		if c+pad+need-s.freed.Load() > size {
+			if refreshed {
+				return Reservation{}, ErrFull
+			}
+			s.refresh()
+			refreshed = true
+			continue
+		}
+		if !s.claimed.CompareAndSwap(c, c+pad+need) {
+			continue
+		}
+		if pad > 0 {
+			putHeader(s.ring[c&s.mask:], recPad, int(pad/SlotBytes), 0, Header{})
+			s.finish(c)
+		}
+		return Reservation{s, c + pad, slots, payload}, nil
+	}
+}
+
+func (s *Sender) refresh() {
+	h := s.handed()
+	for {
+		f := s.freed.Load()
+		if h <= f || s.freed.CompareAndSwap(f, h) {
+			return
+		}
+	}
+}
+
+// finish marks the record at pos as ready to be published.
+func (s *Sender) finish(pos uint64) { s.done[pos&s.mask/SlotBytes].Store(pos + 1) }
+
+// Bytes is the room for the payload.
+func (r Reservation) Bytes() []byte {
+	at := r.pos&r.s.mask + HeaderBytes
+	return r.s.ring[at : at+uint64(r.size) : at+uint64(r.size)]
+}
+
+// Commit makes the first n bytes of the reservation a message; Flush publishes it.
+func (r Reservation) Commit(h Header, n int) {
+	if n < 0 || n > r.size {
+		n = r.size
+	}
+	putHeader(r.s.ring[r.pos&r.s.mask:], recMessage, r.slots, n, h)
+	r.s.finish(r.pos)
+}
+
+// Abort gives the reservation up. Flush lets receivers skip it.
+func (r Reservation) Abort() {
+	putHeader(r.s.ring[r.pos&r.s.mask:], recVoid, r.slots, 0, Header{})
+	r.s.finish(r.pos)
+}
+
+// Flush publishes what is committed, raises Next to what was promised, and reports whether any cell
+// changed. If another goroutine is at it, that one does it: pending is set before the baton is
+// tried and looked at after it was given back, so nothing is left behind.
+func (s *Sender) Flush() bool {
+	changed := false
+	s.pending.Store(1)
+	for s.pending.Load() != 0 && s.baton.CompareAndSwap(0, 1) {
+		s.pending.Store(0)
+		changed = s.publish() || changed
+		s.baton.Store(0)
+	}
+	return changed
+}
+
+func (s *Sender) publish() bool {
+	// closedBit first: if it is set, no claim can follow the one that is seen here.
+	claimed := s.claimed.Load()
+	pos, next := s.published, s.next
+	for s.done[pos&s.mask/SlotBytes].Load() == pos+1 {
+		head := s.ring[pos&s.mask:]
+		if head[32] == recMessage {
+			putIndex(head, next)
+			next++
+		}
+		pos += uint64(binary.LittleEndian.Uint32(head[36:])) * SlotBytes
+	}
+	real := next
+	changed := pos != s.published
+	if changed {
+		s.published = pos
+		s.region.Cell(sst.Tail).Store(pos) // release: covers the bytes below pos
+		if real != s.next {
+			s.region.Cell(sst.Real).Store(real)
+		}
+	}
+	if owed := s.owed.Load(); owed > next {
+		next = owed
+	}
+	if claimed == pos|closedBit {
+		next = sst.Forever
+	}
+	if next != s.next {
+		s.next = next
+		s.region.Cell(sst.Next).Store(next) // after Tail and Real: who sees Next sees them
+		changed = true
+	}
+	return changed
+}
+
+// Promise asks that Next be at least next: what is not published by then is null. The following
+// Flush does it.
+func (s *Sender) Promise(next uint64) {
+	for {
+		o := s.owed.Load()
+		if next <= o || s.owed.CompareAndSwap(o, next) {
+			return
+		}
+	}
+}
+
+// Close lets no more reservations in. When all that were made are committed or aborted, a Flush
+// publishes that nothing follows.
+func (s *Sender) Close() { s.claimed.Or(closedBit) }
+
+// Sent is the position behind the last reservation.
+func (s *Sender) Sent() uint64 { return s.claimed.Load() &^ closedBit }
+
+// Region is the row that the sender writes.
+func (s *Sender) Region() *rdma.Region { return s.region }

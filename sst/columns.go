@@ -1,0 +1,59 @@
+package sst
+
+// Columns of the row of a subgroup epoch with a given number of senders. The layout is a wire
+// format: rdma.ProtocolVersion rises when it changes. One cache line (8 cells) has one writer.
+//
+//	line 0      the owner's send path          Tail, Real, Next
+//	line 1      application threads that wait  Wants
+//	line 2      the owner's readers            Hold
+//	line 3...   the owner's poller             Received[senders], Handed[senders],
+//	last line   the owner's poller             Delivered, Persisted, LogFailed, Drained
+const (
+	// Tail counts the bytes ever published in the ring (rdma.TailCell).
+	Tail = 0
+	// Real is one above the index of the last message that was published.
+	Real = 1
+	// Next says: every index below it is a message that was published before (Tail covers it),
+	// or a null. Forever after the epoch was closed. Real <= Next.
+	Next = 2
+	// Wants is non-zero while a thread of the owner waits for room. It goes up and down: a hint
+	// for receivers to ring the owner's bell, of which only the newest value matters.
+	Wants = 8
+	// Hold has a bit for each channel of which a reader at the owner is full. It goes up and
+	// down: only the newest value matters.
+	Hold = 16
+
+	firstPerSender = 24
+	lineCells      = 8
+)
+
+// Forever is the value of Next when no message will ever come again.
+const Forever = ^uint64(0)
+
+// Layout locates the columns that depend on the number of senders.
+type Layout struct{ Senders int }
+
+func (l Layout) perSender() int { return (l.Senders + lineCells - 1) &^ (lineCells - 1) }
+
+// Received is the column: indices of sender s below it are known to the owner.
+func (l Layout) Received(s int) int { return firstPerSender + s }
+
+// Handed is the column: ring bytes of sender s below it are not needed by the owner any more.
+func (l Layout) Handed(s int) int { return firstPerSender + l.perSender() + s }
+
+func (l Layout) last() int { return firstPerSender + 2*l.perSender() }
+
+// Delivered is the column: sequence numbers below it were delivered at the owner.
+func (l Layout) Delivered() int { return l.last() }
+
+// Persisted is the column: what was delivered below it is durable at the owner.
+func (l Layout) Persisted() int { return l.last() + 1 }
+
+// LogFailed is the column: non-zero when the owner can not log any more.
+func (l Layout) LogFailed() int { return l.last() + 2 }
+
+// Drained is the column: non-zero when the owner has delivered all of the epoch.
+func (l Layout) Drained() int { return l.last() + 3 }
+
+// Cells is the number of cells of a row.
+func (l Layout) Cells() int { return l.last() + lineCells }

@@ -1,0 +1,162 @@
+package dcps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+// patience bounds what a test waits for; nothing waits that long unless it fails.
+const patience = 10 * time.Second
+
+func patiently(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// domain is a domain of participants in one process: on the bus, or over the real core.
+type domain struct {
+	bus     *bus
+	options func() []ParticipantOption
+}
+
+func onBus(t testing.TB) *domain {
+	b := newBus()
+	return &domain{bus: b, options: func() []ParticipantOption { return []ParticipantOption{b.join()} }}
+}
+
+// node is a participant with a publisher and a subscriber.
+type node struct {
+	p   *DomainParticipant
+	pub *Publisher
+	sub *Subscriber
+}
+
+func (d *domain) node(t testing.TB, opts ...ParticipantOption) *node {
+	t.Helper()
+	p, err := NewDomainParticipant(patiently(t), 0, append(d.options(), opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.Close() })
+	n := &node{p: p}
+	n.pub, err = p.NewPublisher()
+	require.NoError(t, err)
+	n.sub, err = p.NewSubscriber()
+	require.NoError(t, err)
+	return n
+}
+
+func (n *node) topic(t testing.TB) *Topic[track] {
+	t.Helper()
+	tp, err := NewTopic[track](n.p, "Track")
+	require.NoError(t, err)
+	return tp
+}
+
+func (n *node) writer(t testing.TB, q qos.DataWriter, opts ...WriterOption) *DataWriter[track] {
+	t.Helper()
+	w, err := NewDataWriter(n.pub, n.topic(t), append([]WriterOption{WithWriterQos(q)}, opts...)...)
+	require.NoError(t, err)
+	return w
+}
+
+func (n *node) reader(t testing.TB, q qos.DataReader, opts ...ReaderOption) *DataReader[track] {
+	t.Helper()
+	r, err := NewDataReader(n.sub, n.topic(t), append([]ReaderOption{WithReaderQos(q)}, opts...)...)
+	require.NoError(t, err)
+	return r
+}
+
+func writerQos(change ...func(*qos.DataWriter)) qos.DataWriter {
+	q := qos.DefaultDataWriter()
+	for _, f := range change {
+		f(&q)
+	}
+	return q
+}
+
+func readerQos(change ...func(*qos.DataReader)) qos.DataReader {
+	q := qos.DefaultDataReader()
+	q.Reliability.Kind = qos.ReliabilityReliable
+	q.History = qos.History{Kind: qos.HistoryKeepAll, Depth: 1}
+	for _, f := range change {
+		f(&q)
+	}
+	return q
+}
+
+func write(t testing.TB, w *DataWriter[track], id, value int32) {
+	t.Helper()
+	require.NoError(t, w.Write(patiently(t), &track{ID: id, Value: value}))
+}
+
+// text prints what was taken, one sample a line.
+func text(s *Samples[track]) string {
+	var lines []string
+	for _, x := range s.All() {
+		line := x.Info.String() + " "
+		if d := x.Data(); d != nil {
+			line += fmt.Sprintf("%d:%d", d.ID, d.Value)
+		} else {
+			line += "-"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// values takes n samples, waiting for them, and gives "id:value ..." of those with data.
+func values(t testing.TB, r *DataReader[track], n int) string {
+	t.Helper()
+	var out []string
+	ctx := patiently(t)
+	for sample, err := range r.Stream(ctx) {
+		require.NoError(t, err)
+		if d := sample.Data(); d != nil {
+			out = append(out, fmt.Sprintf("%d:%d", d.ID, d.Value))
+		}
+		if len(out) >= n {
+			return strings.Join(out, " ")
+		}
+	}
+	t.Fatalf("only %d of %d samples came: %v", len(out), n, out)
+	return ""
+}
+
+// takeText takes everything, "no data" if there is nothing.
+func takeText(t testing.TB, r *DataReader[track], opts ...ReadOption) string {
+	t.Helper()
+	s, err := r.Take(opts...)
+	if errors.Is(err, ErrNoData) {
+		return "no data"
+	}
+	require.NoError(t, err)
+	defer s.Close()
+	return text(s)
+}
+
+func TestWriteAndTake(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w, r := a.writer(t, writerQos()), b.reader(t, readerQos())
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	require.NoError(t, r.WaitForMatch(patiently(t), 1))
+	for i := range int32(3) {
+		write(t, w, i, i*10)
+	}
+	require.Equal(t, "0:0 1:10 2:20", values(t, r, 3))
+	require.NoError(t, w.Close())
+	require.NoError(t, w.Close(), "closing twice has no effect")
+	require.ErrorIs(t, w.Write(context.Background(), &track{}), ErrAlreadyDeleted)
+	d.bus.settle(t)
+	require.Equal(t, int32(0), r.SubscriptionMatchedStatus().CurrentCount)
+	require.NoError(t, r.Close())
+	_, err := r.Take()
+	require.ErrorIs(t, err, ErrAlreadyDeleted)
+}

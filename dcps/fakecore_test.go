@@ -1,0 +1,399 @@
+package dcps
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+)
+
+// bus is a core in one process: nodes that join it are a domain. It keeps the rules of derecho.Handler: serial upcalls
+// on one goroutine per node, endpoints in one order, messages of a subgroup in one order, state transfer at one cut.
+type bus struct {
+	mu       sync.Mutex
+	nodes    []*busNode
+	seq      map[derecho.SubgroupID]uint64
+	held     map[channelKey]map[*busNode]bool
+	changed  chan struct{} // closed and replaced when room may have come
+	capacity int           // messages of a node that are not handed over everywhere
+	lose     func(m *derecho.Message, to *busNode) bool
+}
+
+func newBus() *bus {
+	return &bus{
+		seq: make(map[derecho.SubgroupID]uint64), held: make(map[channelKey]map[*busNode]bool),
+		changed: make(chan struct{}), capacity: 64,
+	}
+}
+
+type busNode struct {
+	b  *bus
+	id derecho.NodeID
+	h  handler
+
+	// Guarded by b.mu.
+	endpoints []derecho.Endpoint
+	queue     []func()
+	cond      *sync.Cond
+	left      bool
+	receives  map[channelKey]bool // channels whose state this node follows
+	slots     map[derecho.SubgroupID][]*busSlot
+	inFlight  map[derecho.SubgroupID]int
+	idle      bool
+}
+
+// busSlot is one reservation; slots of a subgroup are sent in the order of reservation.
+type busSlot struct {
+	n     *busNode
+	sg    derecho.SubgroupID
+	ch    derecho.ChannelID
+	buf   []byte
+	h     derecho.Header
+	state int // 0 open, 1 committed, 2 aborted
+}
+
+// join is the option that puts a participant on the bus.
+func (b *bus) join() ParticipantOption {
+	return func(c *participantConfig) {
+		c.core = func(h handler, _ participantConfig) (core, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			n := &busNode{
+				b: b, id: derecho.NodeID(len(b.nodes) + 1), h: h, receives: make(map[channelKey]bool),
+				slots: make(map[derecho.SubgroupID][]*busSlot), inFlight: make(map[derecho.SubgroupID]int),
+			}
+			n.cond = sync.NewCond(&b.mu)
+			for _, o := range b.nodes {
+				for _, ep := range o.endpoints {
+					n.queue = append(n.queue, func() { h.EndpointAdded(ep) })
+				}
+			}
+			b.nodes = append(b.nodes, n)
+			go n.run()
+			for len(n.queue) > 0 || !n.idle {
+				n.cond.Wait()
+			}
+			return n, nil
+		}
+	}
+}
+
+// run is the node's polling goroutine.
+func (n *busNode) run() {
+	n.b.mu.Lock()
+	defer n.b.mu.Unlock()
+	for {
+		for len(n.queue) == 0 {
+			n.idle = true
+			n.cond.Broadcast()
+			if n.left {
+				return
+			}
+			n.cond.Wait()
+		}
+		n.idle = false
+		f := n.queue[0]
+		n.queue = n.queue[1:]
+		n.b.mu.Unlock()
+		f()
+		n.b.mu.Lock()
+	}
+}
+
+// do queues an upcall. Called with b.mu held.
+func (n *busNode) do(f func()) {
+	if !n.left {
+		n.queue = append(n.queue, f)
+		n.cond.Broadcast()
+	}
+}
+
+// each queues an upcall at every node: all see it at the same place of the order.
+func (b *bus) each(f func(n *busNode)) {
+	for _, n := range b.nodes {
+		if !n.left {
+			n.do(func() { f(n) })
+		}
+	}
+}
+
+func (n *busNode) ID() derecho.NodeID { return n.id }
+
+func (n *busNode) AddEndpoint(ctx context.Context, ep derecho.Endpoint) error {
+	n.b.mu.Lock()
+	if n.left {
+		n.b.mu.Unlock()
+		return derecho.ErrClosed
+	}
+	ep.Node = n.id
+	n.endpoints = append(n.endpoints, ep)
+	n.b.each(func(o *busNode) { o.h.EndpointAdded(ep) })
+	if ep.Replica {
+		for _, sg := range ep.Reads {
+			n.follow(channelKey{sg.ID, ep.Channel})
+		}
+	}
+	n.b.mu.Unlock()
+	return n.sync(ctx)
+}
+
+// follow begins to follow the state of a channel. Called with b.mu held.
+func (n *busNode) follow(key channelKey) {
+	if n.receives[key] {
+		return
+	}
+	var donor *busNode
+	for _, o := range n.b.nodes {
+		if o != n && !o.left && o.receives[key] {
+			donor = o
+			break
+		}
+	}
+	n.receives[key] = true
+	n.do(func() { n.h.AwaitState(key.sg, key.ch, donor != nil) })
+	if donor != nil {
+		donor.do(func() {
+			state := donor.h.SaveState(key.sg, key.ch)
+			n.b.mu.Lock()
+			defer n.b.mu.Unlock()
+			n.do(func() { n.h.LoadState(key.sg, key.ch, state) })
+		})
+	}
+}
+
+// sync waits until the node has seen what was queued.
+func (n *busNode) sync(ctx context.Context) error {
+	done := make(chan struct{})
+	n.b.mu.Lock()
+	if n.left {
+		n.b.mu.Unlock()
+		return derecho.ErrClosed
+	}
+	n.do(func() { close(done) })
+	n.b.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (n *busNode) RemoveEndpoint(ctx context.Context, id derecho.EndpointID) error {
+	n.b.mu.Lock()
+	if n.left {
+		n.b.mu.Unlock()
+		return derecho.ErrClosed
+	}
+	n.remove(func(ep derecho.Endpoint) bool { return ep.ID == id })
+	n.b.mu.Unlock()
+	return n.sync(ctx)
+}
+
+func (n *busNode) remove(which func(derecho.Endpoint) bool) {
+	for _, ep := range n.endpoints {
+		if which(ep) {
+			n.b.each(func(o *busNode) { o.h.EndpointRemoved(ep) })
+		}
+	}
+	n.endpoints = slices.DeleteFunc(n.endpoints, which)
+	for key := range n.receives {
+		still := slices.ContainsFunc(n.endpoints, func(ep derecho.Endpoint) bool {
+			return ep.Replica && ep.Channel == key.ch && slices.ContainsFunc(ep.Reads, func(s derecho.Subgroup) bool { return s.ID == key.sg })
+		})
+		if !still {
+			delete(n.receives, key)
+		}
+	}
+}
+
+func (n *busNode) mode(sg derecho.SubgroupID) derecho.Mode {
+	for _, ep := range n.endpoints {
+		if ep.Writes.ID == sg {
+			return ep.Writes.Mode
+		}
+	}
+	return 0
+}
+
+func (n *busNode) reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho.ChannelID, size int, deadline time.Time) (slot, error) {
+	var late <-chan time.Time
+	if !deadline.IsZero() {
+		t := time.NewTimer(time.Until(deadline))
+		defer t.Stop()
+		late = t.C
+	}
+	n.b.mu.Lock()
+	defer n.b.mu.Unlock()
+	for {
+		mode := n.mode(sg)
+		if n.left {
+			return slot{}, derecho.ErrClosed
+		}
+		if mode == 0 {
+			return slot{}, derecho.ErrNotSender
+		}
+		if n.inFlight[sg] < n.b.capacity && len(n.b.held[channelKey{sg, ch}]) == 0 {
+			s := &busSlot{n: n, sg: sg, ch: ch, buf: make([]byte, size)}
+			n.slots[sg] = append(n.slots[sg], s)
+			n.inFlight[sg]++
+			return slot{bytes: s.buf, other: s}, nil
+		}
+		if mode == derecho.Unordered {
+			return slot{}, derecho.ErrWouldBlock
+		}
+		changed := n.b.changed
+		n.b.mu.Unlock()
+		var err error
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-late:
+			err = derecho.ErrTimeout
+		}
+		n.b.mu.Lock()
+		if err != nil {
+			return slot{}, err
+		}
+	}
+}
+
+func (s *busSlot) Commit(h derecho.Header, size int) { s.end(1, h, size) }
+func (s *busSlot) Abort()                            { s.end(2, derecho.Header{}, 0) }
+
+func (s *busSlot) end(state int, h derecho.Header, size int) {
+	n := s.n
+	n.b.mu.Lock()
+	defer n.b.mu.Unlock()
+	if s.state != 0 {
+		panic("a slot was ended twice")
+	}
+	s.state, s.h, s.buf = state, h, s.buf[:size]
+	for len(n.slots[s.sg]) > 0 && n.slots[s.sg][0].state != 0 {
+		head := n.slots[s.sg][0]
+		n.slots[s.sg] = n.slots[s.sg][1:]
+		if head.state == 2 {
+			n.freed(head.sg)
+			continue
+		}
+		n.b.deliver(head)
+	}
+}
+
+func (n *busNode) freed(sg derecho.SubgroupID) {
+	n.inFlight[sg]--
+	n.b.news()
+}
+
+func (b *bus) news() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// deliver hands a message to the nodes that read the subgroup.
+func (b *bus) deliver(s *busSlot) {
+	m := derecho.Message{Header: s.h, Sender: s.n.id, Channel: s.ch, Epoch: 1, Seq: b.seq[s.sg], Payload: s.buf}
+	b.seq[s.sg]++
+	left := 0
+	for _, o := range b.nodes {
+		reads := !o.left && slices.ContainsFunc(o.endpoints, func(ep derecho.Endpoint) bool {
+			return slices.ContainsFunc(ep.Reads, func(g derecho.Subgroup) bool { return g.ID == s.sg })
+		})
+		if !reads || (b.lose != nil && b.lose(&m, o)) {
+			continue
+		}
+		left++
+		o.do(func() {
+			batch := [1]derecho.Message{m}
+			batch[0].Payload = slices.Clone(m.Payload)
+			o.h.Deliver(s.sg, batch[:])
+			for i := range batch[0].Payload {
+				batch[0].Payload[i] = 0xdd // the bytes end with the upcall
+			}
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if left--; left == 0 {
+				s.n.freed(s.sg)
+			}
+		})
+	}
+	if left == 0 {
+		s.n.freed(s.sg)
+	}
+}
+
+func (n *busNode) MaxPayload(derecho.SubgroupID) int { return 64 << 10 }
+
+func (n *busNode) Hold(sg derecho.SubgroupID, ch derecho.ChannelID, held bool) {
+	n.b.mu.Lock()
+	defer n.b.mu.Unlock()
+	key := channelKey{sg, ch}
+	if n.b.held[key] == nil {
+		n.b.held[key] = make(map[*busNode]bool)
+	}
+	if held {
+		n.b.held[key][n] = true
+	} else {
+		delete(n.b.held[key], n)
+		n.b.news()
+	}
+}
+
+func (n *busNode) WaitAcked(ctx context.Context, sg derecho.SubgroupID) error {
+	n.b.mu.Lock()
+	defer n.b.mu.Unlock()
+	for n.inFlight[sg] > len(n.slots[sg]) {
+		changed := n.b.changed
+		n.b.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		n.b.mu.Lock()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (n *busNode) WaitDurable(ctx context.Context, sg derecho.SubgroupID) error {
+	return n.WaitAcked(ctx, sg)
+}
+
+func (n *busNode) Leave(context.Context) error {
+	n.b.mu.Lock()
+	defer n.b.mu.Unlock()
+	if n.left {
+		return derecho.ErrClosed
+	}
+	n.remove(func(derecho.Endpoint) bool { return true })
+	n.left = true
+	n.b.each(func(o *busNode) { o.h.NodeLeft(n.id) })
+	n.cond.Broadcast()
+	n.b.news()
+	return nil
+}
+
+// crash makes a participant's node vanish: its endpoints are removed, and it gets no chance to say anything.
+func (b *bus) crash(p *DomainParticipant) {
+	_ = p.core.(*busNode).Leave(context.Background())
+}
+
+// settle waits until all nodes have made all upcalls that were due.
+func (b *bus) settle(t testing.TB) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for range 3 { // an upcall may queue another one elsewhere
+		for _, n := range b.nodes {
+			for !n.left && (len(n.queue) > 0 || !n.idle) {
+				n.cond.Wait()
+			}
+		}
+	}
+}

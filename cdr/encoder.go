@@ -151,7 +151,7 @@ func (e *Encoder) BeginSequence(name string, n, bound int, primitive bool) Mark 
 	if bound > 0 && n > bound {
 		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds its bound of %d", n, bound)})
 	}
-	if uint64(n) > math.MaxUint32 {
+	if n < 0 || uint64(n) > math.MaxUint32 {
 		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds %d", n, uint32(math.MaxUint32))})
 	}
 	e.Uint32(uint32(n))

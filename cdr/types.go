@@ -35,6 +35,7 @@ type TypeInfo struct {
 	Keyed         bool     // has key members
 	Nested        bool     // annotated @nested: not meant for a topic
 	MaxSize       int      // largest XCDR2 body in bytes; -1 when unbounded
+	Layout        *Layout  // of elements in a sequence, where all are of one size; else nil
 	MaxKeySize    int      // largest serialized key in bytes; -1 when unbounded, 0 without key
 	Signature     [32]byte // SHA-256 of Text: equal signatures mean the same type
 	Text          string   // normalised definition with everything it refers to, to explain a mismatch

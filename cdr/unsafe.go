@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// This file holds all of the package's unsafe code: two reinterpretations of memory, nothing that computes addresses.
+// This file holds all of the package's unsafe code: three reinterpretations of memory, nothing that computes addresses.
 
 // nativeLittle tells the byte order of the machine, which decides whether a slice can be copied as it is.
 var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
@@ -27,4 +27,9 @@ func aliasString(b []byte) string {
 func sizeOf[T Primitive]() int {
 	var v T
 	return int(unsafe.Sizeof(v))
+}
+
+// reinterpret gives the value of T that has the bits of u, which has the size of T.
+func reinterpret[T Primitive, U uint8 | uint16 | uint32 | uint64](u U) T {
+	return *(*T)(unsafe.Pointer(&u))
 }

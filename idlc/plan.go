@@ -181,7 +181,7 @@ func (p *plan) checkNames() {
 			name, idl, pos := p.goName(d), d.common().Scoped(), d.common().Pos
 			switch d := d.(type) {
 			case *Struct:
-				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", "New"+name+"Builder", "New"+name+"View")
+				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View")
 				p.checkFields(d)
 			case *Enum:
 				claim(pos, idl, name, "Parse"+name)

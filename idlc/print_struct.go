@@ -33,6 +33,9 @@ func (w *printer) structure(s *Struct) {
 	w.codec(s)
 	w.keys(s)
 	w.skip(s)
+	w.p()
+	w.view(s)
+	w.builder(s)
 }
 
 func lowerFirst(name string) string { return string(unicode.ToLower(rune(name[0]))) + name[1:] }
@@ -51,6 +54,11 @@ func (w *printer) typeInfo(s *Struct) {
 	}
 	w.p("MaxSize: ", maxSize(s), ",")
 	w.p("MaxKeySize: ", maxKeySize(s), ",")
+	a1, n1, ok1 := fixedLayout(s, false)
+	a2, n2, ok2 := fixedLayout(s, true)
+	if ok1 && ok2 {
+		w.p("Layout: &cdr.Layout{Align: [2]int{", a1, ", ", a2, "}, Size: [2]int{", n1, ", ", n2, "}, Stride: [2]int{", alignUp(n1, a1), ", ", alignUp(n2, a2), "}},")
+	}
 	w.p("Text: `", typeText(s), "`,")
 	w.p("})")
 	w.p()

@@ -1,0 +1,153 @@
+package cdr
+
+import "fmt"
+
+// Builder is the part of a generated builder that does not depend on the type. It lays a sample out in the caller's bytes
+// as little-endian XCDR2.
+//
+// Members of fixed size have known offsets from the last member before them that has none, so they may be set in any
+// order once that one is set; members of variable size are set in the order of their declaration. Room for
+// members of fixed size is claimed, and cleared, as soon as their offset is known.
+type Builder struct {
+	e     Encoder // behind all that has been laid out
+	sub   Encoder // for one member in the middle
+	whole []byte
+	info  *TypeInfo
+	names []string // of the members
+	mark  Mark
+	next  int // how many members of variable size are set
+}
+
+// Init starts a sample in buf. names are those of the members, for errors.
+func (b *Builder) Init(buf []byte, t *TypeInfo, names []string) {
+	b.whole, b.info, b.names = buf, t, names
+	enc := DefaultEncapsulation(t)
+	if len(buf) < HeaderSize {
+		b.e.reset(nil, enc)
+		b.e.fail(&Error{Err: ErrShortBuffer, Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(buf), HeaderSize)})
+		return
+	}
+	b.e.reset(buf[HeaderSize:], enc)
+	b.mark = b.e.Begin(t.Extensibility)
+}
+
+// Claim makes room up to the offset end for members of fixed size, i being the first of them.
+func (b *Builder) Claim(i, end int) {
+	ok := b.e.err == nil
+	if room := b.e.take(1, end-b.e.pos); room != nil {
+		clear(room)
+	} else if ok && b.e.err != nil {
+		b.e.err.within(b.names[i])
+	}
+}
+
+// Len is the offset behind what has been laid out.
+func (b *Builder) Len() int { return b.e.pos }
+
+// Field gives the n bytes of member i, of fixed size, at the offset at. It lies behind the first so many members of
+// variable size. nil means that an error has been kept for Finish.
+func (b *Builder) Field(i, behind, at, n int) []byte {
+	if b.next < behind && b.info != nil {
+		b.outOfOrder(i)
+	}
+	if b.e.err != nil || b.info == nil {
+		return nil
+	}
+	return b.e.buf[at : at+n : at+n]
+}
+
+// FieldEncoder is Field for a member that is written by its own methods.
+func (b *Builder) FieldEncoder(i, behind, at, n int) *Encoder {
+	if b.Field(i, behind, at, n) == nil {
+		return nil
+	}
+	b.sub = b.e
+	b.sub.buf, b.sub.pos = b.e.buf[:at+n], at
+	return &b.sub
+}
+
+// EndField takes the errors of FieldEncoder over.
+func (b *Builder) EndField(i int) bool {
+	if b.sub.err != nil {
+		b.keep(i, b.sub.err)
+	}
+	return b.e.err == nil
+}
+
+// Variable gives the encoder for member i, which is the k-th of variable size; nil means that an error has been kept.
+func (b *Builder) Variable(i, k int) *Encoder {
+	switch {
+	case b.e.err != nil || b.info == nil:
+		return nil
+	case b.next < k:
+		b.outOfOrder(i)
+		return nil
+	case b.next > k:
+		b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set twice; a member of variable size is set once"})
+		return nil
+	}
+	return &b.e
+}
+
+// EndVariable ends what Variable began and tells whether the member is complete.
+func (b *Builder) EndVariable(i int) bool {
+	if b.e.err != nil {
+		if b.e.err.Path == "" {
+			b.e.err.Path = b.names[i]
+		}
+		return false
+	}
+	b.next++
+	return true
+}
+
+// Room claims n bytes of a sequence for the caller to fill. They are not cleared.
+func (e *Encoder) Room(name string, n, bound int) []byte {
+	e.BeginSequence(name, n, bound, true)
+	if e.err != nil {
+		return nil
+	}
+	return e.take(1, n)
+}
+
+// Reject keeps an error about the value of member i.
+func (b *Builder) Reject(i int, v int32) {
+	if b.info == nil {
+		return
+	}
+	b.e.fail(&Error{Path: b.names[i], Err: ErrInvalidValue, Detail: fmt.Sprintf("%d is not an enumerator", v)})
+}
+
+func (b *Builder) keep(i int, err *Error) {
+	if b.e.err == nil && err.Path == "" {
+		err.Path = b.names[i]
+	}
+	b.e.fail(err)
+}
+
+func (b *Builder) outOfOrder(i int) {
+	b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set too early; members of variable size before it come first, in the order of their declaration"})
+}
+
+// Finish completes the sample and gives its length. has tells which members are set: all must be.
+func (b *Builder) Finish(has []bool) (int, error) {
+	if b.info == nil {
+		return 0, &Error{Op: "build", Err: ErrMember, Detail: "builder was not made by its New function"}
+	}
+	if b.e.err == nil {
+		for i, ok := range has {
+			if !ok {
+				b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "not set"})
+				break
+			}
+		}
+	}
+	b.e.End(b.mark)
+	end := b.e.pos
+	n, err := b.e.finish(b.whole, DefaultEncapsulation(b.info), "build", b.info)
+	b.e.pos = end // Finish may be called again, after a change
+	return n, err
+}
+
+// AlignUp gives the first multiple of a, a power of two, that is not below n.
+func AlignUp(n, a int) int { return (n + a - 1) &^ (a - 1) }

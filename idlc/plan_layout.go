@@ -1,0 +1,117 @@
+package idlc
+
+import (
+	"fmt"
+
+	"github.com/omg-dds-go/dds/cdr"
+)
+
+// fixedLayout gives alignment and size of a value whose encoding, once it begins at a multiple of the alignment, is the same
+// everywhere. A struct must begin with what it aligns most strictly: otherwise the padding inside depends on where
+// it begins. Enumerators in arrays have a DHEADER in XCDR2, and are left out for it.
+func fixedLayout(t Type, v2 bool) (align, size int, ok bool) {
+	most := 8
+	if v2 {
+		most = 4
+	}
+	switch t := resolve(t).(type) {
+	case Primitive:
+		n := primitives[t].size
+		return min(n, most), n, true
+	case *Enum:
+		return t.Width, t.Width, true
+	case *Array:
+		p, isPrim := resolve(t.Elem).(Primitive)
+		if !isPrim {
+			return 0, 0, false
+		}
+		n := primitives[p].size
+		return min(n, most), n * t.count(), true
+	case *Struct:
+		if t.Extensibility != cdr.Final {
+			return 0, 0, false
+		}
+		for i, m := range t.allMembers() {
+			a, n, ok := fixedLayout(m.Type, v2)
+			if !ok || i > 0 && a > align {
+				return 0, 0, false
+			}
+			if i == 0 {
+				align = a
+			}
+			size = alignUp(size, a) + n
+		}
+		return align, size, size > 0
+	}
+	return 0, 0, false
+}
+
+// slot is where a builder puts a member.
+type slot struct {
+	fixed  bool
+	behind int    // members of variable size before it
+	at     string // Go expression for the offset of a fixed member
+	size   int    // of a fixed member
+}
+
+// segment is a run of fixed members; number 0 is at the start, the others follow a member of variable size.
+type segment struct {
+	first int    // index of its first member; -1 if it has none
+	end   string // Go expression for the offset behind it
+}
+
+// builderLayout gives a slot for each member and one segment more than there are members of variable size. In the expressions
+// of all but the first segment, p is the offset where the segment begins.
+func builderLayout(s *Struct) ([]slot, []segment) {
+	start := 0
+	if s.Extensibility != cdr.Final {
+		start = 4
+	}
+	var slots []slot
+	segments := []segment{{first: -1}}
+	place := placer{align: 4, delta: start}
+	for i, m := range s.allMembers() {
+		seg := &segments[len(segments)-1]
+		a, n, ok := fixedLayout(m.Type, true)
+		if !ok {
+			slots = append(slots, slot{behind: len(segments) - 1})
+			segments = append(segments, segment{first: -1})
+			place = placer{anchor: "p", align: 1}
+			continue
+		}
+		slots = append(slots, slot{fixed: true, behind: len(segments) - 1, at: place.add(a, n), size: n})
+		if seg.first < 0 {
+			seg.first = i
+		}
+		seg.end = place.offset()
+	}
+	return slots, segments
+}
+
+// placer computes offsets as an anchor, which is a multiple of align, and a distance from it.
+type placer struct {
+	anchor string // "" is 0
+	align  int
+	delta  int
+}
+
+func (p *placer) add(align, n int) string {
+	if align > p.align {
+		p.anchor = fmt.Sprintf("cdr.AlignUp(%s, %d)", p.offset(), align)
+		p.align, p.delta = align, 0
+	}
+	p.delta = alignUp(p.delta, align)
+	at := p.offset()
+	p.delta += n
+	return at
+}
+
+func (p *placer) offset() string {
+	switch {
+	case p.anchor == "":
+		return itoa(p.delta)
+	case p.delta == 0:
+		return p.anchor
+	}
+	return fmt.Sprintf("%s+%d", p.anchor, p.delta)
+}

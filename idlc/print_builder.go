@@ -1,0 +1,178 @@
+package idlc
+
+// builder prints the in-place writer of a struct.
+func (w *printer) builder(s *Struct) {
+	name := w.plan.goName(s)
+	members := s.allMembers()
+	slots, segments := builderLayout(s)
+	list := lowerFirst(name) + "Members"
+	w.p()
+	w.p("var ", list, " = []string{")
+	for _, m := range members {
+		w.p(quote(m.Name), ",")
+	}
+	w.p("}")
+	w.p()
+	w.p("// ", name, "Builder builds an encoded ", name, " in the caller's bytes, without an intermediate value.")
+	w.builderOrder(s, slots)
+	w.p("type ", name, "Builder struct {")
+	w.p("b cdr.Builder")
+	w.p("has [", len(members), "]bool")
+	seg := segmentIndex(segments)
+	if n := len(segments) - 1; n > 0 && maxIndex(seg) >= 0 {
+		w.p("seg [", maxIndex(seg)+1, "]int // where the members behind one of variable size begin")
+	}
+	w.p("}")
+	w.p()
+	w.p("// New", name, "Builder starts a sample in buf, encapsulation header included.")
+	w.p("func New", name, "Builder(buf []byte) ", name, "Builder {")
+	w.p("var b ", name, "Builder")
+	w.p("b.b.Init(buf, ", lowerFirst(name), "Type, ", list, ")")
+	if segments[0].first >= 0 {
+		w.p("b.b.Claim(", segments[0].first, ", ", segments[0].end, ")")
+	}
+	w.p("return b")
+	w.p("}")
+	w.p()
+	for i, m := range members {
+		f := w.field(s, m)
+		if slots[i].fixed {
+			w.fixedSetter(name, f, i, slots[i], seg)
+		} else {
+			w.variableSetter(name, f, i, slots[i], segments, seg)
+		}
+	}
+	w.p("// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no")
+	w.p("// room are reported here.")
+	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }")
+}
+
+// builderOrder documents which setters have an order.
+func (w *printer) builderOrder(s *Struct, slots []slot) {
+	var variable string
+	for i, m := range s.allMembers() {
+		if slots[i].fixed {
+			continue
+		}
+		if variable != "" {
+			variable += ", "
+		}
+		variable += w.plan.fieldName(s, m)
+	}
+	if variable == "" {
+		w.p("// The members may be set in any order.")
+		return
+	}
+	w.p("// Set in this order: ", variable, ".")
+	w.p("// Another member may be set as soon as those of them that are declared before it are set.")
+}
+
+// segmentIndex numbers the segments behind members of variable size that have fixed members; -1 for the others.
+func segmentIndex(segments []segment) []int {
+	index := make([]int, len(segments))
+	next := 0
+	for i, s := range segments {
+		index[i] = -1
+		if i > 0 && s.first >= 0 {
+			index[i] = next
+			next++
+		}
+	}
+	return index
+}
+
+func maxIndex(index []int) int {
+	most := -1
+	for _, n := range index {
+		most = max(most, n)
+	}
+	return most
+}
+
+func (w *printer) setterDoc(f field) {
+	w.p("// Set", f.goName, " sets ", f.Member.Name, ".")
+}
+
+func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
+	w.setterDoc(f)
+	param := w.goType(f.Type)
+	resolved := resolve(f.Type)
+	e, isEnum := resolved.(*Enum)
+	p, isPrim := resolved.(Primitive)
+	if !isEnum && !isPrim {
+		param = "*" + param
+	}
+	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", param, ") {")
+	if isEnum {
+		w.p("if !v.Valid() {\nb.b.Reject(", i, ", int32(v))\nreturn\n}")
+	}
+	if s.behind > 0 {
+		w.p("p := b.seg[", seg[s.behind], "]")
+	}
+	switch {
+	case isEnum || isPrim:
+		w.p("if f := b.b.Field(", i, ", ", s.behind, ", ", s.at, ", ", s.size, "); f != nil {")
+		switch {
+		case isEnum && e.Width == 4:
+			w.p("cdr.PutInt32(f, int32(v))")
+		case isEnum && e.Width == 2:
+			w.p("cdr.PutInt16(f, int16(v))")
+		case isEnum:
+			w.p("f[0] = byte(v)")
+		case p == Boolean:
+			w.p("cdr.PutBool(f, v)")
+		case primitives[p].size == 1:
+			w.p("f[0] = ", toByte(p, "v"))
+		default:
+			w.p("cdr.Put", primitives[p].method, "(f, v)")
+		}
+		w.p("b.has[", i, "] = true")
+	default:
+		w.p("if e := b.b.FieldEncoder(", i, ", ", s.behind, ", ", s.at, ", ", s.size, "); e != nil {")
+		w.encode(f.Type, "v", f.Member.Name, 0, false)
+		w.p("b.has[", i, "] = b.b.EndField(", i, ")")
+	}
+	w.p("}")
+	w.p("}")
+	w.p()
+}
+
+func (w *printer) variableSetter(name string, f field, i int, s slot, segments []segment, seg []int) {
+	finish := func() {
+		w.p("b.has[", i, "] = b.b.EndVariable(", i, ")")
+		if k := seg[s.behind+1]; k >= 0 {
+			w.p("p := b.b.Len()")
+			w.p("b.seg[", k, "] = p")
+			w.p("b.b.Claim(", segments[s.behind+1].first, ", ", segments[s.behind+1].end, ")")
+		}
+	}
+	w.setterDoc(f)
+	param := w.goType(f.Type)
+	switch resolve(f.Type).(type) {
+	case *Struct, *Array:
+		param = "*" + param
+	}
+	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", param, ") {")
+	w.p("if e := b.b.Variable(", i, ", ", s.behind, "); e != nil {")
+	w.encode(f.Type, "v", f.Member.Name, 0, false)
+	finish()
+	w.p("}")
+	w.p("}")
+	w.p()
+	q, ok := resolve(f.Type).(*Sequence)
+	if !ok {
+		return
+	}
+	if p, isPrim := resolve(q.Elem).(Primitive); !isPrim || primitives[p].goType != "byte" && p != Uint8 {
+		return
+	}
+	w.p("// RoomFor", f.goName, " sets the length of ", f.Member.Name, " and gives its bytes, for the caller to fill all of them.")
+	w.p("func (b *", name, "Builder) RoomFor", f.goName, "(n int) []byte {")
+	w.p("e := b.b.Variable(", i, ", ", s.behind, ")")
+	w.p("if e == nil {\nreturn nil\n}")
+	w.p("room := e.Room(", quote(f.Member.Name), ", n, ", q.Bound, ")")
+	finish()
+	w.p("return room")
+	w.p("}")
+	w.p()
+}

@@ -304,3 +304,15 @@ func TestFramesThatNoCrashLeaves(t *testing.T) {
 		})
 	}
 }
+
+// TestFrameOfAnotherPlace: a frame copied within its segment is not a frame.
+func TestFrameOfAnotherPlace(t *testing.T) {
+	s := makeSample(t, 1, 10, -1, 20, -1)
+	first := s.closed[0][s.frames[0][0]:s.frames[0][1]]
+	b := append(bytes.Clone(s.closed[0][:s.frames[0][2]]), first...)
+	sc := newScanner(b)
+	for sc.next() {
+	}
+	equal(t, ending{endTorn, int64(s.frames[0][2]), "the frame was written for offset 4096"}, sc.end)
+	equal(t, uint64(2), sc.count)
+}

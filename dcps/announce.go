@@ -35,8 +35,9 @@ type announcement struct {
 const (
 	announceMagic   = 'D'
 	announceVersion = 1
-	// maxAnnounced bounds each string of an announcement; a type's text is cut to it.
-	maxAnnounced = 64 << 10
+	// maxAnnounced bounds a topic's name, and the text of a type, which is cut to it: an announcement has to fit a
+	// message of the control subgroup.
+	maxAnnounced = 8 << 10
 )
 
 var errAnnouncement = errors.New("announcement of a peer is malformed")

@@ -27,7 +27,8 @@ type core interface {
 // commit and abort is called.
 type slot struct {
 	bytes []byte
-	other slotOwner // the slot of another core than derecho's
+	node  derecho.Slot // if other is nil
+	other slotOwner    // the slot of another core than derecho's
 }
 
 type slotOwner interface {
@@ -36,9 +37,17 @@ type slotOwner interface {
 }
 
 func (s *slot) commit(h derecho.Header, size int) {
-	s.other.Commit(h, size)
+	if s.other != nil {
+		s.other.Commit(h, size)
+		return
+	}
+	s.node.Commit(h, size)
 }
 
 func (s *slot) abort() {
-	s.other.Abort()
+	if s.other != nil {
+		s.other.Abort()
+		return
+	}
+	s.node.Abort()
 }

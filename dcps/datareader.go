@@ -112,8 +112,8 @@ func newReader(op string, sub *Subscriber, t *topicEntity, q qos.DataReader) (*r
 		return nil, unsupported(op, entity, qos.PolicyDestinationOrder, q.DestinationOrder.String())
 	}
 	if q.Durability.Kind == qos.DurabilityPersistent {
-		if err := t.p.settings.checkDir(); err != nil {
-			return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Err: err}
+		if err := t.p.logs.begin(op, entity, t); err != nil {
+			return nil, err
 		}
 	}
 	r := &reader{sub: sub, topic: t, q: q, durable: q.Durability.Kind > qos.DurabilityVolatile}

@@ -106,8 +106,8 @@ func newWriter(op string, pub *Publisher, t *topicEntity, q qos.DataWriter) (*wr
 		return nil, failure(op, entity, "", err)
 	}
 	if path == topic.Logged {
-		if err := t.p.settings.checkDir(); err != nil {
-			return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Err: err}
+		if err := t.p.logs.begin(op, entity, t); err != nil {
+			return nil, err
 		}
 	}
 	w := &writer{pub: pub, topic: t, q: q, path: path}

@@ -29,9 +29,14 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, pending bo
 		h.channels[key] = c
 	}
 	c.awaiting = pending
-	if !pending {
-		h.historyComplete(key, c)
+	past, found := h.p.logs.recovered.LoadAndDelete(key)
+	if pending {
+		return // others are alive, and know more than the log of this process
 	}
+	if found {
+		c.history = past.(*store)
+	}
+	h.historyComplete(key, c)
 }
 
 // LoadState takes over the history of a channel, and then what was delivered since it was cut.

@@ -111,6 +111,9 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 	}
 	h.endpoints[key] = e
 	h.latest = nil
+	if e.path == topic.Logged && ann.writes {
+		h.p.logs.announced.Store(key, ep.Info)
+	}
 	h.join(e)
 }
 
@@ -365,7 +368,7 @@ func (h *hub) writerOf(m *derecho.Message) *endpoint {
 }
 
 func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
-	handle, ok := h.instanceOf(w, m)
+	handle, ok := instanceOf(w.keys, m)
 	if !ok {
 		for _, t := range w.matches {
 			h.enqueue(t, m, itemLost, HandleNil, at)
@@ -392,24 +395,25 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	}
 }
 
-// instanceOf finds the instance that a message is about; false if its bytes make no sense.
-func (h *hub) instanceOf(w *endpoint, m *derecho.Message) (InstanceHandle, bool) {
-	var handle InstanceHandle
-	var err error
+// instanceOf finds the instance that a message is about; false if its bytes make no sense, or if the type is not known
+// here.
+func instanceOf(keys *topic.Keys, m *derecho.Message) (InstanceHandle, bool) {
 	switch m.Kind {
-	case kindData:
-		if w.keys == nil {
-			return HandleNil, false
-		}
-		handle, err = w.keys.OfSample(m.Payload)
-	case kindDispose, kindUnregister, kindRegister:
-		if w.keys == nil {
-			return HandleNil, false
-		}
-		handle, err = w.keys.OfEncodedKey(m.Payload)
 	case kindNothing, kindClosing:
+		return HandleNil, true
+	case kindData, kindDispose, kindUnregister, kindRegister:
 	default:
 		return HandleNil, false
+	}
+	if keys == nil {
+		return HandleNil, false
+	}
+	var handle InstanceHandle
+	var err error
+	if m.Kind == kindData {
+		handle, err = keys.OfSample(m.Payload)
+	} else {
+		handle, err = keys.OfEncodedKey(m.Payload)
 	}
 	return handle, err == nil
 }

@@ -1,12 +1,37 @@
 package dcps
 
 import (
-	"fmt"
+	"context"
+	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// joinCore joins the multicast core.
+// nodeCore is the multicast core as this package uses it.
+type nodeCore struct{ *derecho.Node }
+
+// joinCore joins the group of a domain.
 func joinCore(h handler, c participantConfig) (core, error) {
-	return nil, fmt.Errorf("%w: no core for domain %d", derecho.ErrClosed, c.domain)
+	n, err := derecho.Join(c.ctx, derecho.Config{
+		Domain:      uint32(c.domain),
+		Name:        c.name,
+		Fingerprint: c.settings.fingerprint(),
+		RingBytes:   c.settings.RingBytes,
+		Transport:   derecho.Transport(c.settings.Transport),
+		Peers:       c.settings.Peers,
+		Listen:      c.settings.Listen,
+		OpenLog:     c.openLog,
+	}, h)
+	if err != nil {
+		return nil, err
+	}
+	return nodeCore{n}, nil
+}
+
+func (n nodeCore) reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho.ChannelID, size int, deadline time.Time) (slot, error) {
+	s, err := n.Reserve(ctx, sg, ch, size, deadline)
+	if err != nil {
+		return slot{}, err
+	}
+	return slot{bytes: s.Bytes(), node: s}, nil
 }

@@ -36,7 +36,8 @@ type DomainParticipant struct {
 	failedCh chan struct{} // closed by fail
 	failure  atomic.Pointer[error]
 	problems atomic.Pointer[error]
-	logs     sync.Map // derecho.SubgroupID -> error
+	logErrs  sync.Map // derecho.SubgroupID -> error
+	logs     logSet
 
 	// What the polling goroutine looks up; replaced as a whole under mu.
 	writers atomic.Pointer[map[derecho.EndpointID]*writer]
@@ -84,6 +85,8 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	p.all.Store(&[]*entity{})
 	p.hub = newHub(p, settings.Subgroups)
 	p.timers = newTimers(func() []*entity { return *p.all.Load() })
+	p.logs.init(p)
+	c.openLog = p.logs.open
 	p.core, err = c.core(p.hub, c)
 	if err != nil {
 		return nil, failure(op, where, "", err)
@@ -159,14 +162,14 @@ func (p *DomainParticipant) logFailed(sg derecho.SubgroupID, node derecho.NodeID
 	if err == nil {
 		err = derecho.ErrLog
 	}
-	p.logs.LoadOrStore(sg, &Error{
+	p.logErrs.LoadOrStore(sg, &Error{
 		Op: "log", Entity: "node " + node.String(), Code: ErrOutOfResources,
 		Detail: "samples of PERSISTENT topics are not stored there any more", Err: err,
 	})
 }
 
 func (p *DomainParticipant) logFailure(sg derecho.SubgroupID) error {
-	if err, ok := p.logs.Load(sg); ok {
+	if err, ok := p.logErrs.Load(sg); ok {
 		return err.(error)
 	}
 	return nil
@@ -243,6 +246,7 @@ func (p *DomainParticipant) Close() error {
 		errs = append(errs, failure("Close", "participant", "", err))
 	}
 	close(p.timers.stop)
+	errs = append(errs, p.logs.close())
 	return errors.Join(errs...)
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 )
 
@@ -80,25 +81,6 @@ func (s Settings) fingerprint() string {
 	return fmt.Sprintf("subgroups=%d ring_bytes=%d", s.Subgroups, s.RingBytes)
 }
 
-// checkDir tells why PERSISTENT topics can not be stored, before the first sample is at stake.
-func (s Settings) checkDir() error {
-	if s.Dir == "" {
-		return fmt.Errorf("DURABILITY PERSISTENT needs a directory for its log: set Settings.Dir or DDS_DIR")
-	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return fmt.Errorf("DURABILITY PERSISTENT needs a writable directory for its log: %w", err)
-	}
-	probe, err := os.CreateTemp(s.Dir, ".probe-*")
-	if err != nil {
-		return fmt.Errorf("DURABILITY PERSISTENT needs a writable directory for its log: %w", err)
-	}
-	name := probe.Name()
-	if err := probe.Close(); err != nil {
-		return fmt.Errorf("DURABILITY PERSISTENT needs a writable directory for its log: %w", err)
-	}
-	return os.Remove(name)
-}
-
 type participantConfig struct {
 	qos      qos.DomainParticipant
 	settings Settings
@@ -107,6 +89,7 @@ type participantConfig struct {
 	core     func(h handler, c participantConfig) (core, error) // tests put their own in
 	domain   DomainID
 	ctx      context.Context // of joining only
+	openLog  func(derecho.SubgroupID) (derecho.Log, error)
 }
 
 // ParticipantOption is an option of NewDomainParticipant.

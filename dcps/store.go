@@ -105,11 +105,7 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	}
 	l := in.line(w)
 	l.unregistered = false
-	keep := w.depth
-	if keep == 0 {
-		keep = w.limit
-	}
-	if len(l.records) >= keep {
+	if len(l.records) >= w.keeps() {
 		s.free = append(s.free, l.records[0])
 		l.records = slices.Delete(l.records, 0, 1)
 	}
@@ -119,6 +115,52 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	*r = record{w: w, handle: h, arrival: s.arrivals, message: *m}
 	r.message.Payload = payload
 	l.records = append(l.records, r)
+	s.trim(in)
+}
+
+// keeps is how many samples of an instance are kept of the writer.
+func (w *storedWriter) keeps() int {
+	if w.depth == 0 {
+		return w.limit
+	}
+	return w.depth
+}
+
+// trim lets the samples of writers that have left give way to those that came after: together with the latest writer
+// they have as much room as that writer alone. Otherwise a topic that is written by one process after another would
+// grow with each of them.
+//
+// It is called whenever a sample comes or a writer leaves, so that the result does not depend on which of the two a
+// replica learns of first.
+func (s *store) trim(in *storedInstance) {
+	if len(in.lines) < 2 {
+		return
+	}
+	var latest *storedLine
+	for _, l := range in.lines {
+		if len(l.records) > 0 && (latest == nil || l.latest().arrival > latest.latest().arrival) {
+			latest = l
+		}
+	}
+	for latest != nil {
+		total := len(latest.records)
+		oldest := latest
+		for _, l := range in.lines {
+			if l == latest || !l.w.gone || len(l.records) == 0 {
+				continue
+			}
+			total += len(l.records)
+			if oldest == latest || l.records[0].arrival < oldest.records[0].arrival {
+				oldest = l
+			}
+		}
+		if total <= latest.w.keeps() || oldest == latest {
+			break
+		}
+		s.free = append(s.free, oldest.records[0])
+		oldest.records = slices.Delete(oldest.records, 0, 1)
+	}
+	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool { return l.w.gone && len(l.records) == 0 })
 }
 
 func (s *store) newRecord() *record {
@@ -186,9 +228,15 @@ func (s *store) end(key endpointKey) {
 		for h, in := range s.instances {
 			s.removeLines(h, in, func(l *storedLine) bool { return l.w == w })
 		}
+	} else {
+		for _, in := range s.instances {
+			s.trim(in)
+		}
 	}
-	if !s.used(w) {
-		delete(s.writers, key)
+	for key, w := range s.writers {
+		if w.gone && !s.used(w) {
+			delete(s.writers, key)
+		}
 	}
 }
 

@@ -377,7 +377,8 @@ func (w *writer) farewell(ctx context.Context) error {
 	w.turn <- struct{}{} // no write is between taking its number and its place
 	w.seq++
 	seq := w.seq
-	s, err := w.p.core.reserve(ctx, w.at.sg, w.at.ch, 0, time.Now().Add(w.farewellTimeout()))
+	// Without channel: a full reader does not hold the farewell up, which takes no room there.
+	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, time.Now().Add(w.farewellTimeout()))
 	<-w.turn
 	if err == nil {
 		s.commit(w.header(kindClosing, seq, w.autodispose(), time.Now()), 0)

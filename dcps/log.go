@@ -1,0 +1,304 @@
+package dcps
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/storage"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// logSet is a participant's logs on disk, one for each subgroup that carries PERSISTENT topics of this process. A
+// process without a PERSISTENT writer or reader stores nothing, even where it receives what others store.
+//
+// Beside each log is a file of the writers that appear in it, with what they announced: a process that starts again
+// knows by it which readers are entitled to their samples.
+type logSet struct {
+	p         *DomainParticipant
+	announced sync.Map // endpointKey -> []byte; stored by the polling goroutine
+	recovered sync.Map // channelKey -> *store: what was found on disk and no reader has seen yet
+
+	mu     sync.Mutex
+	byID   map[derecho.SubgroupID]*groupLog
+	topics map[string]bool // whose history was recovered already
+}
+
+func (s *logSet) init(p *DomainParticipant) {
+	s.p = p
+	s.byID = make(map[derecho.SubgroupID]*groupLog)
+	s.topics = make(map[string]bool)
+}
+
+// open gives the core the log of a subgroup (derecho.Config.OpenLog). It takes messages from the start, and stores them
+// from the moment begin finds it a place.
+func (s *logSet) open(sg derecho.SubgroupID) (derecho.Log, error) { return s.log(sg), nil }
+
+func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.byID[sg]
+	if l == nil {
+		l = &groupLog{set: s}
+		s.byID[sg] = l
+	}
+	return l
+}
+
+// begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it.
+func (s *logSet) begin(op, entity string, t *topicEntity) error {
+	fail := func(err error) error {
+		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "DURABILITY PERSISTENT needs a place for its log", Err: err}
+	}
+	if s.p.settings.Dir == "" {
+		return fail(errors.New("set Settings.Dir or DDS_DIR to a directory"))
+	}
+	sg := derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))
+	dir := t.LogDir()
+	l := s.log(sg)
+	if err := l.start(dir, s.p.name); err != nil {
+		return fail(err)
+	}
+	s.mu.Lock()
+	known := s.topics[t.name]
+	s.topics[t.name] = true
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	ch := derecho.ChannelID(topic.ChannelOf(t.name))
+	past, err := recoverHistory(dir, ch, t.support)
+	if err != nil {
+		return fail(err)
+	}
+	if len(past.instances) > 0 {
+		s.recovered.Store(channelKey{sg, ch}, past)
+	}
+	return nil
+}
+
+// close closes the logs that the core did not.
+func (s *logSet) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, l := range s.byID {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// LogDir is the directory where this process keeps the log of the topic's subgroup, which other topics may share, if
+// the topic is PERSISTENT and Settings.Dir is set. Package storage reads it.
+func (t *topicEntity) LogDir() string {
+	sg := t.p.hub.placement.Subgroup(topic.Logged, t.name)
+	return filepath.Join(t.p.settings.Dir, fmt.Sprintf("domain-%d-subgroup-%d", t.p.id, sg))
+}
+
+// groupLog is the log of one subgroup (derecho.Log). The logger's goroutine appends and syncs; a user's goroutine
+// starts it.
+type groupLog struct {
+	set  *logSet
+	disk atomic.Pointer[diskLog]
+
+	mu     sync.Mutex // of start and Close
+	closed bool
+}
+
+type diskLog struct {
+	log     *storage.Log
+	writers *os.File
+	base    uint32 // epochs of earlier runs: the log's go on from there
+	known   map[endpointKey]bool
+}
+
+// start gives the log its place on disk.
+func (g *groupLog) start(dir, owner string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.disk.Load() != nil {
+		return nil
+	}
+	log, found, err := storage.Open(dir, storage.Options{Owner: fmt.Sprintf("%s (pid %d)", owner, os.Getpid())})
+	if err != nil {
+		return err
+	}
+	d := &diskLog{log: log, base: found.Last.Epoch, known: make(map[endpointKey]bool)}
+	path := writersFile(dir)
+	past, err := readWriters(path)
+	if err == nil {
+		for key := range past {
+			d.known[key] = true
+		}
+		d.writers, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	}
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	g.disk.Store(d)
+	return nil
+}
+
+// Append takes a message (derecho.Log). What does not concern a sample of the past is not stored.
+func (g *groupLog) Append(m *derecho.Message) error {
+	d := g.disk.Load()
+	if d == nil || m.Kind == kindNothing || m.Kind == kindRegister {
+		return nil
+	}
+	key := endpointKey{m.Sender, m.Writer}
+	if !d.known[key] {
+		if err := d.introduce(key, g.set); err != nil {
+			return err
+		}
+	}
+	r := storage.Record{
+		Version:   storage.Version{Epoch: d.base + m.Epoch, Seq: m.Seq},
+		Timestamp: m.Timestamp, Sender: uint64(m.Sender), Channel: uint64(m.Channel),
+		WriterSeq: m.WriterSeq, Writer: uint32(m.Writer), Kind: uint8(m.Kind), Flags: m.Flags, Payload: m.Payload,
+	}
+	err := d.log.Append(&r)
+	if errors.Is(err, storage.ErrBatchFull) {
+		if err = g.Sync(); err == nil {
+			err = d.log.Append(&r)
+		}
+	}
+	return err
+}
+
+// introduce notes what a writer announced, before its first message.
+func (d *diskLog) introduce(key endpointKey, set *logSet) error {
+	info, ok := set.announced.Load(key)
+	if !ok {
+		return nil // its samples are stored, but a later run can not give them to anyone
+	}
+	if _, err := d.writers.Write(appendWriter(nil, key, info.([]byte))); err != nil {
+		return err
+	}
+	d.known[key] = true
+	return d.writers.Sync()
+}
+
+// Sync makes durable what was appended (derecho.Log).
+func (g *groupLog) Sync() error {
+	d := g.disk.Load()
+	if d == nil {
+		return nil
+	}
+	_, err := d.log.Sync()
+	return err
+}
+
+// Close ends the log (derecho.Log). Closing again has no effect.
+func (g *groupLog) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.disk.Load()
+	if d == nil || g.closed {
+		return nil
+	}
+	g.closed = true
+	return errors.Join(d.log.Close(), d.writers.Close())
+}
+
+// The file of writers, little endian: entries of node(u64) id(u32) length(u32) checksum(u32) announcement. The checksum
+// is CRC-32C of all else in the entry. A torn entry at the end is left out.
+const writerEntrySize = 8 + 4 + 4 + 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func writersFile(dir string) string { return dir + ".writers" }
+
+func appendWriter(b []byte, key endpointKey, info []byte) []byte {
+	le := binary.LittleEndian
+	start := len(b)
+	b = le.AppendUint64(b, uint64(key.node))
+	b = le.AppendUint32(b, uint32(key.id))
+	b = le.AppendUint32(b, uint32(len(info)))
+	sum := crc32.Update(crc32.Checksum(b[start:], castagnoli), castagnoli, info)
+	b = le.AppendUint32(b, sum)
+	return append(b, info...)
+}
+
+func readWriters(path string) (map[endpointKey][]byte, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseWriters(b), nil
+}
+
+func parseWriters(b []byte) map[endpointKey][]byte {
+	le := binary.LittleEndian
+	found := make(map[endpointKey][]byte)
+	for len(b) >= writerEntrySize {
+		size := int(le.Uint32(b[12:]))
+		if size > len(b)-writerEntrySize {
+			break
+		}
+		info := b[writerEntrySize : writerEntrySize+size]
+		if crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, info) != le.Uint32(b[16:]) {
+			break
+		}
+		found[endpointKey{derecho.NodeID(le.Uint64(b)), derecho.EndpointID(le.Uint32(b[8:]))}] = info
+		b = b[writerEntrySize+size:]
+	}
+	return found
+}
+
+// recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone.
+func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*store, error) {
+	s := newStore()
+	infos, err := readWriters(writersFile(dir))
+	if err != nil {
+		return nil, err
+	}
+	keys := topic.NewKeys(support)
+	writers := make(map[endpointKey]*endpoint)
+	for r, err := range storage.Read(dir, storage.Options{}, storage.Version{}) {
+		if err != nil {
+			return nil, err
+		}
+		if derecho.ChannelID(r.Channel) != ch {
+			continue
+		}
+		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
+		w, met := writers[key]
+		if !met {
+			w = pastWriter(key, infos[key], support)
+			writers[key] = w
+		}
+		if w == nil {
+			continue
+		}
+		m := derecho.Message{
+			Header: derecho.Header{Writer: key.id, WriterSeq: r.WriterSeq, Timestamp: r.Timestamp, Kind: derecho.Kind(r.Kind), Flags: r.Flags},
+			Sender: key.node, Channel: ch, Epoch: r.Epoch, Seq: r.Seq, Payload: r.Payload,
+		}
+		if h, ok := instanceOf(keys, &m); ok {
+			s.add(w, &m, h)
+		}
+	}
+	for key := range writers {
+		s.end(key)
+	}
+	return s, nil
+}
+
+// pastWriter makes a writer of an earlier run known by what it announced; nil if that is lost, or if it had another type.
+func pastWriter(key endpointKey, info []byte, support topic.Support) *endpoint {
+	ann, err := decodeAnnouncement(info)
+	if err != nil || !ann.writes || ann.signature != support.Type.Signature {
+		return nil
+	}
+	return &endpoint{key: key, info: info, ann: ann, path: topic.Logged}
+}

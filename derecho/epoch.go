@@ -191,6 +191,13 @@ func (e *epoch) addPredicates() {
 	}
 	if e.desc.Mode == Logged {
 		e.preds.Add(sst.Recurrent, e.morePersisted, e.tellPersisted)
+		for _, i := range e.receivers {
+			if node := e.desc.Members[i].Node; i != e.me {
+				e.preds.Add(sst.OneTime, func() bool { return e.table.Row(i).Load(e.table.LogFailed()) != 0 }, func() {
+					e.g.m.h.LogFailed(e.g.id, node, fmt.Errorf("%w at node %s", ErrLog, node))
+				})
+			}
+		}
 	}
 	if e.sender != nil {
 		e.preds.Add(sst.Recurrent, e.waitersMayGo, e.wakeAll)

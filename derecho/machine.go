@@ -99,6 +99,7 @@ type shell interface {
 	hasLeft()
 	hasFailed(error)
 	newGroup(*subgroup)
+	post(func(*machine)) // an event from outside
 }
 
 func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
@@ -164,7 +165,10 @@ func (p *pendingEndpoint) answer(err error) {
 	}
 }
 
-func (m *machine) logFailed(sg SubgroupID, err error) { m.h.LogFailed(sg, m.id, err) }
+// logFailed may be called by any goroutine.
+func (m *machine) logFailed(sg SubgroupID, err error) {
+	m.shell.post(func(m *machine) { m.h.LogFailed(sg, m.id, err) })
+}
 
 func (m *machine) group(id SubgroupID) *subgroup {
 	g := m.groups[id]

@@ -64,8 +64,9 @@ func (f *Fabric) Start() {
 			f.events.Refused(p.self, err)
 			continue
 		}
-		p.events.LinkUp(&link{p, f})
-		f.events.LinkUp(&link{f, p})
+		there, here := f.pair(p)
+		p.events.LinkUp(there)
+		f.events.LinkUp(here)
 	}
 	f.events.Scanned()
 }
@@ -105,16 +106,19 @@ func (f *Fabric) Close() error {
 	f.net.mu.Lock()
 	f.closed = true
 	f.net.nodes = slices.DeleteFunc(f.net.nodes, func(g *Fabric) bool { return g == f })
-	links := f.links
-	f.links = map[uint64]*link{}
-	for _, l := range links {
-		delete(l.peer.links, f.self.ID)
-	}
+	back := f.forget()
 	f.net.mu.Unlock()
-	for _, l := range links {
-		l.peer.events.LinkDown(&link{l.peer, f}, false, nil)
+	for _, l := range back {
+		l.owner.events.LinkDown(l, false, nil)
 	}
 	return nil
+}
+
+// pair is the link from p to f, and the one from f to p.
+func (f *Fabric) pair(p *Fabric) (there, here *link) {
+	f.net.mu.Lock()
+	defer f.net.mu.Unlock()
+	return p.links[f.self.ID], f.links[p.self.ID]
 }
 
 // Kill ends the node as a crash would: the others see a certified death.
@@ -122,11 +126,23 @@ func (f *Fabric) Kill() {
 	f.net.mu.Lock()
 	f.closed = true
 	f.net.nodes = slices.DeleteFunc(f.net.nodes, func(g *Fabric) bool { return g == f })
-	peers := slices.Clone(f.net.nodes)
+	back := f.forget()
 	f.net.mu.Unlock()
-	for _, p := range peers {
-		p.events.LinkDown(&link{p, f}, true, fmt.Errorf("mem: %s was killed", f.self.Name))
+	for _, l := range back {
+		l.owner.events.LinkDown(l, true, fmt.Errorf("mem: %s was killed", f.self.Name))
 	}
+}
+
+// forget ends all links and returns the other ends'. The caller holds net.mu.
+func (f *Fabric) forget() (back []*link) {
+	for _, l := range f.links {
+		if b := l.peer.links[f.self.ID]; b != nil {
+			back = append(back, b)
+			delete(l.peer.links, f.self.ID)
+		}
+	}
+	f.links = map[uint64]*link{}
+	return back
 }
 
 func (l *link) Peer() rdma.PeerInfo { return l.peer.self }
@@ -136,7 +152,9 @@ func (l *link) Ring()               { l.peer.bell.Ring() }
 func (l *link) Release(rdma.Key)    {}
 
 func (l *link) Send(msg []byte) {
-	l.peer.events.Message(&link{l.peer, l.owner}, append([]byte(nil), msg...))
+	if there, _ := l.owner.pair(l.peer); there != nil {
+		there.owner.events.Message(there, append([]byte(nil), msg...))
+	}
 }
 
 func (l *link) Open(key rdma.Key, shape rdma.Shape) {

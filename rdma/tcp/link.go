@@ -187,7 +187,8 @@ func (l *Link) write() {
 	var (
 		items  [][]byte
 		vec    net.Buffers
-		heads  []byte // write headers of one turn, back to back
+		turn   = new(net.Buffers) // WriteTo consumes it; on the heap once, not once a turn
+		heads  []byte             // write headers of one turn, back to back
 		closed bool
 	)
 	for !closed {
@@ -211,7 +212,7 @@ func (l *Link) write() {
 		if len(vec) == 0 {
 			continue
 		}
-		turn := vec // WriteTo consumes its receiver
+		*turn = vec
 		if _, err := turn.WriteTo(l.conn); err != nil {
 			l.fail(fmt.Errorf("tcp: send to %s: %w", l.peer.Name, err))
 			return

@@ -1,0 +1,29 @@
+package derecho
+
+import "sync/atomic"
+
+// counter is a Handler that only counts.
+type counter struct {
+	n, bytes atomic.Int64
+	news     chan struct{} // capacity 1, may be nil
+}
+
+func (c *counter) EndpointAdded(Endpoint)                  {}
+func (c *counter) EndpointRemoved(Endpoint)                {}
+func (c *counter) NodeJoined(NodeID)                       {}
+func (c *counter) NodeLeft(NodeID)                         {}
+func (c *counter) AwaitState(SubgroupID, ChannelID, bool)  {}
+func (c *counter) SaveState(SubgroupID, ChannelID) []byte  { return nil }
+func (c *counter) LoadState(SubgroupID, ChannelID, []byte) {}
+func (c *counter) LogFailed(SubgroupID, NodeID, error)     {}
+func (c *counter) Failed(error)                            {}
+func (c *counter) Deliver(_ SubgroupID, batch []Message) {
+	c.n.Add(int64(len(batch)))
+	for i := range batch {
+		c.bytes.Add(int64(len(batch[i].Payload)))
+	}
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,333 @@
+package derecho
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/rdma/mem"
+)
+
+// memLog is a Log in memory that can be made to fail and to wait.
+type memLog struct {
+	mu     sync.Mutex
+	synced []string
+	tail   []string
+	err    error
+	gate   chan struct{} // if not nil, Sync waits for it
+}
+
+func (l *memLog) Append(m *Message) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = append(l.tail, string(m.Payload))
+	return l.err
+}
+
+func (l *memLog) Sync() error {
+	if l.gate != nil {
+		<-l.gate
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.synced = append(l.synced, l.tail...)
+	l.tail = nil
+	return l.err
+}
+
+func (l *memLog) Close() error { return nil }
+
+var logged = Subgroup{ID: 6, Mode: Logged}
+
+func TestLoggedIsDurableEverywhere(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		logs := []*memLog{{}, {}, {}}
+		for i := range logs {
+			c.cfg.OpenLog = func(SubgroupID) (Log, error) { return logs[i], nil }
+			c.join()
+		}
+		for _, n := range c.node {
+			n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		}
+		c.settle(3)
+		for k := range 50 {
+			c.node[k%3].mustSend(t, logged, 7, 1, fmt.Sprint(k))
+			require.NoError(t, c.node[k%3].WaitDurable(ctxFor(t), logged.ID))
+			for i, l := range logs {
+				l.mu.Lock()
+				require.Len(t, l.synced, k+1, "log %d", i)
+				require.Equal(t, fmt.Sprint(k), l.synced[k])
+				l.mu.Unlock()
+			}
+		}
+	})
+}
+
+// Durable means durable: with one disk that does not answer WaitDurable waits, WaitAcked does not.
+func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		slow := &memLog{gate: make(chan struct{})}
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return slow, nil }
+		r, _ := c.join()
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		w, _ := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		w.mustSend(t, logged, 7, 1, "x")
+		require.NoError(t, w.WaitAcked(ctxFor(t), logged.ID))
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, w.WaitDurable(ctx, logged.ID), ErrTimeout)
+		close(slow.gate)
+		require.NoError(t, w.WaitDurable(ctxFor(t), logged.ID))
+	})
+}
+
+func TestFailedLogIsToldToAll(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		full := errors.New("no space left")
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{err: full}, nil }
+		r, rr := c.join()
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		w, rw := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		w.mustSend(t, logged, 7, 1, "x")
+		require.ErrorIs(t, w.WaitDurable(ctxFor(t), logged.ID), ErrLog)
+		rr.wait(t, "own failure", func() bool { return errors.Is(rr.failed, full) })
+		rw.wait(t, "the other's failure", func() bool { return errors.Is(rw.failed, ErrLog) })
+	})
+}
+
+func TestLogThatCanNotBeOpened(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		denied := errors.New("permission denied")
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return nil, denied }
+		n, _ := c.join()
+		err := n.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
+		require.ErrorIs(t, err, denied)
+	})
+}
+
+// A held channel stops its writers, not those of another channel of the same subgroup.
+func TestHold(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, _ := c.join()
+		r, rr := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		r.mustAdd(t, Endpoint{ID: 2, Channel: 8, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		w.mustAdd(t, Endpoint{ID: 2, Channel: 8, Writes: ordered})
+		r.Hold(ordered.ID, 7, true)
+		short := func() error {
+			s, err := w.Reserve(context.Background(), ordered.ID, 7, 1, time.Now().Add(5*time.Millisecond))
+			if err == nil {
+				s.Abort()
+			}
+			return err
+		}
+		for short() == nil { // the hold is on its way
+		}
+		require.ErrorIs(t, short(), ErrTimeout)
+		w.mustSend(t, ordered, 8, 2, "other")
+		rr.wait(t, "the other channel", func() bool { return len(rr.got) == 1 })
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.mustSend(t, ordered, 7, 1, "after")
+		}()
+		r.Hold(ordered.ID, 7, false)
+		<-done
+		rr.wait(t, "the held message", func() bool { return len(rr.got) == 2 })
+	})
+}
+
+// A receiver that does not come back from its upcall stops the ring: Reserve times out, and goes on
+// when it does.
+func TestFullRing(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.cfg.RingBytes = 1 << 16
+		w, _ := c.join()
+		r, rr := c.join()
+		gate := make(chan struct{})
+		rr.onDeliver = func([]Message) { <-gate }
+		if c.cfg.fabric != nil || w.fabric.Self().PID == r.fabric.Self().PID {
+			// One polling goroutine drives both nodes; the stuck upcall must not stop w.
+			rr.onDeliver = nil
+			r.Hold(ordered.ID, 7, true)
+		}
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		close(gate)
+		var err error
+		big := make([]byte, w.MaxPayload(ordered.ID))
+		for range 100 {
+			var s Slot
+			s, err = w.Reserve(ctxFor(t), ordered.ID, 7, len(big), time.Time{})
+			require.NoError(t, err)
+			copy(s.Bytes(), big)
+			s.Commit(Header{Writer: 1}, len(big))
+		}
+		rr.wait(t, "all", func() bool { return len(rr.got) == 100 })
+		_, err = w.Reserve(ctxFor(t), ordered.ID, 7, len(big)+1, time.Time{})
+		require.ErrorIs(t, err, ErrTooLarge)
+		require.ErrorContains(t, err, fmt.Sprint(len(big)+1))
+	})
+}
+
+func TestErrorsOfReserve(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		n, _ := c.join()
+		_, err := n.Reserve(ctxFor(t), 99, 7, 1, time.Time{})
+		require.ErrorIs(t, err, ErrNotSender)
+		n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		require.NoError(t, n.Leave(ctxFor(t)))
+		_, err = n.Reserve(ctxFor(t), ordered.ID, 7, 1, time.Time{})
+		require.ErrorIs(t, err, ErrClosed)
+		require.ErrorIs(t, n.AddEndpoint(ctxFor(t), Endpoint{ID: 2, Channel: 7, Writes: ordered}), ErrClosed)
+	})
+}
+
+func TestDifferentConfigurationIsRefused(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.join()
+		cfg := c.cfg
+		cfg.RingBytes = 1 << 14
+		_, err := Join(ctxFor(t), cfg, newRecorder())
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, "ring=16384")
+		require.ErrorContains(t, err, "ring=1048576")
+	})
+}
+
+// A member that dies without leaving: everybody who waits is told, nobody hangs.
+func TestDeathOfAMember(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, rw := c.join()
+		cfg := c.cfg
+		r, err := Join(ctxFor(t), cfg, newRecorder())
+		require.NoError(t, err)
+		require.NoError(t, r.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}}))
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		thePoller.remove(r) // it does nothing any more
+		if k, is := r.fabric.(*mem.Fabric); is {
+			k.Kill()
+		} else {
+			require.NoError(t, r.fabric.Close())
+		}
+		rw.wait(t, "the failure", func() bool { return errors.Is(rw.failed, ErrPeerLost) })
+		_, err = w.Reserve(ctxFor(t), ordered.ID, 7, 1, time.Time{})
+		require.ErrorIs(t, err, ErrPeerLost)
+		require.ErrorIs(t, w.WaitAcked(ctxFor(t), ordered.ID), ErrPeerLost)
+		require.ErrorIs(t, w.Leave(ctxFor(t)), ErrPeerLost)
+	})
+}
+
+// Several goroutines write through one ring: nothing is lost and each one's messages keep order.
+func TestConcurrentWriters(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.cfg.RingBytes = 1 << 14
+		w, _ := c.join()
+		r, rr := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		const writers, each = 4, 2000
+		var wg sync.WaitGroup
+		ctx := ctxFor(t)
+		for i := range writers {
+			wg.Go(func() {
+				for k := range each {
+					text := fmt.Sprintf("%d:%d", i, k)
+					s, err := w.Reserve(ctx, ordered.ID, 7, len(text), time.Time{})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					copy(s.Bytes(), text)
+					s.Commit(Header{Writer: 1}, len(text))
+				}
+			})
+		}
+		wg.Wait()
+		rr.wait(t, "all", func() bool { return len(rr.got) == writers*each })
+		var next [writers]int
+		for _, g := range rr.snapshot() {
+			var i, k int
+			_, err := fmt.Sscanf(g.text, "%d:%d", &i, &k)
+			require.NoError(t, err)
+			require.Equal(t, next[i], k)
+			next[i]++
+		}
+	})
+}
+
+// After traffic everything goes quiet: no cell changes, no push, and epochs that ended are released.
+func TestQuiescence(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		for range 3 {
+			c.join()
+		}
+		for _, n := range c.node {
+			n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}})
+		}
+		c.settle(3)
+		for k := range 30 {
+			c.node[k%3].mustSend(t, ordered, 7, 1, fmt.Sprint(k))
+		}
+		for _, r := range c.recs {
+			r.wait(t, "all", func() bool { return len(r.got) == 30 })
+		}
+		for _, n := range c.node {
+			// The machine reports no work, pass after pass, once it has caught up.
+			quiet := 0
+			for pass := 0; quiet < 100; pass++ {
+				require.Less(t, pass, 1000000, "never quiet")
+				n.baton.Lock()
+				if n.m.Step(time.Time{}) {
+					quiet = 0
+				} else {
+					quiet++
+				}
+				n.baton.Unlock()
+			}
+			n.baton.Lock()
+			require.Len(t, n.m.groups[ordered.ID].epochs, 1, "old epochs are released")
+			require.Len(t, n.m.groups[0].epochs, 1)
+			n.baton.Unlock()
+		}
+	})
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, _ := c.join()
+		counting := &counter{news: make(chan struct{}, 1)}
+		cfg := c.cfg
+		cfg.Name = "reader"
+		r, err := Join(ctxFor(t), cfg, counting)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = r.Leave(ctxFor(t)) })
+		require.NoError(t, r.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}}))
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		ctx := context.Background()
+		sent := int64(0)
+		allocs := testing.AllocsPerRun(2000, func() {
+			s, err := w.Reserve(ctx, ordered.ID, 7, 128, time.Time{})
+			if err != nil {
+				panic(err)
+			}
+			s.Bytes()[0] = 1
+			s.Commit(Header{Writer: 1}, 128)
+			sent++
+			for counting.n.Load() < sent {
+				<-counting.news
+			}
+		})
+		require.Zero(t, allocs, "Reserve, Commit and delivery")
+	})
+}

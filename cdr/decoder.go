@@ -211,6 +211,10 @@ func (d *Decoder) BeginArray(name string) Scope {
 	return s
 }
 
+// Rest tells whether the members behind those that were wanted must be passed over, because another value follows and
+// there is no DHEADER to find it with.
+func (d *Decoder) Rest(s Scope) bool { return d.depth > 0 && !s.delimited && d.err == nil }
+
 // Skip passes over n bytes.
 func (d *Decoder) Skip(name string, align, n int) { d.take(name, align, n) }
 

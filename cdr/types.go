@@ -59,7 +59,7 @@ type Message interface {
 	MarshalKeyCDR(e *Encoder)
 	UnmarshalKeyCDR(d *Decoder)
 	// TranscodeKeyCDR reads an encoded value and writes its KeyHolder, without building T and without allocation.
-	// It may stop reading after the last key member.
+	// At the top of a sample it may stop reading after the last key member (see Decoder.Rest).
 	TranscodeKeyCDR(d *Decoder, e *Encoder)
 }
 

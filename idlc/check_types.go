@@ -89,7 +89,7 @@ func (c *checker) structDef(d *structDef) {
 		c.inherit(s, d, explicit)
 	}
 	c.members(s, d)
-	if len(s.allMembers()) == 0 && !d.Broken {
+	if len(d.Members) == 0 && d.Base == nil && !d.Broken {
 		c.report.errorf(d.Name.Pos, "give it a member", "struct %s is empty", s.Name)
 	}
 	s.Complete = true

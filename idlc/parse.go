@@ -500,6 +500,12 @@ func runGrammar[G any](p *parser, g *participle.Parser[G], c chunk) *G {
 	if err == nil {
 		return tree
 	}
+	for i, t := range c.toks { // templates that the grammar leaves out
+		if (t.word("map") || t.word("fixed")) && i+1 < len(c.toks) && c.toks[i+1].is("<") {
+			p.report.errorf(t.Pos, "", "not supported yet by this version: type %s", t.Value)
+			return nil
+		}
+	}
 	pos := c.pos(p)
 	what := err.Error()
 	var unexpected *participle.UnexpectedTokenError

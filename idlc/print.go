@@ -159,7 +159,7 @@ func (w *printer) nameTaken(name string) bool {
 			return true
 		}
 	}
-	return name == "fmt" || name == "iter" || name == "strconv"
+	return len(name) == 1 || name == "fmt" || name == "iter" || name == "strconv" // local variables have one letter
 }
 
 // goType is the Go form of a type.

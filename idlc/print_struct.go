@@ -266,6 +266,13 @@ func (w *printer) transcodeKey(s *Struct, order []*Member) {
 		w.transcode(m.Type, m.Name, 0)
 		at++
 	}
+	if at < len(all) {
+		w.p("if d.Rest(s) {")
+		for ; at < len(all); at++ {
+			w.skipValue(all[at].Type, all[at].Name, 0)
+		}
+		w.p("}")
+	}
 	w.p("d.End(s)")
 	w.p("}")
 	w.p()

@@ -255,9 +255,9 @@ func (w *printer) collectionAccessor(view string, f field, at string, elem Type,
 	}
 	w.p("// ", f.goName, " decodes ", f.Member.Name, " into new memory.")
 	w.p("func (v ", view, "View) ", f.goName, "() ", w.goType(f.Type), " {")
-	w.p("var d cdr.Decoder")
+	w.p("d := &cdr.Decoder{}")
 	w.p("var m ", w.goType(f.Type))
-	w.p("if v.s.Seek(&d, ", at, ") {")
+	w.p("if v.s.Seek(d, ", at, ") {")
 	w.decode(f.Type, "m", f.Member.Name, f.goName, 0, false)
 	w.p("}")
 	w.p("return m")

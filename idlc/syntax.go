@@ -118,9 +118,9 @@ type typeSpec struct {
 	Pos         Pos
 	Sequence    *sequenceSpec `parser:"  'sequence' '<' @@ '>'"`
 	String      *stringSpec   `parser:"| @@"`
-	Unsupported string        `parser:"| @( 'map' | 'fixed' | 'any' | 'long' 'double' )"`
+	Unsupported string        `parser:"| @( 'any' | 'long' 'double' )"`
 	Primitive   []string      `parser:"| ( @'unsigned' @'long' @'long' | @'unsigned' @'long' | @'unsigned' @'short' | @'long' @'long' | @( 'long' | 'short' | 'float' | 'double' | 'boolean' | 'octet' | 'char' | 'wchar' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' ) )"`
-	Name        *scopedName   `parser:"| @@"`
+	Name        *scopedName   `parser:"| (?! 'unsigned' ) @@"`
 }
 
 type sequenceSpec struct {

@@ -5,7 +5,8 @@ import "sync/atomic"
 // counter is a Handler that only counts.
 type counter struct {
 	n, bytes atomic.Int64
-	news     chan struct{} // capacity 1, may be nil
+	news     chan struct{}  // capacity 1, may be nil
+	each     func(*Message) // may be nil
 }
 
 func (c *counter) EndpointAdded(Endpoint)                  {}
@@ -21,6 +22,9 @@ func (c *counter) Deliver(_ SubgroupID, batch []Message) {
 	c.n.Add(int64(len(batch)))
 	for i := range batch {
 		c.bytes.Add(int64(len(batch[i].Payload)))
+		if c.each != nil {
+			c.each(&batch[i])
+		}
 	}
 	select {
 	case c.news <- struct{}{}:

@@ -8,7 +8,7 @@ import (
 )
 
 func (m *machine) status() status {
-	return status{joined: m.phase == joined, leaving: m.phase >= leaving, members: uint32(len(m.view.members))}
+	return status{joined: m.phase == joined, leaving: m.phase >= leaving, members: uint32(len(m.view.members)), group: m.view.group}
 }
 
 func (m *machine) broadcastStatus() {
@@ -50,7 +50,7 @@ func (m *machine) decide() {
 
 // found begins a group of one.
 func (m *machine) found() {
-	m.view = view{epoch: 1, members: []rdma.PeerInfo{m.self}}
+	m.view = view{group: uint64(m.id), epoch: 1, members: []rdma.PeerInfo{m.self}}
 	m.enter()
 }
 
@@ -59,7 +59,7 @@ func (m *machine) welcomed(w welcome) {
 	if m.phase != joining {
 		return
 	}
-	m.view = view{epoch: w.epoch, members: w.members}
+	m.view = view{group: w.group, epoch: w.epoch, members: w.members}
 	if !m.view.has(m.id) {
 		m.fail(fmt.Errorf("%w: welcomed to a view without this node", ErrPeerLost))
 		return
@@ -96,6 +96,17 @@ func (m *machine) enter() {
 		m.broadcastStatus()
 		m.shell.hasJoined()
 	}
+}
+
+// checkGroup notices that there are two groups in one domain: nodes of two hosts that could not reach
+// each other when they started. They are not merged; the smaller one says so and ends.
+func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
+	mine := uint32(len(m.view.members))
+	if m.phase != joined || !s.joined || s.group == m.view.group || s.members < mine || s.members == mine && p.ID > uint64(m.id) {
+		return
+	}
+	m.fail(fmt.Errorf("%w: %s (process %d on %s) belongs to another group of this domain, with %d members; this one has %d: start the hosts with DDS_PEERS naming each other, one before the other",
+		ErrConfig, p.Name, p.PID, p.Host, s.members, mine))
 }
 
 // announceJoin tells the group of a node that asked for it.
@@ -161,7 +172,7 @@ func (m *machine) controlDrained() {
 }
 
 func (m *machine) welcome() welcome {
-	w := welcome{epoch: m.view.epoch, members: m.view.members, endpoints: m.cat.endpoints}
+	w := welcome{group: m.view.group, epoch: m.view.epoch, members: m.view.members, endpoints: m.cat.endpoints}
 	for _, d := range m.cat.subgroups {
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})
 		w.epochs = append(w.epochs, d.Epoch)

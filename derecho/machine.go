@@ -23,6 +23,7 @@ const (
 // view is the membership of the top-level group: the members of one epoch of the control subgroup,
 // in the order in which they joined.
 type view struct {
+	group   uint64 // drawn by the founder: two groups of one domain differ in it
 	epoch   uint32
 	members []rdma.PeerInfo
 }
@@ -292,6 +293,7 @@ func (m *machine) message(l rdma.Link, b []byte) {
 				m.phase = alone // it leaves; ask another
 			}
 			m.decide()
+			m.checkGroup(l.Peer(), s)
 		}
 	case msgJoin:
 		m.announceJoin(l.Peer())

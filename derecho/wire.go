@@ -144,6 +144,7 @@ type status struct {
 	joined  bool
 	leaving bool
 	members uint32
+	group   uint64 // drawn by the founder of the group; 0 for a node that is in none
 }
 
 func (s status) encode() []byte {
@@ -151,12 +152,13 @@ func (s status) encode() []byte {
 	w.flag(s.joined)
 	w.flag(s.leaving)
 	w.u32(s.members)
+	w.u64(s.group)
 	return w.b
 }
 
 func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
-	s := status{joined: r.flag(), leaving: r.flag(), members: r.u32()}
+	s := status{joined: r.flag(), leaving: r.flag(), members: r.u32(), group: r.u64()}
 	return s, r.err()
 }
 
@@ -170,6 +172,7 @@ func (r *reader) err() error {
 // welcome is what a new member needs: the view that it is a member of, and the catalogue as it was
 // when that view began.
 type welcome struct {
+	group     uint64
 	epoch     uint32
 	members   []rdma.PeerInfo
 	endpoints []Endpoint
@@ -179,6 +182,7 @@ type welcome struct {
 
 func (v welcome) encode() []byte {
 	var w writer
+	w.u64(v.group)
 	w.u32(v.epoch)
 	w.u32(uint32(len(v.members)))
 	for _, p := range v.members {
@@ -198,7 +202,7 @@ func (v welcome) encode() []byte {
 
 func parseWelcome(b []byte) (v welcome, err error) {
 	r := reader{b: b}
-	v.epoch = r.u32()
+	v.group, v.epoch = r.u64(), r.u32()
 	for range r.count(32) {
 		v.members = append(v.members, r.peer())
 	}

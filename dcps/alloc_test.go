@@ -1,0 +1,165 @@
+package dcps
+
+import (
+	"context"
+	"testing"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+// batchFrom makes the messages that a writer would send.
+func batchFrom(t testing.TB, w *writer, n int) []derecho.Message {
+	t.Helper()
+	batch := make([]derecho.Message, n)
+	for i := range batch {
+		payload, err := cdr.Marshal(&track{ID: int32(i), Text: "steady"}, w.enc)
+		require.NoError(t, err)
+		batch[i] = derecho.Message{
+			Header: derecho.Header{Writer: w.id, Kind: kindData}, Sender: w.p.core.ID(), Channel: w.at.ch, Payload: payload,
+		}
+	}
+	return batch
+}
+
+// Delivery to readers that lend, from the core's upcall to the return of the loan, allocates nothing once it is warm.
+func TestDeliveryDoesNotAllocate(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	for name, durability := range map[string]qos.DurabilityKind{"atomic": qos.DurabilityVolatile, "volatile storage": qos.DurabilityTransientLocal} {
+		t.Run(name, func(t *testing.T) {
+			w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Durability.Kind = durability }))
+			r := n.reader(t, readerQos(func(q *qos.DataReader) {
+				q.Durability.Kind = durability
+				q.Deadline.Period = qos.Infinite
+			}))
+			last := n.reader(t, readerQos(func(q *qos.DataReader) { q.History = qos.History{Kind: qos.HistoryKeepLast, Depth: 1} }))
+			d.bus.settle(t)
+			batch := batchFrom(t, w.writer, 16)
+			seq := uint64(0)
+			step := func() {
+				for i := range batch {
+					seq++
+					batch[i].WriterSeq, batch[i].Seq = seq, seq
+				}
+				n.p.hub.Deliver(w.at.sg, batch)
+				l, err := r.TakeLoan(MaxSamples(100), NotRead())
+				if err != nil || l.Len() != len(batch) {
+					t.Fatalf("%d samples, %v", l.Len(), err)
+				}
+				for i := range l.Len() {
+					if len(l.Encoded(i)) == 0 || l.Info(i).Sequence == 0 {
+						t.Fatal("a sample without bytes")
+					}
+				}
+				l.Close()
+			}
+			for range 10 {
+				step()
+			}
+			require.Zero(t, testing.AllocsPerRun(100, step))
+			require.Equal(t, 16, last.cache.samples)
+			require.NoError(t, w.Close())
+			require.NoError(t, r.Close())
+			require.NoError(t, last.Close())
+		})
+	}
+}
+
+// A sample that is built in the ring, and one that is encoded into it, cost no allocation.
+func TestCoreWriteDoesNotAllocate(t *testing.T) {
+	d := onCore(t, Settings{})
+	n := d.node(t, "a")
+	w := n.writer(t, writerQos(blocking(patience)))
+	ctx := context.Background()
+	sample := &track{ID: 1, Value: 2, Text: "steady"}
+	encoded, err := cdr.Marshal(sample, w.enc)
+	require.NoError(t, err)
+	loan := func() {
+		l, err := w.Loan(ctx, len(encoded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(l.Bytes(), encoded)
+		if err := l.Publish(len(encoded)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func() {
+		if err := w.Write(ctx, sample); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		loan()
+		write()
+	}
+	require.Zero(t, testing.AllocsPerRun(200, loan))
+	require.Zero(t, testing.AllocsPerRun(200, write))
+}
+
+func TestLoans(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+	encoded, err := cdr.Marshal(&track{ID: 1, Value: 2}, w.enc)
+	require.NoError(t, err)
+
+	l, err := w.Loan(patiently(t), 100)
+	require.NoError(t, err)
+	require.Len(t, l.Bytes(), 100)
+	require.ErrorIs(t, l.Publish(101), ErrBadParameter)
+	require.NoError(t, l.Publish(copy(l.Bytes(), encoded)))
+	require.ErrorIs(t, l.Publish(4), ErrPreconditionNotMet, "a loan ends once")
+	require.NoError(t, l.Discard())
+
+	l, err = w.Loan(patiently(t), 100)
+	require.NoError(t, err)
+	require.NoError(t, l.Discard())
+	_, err = w.Loan(patiently(t), 1)
+	require.ErrorIs(t, err, ErrBadParameter)
+	require.Equal(t, "1:2", values(t, r, 1))
+
+	write(t, w, 1, 3)
+	d.bus.settle(t)
+	a, err := r.TakeLoan()
+	require.NoError(t, err)
+	b := a
+	a.Close()
+	require.Zero(t, b.Len(), "a copy of a loan that ended sees nothing")
+	b.Close()
+	write(t, w, 1, 4)
+	d.bus.settle(t)
+	c, err := r.TakeLoan()
+	require.NoError(t, err)
+	b.Close()
+	require.Equal(t, 1, c.Len(), "closing a stale copy does not end another loan")
+	c.Close()
+}
+
+// What a reader lends stays as it is while samples come, are replaced and are taken.
+func TestLentBytesAreStable(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	w := n.writer(t, writerQos())
+	r := n.reader(t, readerQos(func(q *qos.DataReader) { q.History = qos.History{Kind: qos.HistoryKeepLast, Depth: 1} }))
+	write(t, w, 1, 1)
+	d.bus.settle(t)
+	lent, err := r.Read()
+	require.NoError(t, err)
+	for i := range int32(50) {
+		write(t, w, 1, 100+i)
+		d.bus.settle(t)
+		if i%3 == 0 {
+			s, err := r.Take()
+			require.NoError(t, err)
+			s.Close()
+		}
+	}
+	first := lent.At(0)
+	require.Equal(t, &track{ID: 1, Value: 1}, first.Data())
+	lent.Close()
+	require.Zero(t, lent.Len())
+}

@@ -1,0 +1,363 @@
+package dcps
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/omg-dds-go/dds/qos"
+	"pgregory.net/rapid"
+)
+
+// naive is a reader cache that is written down from the standard without a thought for speed: one list of entries, and
+// everything computed by walking it. The cache is compared with it under random operations.
+type naive struct {
+	q         qos.DataReader
+	entries   []naiveEntry
+	instances map[int32]*naiveInstance
+}
+
+type naiveEntry struct {
+	id, value  int32
+	writer     int
+	valid      bool
+	read       bool
+	dgen, ngen int32
+	seq        uint64
+}
+
+type naiveInstance struct {
+	state      InstanceState
+	view       ViewState
+	dgen, ngen int32
+	writers    map[int]bool
+	owner      int // -1 for none
+}
+
+func (n *naive) of(id int32, keep func(naiveEntry) bool) []naiveEntry {
+	var out []naiveEntry
+	for _, e := range n.entries {
+		if e.id == id && keep(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func isValid(e naiveEntry) bool { return e.valid }
+
+func (n *naive) removeFirst(match func(naiveEntry) bool) {
+	if i := slices.IndexFunc(n.entries, match); i >= 0 {
+		n.entries = slices.Delete(n.entries, i, i+1)
+	}
+}
+
+func (n *naive) admits(in *naiveInstance, writer int, strengths []int32) bool {
+	if n.q.Ownership.Kind != qos.OwnershipExclusive || in.owner < 0 || in.owner == writer {
+		return true
+	}
+	if strengths[writer] != strengths[in.owner] {
+		return strengths[writer] > strengths[in.owner]
+	}
+	return writer < in.owner
+}
+
+func over(n int, limit int32) bool { return limit != qos.LengthUnlimited && n >= int(limit) }
+
+func (n *naive) write(e naiveEntry, strengths []int32) outcome {
+	in := n.instances[e.id]
+	if in != nil && !n.admits(in, e.writer, strengths) {
+		in.writers[e.writer] = true
+		return ignored
+	}
+	if in == nil && over(len(n.instances), n.q.ResourceLimits.MaxInstances) {
+		var free []int32
+		for id, o := range n.instances {
+			if o.state == InstanceNotAliveDisposed && len(n.of(id, func(naiveEntry) bool { return true })) == 0 {
+				free = append(free, id)
+			}
+		}
+		if len(free) == 0 {
+			return fullInstances
+		}
+		// Which one is given up is not said; the test allows one candidate only.
+		delete(n.instances, free[0])
+	}
+	held := len(n.of(e.id, isValid))
+	if in == nil || n.q.History.Kind == qos.HistoryKeepAll || held < int(n.q.History.Depth) {
+		if in != nil && over(held, n.q.ResourceLimits.MaxSamplesPerInstance) {
+			return fullPerInstance
+		}
+		all := 0
+		for _, x := range n.entries {
+			if x.valid {
+				all++
+			}
+		}
+		if over(all, n.q.ResourceLimits.MaxSamples) {
+			return fullSamples
+		}
+	} else {
+		n.removeFirst(func(x naiveEntry) bool { return x.id == e.id && x.valid })
+	}
+	if in == nil {
+		in = &naiveInstance{state: InstanceAlive, view: ViewNew, writers: make(map[int]bool), owner: -1}
+		n.instances[e.id] = in
+	}
+	switch in.state {
+	case InstanceNotAliveDisposed:
+		in.dgen++
+		in.view = ViewNew
+	case InstanceNotAliveNoWriters:
+		in.ngen++
+		in.view = ViewNew
+	}
+	in.state = InstanceAlive
+	n.removeFirst(func(x naiveEntry) bool { return x.id == e.id && !x.valid })
+	in.writers[e.writer] = true
+	in.owner = e.writer
+	e.valid, e.dgen, e.ngen = true, in.dgen, in.ngen
+	n.entries = append(n.entries, e)
+	return accepted
+}
+
+func (n *naive) end(id int32, e naiveEntry, state InstanceState) {
+	in := n.instances[id]
+	in.state = state
+	if len(n.of(id, func(x naiveEntry) bool { return !x.read })) > 0 {
+		return
+	}
+	n.removeFirst(func(x naiveEntry) bool { return x.id == id && !x.valid })
+	e.id, e.valid, e.dgen, e.ngen = id, false, in.dgen, in.ngen
+	n.entries = append(n.entries, e)
+}
+
+func (n *naive) dispose(e naiveEntry, strengths []int32) {
+	in := n.instances[e.id]
+	if in == nil || in.state == InstanceNotAliveDisposed || !n.admits(in, e.writer, strengths) {
+		return
+	}
+	n.end(e.id, e, InstanceNotAliveDisposed)
+}
+
+func (n *naive) unregister(e naiveEntry) {
+	in := n.instances[e.id]
+	if in == nil || !in.writers[e.writer] {
+		return
+	}
+	delete(in.writers, e.writer)
+	if in.owner == e.writer {
+		in.owner = -1
+	}
+	if len(in.writers) == 0 && in.state == InstanceAlive {
+		n.end(e.id, e, InstanceNotAliveNoWriters)
+	}
+	n.forget()
+}
+
+func (n *naive) forget() {
+	for id, in := range n.instances {
+		if in.state != InstanceAlive && len(in.writers) == 0 && len(n.of(id, func(naiveEntry) bool { return true })) == 0 {
+			delete(n.instances, id)
+		}
+	}
+}
+
+func (n *naive) depart(e naiveEntry, dispose bool, strengths []int32) {
+	var ids []int
+	for id, in := range n.instances {
+		if in.writers[e.writer] {
+			ids = append(ids, int(id))
+		}
+	}
+	sort.Ints(ids)
+	for _, id := range ids {
+		e.id = int32(id)
+		if dispose {
+			n.dispose(e, strengths)
+		}
+		n.unregister(e)
+	}
+}
+
+func (n *naive) collect(s *selection) []string {
+	var picked []int // indexes of entries
+	match := func(e naiveEntry) bool {
+		in := n.instances[e.id]
+		state := SampleNotRead
+		if e.read {
+			state = SampleRead
+		}
+		return s.samples&state != 0 && s.views&in.view != 0 && s.instances&in.state != 0
+	}
+	add := func(i int) {
+		if match(n.entries[i]) && (s.max == 0 || len(picked) < s.max) {
+			picked = append(picked, i)
+		}
+	}
+	done := make(map[int32]bool)
+	for i, e := range n.entries {
+		if s.inOrder {
+			add(i)
+			continue
+		}
+		if !done[e.id] {
+			done[e.id] = true
+			for j := i; j < len(n.entries); j++ {
+				if n.entries[j].id == e.id {
+					add(j)
+				}
+			}
+		}
+	}
+	var out []string
+	for k, i := range picked {
+		e := n.entries[i]
+		in := n.instances[e.id]
+		following, latest := 0, e.dgen+e.ngen
+		for _, j := range picked[k+1:] {
+			if n.entries[j].id == e.id {
+				following++
+				latest = n.entries[j].dgen + n.entries[j].ngen
+			}
+		}
+		out = append(out, fmt.Sprintf("%d read=%t view=%v state=%v d=%d n=%d ranks=%d,%d,%d valid=%t seq=%d",
+			e.id, e.read, in.view, in.state, e.dgen, e.ngen, following, latest-e.dgen-e.ngen, in.dgen+in.ngen-e.dgen-e.ngen, e.valid, e.seq))
+	}
+	for _, i := range picked {
+		n.entries[i].read = true
+		n.instances[n.entries[i].id].view = ViewNotNew
+	}
+	if s.take {
+		sort.Sort(sort.Reverse(sort.IntSlice(picked)))
+		for _, i := range picked {
+			n.entries = slices.Delete(n.entries, i, i+1)
+		}
+		n.forget()
+	}
+	return out
+}
+
+func instanceHandle(id int32) InstanceHandle { return InstanceHandle{0: byte(id), 15: 1} }
+
+func texts(c *collection) []string {
+	var out []string
+	for _, i := range c.infos {
+		out = append(out, fmt.Sprintf("%d read=%t view=%v state=%v d=%d n=%d ranks=%d,%d,%d valid=%t seq=%d",
+			i.InstanceHandle[0], i.SampleState == SampleRead, i.ViewState, i.InstanceState, i.DisposedGenerationCount, i.NoWritersGenerationCount,
+			i.SampleRank, i.GenerationRank, i.AbsoluteGenerationRank, i.ValidData, i.Sequence))
+	}
+	return out
+}
+
+// The cache does what its naive twin does, whatever happens in whatever order; its counters agree with its lists, and
+// every entry that it lets go is released exactly once.
+func TestCacheAgainstNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := qos.DefaultDataReader()
+		if rapid.Bool().Draw(t, "keep all") {
+			q.History.Kind = qos.HistoryKeepAll
+			q.ResourceLimits.MaxSamplesPerInstance = rapid.SampledFrom([]int32{-1, 1, 3}).Draw(t, "per instance")
+		} else {
+			q.History.Depth = rapid.Int32Range(1, 3).Draw(t, "depth")
+		}
+		q.ResourceLimits.MaxSamples = rapid.SampledFrom([]int32{-1, 3, 5}).Draw(t, "samples")
+		if rapid.Bool().Draw(t, "exclusive") {
+			q.Ownership.Kind = qos.OwnershipExclusive
+		}
+		strengths := []int32{1, 2, 2}
+		var sources []*source
+		for i, s := range strengths {
+			sources = append(sources, &source{strength: s, handle: InstanceHandle{0: byte(i)}})
+		}
+		twin := &naive{q: q, instances: make(map[int32]*naiveInstance)}
+		c := newCache(q)
+		live := 0
+		c.release = func(it *item) {
+			if it.refs--; it.refs < 0 {
+				t.Fatalf("released once too often: %+v", it)
+			}
+			if it.refs == 0 && it.kind == itemData {
+				live--
+			}
+		}
+		seq := uint64(0)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			seq++
+			id := rapid.Int32Range(1, 3).Draw(t, "id")
+			writer := rapid.IntRange(0, 2).Draw(t, "writer")
+			e := naiveEntry{id: id, writer: writer, seq: seq}
+			it := &item{kind: itemData, refs: 1, src: sources[writer], handle: instanceHandle(id), seq: seq}
+			switch op := rapid.SampledFrom([]string{"write", "write", "write", "dispose", "unregister", "close", "gone", "register", "read", "take"}).Draw(t, "op"); op {
+			case "write":
+				live++
+				got, want := c.write(it, 0), twin.write(e, strengths)
+				if got != want {
+					t.Fatalf("write: %d, want %d", got, want)
+				}
+				if got.refused() {
+					c.release(it)
+				}
+			case "dispose":
+				c.dispose(it.handle, it, 0)
+				twin.dispose(e, strengths)
+			case "unregister":
+				c.unregister(it.handle, it, 0)
+				twin.unregister(e)
+			case "close", "gone":
+				c.depart(it, op == "close", 0)
+				twin.depart(e, op == "close", strengths)
+			case "register":
+				c.register(it.handle, it.src)
+				if in := twin.instances[id]; in != nil {
+					in.writers[writer] = true
+				}
+			case "read", "take":
+				s := everything
+				s.take = op == "take"
+				s.inOrder = rapid.Bool().Draw(t, "in order")
+				s.max = rapid.IntRange(0, 3).Draw(t, "max")
+				s.samples = rapid.SampledFrom([]SampleState{AnySampleState, SampleRead, SampleNotRead}).Draw(t, "samples")
+				s.views = rapid.SampledFrom([]ViewState{AnyViewState, ViewNew, ViewNotNew}).Draw(t, "views")
+				s.instances = rapid.SampledFrom([]InstanceState{AnyInstanceState, InstanceAlive, InstanceNotAlive}).Draw(t, "instances")
+				found := c.any(&s)
+				var out collection
+				c.collect(&s, &out)
+				got, want := texts(&out), twin.collect(&s)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s %+v:\ngot  %v\nwant %v", op, s, got, want)
+				}
+				if found != (len(want) > 0) {
+					t.Fatalf("any is %t, %d were found", found, len(want))
+				}
+				for _, it := range out.items {
+					c.release(it)
+				}
+			}
+			checkCache(t, c, twin, live)
+		}
+	})
+}
+
+// checkCache checks what must hold between operations.
+func checkCache(t *rapid.T, c *cache, twin *naive, live int) {
+	samples, unread := 0, 0
+	for it := c.first; it != nil; it = it.after {
+		if it.valid {
+			samples++
+		}
+		if !it.read {
+			unread++
+		}
+		if it.after == nil && c.last != it {
+			t.Fatal("the list does not end with last")
+		}
+	}
+	if samples != c.samples || unread != c.unread || samples != live {
+		t.Fatalf("counted %d samples, %d unread; the cache says %d, %d; %d are alive", samples, unread, c.samples, c.unread, live)
+	}
+	if len(c.instances) != len(twin.instances) {
+		t.Fatalf("%d instances, want %d", len(c.instances), len(twin.instances))
+	}
+}

@@ -1,0 +1,348 @@
+package dcps
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+func TestIncompatibleQosNamesBothSides(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t, WithName("sensor")), d.node(t, WithName("display"))
+	w := a.writer(t, writerQos(func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+	r := b.reader(t, readerQos())
+	d.bus.settle(t)
+	offered, requested := w.OfferedIncompatibleQosStatus(), r.RequestedIncompatibleQosStatus()
+	for _, s := range []IncompatibleQosStatus{offered, requested} {
+		require.Equal(t, int32(1), s.TotalCount)
+		require.Equal(t, qos.PolicyReliability, s.LastPolicyID)
+		require.Equal(t, []PolicyCount{{qos.PolicyReliability, 1}}, s.Policies)
+		require.Len(t, s.Details, 1)
+		require.Equal(t, "BEST_EFFORT", s.Details[0].Offered)
+		require.Equal(t, "RELIABLE", s.Details[0].Requested)
+	}
+	require.Equal(t, "display", offered.Details[0].Peer.Name)
+	require.Equal(t, "sensor", requested.Details[0].Peer.Name)
+	require.Contains(t, requested.Details[0].String(), "RELIABILITY: offered BEST_EFFORT, requested RELIABLE; peer sensor (pid")
+	require.Zero(t, w.OfferedIncompatibleQosStatus().TotalCountChange, "the change was looked at")
+}
+
+func TestTypeMismatch(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
+	r := a.reader(t, readerQos())
+	other, err := NewTopic[wideTrack](b.p, "Track")
+	require.NoError(t, err)
+	heard := make(chan InconsistentTopicStatus, 1)
+	named, err := NewTopic[note](b.p, "Other", WithTopicListener(&TopicListener{OnInconsistentTopic: func(_ string, s InconsistentTopicStatus) { heard <- s }}))
+	require.NoError(t, err)
+	r2, err := NewDataReader(b.sub, other)
+	require.NoError(t, err)
+	d.bus.settle(t)
+
+	here, there := r.Topic().InconsistentTopicStatus(), other.InconsistentTopicStatus()
+	require.Equal(t, int32(1), here.TotalCount)
+	require.Equal(t, int32(1), there.TotalCount)
+	require.Contains(t, here.Explanation, "double extra")
+	require.Contains(t, here.Explanation, "defined differently here and at b (pid")
+	require.Equal(t, "a", there.LastPeer.Name)
+
+	w := a.writer(t, writerQos())
+	d.bus.settle(t)
+	require.Zero(t, r2.SubscriptionMatchedStatus().TotalCount, "different types do not match")
+	require.Equal(t, int32(1), w.PublicationMatchedStatus().TotalCount)
+
+	_, err = NewTopic[wideTrack](a.p, "Track")
+	require.ErrorIs(t, err, ErrPreconditionNotMet)
+	require.ErrorContains(t, err, "double extra")
+	again, err := NewTopic[track](a.p, "Track")
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+	require.NoError(t, again.Close())
+
+	wrong, err := NewTopic[track](a.p, "Other")
+	require.NoError(t, err)
+	_, err = NewDataWriter(a.pub, wrong)
+	require.NoError(t, err)
+	_, err = NewDataReader(b.sub, named)
+	require.NoError(t, err)
+	s := <-heard
+	require.Contains(t, s.Explanation, "has type test::Note here and type test::Track at a")
+}
+
+func TestSampleLostOnGap(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+	r := b.reader(t, readerQos(func(q *qos.DataReader) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+	d.bus.lose = func(m *derecho.Message, _ *busNode) bool { return m.WriterSeq == 3 || m.WriterSeq == 4 }
+	for i := range int32(6) {
+		write(t, w, 1, i)
+	}
+	l, err := w.Loan(patiently(t), 100)
+	require.NoError(t, err)
+	require.NoError(t, l.Discard()) // no sample, and no loss
+	write(t, w, 1, 6)
+	require.Equal(t, "1:0 1:1 1:4 1:5 1:6", values(t, r, 5))
+	require.Equal(t, SampleLostStatus{2, 2}, r.SampleLostStatus())
+	require.Equal(t, SampleLostStatus{2, 0}, r.SampleLostStatus())
+}
+
+// A best-effort writer never waits: what finds its ring full is lost, and its readers count it.
+func TestBestEffortNeverWaits(t *testing.T) {
+	d := onBus(t)
+	d.bus.capacity = 2
+	a := d.node(t)
+	w := a.writer(t, writerQos(func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+	r := a.reader(t, readerQos(func(q *qos.DataReader) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+	write(t, w, 1, 0)
+	d.bus.settle(t)
+	hold, err := w.Loan(patiently(t), 100)
+	require.NoError(t, err)
+	for i := range int32(4) {
+		write(t, w, 1, i)
+	}
+	l, err := w.Loan(patiently(t), 100)
+	require.NoError(t, err)
+	require.Len(t, l.Bytes(), 100)
+	require.NoError(t, l.Publish(50))
+	require.NoError(t, hold.Discard())
+	d.bus.settle(t)
+	write(t, w, 1, 9)
+	require.Equal(t, "1:0 1:0 1:9", values(t, r, 3))
+	require.Equal(t, uint64(4), w.Dropped())
+	require.Equal(t, int32(4), r.SampleLostStatus().TotalCount)
+}
+
+func TestDamagedSampleIsLost(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+	d.bus.settle(t)
+	batch := batchFrom(t, w.writer, 3)
+	for i := range batch {
+		batch[i].WriterSeq = uint64(i + 1)
+	}
+	batch[1].Payload = batch[1].Payload[:5]
+	n.p.hub.Deliver(w.at.sg, batch)
+	require.Equal(t, "0:0 2:0", values(t, r, 2))
+	require.Equal(t, int32(1), r.SampleLostStatus().TotalCount)
+}
+
+func TestUnsupportedPoliciesAreRefused(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	tp := n.topic(t)
+	for name, change := range map[string]func(*qos.DataWriter){
+		"LIVELINESS MANUAL_BY_TOPIC":  func(q *qos.DataWriter) { q.Liveliness.Kind = qos.LivelinessManualByTopic },
+		"DESTINATION_ORDER BY_SOURCE": func(q *qos.DataWriter) { q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp },
+		"DURABILITY TRANSIENT_LOCAL": func(q *qos.DataWriter) {
+			q.Durability.Kind, q.Reliability.Kind = qos.DurabilityTransientLocal, qos.ReliabilityBestEffort
+		},
+		"DURABILITY_SERVICE service_cle": func(q *qos.DataWriter) { q.DurabilityService.ServiceCleanupDelay = time.Second },
+	} {
+		_, err := NewDataWriter(n.pub, tp, WithWriterQos(writerQos(change)))
+		require.ErrorIs(t, err, ErrUnsupported, name)
+		require.ErrorContains(t, err, name)
+	}
+	for name, change := range map[string]func(*qos.DataReader){
+		"LIVELINESS MANUAL_BY_PARTICIPANT": func(q *qos.DataReader) { q.Liveliness.Kind = qos.LivelinessManualByParticipant },
+		"DESTINATION_ORDER BY_SOURCE":      func(q *qos.DataReader) { q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp },
+	} {
+		_, err := NewDataReader(n.sub, tp, WithReaderQos(readerQos(change)))
+		require.ErrorIs(t, err, ErrUnsupported, name)
+		require.ErrorContains(t, err, name)
+	}
+	pub := qos.DefaultPublisher()
+	pub.Presentation.CoherentAccess = true
+	_, err := n.p.NewPublisher(WithPublisherQos(pub))
+	require.ErrorIs(t, err, ErrUnsupported)
+	require.ErrorContains(t, err, "PRESENTATION")
+	pub = qos.DefaultPublisher()
+	pub.EntityFactory.AutoenableCreatedEntities = false
+	_, err = n.p.NewPublisher(WithPublisherQos(pub))
+	require.ErrorIs(t, err, ErrUnsupported)
+	_, err = NewDataWriter(n.pub, tp, WithWriterQos(writerQos(func(q *qos.DataWriter) {
+		q.History.Depth, q.ResourceLimits.MaxSamplesPerInstance = 8, 4
+	})))
+	require.ErrorIs(t, err, ErrInconsistentPolicy)
+	require.ErrorContains(t, err, "8")
+	require.ErrorContains(t, err, "4")
+}
+
+func TestBoundedMember(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	tp, err := NewTopic[note](n.p, "Note")
+	require.NoError(t, err)
+	w, err := NewDataWriter(n.pub, tp)
+	require.NoError(t, err)
+	err = w.Write(patiently(t), &note{Text: "longer than 8"})
+	require.ErrorIs(t, err, ErrBadParameter)
+	require.ErrorContains(t, err, "text")
+	require.ErrorContains(t, err, "8")
+	require.ErrorIs(t, w.Write(patiently(t), nil), ErrBadParameter)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = w.Write(ctx, &note{Text: "short"})
+	require.ErrorIs(t, err, ErrTimeout)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, w.Write(patiently(t), &note{Text: "short"}))
+}
+
+func TestClosedEntities(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+	tp := n.topic(t)
+	require.NoError(t, n.p.Close())
+	require.NoError(t, n.p.Close())
+	_, err := r.Read()
+	require.ErrorIs(t, err, ErrAlreadyDeleted)
+	require.ErrorIs(t, w.Write(patiently(t), &track{}), ErrAlreadyDeleted)
+	require.ErrorIs(t, w.WaitForMatch(patiently(t), 9), ErrAlreadyDeleted)
+	_, err = w.Loan(patiently(t), 100)
+	require.ErrorIs(t, err, ErrAlreadyDeleted)
+	_, err = n.p.NewPublisher()
+	require.ErrorIs(t, err, ErrAlreadyDeleted)
+	_, err = NewDataWriter(n.pub, tp)
+	require.ErrorIs(t, err, ErrAlreadyDeleted)
+	for _, err := range r.Stream(patiently(t)) {
+		require.ErrorIs(t, err, ErrAlreadyDeleted)
+	}
+	require.Equal(t, ErrAlreadyDeleted, ReturnCodeOf(err))
+}
+
+// When the domain fails, everything that waits ends, and says why.
+func TestDomainFails(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for _, err := range r.Stream(patiently(t)) {
+			require.ErrorIs(t, err, derecho.ErrPeerLost)
+		}
+	})
+	wg.Go(func() { require.ErrorIs(t, w.WaitForMatch(patiently(t), 9), derecho.ErrPeerLost) })
+	n.p.hub.Failed(derecho.ErrPeerLost)
+	wg.Wait()
+	<-n.p.Done()
+	require.ErrorIs(t, n.p.Err(), derecho.ErrPeerLost)
+	require.ErrorIs(t, w.Write(patiently(t), &track{}), derecho.ErrPeerLost)
+	_, err := n.p.NewSubscriber()
+	require.ErrorIs(t, err, derecho.ErrPeerLost)
+}
+
+func TestMalformedAnnouncementIsReported(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	n.p.hub.EndpointAdded(derecho.Endpoint{Node: 9, ID: 1, Info: []byte("nonsense")})
+	n.p.hub.EndpointRemoved(derecho.Endpoint{Node: 9, ID: 1})
+	require.ErrorIs(t, n.p.Err(), errAnnouncement)
+}
+
+func TestDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := onBus(t)
+		n := d.node(t)
+		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Deadline.Period = time.Second }))
+		missed := make(chan RequestedDeadlineMissedStatus, 10)
+		r := n.reader(t, readerQos(func(q *qos.DataReader) { q.Deadline.Period = 2 * time.Second }),
+			WithReaderListener(&DataReaderListener[track]{OnRequestedDeadlineMissed: func(_ *DataReader[track], s RequestedDeadlineMissedStatus) { missed <- s }}))
+		write(t, w, 1, 10)
+		write(t, w, 2, 20)
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, int32(2), w.OfferedDeadlineMissedStatus().TotalCount)
+		require.Empty(t, missed)
+		write(t, w, 1, 11)
+		require.NoError(t, w.Dispose(patiently(t), &track{ID: 2}))
+		time.Sleep(1900 * time.Millisecond) // 1.9 s after the write, 3.4 s after the start
+		synctest.Wait()
+		require.Equal(t, int32(1), w.OfferedDeadlineMissedStatus().TotalCountChange, "a disposed instance has no deadline")
+		require.Empty(t, missed)
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		s := <-missed
+		require.Equal(t, int32(1), s.TotalCount)
+		h, err := r.LookupInstance(&track{ID: 1})
+		require.NoError(t, err)
+		require.Equal(t, h, s.LastInstanceHandle)
+		require.NoError(t, n.p.Close())
+	})
+}
+
+// An owner that misses its deadline loses the instance to a weaker writer, and takes it back with its next sample.
+func TestOwnerMissesDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := onBus(t)
+		n := d.node(t)
+		exclusive := func(strength int32) qos.DataWriter {
+			return writerQos(func(q *qos.DataWriter) {
+				q.Ownership.Kind, q.OwnershipStrength.Value, q.Deadline.Period = qos.OwnershipExclusive, strength, time.Second
+			})
+		}
+		strong, weak := n.writer(t, exclusive(2)), n.writer(t, exclusive(1))
+		r := n.reader(t, readerQos(func(q *qos.DataReader) { q.Ownership.Kind, q.Deadline.Period = qos.OwnershipExclusive, time.Second }))
+		write(t, strong, 1, 20)
+		write(t, weak, 1, 10)
+		time.Sleep(900 * time.Millisecond)
+		write(t, weak, 1, 11)
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		write(t, weak, 1, 12)
+		write(t, strong, 1, 21)
+		write(t, weak, 1, 13)
+		synctest.Wait()
+		require.Equal(t, []string{"1:20", "1:12", "1:21"}, strings.Fields(values(t, r, 3)))
+		_, err := r.Take()
+		require.ErrorIs(t, err, ErrNoData)
+		require.NoError(t, n.p.Close())
+	})
+}
+
+func TestLifespanFilterAndPurge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := onBus(t)
+		n := d.node(t)
+		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Lifespan.Duration = time.Second }))
+		lives := n.reader(t, readerQos())
+		sparse := n.reader(t, readerQos(func(q *qos.DataReader) {
+			q.TimeBasedFilter.MinimumSeparation = 300 * time.Millisecond
+			q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay = 200 * time.Millisecond
+		}))
+		for i := range int32(5) { // at 0, 0.2, 0.4, 0.6, 0.8 s
+			write(t, w, 1, i)
+			time.Sleep(200 * time.Millisecond)
+		}
+		synctest.Wait()
+		time.Sleep(150 * time.Millisecond) // 1.15 s: the first has expired
+		synctest.Wait()
+		require.Equal(t, 4, cached(lives.reader))
+		require.Equal(t, 2, cached(sparse.reader), "0 expired; 0.2 and 0.6 came too soon")
+		require.NoError(t, w.Dispose(patiently(t), &track{ID: 1}))
+		synctest.Wait()
+		require.Equal(t, 2, cached(sparse.reader))
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		require.Zero(t, cached(sparse.reader), "purged")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Zero(t, cached(lives.reader), "expired")
+		require.NoError(t, n.p.Close())
+	})
+}
+
+func cached(r *reader) int {
+	r.lock()
+	defer r.unlock()
+	return r.cache.samples
+}

@@ -13,6 +13,7 @@ type checker struct {
 	root   *scope
 	scope  *scope
 	unit   *Unit
+	later  map[string]Pos // where the names of the file are declared, for hints about those used too early
 }
 
 // scope is a module or the global scope. Names are kept in lower case: in IDL two names may not differ in case only.
@@ -42,10 +43,55 @@ func (s *scope) path() []string {
 // check gives the model of a translation unit.
 func check(file string, defs []definition, report *Report) *Unit {
 	root := newScope("", nil)
-	c := &checker{report: report, root: root, scope: root, unit: &Unit{File: file}}
+	c := &checker{report: report, root: root, scope: root, unit: &Unit{File: file}, later: map[string]Pos{}}
+	c.collect(defs)
 	c.definitions(defs)
 	c.completeness()
 	return c.unit
+}
+
+// collect remembers where names are declared.
+func (c *checker) collect(defs []definition) {
+	remember := func(n *ident) {
+		if _, known := c.later[n.Text]; !known {
+			c.later[n.Text] = n.Pos
+		}
+	}
+	for _, d := range defs {
+		switch d := d.(type) {
+		case *moduleDef:
+			c.collect(d.Defs)
+		case *structDef:
+			remember(d.Name)
+		case *enumDef:
+			remember(d.Name)
+		case *constDef:
+			remember(d.Name)
+		case *typedefDef:
+			for _, decl := range d.Declarators {
+				remember(decl.Name)
+			}
+		}
+	}
+}
+
+// unknownHint tells what may be meant by a name that is not known: one that is declared later, or one that looks like it.
+func (c *checker) unknownHint(part *ident, from *scope, here bool) string {
+	if pos, ok := c.later[part.Text]; ok && (pos.Filename != part.Pos.Filename || pos.Offset > part.Pos.Offset) {
+		return "it is declared later, at " + near(part.Pos, pos) + ": move it up"
+	}
+	return didYouMean(part.Text, func(yield func(string) bool) {
+		for name := range from.visible(here) {
+			if !yield(name) {
+				return
+			}
+		}
+		for name := range c.later {
+			if !here && !yield(name) {
+				return
+			}
+		}
+	})
 }
 
 func (c *checker) definitions(defs []definition) {
@@ -159,7 +205,7 @@ func (c *checker) lookup(n *scopedName, what string) any {
 		}
 		switch {
 		case e == nil:
-			c.report.errorf(part.Pos, didYouMean(name, start.visible(i > 0 || n.Global)), "unknown %s %s", what, n)
+			c.report.errorf(part.Pos, c.unknownHint(part, start, i > 0 || n.Global), "unknown %s %s", what, n)
 			return nil
 		case e.name != name:
 			c.report.errorf(part.Pos, "did you mean "+e.name+"?", "unknown %s %s: case counts", what, n)

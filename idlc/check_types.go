@@ -44,16 +44,18 @@ func (c *checker) enumDef(d *enumDef) {
 			}
 			next = val.Int
 		}
-		if next.Cmp(limit) >= 0 || next.Cmp(new(big.Int).Neg(limit)) < 0 {
-			c.report.errorf(s.Name.Pos, "", "value %s of %s does not fit into %d bits", next, v.Name, 8*e.Width)
+		value := next
+		next = new(big.Int)
+		if value.Cmp(limit) >= 0 || value.Cmp(new(big.Int).Neg(limit)) < 0 {
+			c.report.errorf(s.Name.Pos, "", "value %s of %s does not fit into %d bits", value, v.Name, 8*e.Width)
 			continue
 		}
-		v.Value = int32(next.Int64())
-		if old := values[next.String()]; old != nil {
-			c.report.errorf(s.Name.Pos, "", "%s has the same value %s as %s", v.Name, next, old.Name)
+		v.Value = int32(value.Int64())
+		if old := values[value.String()]; old != nil {
+			c.report.errorf(s.Name.Pos, "", "%s has the same value %s as %s", v.Name, value, old.Name)
 		}
-		values[next.String()] = v
-		next = new(big.Int).Add(next, big.NewInt(1))
+		values[value.String()] = v
+		next.Add(value, big.NewInt(1))
 		if c.declare(s.Name, v) {
 			e.Enumerators = append(e.Enumerators, v)
 		}

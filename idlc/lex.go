@@ -18,7 +18,7 @@ var idlLexer = lexer.MustStateful(lexer.Rules{"Root": {
 	{Name: "Float", Pattern: `(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdDlL]?|\d+[eE][+-]?\d+[fFdDlL]?|\d+[fFdD]\b`},
 	{Name: "Int", Pattern: `0[xX][0-9a-fA-F]+|\d+`},
 	{Name: "String", Pattern: `L?"(?:\\[^\n]|[^"\\\n])*"`},
-	{Name: "Char", Pattern: `L?'(?:\\[^\n][^'\n]*|[^'\\\n])'`},
+	{Name: "Char", Pattern: `L?'(?:\\[^\n]|[^'\\\n])*'`},
 	{Name: "Ident", Pattern: `[A-Za-z_][A-Za-z0-9_]*`},
 	{Name: "Scope", Pattern: `::`},
 	{Name: "Punct", Pattern: `[-+*/%&|^~(){}\[\]<>=,;:@?]`},
@@ -116,8 +116,8 @@ func lex(filename, text string, report *Report) []token {
 }
 
 func joinLines(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "\n" + b
 }

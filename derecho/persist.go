@@ -168,9 +168,11 @@ func (l *logger) close() error {
 // on the application's goroutine, so that an error reaches the caller, and no disk is waited for on
 // the poller.
 type logs struct {
+	opening sync.Mutex          // held by applications while a log is opened, never by the poller
+	have    map[SubgroupID]bool // opened once already; guarded by opening
+
 	mu   sync.Mutex
 	open map[SubgroupID]Log
-	have map[SubgroupID]bool // opened once already
 }
 
 func (s *logs) take(sg SubgroupID) Log {
@@ -183,8 +185,8 @@ func (s *logs) take(sg SubgroupID) Log {
 
 // prepare opens the log of a subgroup, once.
 func (s *logs) prepare(sg SubgroupID, open func(SubgroupID) (Log, error)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.opening.Lock()
+	defer s.opening.Unlock()
 	if s.have[sg] {
 		return nil
 	}
@@ -196,9 +198,15 @@ func (s *logs) prepare(sg SubgroupID, open func(SubgroupID) (Log, error)) error 
 		return err
 	}
 	if s.have == nil {
-		s.have, s.open = map[SubgroupID]bool{}, map[SubgroupID]Log{}
+		s.have = map[SubgroupID]bool{}
 	}
-	s.have[sg], s.open[sg] = true, l
+	s.have[sg] = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[SubgroupID]Log{}
+	}
+	s.open[sg] = l
 	return nil
 }
 

@@ -324,7 +324,21 @@ func decodeAnnouncement(b []byte) (*announcement, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
+	if err := n.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnnouncement, err)
+	}
 	return n, nil
+}
+
+// validate refuses what no process of this version announces, so that what follows can rely on it.
+func (n *announcement) validate() error {
+	if n.topic == "" {
+		return errors.New("no topic")
+	}
+	if n.writes {
+		return n.writer.Validate()
+	}
+	return n.reader.Validate()
 }
 
 // peer tells where the endpoint lives.

@@ -173,6 +173,7 @@ func TestCoreLateJoinerDuringTraffic(t *testing.T) {
 	a := d.node(t, "a")
 	w := a.writer(t, writerQos(stored, blocking(patience)))
 	ctx, stop := context.WithCancel(patiently(t))
+	defer stop()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

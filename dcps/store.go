@@ -379,6 +379,9 @@ func loadStore(b []byte) (*store, error) {
 	s := newStore()
 	var n uint32
 	a.u32(&n)
+	if a.err != nil {
+		return nil, fmt.Errorf("%w: %w", errState, a.err)
+	}
 	if int64(n)*stateWriterSize > int64(len(b)) {
 		return nil, fmt.Errorf("%w: %d writers in %d bytes", errState, n, len(b))
 	}
@@ -392,6 +395,9 @@ func loadStore(b []byte) (*store, error) {
 		s.writers[w.key] = w
 	}
 	a.u32(&n)
+	if a.err != nil {
+		return nil, fmt.Errorf("%w: %w", errState, a.err)
+	}
 	if int64(n)*stateRecordSize > int64(len(b)) {
 		return nil, fmt.Errorf("%w: %d samples in %d bytes", errState, n, len(b))
 	}

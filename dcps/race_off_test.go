@@ -1,0 +1,5 @@
+//go:build !race
+
+package dcps
+
+const raceEnabled = false

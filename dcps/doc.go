@@ -1,0 +1,67 @@
+// Package dcps is the DDS API: domain participants, publishers, subscribers, topics, data writers and data readers
+// (DDS 1.4 §2.2.2), over the replicated core of package derecho.
+//
+//	p, err := dcps.NewDomainParticipant(ctx, 0)
+//	defer p.Close()
+//	tracks, err := dcps.NewTopic[avionics.Track](p, "Track")
+//	pub, err := p.NewPublisher()
+//	w, err := dcps.NewDataWriter(pub, tracks, dcps.WithWriterQos(q))
+//	err = w.Write(ctx, &avionics.Track{Icao: "4840D6", Altitude: 31000})
+//
+//	sub, err := p.NewSubscriber()
+//	r, err := dcps.NewDataReader(sub, tracks, dcps.WithReaderQos(rq))
+//	for s, err := range r.Stream(ctx) {
+//		if track := s.Data(); track != nil { ... }
+//	}
+//
+// What a writer's QoS asks for decides how its samples travel; see DataWriter.DeliveryPath. On all paths but the
+// unordered one, all readers of a topic see the same samples in the same order: SampleInfo.Epoch and Sequence.
+//
+// # Concurrency
+//
+// Every method of every entity may be called by several goroutines at once. What Read, Take, TakeLoan and Loan return
+// belongs to one goroutine. Listeners run on a goroutine of their entity, outside of all locks, one call at a time: they
+// may call anything, also Close. A callback that runs when its entity is closed runs to its end.
+//
+// Inside, the state of an entity is a plain single-threaded value behind a lock that the core's polling goroutine never
+// waits for: it posts to an inbox and goes on; whoever holds the lock applies what was posted (entity.go). Matching,
+// histories and all else that follows the core's upcalls belong to the polling goroutine (hub.go). Locks are taken in
+// this order: DomainParticipant.mu or Publisher.mu or Subscriber.mu, then an entity's, then writerInstances.mu.
+//
+// # Samples and memory
+//
+// A sample is encoded once, into the ring that its receivers read, and copied once, by each reader. Readers recycle the
+// copies: what Samples and LoanedSamples lend is valid until their Close. TakeLoan, and a writer's Loan and Write, allocate
+// nothing in the steady state; Sample.Data decodes into memory of the caller's own.
+//
+// # Invariants
+//
+//  1. All participants match the same writers and readers, from the announcements alone.
+//  2. A reader sees the sequence numbers of a writer ascend, and none twice; on the reliable paths none is missing that
+//     came after the reader matched, or after the history it was given.
+//  3. A sample that is not delivered is counted: SAMPLE_LOST, SAMPLE_REJECTED, DataWriter.Dropped.
+//  4. A policy whose value has no effect here is refused with ErrUnsupported.
+//  5. Nothing that a peer sends, or that a log holds, makes this package panic.
+//
+// # A full reader
+//
+// A RELIABLE reader whose RESOURCE_LIMITS leave no room, be it KEEP_ALL or KEEP_LAST, makes the writers of its topic wait,
+// for as long as their max_blocking_time says; what is in flight meanwhile is parked and let in later, in order. A
+// best-effort reader rejects and counts.
+//
+// # Where the standard leaves room
+//
+//   - A change to not-alive comes as an entry without data if no unread entry of the instance can tell of it; there is
+//     at most one, and the next sample replaces it.
+//   - Without PRESENTATION ordered access, Read and Take give the samples of an instance together. InOrder and Stream
+//     give them in the order of reception.
+//   - The handle of an instance is its key hash, so it is the same at every process.
+//   - Histories for late joiners keep, of each instance and writer, as many samples as HISTORY says; for TRANSIENT and
+//     PERSISTENT, more if DURABILITY_SERVICE says so. A disposed instance is not kept.
+//   - OWNERSHIP ties go to the smaller handle of the writer.
+//
+// # What it does not do
+//
+// ContentFilteredTopic, QueryCondition, MultiTopic, coherent sets, built-in topics, LIVELINESS other than AUTOMATIC,
+// DESTINATION_ORDER by source timestamp, entities that are created disabled, and changing the QoS of an entity.
+package dcps

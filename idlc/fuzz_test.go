@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -108,7 +109,11 @@ func FuzzCompile(f *testing.F) {
 			}
 			return nil, errors.New("no such file")
 		}
+		start := time.Now()
 		files, report := Compile("fuzz.idl", Options{ReadFile: read, Package: "fuzz"})
+		if took := time.Since(start); took > 5*time.Second {
+			t.Fatalf("took %s", took)
+		}
 		for _, d := range report.Diagnostics() {
 			if d.What == "" || d.Pos.Filename == "" || strings.Contains(d.What, "internal error") {
 				t.Fatalf("bad diagnostic %q", d)

@@ -146,8 +146,16 @@ func (w *printer) decode(t Type, x, name, local string, depth int, key bool) {
 		w.p("d.End(s)")
 		w.p("}")
 	case *Array:
-		if isPrimitive(r.Elem) {
+		if isPrimitive(r.Elem) && len(r.Dims) == 1 {
 			w.decodeArray(r, x, name, local, r.Dims, depth, key)
+			return
+		}
+		if isPrimitive(r.Elem) { // rows are not absent one by one
+			w.p("{")
+			w.p("s := d.Begin(cdr.Final)")
+			w.decodeArray(r, x, name, local, r.Dims, depth, key)
+			w.p("d.End(s)")
+			w.p("}")
 			return
 		}
 		w.p("{")

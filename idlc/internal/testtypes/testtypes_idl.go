@@ -1860,19 +1860,27 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	m.Flags = cdr.DecodeBoolSequence(d, "flags", m.Flags, 0)
 	cdr.DecodeBools(d, "switches", m.Switches[:])
 	cdr.DecodeArray(d, "mac", m.Mac[:])
-	for i := range m.Grid {
-		if !d.Enter() {
-			break
+	{
+		s := d.Begin(cdr.Final)
+		for i := range m.Grid {
+			if !d.Enter() {
+				break
+			}
+			cdr.DecodeArray(d, "", m.Grid[i][:])
+			d.LeaveElement("grid", i)
 		}
-		cdr.DecodeArray(d, "", m.Grid[i][:])
-		d.LeaveElement("grid", i)
+		d.End(s)
 	}
-	for i := range m.Matrix {
-		if !d.Enter() {
-			break
+	{
+		s := d.Begin(cdr.Final)
+		for i := range m.Matrix {
+			if !d.Enter() {
+				break
+			}
+			cdr.DecodeArray(d, "", m.Matrix[i][:])
+			d.LeaveElement("matrix", i)
 		}
-		cdr.DecodeArray(d, "", m.Matrix[i][:])
-		d.LeaveElement("matrix", i)
+		d.End(s)
 	}
 	{
 		n, s := d.BeginSequence("names", 4, 4, false)
@@ -2019,12 +2027,16 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 			if !d.Enter() {
 				break
 			}
-			for j := range m.Matrices[i] {
-				if !d.Enter() {
-					break
+			{
+				s := d.Begin(cdr.Final)
+				for j := range m.Matrices[i] {
+					if !d.Enter() {
+						break
+					}
+					cdr.DecodeArray(d, "", m.Matrices[i][j][:])
+					d.LeaveElement("", j)
 				}
-				cdr.DecodeArray(d, "", m.Matrices[i][j][:])
-				d.LeaveElement("", j)
+				d.End(s)
 			}
 			d.LeaveElement("matrices", i)
 		}
@@ -2719,12 +2731,16 @@ func (v CollectionsView) Matrices() []Matrix {
 				if !d.Enter() {
 					break
 				}
-				for j := range m[i] {
-					if !d.Enter() {
-						break
+				{
+					s := d.Begin(cdr.Final)
+					for j := range m[i] {
+						if !d.Enter() {
+							break
+						}
+						cdr.DecodeArray(d, "", m[i][j][:])
+						d.LeaveElement("", j)
 					}
-					cdr.DecodeArray(d, "", m[i][j][:])
-					d.LeaveElement("", j)
+					d.End(s)
 				}
 				d.LeaveElement("matrices", i)
 			}

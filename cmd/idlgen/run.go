@@ -62,6 +62,12 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		fmt.Fprintln(stderr, "idlgen: no IDL file given; idlgen -help explains")
 		return nil, errors.New("no file")
 	}
+	for _, f := range s.files {
+		if strings.HasPrefix(f, "-") {
+			fmt.Fprintf(stderr, "idlgen: %s: flags come before files\n", f)
+			return nil, errors.New("flag behind a file")
+		}
+	}
 	if s.pkg != "" && !isIdentifier(s.pkg) {
 		fmt.Fprintf(stderr, "idlgen: -pkg %q is not a Go package name\n", s.pkg)
 		return nil, errors.New("bad package name")
@@ -181,6 +187,7 @@ func importPath(dir string) string {
 	for rel := ""; ; {
 		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
 			for line := range strings.Lines(string(mod)) {
+				line, _, _ = strings.Cut(line, "//")
 				if name, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
 					return path.Join(strings.Trim(strings.TrimSpace(name), `"`), rel)
 				}

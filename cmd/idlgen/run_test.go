@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/omg-dds-go/dds/idlc"
+)
+
+const track = `module flight {
+  // An aircraft.
+  struct Track { @key unsigned long icao; string<8> callsign; sequence<double> altitudes; };
+};
+`
+
+// call is what a run of the command gave.
+type call struct {
+	status         int
+	stdout, stderr string
+}
+
+// inDir makes a fresh directory with the given files the current one.
+func inDir(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	return dir
+}
+
+func idlgen(args ...string) call {
+	var out, errs strings.Builder
+	status := run(args, &out, &errs)
+	return call{status: status, stdout: out.String(), stderr: errs.String()}
+}
+
+func TestStatus(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		text   string // part of what is printed
+	}{
+		{"good", []string{"track.idl"}, 0, ""},
+		{"help", []string{"-help"}, 0, "usage: idlgen"},
+		{"no file", nil, 2, "no IDL file given"},
+		{"unknown flag", []string{"-x", "track.idl"}, 2, "flag provided but not defined"},
+		{"bad map", []string{"-map", "flight", "track.idl"}, 2, "write MODULE=IMPORT/PATH"},
+		{"bad package", []string{"-pkg", "a b", "track.idl"}, 2, "is not a Go package name"},
+		{"missing file", []string{"none.idl"}, 1, "none.idl: cannot read: no such file"},
+		{"errors", []string{"bad.idl", "track.idl"}, 1, "bad.idl:1:12: unknown type lung; did you mean long?"},
+		{"flag behind a file", []string{"track.idl", "-o", "out"}, 2, "flags come before files"},
+		{"twice", []string{"-o", "out", "track.idl", "sub/track.idl"}, 1, "both become"},
+		{"include", []string{"-I", "sub", "-map", "flight=example.org/flight", "-pkg", "user", "user.idl"}, 0, ""},
+		{"include without -I", []string{"-pkg", "user", "user.idl"}, 1, "name its directory with -I"},
+		{"empty", []string{"empty.idl"}, 1, "empty.idl: defines nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, map[string]string{"track.idl": track, "sub/track.idl": track, "bad.idl": "struct X { lung a; };",
+				"user.idl": "#include <track.idl>\nstruct User { flight::Track t; };", "empty.idl": "// nothing\n"})
+			if c.name == "include" {
+				if err := os.Rename("track.idl", "moved.idl"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.name == "include without -I" {
+				if err := os.Rename("track.idl", "sub/moved.idl"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := idlgen(c.args...)
+			if got.status != c.status || !strings.Contains(got.stderr, c.text) {
+				t.Errorf("status %d, want %d; printed\n%s\nwant %q", got.status, c.status, got.stderr, c.text)
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	inDir(t, map[string]string{"track.idl": track})
+	if got := idlgen("-check", "track.idl"); got.status != 1 || !strings.Contains(got.stderr, "track_idl.go does not exist") {
+		t.Errorf("before: %+v", got)
+	}
+	if got := idlgen("track.idl"); got.status != 0 || got.stderr != "" {
+		t.Fatalf("generate: %+v", got)
+	}
+	if got := idlgen("-check", "track.idl"); got.status != 0 || got.stderr != "" {
+		t.Errorf("up to date: %+v", got)
+	}
+	before, err := os.Stat("track_idl.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	idlgen("track.idl")
+	if after, err := os.Stat("track_idl.go"); err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Error("a file that is up to date is written again")
+	}
+	changed := strings.Replace(track, "string<8>", "string<9>", 1)
+	if err := os.WriteFile("track.idl", []byte(changed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := idlgen("-check", "track.idl"); got.status != 1 || !strings.Contains(got.stderr, "track_idl.go is not up to date (first difference in line") {
+		t.Errorf("after a change: %+v", got)
+	}
+}
+
+func TestImportPath(t *testing.T) {
+	dir := inDir(t, map[string]string{"go.mod": "module example.org/air // remark\n\ngo 1.26\n", "types/track.idl": track})
+	if got := importPath(filepath.Join(dir, "types")); got != "example.org/air/types" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestDeterministic wants the same bytes from every run.
+func TestDeterministic(t *testing.T) {
+	inDir(t, map[string]string{"track.idl": track})
+	var first []byte
+	for i := range 5 {
+		idlgen("-o", "out", "track.idl")
+		got, err := os.ReadFile("out/track_idl.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = got
+		} else if string(first) != string(got) {
+			t.Fatal("output differs between runs")
+		}
+		if err := os.Remove("out/track_idl.go"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestUpToDate checks the generated packages of this repository with the command itself.
+func TestUpToDate(t *testing.T) {
+	t.Chdir("../../idlc/internal/testtypes")
+	if got := idlgen("-check", "-o", "shared", "shared.idl"); got.status != 0 {
+		t.Error(got.stderr)
+	}
+	if got := idlgen("-check", "-map", "shared=github.com/omg-dds-go/dds/idlc/internal/testtypes/shared", "testtypes.idl"); got.status != 0 {
+		t.Error(got.stderr)
+	}
+}
+
+// TestCompiles builds and runs a program around freshly generated code of several modules.
+func TestCompiles(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The program lies in a temporary directory; an overlay puts it into this module for the build.
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("types.idl", `module a { struct X { @key long v; }; module b { struct Y { a::X x; }; }; module c { struct Z { sequence<b::Y> ys; }; }; };`)
+	base := "github.com/omg-dds-go/dds/cmd/idlgen/internal/testprogram"
+	files, report := idlc.Compile(filepath.Join(dir, "types.idl"), idlc.Options{ImportPath: base + "/a"})
+	if report.Failed() {
+		t.Fatal(report)
+	}
+	write("main.go", `package main
+
+import (
+	"fmt"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"`+base+`/a"
+	"`+base+`/a/b"
+	"`+base+`/a/c"
+)
+
+func main() {
+	z := c.Z{Ys: []b.Y{{X: a.X{V: 7}}}}
+	sample, err := cdr.Marshal(&z, cdr.DCDR2LE)
+	for i := 0; i < len(sample); i += 4 {
+		fmt.Printf("%x ", sample[i:i+4])
+	}
+	fmt.Println(err)
+	v, err := c.NewZView(sample)
+	fmt.Println(v.Ys().At(0).X().V(), err)
+}
+`)
+	place := filepath.Join(root, "cmd", "idlgen", "internal", "testprogram")
+	overlay := map[string]string{filepath.Join(place, "main.go"): filepath.Join(dir, "main.go")}
+	for i, f := range files {
+		name := fmt.Sprintf("types%d.go", i)
+		write(name, string(f.Content))
+		overlay[filepath.Join(place, "a", filepath.FromSlash(f.Path))] = filepath.Join(dir, name)
+	}
+	replace, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("overlay.json", string(replace))
+	cmd := exec.Command("go", "run", "-overlay", filepath.Join(dir, "overlay.json"), base)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	want := "00090000 14000000 10000000 01000000 08000000 04000000 07000000 <nil>\n7 <nil>\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+	}
+}

@@ -19,7 +19,7 @@ type naive struct {
 }
 
 type naiveEntry struct {
-	id, value  int32
+	id         int32
 	writer     int
 	valid      bool
 	read       bool

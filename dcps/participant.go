@@ -156,16 +156,21 @@ func (p *DomainParticipant) failed(op, entity string) error {
 	return nil
 }
 
-// logFailed notes that a node does not log a subgroup any more; writers of PERSISTENT topics on it are told when they
-// write or wait. The first failure stays.
+// logFailed notes that a node does not log a subgroup any more. If it is this one, writers of PERSISTENT topics on it are
+// told when they write; if it is another, when they wait for acknowledgments, and Err says it too. The first failure
+// stays.
 func (p *DomainParticipant) logFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 	if err == nil {
 		err = derecho.ErrLog
 	}
-	p.logErrs.LoadOrStore(sg, &Error{
+	failed := &Error{
 		Op: "log", Entity: "node " + node.String(), Code: ErrOutOfResources,
 		Detail: "samples of PERSISTENT topics are not stored there any more", Err: err,
-	})
+	}
+	p.problem(failed)
+	if uint64(node) == p.hub.self.Load() {
+		p.logErrs.LoadOrStore(sg, failed)
+	}
 }
 
 func (p *DomainParticipant) logFailure(sg derecho.SubgroupID) error {

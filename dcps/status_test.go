@@ -241,6 +241,20 @@ func TestDomainFails(t *testing.T) {
 	require.ErrorIs(t, err, derecho.ErrPeerLost)
 }
 
+func TestLogFailure(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
+	w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityPersistent }))
+	n.p.hub.LogFailed(w.at.sg, 99, derecho.ErrLog)
+	require.ErrorIs(t, n.p.Err(), derecho.ErrLog)
+	require.ErrorContains(t, n.p.Err(), "node 0000000000000063")
+	write(t, w, 1, 1)
+	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), derecho.ErrLog)
+	err := w.Write(patiently(t), &track{})
+	require.ErrorIs(t, err, ErrOutOfResources)
+	require.ErrorIs(t, err, derecho.ErrLog)
+}
+
 func TestMalformedAnnouncementIsReported(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)

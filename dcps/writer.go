@@ -44,7 +44,6 @@ type writer struct {
 	matched        MatchedStatus
 	incompatible   IncompatibleQosStatus
 	deadlineMissed DeadlineMissedStatus
-	announced      bool
 }
 
 func (w *writer) setup() {
@@ -97,7 +96,7 @@ func (w *writer) sendable(ctx context.Context, op string) error {
 	}
 	if w.path == topic.Logged {
 		if err := w.p.logFailure(w.at.sg); err != nil {
-			return failure(op, w.what, "", err)
+			return &Error{Op: op, Entity: w.what, Code: ErrOutOfResources, Err: err}
 		}
 	}
 	return nil
@@ -372,26 +371,40 @@ func (w *writer) Close() error {
 	return err
 }
 
+// farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell, because its
+// ring stays full, is withdrawn all the same: that tells its readers that it is gone.
 func (w *writer) farewell(ctx context.Context) error {
-	const op = "Close"
-	w.turn <- struct{}{} // no write is between taking its number and its place
-	w.seq++
-	seq := w.seq
-	// Without channel: a full reader does not hold the farewell up, which takes no room there.
-	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, time.Now().Add(w.farewellTimeout()))
-	<-w.turn
+	err := w.sayClosing(ctx)
 	if err == nil {
-		s.commit(w.header(kindClosing, seq, w.autodispose(), time.Now()), 0)
 		err = w.p.core.WaitAcked(ctx, w.at.sg)
 	}
-	// A writer that could not say farewell is still removed, which tells its readers that it is gone.
-	if err := w.p.core.RemoveEndpoint(ctx, w.id); err != nil && !errors.Is(err, derecho.ErrClosed) {
-		if w.p.failure.Load() != nil {
-			return nil
-		}
-		return failure(op, w.what, "", err)
+	if gone := w.p.core.RemoveEndpoint(ctx, w.id); gone != nil {
+		err = gone
+	} else if errors.Is(err, derecho.ErrTimeout) {
+		err = nil
 	}
-	return nil
+	if err == nil || errors.Is(err, derecho.ErrClosed) || w.p.failure.Load() != nil {
+		return nil
+	}
+	return failure("Close", w.what, "", err)
+}
+
+func (w *writer) sayClosing(ctx context.Context) error {
+	deadline := time.Now().Add(w.farewellTimeout())
+	if err := w.takeTurn(ctx, "Close", deadline); err != nil {
+		return err
+	}
+	defer func() { <-w.turn }()
+	w.seq++
+	// Without channel: a full reader does not hold the farewell up, which takes no room there.
+	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, deadline)
+	if errors.Is(err, derecho.ErrWouldBlock) {
+		return nil
+	}
+	if err == nil {
+		s.commit(w.header(kindClosing, w.seq, w.autodispose(), time.Now()), 0)
+	}
+	return err
 }
 
 // farewellTimeout bounds how long closing waits for room in the ring.
@@ -450,7 +463,8 @@ func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []by
 	err := func() error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		h, err := HandleNil, error(nil)
+		var h InstanceHandle
+		var err error
 		if m != nil {
 			h, err = t.keys.Of(m)
 		} else {
@@ -499,10 +513,11 @@ func (w *writer) rearm() {
 func (t *writerInstances) unwrote(m cdr.Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h, err := t.keys.Of(m)
-	if in := t.byHandle[h]; err == nil && in != nil && in.samples > 0 {
-		in.samples--
-		t.samples--
+	if h, err := t.keys.Of(m); err == nil {
+		if in := t.byHandle[h]; in != nil && in.samples > 0 {
+			in.samples--
+			t.samples--
+		}
 	}
 }
 

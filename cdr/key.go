@@ -3,6 +3,7 @@ package cdr
 import (
 	"crypto/md5"
 	"slices"
+	"sync"
 )
 
 // KeyHash identifies an instance (RTPS 2.5 §9.6.4.8).
@@ -36,18 +37,26 @@ func KeyFromSample(dst []byte, t Message, sample []byte) ([]byte, error) {
 	if !info.Keyed {
 		return dst, nil
 	}
-	e := newEncoder(nil, CDR2BE)
-	defer e.release()
-	d := newDecoder(body, enc)
-	defer d.release()
-	return e.appendKey(dst, info, func() {
-		d.reset(body, enc)
-		t.TranscodeKeyCDR(d, e)
-		if d.err != nil {
-			e.fail(d.err)
+	c := transcoders.Get().(*transcoder)
+	defer transcoders.Put(c)
+	dst, err = c.e.appendKey(dst, info, func() {
+		c.d.reset(body, enc)
+		t.TranscodeKeyCDR(&c.d, &c.e)
+		if c.d.err != nil {
+			c.e.fail(c.d.err)
 		}
 	})
+	c.e.buf, c.d.buf = nil, nil
+	return dst, err
 }
+
+// transcoder is the pair that KeyFromSample needs for every sample a reader gets: one visit to a pool instead of two.
+type transcoder struct {
+	e Encoder
+	d Decoder
+}
+
+var transcoders = sync.Pool{New: func() any { return new(transcoder) }}
 
 // appendKey runs write into the free capacity of dst. What does not fit is measured, made room for, and written again.
 func (e *Encoder) appendKey(dst []byte, t *TypeInfo, write func()) ([]byte, error) {

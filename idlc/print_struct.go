@@ -38,7 +38,17 @@ func (w *printer) structure(s *Struct) {
 	w.builder(s)
 }
 
-func lowerFirst(name string) string { return string(unicode.ToLower(rune(name[0]))) + name[1:] }
+// lowerFirst makes an unexported name of an exported one: its first word, or the capitals in front of it, in lower case.
+func lowerFirst(name string) string {
+	n := 1
+	for n < len(name) && unicode.IsUpper(rune(name[n])) {
+		n++
+	}
+	if n > 1 && n < len(name) && unicode.IsLower(rune(name[n])) {
+		n-- // the last capital begins the next word
+	}
+	return strings.ToLower(name[:n]) + name[n:]
+}
 
 func (w *printer) typeInfo(s *Struct) {
 	name := w.plan.goName(s)
@@ -204,7 +214,7 @@ func (w *printer) decodeRun(fs []field, align, size int) {
 }
 
 func (w *printer) encodeField(f field) { w.encode(f.Type, f.x, f.Member.Name, 0, false) }
-func (w *printer) decodeField(f field) { w.decode(f.Type, f.x, f.Member.Name, f.goName, 0, false) }
+func (w *printer) decodeField(f field) { w.decode(f.Type, f.x, f.Member.Name, 0, false) }
 
 // keys prints the methods for the KeyHolder.
 func (w *printer) keys(s *Struct) {
@@ -227,7 +237,7 @@ func (w *printer) keys(s *Struct) {
 	w.p("s := d.Begin(cdr.Final)")
 	for _, m := range order {
 		f := w.field(s, m)
-		w.decode(f.Type, f.x, m.Name, f.goName, 0, true)
+		w.decode(f.Type, f.x, m.Name, 0, true)
 	}
 	w.p("d.End(s)")
 	w.p("}")

@@ -12,6 +12,14 @@ func loopVar(depth int) string {
 	return "i" + itoa(depth)
 }
 
+// markVar names the variable that remembers where a collection began.
+func markVar(name string, depth int) string {
+	if depth == 0 {
+		return lowerFirst(exportedName(name)) + "Begin"
+	}
+	return "begin" + itoa(depth)
+}
+
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
 // nested prints a call with the guard against depth around it.
@@ -60,24 +68,22 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 			w.p(f, "(e, ", quote(name), ", ", x, ", ", r.Bound, ")")
 			return
 		}
-		w.p("{")
-		w.p("s := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", false)")
+		mark := markVar(name, depth)
+		w.p(mark, " := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", false)")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
 		w.element("e", name, v, func() { w.encode(r.Elem, x+"["+v+"]", "", depth+1, key) })
 		w.p("}")
-		w.p("e.End(s)")
-		w.p("}")
+		w.p("e.End(", mark, ")")
 	case *Array:
 		if isPrimitive(r.Elem) {
 			w.encodeArray(r, x, name, r.Dims, depth, key)
 			return
 		}
-		w.p("{")
-		w.p("s := e.BeginArray()")
+		mark := markVar(name, depth)
+		w.p(mark, " := e.BeginArray()")
 		w.encodeArray(r, x, name, r.Dims, depth, key)
-		w.p("e.End(s)")
-		w.p("}")
+		w.p("e.End(", mark, ")")
 	}
 }
 
@@ -103,8 +109,8 @@ func (w *printer) encodeArray(a *Array, x, name string, dims []int, depth int, k
 	w.p("}")
 }
 
-// decode prints the reading of a value into x; local is a name that may begin those of variables.
-func (w *printer) decode(t Type, x, name, local string, depth int, key bool) {
+// decode prints the reading of a value into x.
+func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 	switch r := resolve(t).(type) {
 	case Primitive:
 		w.p(x, " = d.", primitives[r].method, "(", quote(name), ")")
@@ -136,37 +142,31 @@ func (w *printer) decode(t Type, x, name, local string, depth int, key bool) {
 			w.p(x, " = ", f, "(d, ", quote(name), ", ", x, ", ", r.Bound, ")")
 			return
 		}
-		w.p("{")
-		w.p("n, s := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
+		scope := markVar(name, depth)
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
 		w.p(x, " = cdr.Grow(", x, ", n)")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
-		w.element("d", name, v, func() { w.decode(r.Elem, x+"["+v+"]", "", local, depth+1, key) })
+		w.element("d", name, v, func() { w.decode(r.Elem, x+"["+v+"]", "", depth+1, key) })
 		w.p("}")
-		w.p("d.End(s)")
-		w.p("}")
+		w.p("d.End(", scope, ")")
 	case *Array:
 		if isPrimitive(r.Elem) && len(r.Dims) == 1 {
-			w.decodeArray(r, x, name, local, r.Dims, depth, key)
+			w.decodeArray(r, x, name, r.Dims, depth, key)
 			return
 		}
+		scope := markVar(name, depth)
 		if isPrimitive(r.Elem) { // rows are not absent one by one
-			w.p("{")
-			w.p("s := d.Begin(cdr.Final)")
-			w.decodeArray(r, x, name, local, r.Dims, depth, key)
-			w.p("d.End(s)")
-			w.p("}")
-			return
+			w.p(scope, " := d.Begin(cdr.Final)")
+		} else {
+			w.p(scope, " := d.BeginArray(", quote(name), ")")
 		}
-		w.p("{")
-		w.p("s := d.BeginArray(", quote(name), ")")
-		w.decodeArray(r, x, name, local, r.Dims, depth, key)
-		w.p("d.End(s)")
-		w.p("}")
+		w.decodeArray(r, x, name, r.Dims, depth, key)
+		w.p("d.End(", scope, ")")
 	}
 }
 
-func (w *printer) decodeArray(a *Array, x, name, local string, dims []int, depth int, key bool) {
+func (w *printer) decodeArray(a *Array, x, name string, dims []int, depth int, key bool) {
 	if len(dims) == 1 && isPrimitive(a.Elem) {
 		f := "cdr.DecodeArray"
 		if resolve(a.Elem) == Boolean {
@@ -180,9 +180,9 @@ func (w *printer) decodeArray(a *Array, x, name, local string, dims []int, depth
 	inner := x + "[" + v + "]"
 	w.element("d", name, v, func() {
 		if len(dims) > 1 {
-			w.decodeArray(a, inner, "", local, dims[1:], depth+1, key)
+			w.decodeArray(a, inner, "", dims[1:], depth+1, key)
 		} else {
-			w.decode(a.Elem, inner, "", local, depth+1, key)
+			w.decode(a.Elem, inner, "", depth+1, key)
 		}
 	})
 	w.p("}")
@@ -215,19 +215,18 @@ func (w *printer) transcode(t Type, name string, depth int) {
 			w.p("cdr.CopyArray[", goType, "](d, e, ", quote(name), ", ", r.count(), ")")
 			return
 		}
-		w.p("{")
+		scope := markVar(name, depth)
 		if !isPrimitive(r.Elem) {
-			w.p("s, k := d.BeginArray(", quote(name), "), e.BeginArray()")
+			w.p(scope, ", ", scope, "Out := d.BeginArray(", quote(name), "), e.BeginArray()")
 		}
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", r.count(), " {")
 		w.element("d", name, v, func() { w.transcode(r.Elem, "", depth+1) })
 		w.p("}")
 		if !isPrimitive(r.Elem) {
-			w.p("d.End(s)")
-			w.p("e.End(k)")
+			w.p("d.End(", scope, ")")
+			w.p("e.End(", scope, "Out)")
 		}
-		w.p("}")
 	}
 }
 

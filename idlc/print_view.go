@@ -133,21 +133,19 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 			w.p("d.LocateSequence(", quote(name), ", ", r.Bound, ", ", primitives[p].size, ")")
 			return
 		}
-		w.p("{")
-		w.p("n, s := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
+		scope := markVar(name, depth)
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
 		w.scanElements(r.Elem, name, "n", depth)
-		w.p("d.End(s)")
-		w.p("}")
+		w.p("d.End(", scope, ")")
 	case *Array:
 		if isPrimitive(r.Elem) {
 			w.skipValue(r, name, depth)
 			return
 		}
-		w.p("{")
-		w.p("s := d.BeginArray(", quote(name), ")")
+		scope := markVar(name, depth)
+		w.p(scope, " := d.BeginArray(", quote(name), ")")
 		w.scanElements(r.Elem, name, itoa(r.count()), depth)
-		w.p("d.End(s)")
-		w.p("}")
+		w.p("d.End(", scope, ")")
 	default:
 		w.skipValue(t, name, depth)
 	}
@@ -258,7 +256,7 @@ func (w *printer) collectionAccessor(view string, f field, at string, elem Type,
 	w.p("d := &cdr.Decoder{}")
 	w.p("var m ", w.goType(f.Type))
 	w.p("if v.s.Seek(d, ", at, ") {")
-	w.decode(f.Type, "m", f.Member.Name, f.goName, 0, false)
+	w.decode(f.Type, "m", f.Member.Name, 0, false)
 	w.p("}")
 	w.p("return m")
 	w.p("}")

@@ -1683,170 +1683,142 @@ func (m *Collections) MarshalCDR(e *cdr.Encoder) {
 		cdr.EncodeArray(e, m.Matrix[i][:])
 		e.LeaveElement("matrix", i)
 	}
-	{
-		s := e.BeginSequence("names", len(m.Names), 4, false)
-		for i := range m.Names {
+	namesBegin := e.BeginSequence("names", len(m.Names), 4, false)
+	for i := range m.Names {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Names[i], 8)
+		e.LeaveElement("names", i)
+	}
+	e.End(namesBegin)
+	labelsBegin := e.BeginArray()
+	for i := range m.Labels {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Labels[i], 0)
+		e.LeaveElement("labels", i)
+	}
+	e.End(labelsBegin)
+	widesBegin := e.BeginSequence("wides", len(m.Wides), 0, false)
+	for i := range m.Wides {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", m.Wides[i], 0)
+		e.LeaveElement("wides", i)
+	}
+	e.End(widesBegin)
+	colorsBegin := e.BeginSequence("colors", len(m.Colors), 0, false)
+	for i := range m.Colors {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(m.Colors[i]), 4, m.Colors[i].Valid())
+		e.LeaveElement("colors", i)
+	}
+	e.End(colorsBegin)
+	tiniesBegin := e.BeginArray()
+	for i := range m.Tinies {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(m.Tinies[i]), 1, m.Tinies[i].Valid())
+		e.LeaveElement("tinies", i)
+	}
+	e.End(tiniesBegin)
+	smallsBegin := e.BeginSequence("smalls", len(m.Smalls), 0, false)
+	for i := range m.Smalls {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(m.Smalls[i]), 2, m.Smalls[i].Valid())
+		e.LeaveElement("smalls", i)
+	}
+	e.End(smallsBegin)
+	pointsBegin := e.BeginSequence("points", len(m.Points), 0, false)
+	for i := range m.Points {
+		if !e.Enter() {
+			break
+		}
+		m.Points[i].MarshalCDR(e)
+		e.LeaveElement("points", i)
+	}
+	e.End(pointsBegin)
+	cornersBegin := e.BeginArray()
+	for i := range m.Corners {
+		if !e.Enter() {
+			break
+		}
+		m.Corners[i].MarshalCDR(e)
+		e.LeaveElement("corners", i)
+	}
+	e.End(cornersBegin)
+	raggedBegin := e.BeginSequence("ragged", len(m.Ragged), 0, false)
+	for i := range m.Ragged {
+		if !e.Enter() {
+			break
+		}
+		m.Ragged[i].MarshalCDR(e)
+		e.LeaveElement("ragged", i)
+	}
+	e.End(raggedBegin)
+	itemsBegin := e.BeginSequence("items", len(m.Items), 5, false)
+	for i := range m.Items {
+		if !e.Enter() {
+			break
+		}
+		m.Items[i].MarshalCDR(e)
+		e.LeaveElement("items", i)
+	}
+	e.End(itemsBegin)
+	tableBegin := e.BeginSequence("table", len(m.Table), 4, false)
+	for i := range m.Table {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Table[i], 0)
+		e.LeaveElement("table", i)
+	}
+	e.End(tableBegin)
+	matricesBegin := e.BeginSequence("matrices", len(m.Matrices), 0, false)
+	for i := range m.Matrices {
+		if !e.Enter() {
+			break
+		}
+		for j := range m.Matrices[i] {
 			if !e.Enter() {
 				break
 			}
-			e.String("", m.Names[i], 8)
-			e.LeaveElement("names", i)
+			cdr.EncodeArray(e, m.Matrices[i][j][:])
+			e.LeaveElement("", j)
 		}
-		e.End(s)
+		e.LeaveElement("matrices", i)
 	}
-	{
-		s := e.BeginArray()
-		for i := range m.Labels {
-			if !e.Enter() {
-				break
-			}
-			e.String("", m.Labels[i], 0)
-			e.LeaveElement("labels", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("wides", len(m.Wides), 0, false)
-		for i := range m.Wides {
-			if !e.Enter() {
-				break
-			}
-			e.WString("", m.Wides[i], 0)
-			e.LeaveElement("wides", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("colors", len(m.Colors), 0, false)
-		for i := range m.Colors {
-			if !e.Enter() {
-				break
-			}
-			e.Enum("", int32(m.Colors[i]), 4, m.Colors[i].Valid())
-			e.LeaveElement("colors", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginArray()
-		for i := range m.Tinies {
-			if !e.Enter() {
-				break
-			}
-			e.Enum("", int32(m.Tinies[i]), 1, m.Tinies[i].Valid())
-			e.LeaveElement("tinies", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("smalls", len(m.Smalls), 0, false)
-		for i := range m.Smalls {
-			if !e.Enter() {
-				break
-			}
-			e.Enum("", int32(m.Smalls[i]), 2, m.Smalls[i].Valid())
-			e.LeaveElement("smalls", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("points", len(m.Points), 0, false)
-		for i := range m.Points {
-			if !e.Enter() {
-				break
-			}
-			m.Points[i].MarshalCDR(e)
-			e.LeaveElement("points", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginArray()
-		for i := range m.Corners {
-			if !e.Enter() {
-				break
-			}
-			m.Corners[i].MarshalCDR(e)
-			e.LeaveElement("corners", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("ragged", len(m.Ragged), 0, false)
-		for i := range m.Ragged {
-			if !e.Enter() {
-				break
-			}
-			m.Ragged[i].MarshalCDR(e)
-			e.LeaveElement("ragged", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("items", len(m.Items), 5, false)
-		for i := range m.Items {
-			if !e.Enter() {
-				break
-			}
-			m.Items[i].MarshalCDR(e)
-			e.LeaveElement("items", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("table", len(m.Table), 4, false)
-		for i := range m.Table {
-			if !e.Enter() {
-				break
-			}
-			cdr.EncodeSequence(e, "", m.Table[i], 0)
-			e.LeaveElement("table", i)
-		}
-		e.End(s)
-	}
-	{
-		s := e.BeginSequence("matrices", len(m.Matrices), 0, false)
-		for i := range m.Matrices {
-			if !e.Enter() {
-				break
-			}
-			for j := range m.Matrices[i] {
-				if !e.Enter() {
-					break
-				}
-				cdr.EncodeArray(e, m.Matrices[i][j][:])
-				e.LeaveElement("", j)
-			}
-			e.LeaveElement("matrices", i)
-		}
-		e.End(s)
-	}
+	e.End(matricesBegin)
 	if e.Enter() {
 		m.Stamp.MarshalCDR(e)
 		e.Leave("stamp")
 	}
-	{
-		s := e.BeginSequence("stamps", len(m.Stamps), 0, false)
-		for i := range m.Stamps {
-			if !e.Enter() {
-				break
-			}
-			m.Stamps[i].MarshalCDR(e)
-			e.LeaveElement("stamps", i)
+	stampsBegin := e.BeginSequence("stamps", len(m.Stamps), 0, false)
+	for i := range m.Stamps {
+		if !e.Enter() {
+			break
 		}
-		e.End(s)
+		m.Stamps[i].MarshalCDR(e)
+		e.LeaveElement("stamps", i)
 	}
-	{
-		s := e.BeginSequence("tagged", len(m.Tagged), 0, false)
-		for i := range m.Tagged {
-			if !e.Enter() {
-				break
-			}
-			m.Tagged[i].MarshalCDR(e)
-			e.LeaveElement("tagged", i)
+	e.End(stampsBegin)
+	taggedBegin := e.BeginSequence("tagged", len(m.Tagged), 0, false)
+	for i := range m.Tagged {
+		if !e.Enter() {
+			break
 		}
-		e.End(s)
+		m.Tagged[i].MarshalCDR(e)
+		e.LeaveElement("tagged", i)
 	}
+	e.End(taggedBegin)
 	e.Enum("level", int32(m.Level), 4, m.Level.Valid())
 	e.End(s)
 }
@@ -1860,216 +1832,182 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	m.Flags = cdr.DecodeBoolSequence(d, "flags", m.Flags, 0)
 	cdr.DecodeBools(d, "switches", m.Switches[:])
 	cdr.DecodeArray(d, "mac", m.Mac[:])
-	{
-		s := d.Begin(cdr.Final)
-		for i := range m.Grid {
+	gridBegin := d.Begin(cdr.Final)
+	for i := range m.Grid {
+		if !d.Enter() {
+			break
+		}
+		cdr.DecodeArray(d, "", m.Grid[i][:])
+		d.LeaveElement("grid", i)
+	}
+	d.End(gridBegin)
+	matrixBegin := d.Begin(cdr.Final)
+	for i := range m.Matrix {
+		if !d.Enter() {
+			break
+		}
+		cdr.DecodeArray(d, "", m.Matrix[i][:])
+		d.LeaveElement("matrix", i)
+	}
+	d.End(matrixBegin)
+	n, namesBegin := d.BeginSequence("names", 4, 4, false)
+	m.Names = cdr.Grow(m.Names, n)
+	for i := range m.Names {
+		if !d.Enter() {
+			break
+		}
+		m.Names[i] = d.String("", 8)
+		d.LeaveElement("names", i)
+	}
+	d.End(namesBegin)
+	labelsBegin := d.BeginArray("labels")
+	for i := range m.Labels {
+		if !d.Enter() {
+			break
+		}
+		m.Labels[i] = d.String("", 0)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+	m.Wides = cdr.Grow(m.Wides, n)
+	for i := range m.Wides {
+		if !d.Enter() {
+			break
+		}
+		m.Wides[i] = d.WString("", 0)
+		d.LeaveElement("wides", i)
+	}
+	d.End(widesBegin)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	m.Colors = cdr.Grow(m.Colors, n)
+	for i := range m.Colors {
+		if !d.Enter() {
+			break
+		}
+		m.Colors[i] = Color(d.Enum("", 4, int32(ColorBlue)))
+		if !m.Colors[i].Valid() {
+			d.NotEnumerator("", int32(m.Colors[i]))
+		}
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	tiniesBegin := d.BeginArray("tinies")
+	for i := range m.Tinies {
+		if !d.Enter() {
+			break
+		}
+		m.Tinies[i] = Tiny(d.Enum("", 1, int32(TinyMinus)))
+		if !m.Tinies[i].Valid() {
+			d.NotEnumerator("", int32(m.Tinies[i]))
+		}
+		d.LeaveElement("tinies", i)
+	}
+	d.End(tiniesBegin)
+	n, smallsBegin := d.BeginSequence("smalls", 0, 2, false)
+	m.Smalls = cdr.Grow(m.Smalls, n)
+	for i := range m.Smalls {
+		if !d.Enter() {
+			break
+		}
+		m.Smalls[i] = Small(d.Enum("", 2, int32(SmallOne)))
+		if !m.Smalls[i].Valid() {
+			d.NotEnumerator("", int32(m.Smalls[i]))
+		}
+		d.LeaveElement("smalls", i)
+	}
+	d.End(smallsBegin)
+	n, pointsBegin := d.BeginSequence("points", 0, 17, false)
+	m.Points = cdr.Grow(m.Points, n)
+	for i := range m.Points {
+		if !d.Enter() {
+			break
+		}
+		m.Points[i].UnmarshalCDR(d)
+		d.LeaveElement("points", i)
+	}
+	d.End(pointsBegin)
+	cornersBegin := d.BeginArray("corners")
+	for i := range m.Corners {
+		if !d.Enter() {
+			break
+		}
+		m.Corners[i].UnmarshalCDR(d)
+		d.LeaveElement("corners", i)
+	}
+	d.End(cornersBegin)
+	n, raggedBegin := d.BeginSequence("ragged", 0, 9, false)
+	m.Ragged = cdr.Grow(m.Ragged, n)
+	for i := range m.Ragged {
+		if !d.Enter() {
+			break
+		}
+		m.Ragged[i].UnmarshalCDR(d)
+		d.LeaveElement("ragged", i)
+	}
+	d.End(raggedBegin)
+	n, itemsBegin := d.BeginSequence("items", 5, 4, false)
+	m.Items = cdr.Grow(m.Items, n)
+	for i := range m.Items {
+		if !d.Enter() {
+			break
+		}
+		m.Items[i].UnmarshalCDR(d)
+		d.LeaveElement("items", i)
+	}
+	d.End(itemsBegin)
+	n, tableBegin := d.BeginSequence("table", 4, 4, false)
+	m.Table = cdr.Grow(m.Table, n)
+	for i := range m.Table {
+		if !d.Enter() {
+			break
+		}
+		m.Table[i] = cdr.DecodeSequence(d, "", m.Table[i], 0)
+		d.LeaveElement("table", i)
+	}
+	d.End(tableBegin)
+	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
+	m.Matrices = cdr.Grow(m.Matrices, n)
+	for i := range m.Matrices {
+		if !d.Enter() {
+			break
+		}
+		begin1 := d.Begin(cdr.Final)
+		for j := range m.Matrices[i] {
 			if !d.Enter() {
 				break
 			}
-			cdr.DecodeArray(d, "", m.Grid[i][:])
-			d.LeaveElement("grid", i)
+			cdr.DecodeArray(d, "", m.Matrices[i][j][:])
+			d.LeaveElement("", j)
 		}
-		d.End(s)
+		d.End(begin1)
+		d.LeaveElement("matrices", i)
 	}
-	{
-		s := d.Begin(cdr.Final)
-		for i := range m.Matrix {
-			if !d.Enter() {
-				break
-			}
-			cdr.DecodeArray(d, "", m.Matrix[i][:])
-			d.LeaveElement("matrix", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("names", 4, 4, false)
-		m.Names = cdr.Grow(m.Names, n)
-		for i := range m.Names {
-			if !d.Enter() {
-				break
-			}
-			m.Names[i] = d.String("", 8)
-			d.LeaveElement("names", i)
-		}
-		d.End(s)
-	}
-	{
-		s := d.BeginArray("labels")
-		for i := range m.Labels {
-			if !d.Enter() {
-				break
-			}
-			m.Labels[i] = d.String("", 0)
-			d.LeaveElement("labels", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("wides", 0, 4, false)
-		m.Wides = cdr.Grow(m.Wides, n)
-		for i := range m.Wides {
-			if !d.Enter() {
-				break
-			}
-			m.Wides[i] = d.WString("", 0)
-			d.LeaveElement("wides", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("colors", 0, 4, false)
-		m.Colors = cdr.Grow(m.Colors, n)
-		for i := range m.Colors {
-			if !d.Enter() {
-				break
-			}
-			m.Colors[i] = Color(d.Enum("", 4, int32(ColorBlue)))
-			if !m.Colors[i].Valid() {
-				d.NotEnumerator("", int32(m.Colors[i]))
-			}
-			d.LeaveElement("colors", i)
-		}
-		d.End(s)
-	}
-	{
-		s := d.BeginArray("tinies")
-		for i := range m.Tinies {
-			if !d.Enter() {
-				break
-			}
-			m.Tinies[i] = Tiny(d.Enum("", 1, int32(TinyMinus)))
-			if !m.Tinies[i].Valid() {
-				d.NotEnumerator("", int32(m.Tinies[i]))
-			}
-			d.LeaveElement("tinies", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("smalls", 0, 2, false)
-		m.Smalls = cdr.Grow(m.Smalls, n)
-		for i := range m.Smalls {
-			if !d.Enter() {
-				break
-			}
-			m.Smalls[i] = Small(d.Enum("", 2, int32(SmallOne)))
-			if !m.Smalls[i].Valid() {
-				d.NotEnumerator("", int32(m.Smalls[i]))
-			}
-			d.LeaveElement("smalls", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("points", 0, 17, false)
-		m.Points = cdr.Grow(m.Points, n)
-		for i := range m.Points {
-			if !d.Enter() {
-				break
-			}
-			m.Points[i].UnmarshalCDR(d)
-			d.LeaveElement("points", i)
-		}
-		d.End(s)
-	}
-	{
-		s := d.BeginArray("corners")
-		for i := range m.Corners {
-			if !d.Enter() {
-				break
-			}
-			m.Corners[i].UnmarshalCDR(d)
-			d.LeaveElement("corners", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("ragged", 0, 9, false)
-		m.Ragged = cdr.Grow(m.Ragged, n)
-		for i := range m.Ragged {
-			if !d.Enter() {
-				break
-			}
-			m.Ragged[i].UnmarshalCDR(d)
-			d.LeaveElement("ragged", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("items", 5, 4, false)
-		m.Items = cdr.Grow(m.Items, n)
-		for i := range m.Items {
-			if !d.Enter() {
-				break
-			}
-			m.Items[i].UnmarshalCDR(d)
-			d.LeaveElement("items", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("table", 4, 4, false)
-		m.Table = cdr.Grow(m.Table, n)
-		for i := range m.Table {
-			if !d.Enter() {
-				break
-			}
-			m.Table[i] = cdr.DecodeSequence(d, "", m.Table[i], 0)
-			d.LeaveElement("table", i)
-		}
-		d.End(s)
-	}
-	{
-		n, s := d.BeginSequence("matrices", 0, 48, false)
-		m.Matrices = cdr.Grow(m.Matrices, n)
-		for i := range m.Matrices {
-			if !d.Enter() {
-				break
-			}
-			{
-				s := d.Begin(cdr.Final)
-				for j := range m.Matrices[i] {
-					if !d.Enter() {
-						break
-					}
-					cdr.DecodeArray(d, "", m.Matrices[i][j][:])
-					d.LeaveElement("", j)
-				}
-				d.End(s)
-			}
-			d.LeaveElement("matrices", i)
-		}
-		d.End(s)
-	}
+	d.End(matricesBegin)
 	if d.Enter() {
 		m.Stamp.UnmarshalCDR(d)
 		d.Leave("stamp")
 	}
-	{
-		n, s := d.BeginSequence("stamps", 0, 8, false)
-		m.Stamps = cdr.Grow(m.Stamps, n)
-		for i := range m.Stamps {
-			if !d.Enter() {
-				break
-			}
-			m.Stamps[i].UnmarshalCDR(d)
-			d.LeaveElement("stamps", i)
+	n, stampsBegin := d.BeginSequence("stamps", 0, 8, false)
+	m.Stamps = cdr.Grow(m.Stamps, n)
+	for i := range m.Stamps {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		m.Stamps[i].UnmarshalCDR(d)
+		d.LeaveElement("stamps", i)
 	}
-	{
-		n, s := d.BeginSequence("tagged", 0, 4, false)
-		m.Tagged = cdr.Grow(m.Tagged, n)
-		for i := range m.Tagged {
-			if !d.Enter() {
-				break
-			}
-			m.Tagged[i].UnmarshalCDR(d)
-			d.LeaveElement("tagged", i)
+	d.End(stampsBegin)
+	n, taggedBegin := d.BeginSequence("tagged", 0, 4, false)
+	m.Tagged = cdr.Grow(m.Tagged, n)
+	for i := range m.Tagged {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		m.Tagged[i].UnmarshalCDR(d)
+		d.LeaveElement("tagged", i)
 	}
+	d.End(taggedBegin)
 	m.Level = shared.Level(d.Enum("level", 4, int32(shared.LevelLow)))
 	if !m.Level.Valid() {
 		d.NotEnumerator("level", int32(m.Level))
@@ -2474,121 +2412,97 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[6] = d.Locate("grid", 4, 24)
 	v.at[7] = d.Locate("matrix", 8, 48)
 	v.at[8] = d.Here(4)
-	{
-		n, s := d.BeginSequence("names", 4, 4, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			d.LocateString("", 8)
-			d.LeaveElement("names", i)
+	n, namesBegin := d.BeginSequence("names", 4, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		d.LocateString("", 8)
+		d.LeaveElement("names", i)
 	}
+	d.End(namesBegin)
 	v.at[9] = d.HereArray(4)
-	{
-		s := d.BeginArray("labels")
-		for i := range 2 {
-			if !d.Enter() {
-				break
-			}
-			d.LocateString("", 0)
-			d.LeaveElement("labels", i)
+	labelsBegin := d.BeginArray("labels")
+	for i := range 2 {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		d.LocateString("", 0)
+		d.LeaveElement("labels", i)
 	}
+	d.End(labelsBegin)
 	v.at[10] = d.Here(4)
-	{
-		n, s := d.BeginSequence("wides", 0, 4, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			d.LocateWString("", 0)
-			d.LeaveElement("wides", i)
+	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		d.LocateWString("", 0)
+		d.LeaveElement("wides", i)
 	}
+	d.End(widesBegin)
 	v.at[11] = d.Here(4)
-	{
-		n, s := d.BeginSequence("colors", 0, 4, false)
-		d.SkipElements("colors", n, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
-		d.End(s)
-	}
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	d.SkipElements("colors", n, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+	d.End(colorsBegin)
 	v.at[12] = d.HereArray(1)
-	{
-		s := d.BeginArray("tinies")
-		d.SkipElements("tinies", 3, &cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{1, 1}, Stride: [2]int{1, 1}})
-		d.End(s)
-	}
+	tiniesBegin := d.BeginArray("tinies")
+	d.SkipElements("tinies", 3, &cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{1, 1}, Stride: [2]int{1, 1}})
+	d.End(tiniesBegin)
 	v.at[13] = d.Here(4)
-	{
-		n, s := d.BeginSequence("smalls", 0, 2, false)
-		d.SkipElements("smalls", n, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}})
-		d.End(s)
-	}
+	n, smallsBegin := d.BeginSequence("smalls", 0, 2, false)
+	d.SkipElements("smalls", n, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}})
+	d.End(smallsBegin)
 	v.at[14] = d.Here(4)
-	{
-		n, s := d.BeginSequence("points", 0, 17, false)
-		d.SkipElements("points", n, (*Point)(nil).CDRType().Layout)
-		d.End(s)
-	}
+	n, pointsBegin := d.BeginSequence("points", 0, 17, false)
+	d.SkipElements("points", n, (*Point)(nil).CDRType().Layout)
+	d.End(pointsBegin)
 	v.at[15] = d.HereArray(1)
-	{
-		s := d.BeginArray("corners")
-		d.SkipElements("corners", 2, (*Point)(nil).CDRType().Layout)
-		d.End(s)
-	}
+	cornersBegin := d.BeginArray("corners")
+	d.SkipElements("corners", 2, (*Point)(nil).CDRType().Layout)
+	d.End(cornersBegin)
 	v.at[16] = d.Here(4)
-	{
-		n, s := d.BeginSequence("ragged", 0, 9, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			var e RaggedView
-			e.ScanCDR(d)
-			d.LeaveElement("ragged", i)
+	n, raggedBegin := d.BeginSequence("ragged", 0, 9, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		var e RaggedView
+		e.ScanCDR(d)
+		d.LeaveElement("ragged", i)
 	}
+	d.End(raggedBegin)
 	v.at[17] = d.Here(4)
-	{
-		n, s := d.BeginSequence("items", 5, 4, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			var e DerivedView
-			e.ScanCDR(d)
-			d.LeaveElement("items", i)
+	n, itemsBegin := d.BeginSequence("items", 5, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		var e DerivedView
+		e.ScanCDR(d)
+		d.LeaveElement("items", i)
 	}
+	d.End(itemsBegin)
 	v.at[18] = d.Here(4)
-	{
-		n, s := d.BeginSequence("table", 4, 4, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			d.LocateSequence("", 0, 2)
-			d.LeaveElement("table", i)
+	n, tableBegin := d.BeginSequence("table", 4, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		d.LocateSequence("", 0, 2)
+		d.LeaveElement("table", i)
 	}
+	d.End(tableBegin)
 	v.at[19] = d.Here(4)
-	{
-		n, s := d.BeginSequence("matrices", 0, 48, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			d.Skip("", 8, 48)
-			d.LeaveElement("matrices", i)
+	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		d.Skip("", 8, 48)
+		d.LeaveElement("matrices", i)
 	}
+	d.End(matricesBegin)
 	v.at[20] = d.Here(1)
 	if d.Enter() {
 		var e shared.StampView
@@ -2596,24 +2510,20 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 		d.Leave("stamp")
 	}
 	v.at[21] = d.Here(4)
-	{
-		n, s := d.BeginSequence("stamps", 0, 8, false)
-		d.SkipElements("stamps", n, (*shared.Stamp)(nil).CDRType().Layout)
-		d.End(s)
-	}
+	n, stampsBegin := d.BeginSequence("stamps", 0, 8, false)
+	d.SkipElements("stamps", n, (*shared.Stamp)(nil).CDRType().Layout)
+	d.End(stampsBegin)
 	v.at[22] = d.Here(4)
-	{
-		n, s := d.BeginSequence("tagged", 0, 4, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			var e shared.TaggedView
-			e.ScanCDR(d)
-			d.LeaveElement("tagged", i)
+	n, taggedBegin := d.BeginSequence("tagged", 0, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		var e shared.TaggedView
+		e.ScanCDR(d)
+		d.LeaveElement("tagged", i)
 	}
+	d.End(taggedBegin)
 	v.at[23] = d.Locate("level", 4, 4)
 	d.End(s)
 }
@@ -2657,18 +2567,16 @@ func (v CollectionsView) Wides() []string {
 	d := &cdr.Decoder{}
 	var m []string
 	if v.s.Seek(d, v.at[10]) {
-		{
-			n, s := d.BeginSequence("wides", 0, 4, false)
-			m = cdr.Grow(m, n)
-			for i := range m {
-				if !d.Enter() {
-					break
-				}
-				m[i] = d.WString("", 0)
-				d.LeaveElement("wides", i)
+		n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+		m = cdr.Grow(m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
 			}
-			d.End(s)
+			m[i] = d.WString("", 0)
+			d.LeaveElement("wides", i)
 		}
+		d.End(widesBegin)
 	}
 	return m
 }
@@ -2703,18 +2611,16 @@ func (v CollectionsView) Table() Table {
 	d := &cdr.Decoder{}
 	var m Table
 	if v.s.Seek(d, v.at[18]) {
-		{
-			n, s := d.BeginSequence("table", 4, 4, false)
-			m = cdr.Grow(m, n)
-			for i := range m {
-				if !d.Enter() {
-					break
-				}
-				m[i] = cdr.DecodeSequence(d, "", m[i], 0)
-				d.LeaveElement("table", i)
+		n, tableBegin := d.BeginSequence("table", 4, 4, false)
+		m = cdr.Grow(m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
 			}
-			d.End(s)
+			m[i] = cdr.DecodeSequence(d, "", m[i], 0)
+			d.LeaveElement("table", i)
 		}
+		d.End(tableBegin)
 	}
 	return m
 }
@@ -2724,28 +2630,24 @@ func (v CollectionsView) Matrices() []Matrix {
 	d := &cdr.Decoder{}
 	var m []Matrix
 	if v.s.Seek(d, v.at[19]) {
-		{
-			n, s := d.BeginSequence("matrices", 0, 48, false)
-			m = cdr.Grow(m, n)
-			for i := range m {
+		n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
+		m = cdr.Grow(m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			begin1 := d.Begin(cdr.Final)
+			for j := range m[i] {
 				if !d.Enter() {
 					break
 				}
-				{
-					s := d.Begin(cdr.Final)
-					for j := range m[i] {
-						if !d.Enter() {
-							break
-						}
-						cdr.DecodeArray(d, "", m[i][j][:])
-						d.LeaveElement("", j)
-					}
-					d.End(s)
-				}
-				d.LeaveElement("matrices", i)
+				cdr.DecodeArray(d, "", m[i][j][:])
+				d.LeaveElement("", j)
 			}
-			d.End(s)
+			d.End(begin1)
+			d.LeaveElement("matrices", i)
 		}
+		d.End(matricesBegin)
 	}
 	return m
 }
@@ -2952,17 +2854,15 @@ func (b *CollectionsBuilder) SetMatrix(v *Matrix) {
 // SetNames sets names.
 func (b *CollectionsBuilder) SetNames(v []string) {
 	if e := b.b.Variable(8, 3); e != nil {
-		{
-			s := e.BeginSequence("names", len(v), 4, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				e.String("", v[i], 8)
-				e.LeaveElement("names", i)
+		namesBegin := e.BeginSequence("names", len(v), 4, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			e.String("", v[i], 8)
+			e.LeaveElement("names", i)
 		}
+		e.End(namesBegin)
 		b.has[8] = b.b.EndVariable(8)
 	}
 }
@@ -2970,17 +2870,15 @@ func (b *CollectionsBuilder) SetNames(v []string) {
 // SetLabels sets labels.
 func (b *CollectionsBuilder) SetLabels(v *[2]string) {
 	if e := b.b.Variable(9, 4); e != nil {
-		{
-			s := e.BeginArray()
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				e.String("", v[i], 0)
-				e.LeaveElement("labels", i)
+		labelsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			e.String("", v[i], 0)
+			e.LeaveElement("labels", i)
 		}
+		e.End(labelsBegin)
 		b.has[9] = b.b.EndVariable(9)
 	}
 }
@@ -2988,17 +2886,15 @@ func (b *CollectionsBuilder) SetLabels(v *[2]string) {
 // SetWides sets wides.
 func (b *CollectionsBuilder) SetWides(v []string) {
 	if e := b.b.Variable(10, 5); e != nil {
-		{
-			s := e.BeginSequence("wides", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				e.WString("", v[i], 0)
-				e.LeaveElement("wides", i)
+		widesBegin := e.BeginSequence("wides", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			e.WString("", v[i], 0)
+			e.LeaveElement("wides", i)
 		}
+		e.End(widesBegin)
 		b.has[10] = b.b.EndVariable(10)
 	}
 }
@@ -3006,17 +2902,15 @@ func (b *CollectionsBuilder) SetWides(v []string) {
 // SetColors sets colors.
 func (b *CollectionsBuilder) SetColors(v []Color) {
 	if e := b.b.Variable(11, 6); e != nil {
-		{
-			s := e.BeginSequence("colors", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				e.Enum("", int32(v[i]), 4, v[i].Valid())
-				e.LeaveElement("colors", i)
+		colorsBegin := e.BeginSequence("colors", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			e.Enum("", int32(v[i]), 4, v[i].Valid())
+			e.LeaveElement("colors", i)
 		}
+		e.End(colorsBegin)
 		b.has[11] = b.b.EndVariable(11)
 	}
 }
@@ -3024,17 +2918,15 @@ func (b *CollectionsBuilder) SetColors(v []Color) {
 // SetTinies sets tinies.
 func (b *CollectionsBuilder) SetTinies(v *[3]Tiny) {
 	if e := b.b.Variable(12, 7); e != nil {
-		{
-			s := e.BeginArray()
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				e.Enum("", int32(v[i]), 1, v[i].Valid())
-				e.LeaveElement("tinies", i)
+		tiniesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			e.Enum("", int32(v[i]), 1, v[i].Valid())
+			e.LeaveElement("tinies", i)
 		}
+		e.End(tiniesBegin)
 		b.has[12] = b.b.EndVariable(12)
 	}
 }
@@ -3042,17 +2934,15 @@ func (b *CollectionsBuilder) SetTinies(v *[3]Tiny) {
 // SetSmalls sets smalls.
 func (b *CollectionsBuilder) SetSmalls(v []Small) {
 	if e := b.b.Variable(13, 8); e != nil {
-		{
-			s := e.BeginSequence("smalls", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				e.Enum("", int32(v[i]), 2, v[i].Valid())
-				e.LeaveElement("smalls", i)
+		smallsBegin := e.BeginSequence("smalls", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			e.Enum("", int32(v[i]), 2, v[i].Valid())
+			e.LeaveElement("smalls", i)
 		}
+		e.End(smallsBegin)
 		b.has[13] = b.b.EndVariable(13)
 	}
 }
@@ -3060,17 +2950,15 @@ func (b *CollectionsBuilder) SetSmalls(v []Small) {
 // SetPoints sets points.
 func (b *CollectionsBuilder) SetPoints(v []Point) {
 	if e := b.b.Variable(14, 9); e != nil {
-		{
-			s := e.BeginSequence("points", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				v[i].MarshalCDR(e)
-				e.LeaveElement("points", i)
+		pointsBegin := e.BeginSequence("points", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			v[i].MarshalCDR(e)
+			e.LeaveElement("points", i)
 		}
+		e.End(pointsBegin)
 		b.has[14] = b.b.EndVariable(14)
 	}
 }
@@ -3078,17 +2966,15 @@ func (b *CollectionsBuilder) SetPoints(v []Point) {
 // SetCorners sets corners.
 func (b *CollectionsBuilder) SetCorners(v *[2]Point) {
 	if e := b.b.Variable(15, 10); e != nil {
-		{
-			s := e.BeginArray()
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				v[i].MarshalCDR(e)
-				e.LeaveElement("corners", i)
+		cornersBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			v[i].MarshalCDR(e)
+			e.LeaveElement("corners", i)
 		}
+		e.End(cornersBegin)
 		b.has[15] = b.b.EndVariable(15)
 	}
 }
@@ -3096,17 +2982,15 @@ func (b *CollectionsBuilder) SetCorners(v *[2]Point) {
 // SetRagged sets ragged.
 func (b *CollectionsBuilder) SetRagged(v []Ragged) {
 	if e := b.b.Variable(16, 11); e != nil {
-		{
-			s := e.BeginSequence("ragged", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				v[i].MarshalCDR(e)
-				e.LeaveElement("ragged", i)
+		raggedBegin := e.BeginSequence("ragged", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			v[i].MarshalCDR(e)
+			e.LeaveElement("ragged", i)
 		}
+		e.End(raggedBegin)
 		b.has[16] = b.b.EndVariable(16)
 	}
 }
@@ -3114,17 +2998,15 @@ func (b *CollectionsBuilder) SetRagged(v []Ragged) {
 // SetItems sets items.
 func (b *CollectionsBuilder) SetItems(v []Derived) {
 	if e := b.b.Variable(17, 12); e != nil {
-		{
-			s := e.BeginSequence("items", len(v), 5, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				v[i].MarshalCDR(e)
-				e.LeaveElement("items", i)
+		itemsBegin := e.BeginSequence("items", len(v), 5, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			v[i].MarshalCDR(e)
+			e.LeaveElement("items", i)
 		}
+		e.End(itemsBegin)
 		b.has[17] = b.b.EndVariable(17)
 	}
 }
@@ -3132,17 +3014,15 @@ func (b *CollectionsBuilder) SetItems(v []Derived) {
 // SetTable sets table.
 func (b *CollectionsBuilder) SetTable(v Table) {
 	if e := b.b.Variable(18, 13); e != nil {
-		{
-			s := e.BeginSequence("table", len(v), 4, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				cdr.EncodeSequence(e, "", v[i], 0)
-				e.LeaveElement("table", i)
+		tableBegin := e.BeginSequence("table", len(v), 4, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("table", i)
 		}
+		e.End(tableBegin)
 		b.has[18] = b.b.EndVariable(18)
 	}
 }
@@ -3150,23 +3030,21 @@ func (b *CollectionsBuilder) SetTable(v Table) {
 // SetMatrices sets matrices.
 func (b *CollectionsBuilder) SetMatrices(v []Matrix) {
 	if e := b.b.Variable(19, 14); e != nil {
-		{
-			s := e.BeginSequence("matrices", len(v), 0, false)
-			for i := range v {
+		matricesBegin := e.BeginSequence("matrices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
 				if !e.Enter() {
 					break
 				}
-				for j := range v[i] {
-					if !e.Enter() {
-						break
-					}
-					cdr.EncodeArray(e, v[i][j][:])
-					e.LeaveElement("", j)
-				}
-				e.LeaveElement("matrices", i)
+				cdr.EncodeArray(e, v[i][j][:])
+				e.LeaveElement("", j)
 			}
-			e.End(s)
+			e.LeaveElement("matrices", i)
 		}
+		e.End(matricesBegin)
 		b.has[19] = b.b.EndVariable(19)
 		p := b.b.Len()
 		b.seg[1] = p
@@ -3189,17 +3067,15 @@ func (b *CollectionsBuilder) SetStamp(v *shared.Stamp) {
 // SetStamps sets stamps.
 func (b *CollectionsBuilder) SetStamps(v []shared.Stamp) {
 	if e := b.b.Variable(21, 15); e != nil {
-		{
-			s := e.BeginSequence("stamps", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				v[i].MarshalCDR(e)
-				e.LeaveElement("stamps", i)
+		stampsBegin := e.BeginSequence("stamps", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			v[i].MarshalCDR(e)
+			e.LeaveElement("stamps", i)
 		}
+		e.End(stampsBegin)
 		b.has[21] = b.b.EndVariable(21)
 	}
 }
@@ -3207,17 +3083,15 @@ func (b *CollectionsBuilder) SetStamps(v []shared.Stamp) {
 // SetTagged sets tagged.
 func (b *CollectionsBuilder) SetTagged(v []shared.Tagged) {
 	if e := b.b.Variable(22, 16); e != nil {
-		{
-			s := e.BeginSequence("tagged", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				v[i].MarshalCDR(e)
-				e.LeaveElement("tagged", i)
+		taggedBegin := e.BeginSequence("tagged", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			v[i].MarshalCDR(e)
+			e.LeaveElement("tagged", i)
 		}
+		e.End(taggedBegin)
 		b.has[22] = b.b.EndVariable(22)
 		p := b.b.Len()
 		b.seg[2] = p
@@ -3308,17 +3182,15 @@ func (m *Keys) MarshalCDR(e *cdr.Encoder) {
 	}
 	cdr.EncodeArray(e, m.Pair[:])
 	e.WString("wide", m.Wide, 4)
-	{
-		s := e.BeginArray()
-		for i := range m.Names {
-			if !e.Enter() {
-				break
-			}
-			e.String("", m.Names[i], 8)
-			e.LeaveElement("names", i)
+	namesBegin := e.BeginArray()
+	for i := range m.Names {
+		if !e.Enter() {
+			break
 		}
-		e.End(s)
+		e.String("", m.Names[i], 8)
+		e.LeaveElement("names", i)
 	}
+	e.End(namesBegin)
 }
 
 // UnmarshalCDR reads all members.
@@ -3340,17 +3212,15 @@ func (m *Keys) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	cdr.DecodeArray(d, "pair", m.Pair[:])
 	m.Wide = d.WString("wide", 4)
-	{
-		s := d.BeginArray("names")
-		for i := range m.Names {
-			if !d.Enter() {
-				break
-			}
-			m.Names[i] = d.String("", 8)
-			d.LeaveElement("names", i)
+	namesBegin := d.BeginArray("names")
+	for i := range m.Names {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		m.Names[i] = d.String("", 8)
+		d.LeaveElement("names", i)
 	}
+	d.End(namesBegin)
 	d.End(s)
 }
 
@@ -3367,17 +3237,15 @@ func (m *Keys) MarshalKeyCDR(e *cdr.Encoder) {
 		e.Leave("base")
 	}
 	e.WString("wide", m.Wide, 4)
-	{
-		s := e.BeginArray()
-		for i := range m.Names {
-			if !e.Enter() {
-				break
-			}
-			e.String("", m.Names[i], 8)
-			e.LeaveElement("names", i)
+	namesBegin := e.BeginArray()
+	for i := range m.Names {
+		if !e.Enter() {
+			break
 		}
-		e.End(s)
+		e.String("", m.Names[i], 8)
+		e.LeaveElement("names", i)
 	}
+	e.End(namesBegin)
 	e.Int64(m.Last)
 }
 
@@ -3398,17 +3266,15 @@ func (m *Keys) UnmarshalKeyCDR(d *cdr.Decoder) {
 		d.Leave("base")
 	}
 	m.Wide = d.WString("wide", 4)
-	{
-		s := d.BeginArray("names")
-		for i := range m.Names {
-			if !d.Enter() {
-				break
-			}
-			m.Names[i] = d.String("", 8)
-			d.LeaveElement("names", i)
+	namesBegin := d.BeginArray("names")
+	for i := range m.Names {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		m.Names[i] = d.String("", 8)
+		d.LeaveElement("names", i)
 	}
+	d.End(namesBegin)
 	m.Last = d.Int64("last")
 	d.End(s)
 }
@@ -3451,18 +3317,16 @@ func (*Keys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	}
 	d.Skip("pair", 2, 4)
 	cdr.CopyWString(d, e, "wide", 4)
-	{
-		s, k := d.BeginArray("names"), e.BeginArray()
-		for i := range 2 {
-			if !d.Enter() {
-				break
-			}
-			cdr.CopyString(d, e, "", 8)
-			d.LeaveElement("names", i)
+	namesBegin, namesBeginOut := d.BeginArray("names"), e.BeginArray()
+	for i := range 2 {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
-		e.End(k)
+		cdr.CopyString(d, e, "", 8)
+		d.LeaveElement("names", i)
 	}
+	d.End(namesBegin)
+	e.End(namesBeginOut)
 	d.Rewind(start)
 	e.Int64(d.Int64("last"))
 	if d.Rest(s) {
@@ -3566,17 +3430,15 @@ func (v *KeysView) ScanCDR(d *cdr.Decoder) {
 	v.at[5] = d.Locate("pair", 2, 4)
 	v.at[6] = d.LocateWString("wide", 4)
 	v.at[7] = d.HereArray(4)
-	{
-		s := d.BeginArray("names")
-		for i := range 2 {
-			if !d.Enter() {
-				break
-			}
-			d.LocateString("", 8)
-			d.LeaveElement("names", i)
+	namesBegin := d.BeginArray("names")
+	for i := range 2 {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		d.LocateString("", 8)
+		d.LeaveElement("names", i)
 	}
+	d.End(namesBegin)
 	d.End(s)
 }
 
@@ -3760,17 +3622,15 @@ func (b *KeysBuilder) SetWide(v string) {
 // SetNames sets names.
 func (b *KeysBuilder) SetNames(v *[2]Ident) {
 	if e := b.b.Variable(7, 3); e != nil {
-		{
-			s := e.BeginArray()
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				e.String("", v[i], 8)
-				e.LeaveElement("names", i)
+		namesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			e.String("", v[i], 8)
+			e.LeaveElement("names", i)
 		}
+		e.End(namesBegin)
 		b.has[7] = b.b.EndVariable(7)
 	}
 }
@@ -3807,17 +3667,15 @@ func (*Node) CDRType() *cdr.TypeInfo { return nodeType }
 func (m *Node) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
 	e.Int32(m.Value)
-	{
-		s := e.BeginSequence("children", len(m.Children), 0, false)
-		for i := range m.Children {
-			if !e.Enter() {
-				break
-			}
-			m.Children[i].MarshalCDR(e)
-			e.LeaveElement("children", i)
+	childrenBegin := e.BeginSequence("children", len(m.Children), 0, false)
+	for i := range m.Children {
+		if !e.Enter() {
+			break
 		}
-		e.End(s)
+		m.Children[i].MarshalCDR(e)
+		e.LeaveElement("children", i)
 	}
+	e.End(childrenBegin)
 	e.End(s)
 }
 
@@ -3825,53 +3683,47 @@ func (m *Node) MarshalCDR(e *cdr.Encoder) {
 func (m *Node) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	m.Value = d.Int32("value")
-	{
-		n, s := d.BeginSequence("children", 0, 4, false)
-		m.Children = cdr.Grow(m.Children, n)
-		for i := range m.Children {
-			if !d.Enter() {
-				break
-			}
-			m.Children[i].UnmarshalCDR(d)
-			d.LeaveElement("children", i)
+	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
+	m.Children = cdr.Grow(m.Children, n)
+	for i := range m.Children {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		m.Children[i].UnmarshalCDR(d)
+		d.LeaveElement("children", i)
 	}
+	d.End(childrenBegin)
 	d.End(s)
 }
 
 // MarshalKeyCDR writes all members: none is marked as a key.
 func (m *Node) MarshalKeyCDR(e *cdr.Encoder) {
 	e.Int32(m.Value)
-	{
-		s := e.BeginSequence("children", len(m.Children), 0, false)
-		for i := range m.Children {
-			if !e.Enter() {
-				break
-			}
-			m.Children[i].MarshalKeyCDR(e)
-			e.LeaveElement("children", i)
+	childrenBegin := e.BeginSequence("children", len(m.Children), 0, false)
+	for i := range m.Children {
+		if !e.Enter() {
+			break
 		}
-		e.End(s)
+		m.Children[i].MarshalKeyCDR(e)
+		e.LeaveElement("children", i)
 	}
+	e.End(childrenBegin)
 }
 
 // UnmarshalKeyCDR reads what MarshalKeyCDR writes.
 func (m *Node) UnmarshalKeyCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.Value = d.Int32("value")
-	{
-		n, s := d.BeginSequence("children", 0, 4, false)
-		m.Children = cdr.Grow(m.Children, n)
-		for i := range m.Children {
-			if !d.Enter() {
-				break
-			}
-			m.Children[i].UnmarshalKeyCDR(d)
-			d.LeaveElement("children", i)
+	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
+	m.Children = cdr.Grow(m.Children, n)
+	for i := range m.Children {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		m.Children[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("children", i)
 	}
+	d.End(childrenBegin)
 	d.End(s)
 }
 
@@ -3930,18 +3782,16 @@ func (v *NodeView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	v.at[0] = d.Locate("value", 4, 4)
 	v.at[1] = d.Here(4)
-	{
-		n, s := d.BeginSequence("children", 0, 4, false)
-		for i := range n {
-			if !d.Enter() {
-				break
-			}
-			var e NodeView
-			e.ScanCDR(d)
-			d.LeaveElement("children", i)
+	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
 		}
-		d.End(s)
+		var e NodeView
+		e.ScanCDR(d)
+		d.LeaveElement("children", i)
 	}
+	d.End(childrenBegin)
 	d.End(s)
 }
 
@@ -4019,17 +3869,15 @@ func (b *NodeBuilder) SetValue(v int32) {
 // SetChildren sets children.
 func (b *NodeBuilder) SetChildren(v Nodes) {
 	if e := b.b.Variable(1, 0); e != nil {
-		{
-			s := e.BeginSequence("children", len(v), 0, false)
-			for i := range v {
-				if !e.Enter() {
-					break
-				}
-				v[i].MarshalCDR(e)
-				e.LeaveElement("children", i)
+		childrenBegin := e.BeginSequence("children", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
 			}
-			e.End(s)
+			v[i].MarshalCDR(e)
+			e.LeaveElement("children", i)
 		}
+		e.End(childrenBegin)
 		b.has[1] = b.b.EndVariable(1)
 	}
 }

@@ -1,12 +1,9 @@
 package cdr
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // Decoder reads the body of one sample.
@@ -345,103 +342,4 @@ func (d *Decoder) Enum(name string, width int, def int32) int32 {
 // NotEnumerator fails the decoding for an enumeration's value that the type does not know.
 func (d *Decoder) NotEnumerator(name string, v int32) {
 	d.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("%d is not an enumerator", v)})
-}
-
-// String reads a string into memory of its own; bound counts bytes, 0 stands for none.
-func (d *Decoder) String(name string, bound int) string {
-	return string(d.stringBytes(name, bound))
-}
-
-// stringBytes reads a string without its NUL. A length of 0, which some implementations send for the empty
-// string, is accepted.
-func (d *Decoder) stringBytes(name string, bound int) []byte {
-	n := d.length(name)
-	if n == 0 {
-		return nil
-	}
-	b := d.take(name, 1, n)
-	switch {
-	case b == nil:
-		return nil
-	case b[n-1] != 0:
-		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("string of length %d does not end in NUL", n)})
-		return nil
-	case bound > 0 && n-1 > bound:
-		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds its bound of %d", n-1, bound)})
-		return nil
-	}
-	if i := bytes.IndexByte(b, 0); i < n-1 {
-		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("string of length %d has a NUL at byte %d", n, i)})
-		return nil
-	}
-	return b[:n-1]
-}
-
-// length reads a length in bytes and refuses one that the input cannot hold.
-func (d *Decoder) length(name string) int {
-	n := d.Uint32(name)
-	if uint64(n) > uint64(d.end-d.pos) {
-		d.fail(&Error{Path: name, Err: ErrTruncated,
-			Detail: fmt.Sprintf("length %d at offset %d, %d bytes present", n, d.pos-4+HeaderSize, d.end-d.pos)})
-		return 0
-	}
-	return int(n)
-}
-
-// WString reads a wstring; bound counts UTF-16 code units, 0 stands for none.
-func (d *Decoder) WString(name string, bound int) string {
-	b := d.wstringBytes(name, bound)
-	if len(b) == 0 {
-		return ""
-	}
-	return string(appendUTF8(make([]byte, 0, len(b)), b, d.big))
-}
-
-// wstringBytes reads the code units of a wstring and checks that they pair up.
-func (d *Decoder) wstringBytes(name string, bound int) []byte {
-	n := d.length(name)
-	if n == 0 {
-		return nil
-	}
-	b := d.take(name, 2, n&^1)
-	switch {
-	case n%2 != 0:
-		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("wstring has an odd length of %d bytes", n)})
-		return nil
-	case bound > 0 && n/2 > bound:
-		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("wstring of %d code units exceeds its bound of %d", n/2, bound)})
-		return nil
-	}
-	for i := 0; i < len(b); i += 2 {
-		u := rune(codeUnit(b[i:], d.big))
-		if !utf16.IsSurrogate(u) {
-			continue
-		}
-		if i+4 > len(b) || utf16.DecodeRune(u, rune(codeUnit(b[i+2:], d.big))) == utf8.RuneError {
-			d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("wstring has half of a surrogate pair at code unit %d", i/2)})
-			return nil
-		}
-		i += 2
-	}
-	return b
-}
-
-func codeUnit(b []byte, big bool) uint16 {
-	if big {
-		return binary.BigEndian.Uint16(b)
-	}
-	return binary.LittleEndian.Uint16(b)
-}
-
-// appendUTF8 converts code units that are known to pair up.
-func appendUTF8(dst, units []byte, big bool) []byte {
-	for ; len(units) >= 2; units = units[2:] {
-		r := rune(codeUnit(units, big))
-		if utf16.IsSurrogate(r) && len(units) >= 4 {
-			units = units[2:]
-			r = utf16.DecodeRune(r, rune(codeUnit(units, big)))
-		}
-		dst = utf8.AppendRune(dst, r)
-	}
-	return dst
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strings"
-	"unicode/utf8"
 )
 
 // MaxDepth is how deeply values may be nested. Only recursive types reach it.
@@ -253,67 +251,5 @@ func (e *Encoder) Enum(name string, v int32, width int, valid bool) {
 		e.Uint16(uint16(v))
 	default:
 		e.Uint32(uint32(v))
-	}
-}
-
-// String writes a string; bound counts bytes, 0 stands for none.
-func (e *Encoder) String(name, v string, bound int) {
-	if bound > 0 && len(v) > bound {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds its bound of %d", len(v), bound)})
-		return
-	}
-	if uint64(len(v)) >= math.MaxUint32 {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds %d", len(v), uint32(math.MaxUint32-1))})
-		return
-	}
-	if i := strings.IndexByte(v, 0); i >= 0 {
-		e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("string has a NUL at byte %d of %d", i, len(v))})
-		return
-	}
-	e.Uint32(uint32(len(v) + 1))
-	if b := e.take(1, len(v)+1); b != nil {
-		copy(b, v)
-		b[len(v)] = 0
-	}
-}
-
-// WString writes a wstring; bound counts UTF-16 code units, 0 stands for none.
-func (e *Encoder) WString(name, v string, bound int) {
-	units := 0
-	for i, r := range v {
-		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(v[i:]); n == 1 {
-				e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("wstring is not UTF-8 at byte %d of %d", i, len(v))})
-				return
-			}
-		}
-		units++
-		if r > 0xffff {
-			units++
-		}
-	}
-	if bound > 0 && units > bound {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("wstring of %d code units exceeds its bound of %d", units, bound)})
-		return
-	}
-	if uint64(units) > math.MaxUint32/2 {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("wstring of %d code units exceeds %d", units, uint32(math.MaxUint32/2))})
-		return
-	}
-	e.Uint32(uint32(2 * units))
-	b := e.take(2, 2*units)
-	if b == nil {
-		return
-	}
-	order := e.order()
-	for _, r := range v {
-		if r > 0xffff {
-			r -= 0x10000
-			order.PutUint16(b, uint16(0xd800+r>>10))
-			b = b[2:]
-			r = 0xdc00 + r&0x3ff
-		}
-		order.PutUint16(b, uint16(r))
-		b = b[2:]
 	}
 }

@@ -44,6 +44,8 @@ var allGenerated = []generated{
 	of[tt.Text](tt.NewTextView, tt.NewTextBuilder),
 	of[tt.Version1](tt.NewVersion1View, tt.NewVersion1Builder),
 	of[tt.Version2](tt.NewVersion2View, tt.NewVersion2Builder),
+	of[tt.Behind](tt.NewBehindView, tt.NewBehindBuilder),
+	of[tt.Hashed](tt.NewHashedView, tt.NewHashedBuilder),
 	of[inner.Holder](inner.NewHolderView, inner.NewHolderBuilder),
 	of[shared.Stamp](shared.NewStampView, shared.NewStampBuilder),
 	of[shared.Tagged](shared.NewTaggedView, shared.NewTaggedBuilder),

@@ -147,6 +147,7 @@ func TestKeyVectors(t *testing.T) {
 		{"short keys are their own hash", &tt.Collections{ID: 0x01020304}, hexBytes(t, "01020304"), hexBytes(t, "01020304 000000000000000000000000")},
 		{"bounded string of 13 bytes", &tt.Base{ID: "ab"}, hexBytes(t, "00000003 616200"), hexBytes(t, "00000003 616200 000000000000000000")},
 		{"long keys are hashed", keys, wantKeys, sum(wantKeys)},
+		{"ids from names", &tt.Hashed{Color: 1, Size: 9, Flags: [2]bool{true, false}}, hexBytes(t, "0100 09"), hexBytes(t, "0100 09 00000000000000000000000000")},
 		{"no key", &tt.Node{Value: 1}, nil, make([]byte, 16)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -302,6 +303,13 @@ func TestBuilderOrder(t *testing.T) {
 	want, _ := cdr.Marshal(&textValue, cdr.DCDR2LE)
 	if err != nil || !bytes.Equal(buf[:n], want) {
 		t.Errorf("got  %x, %v\nwant %x", buf[:n], err, want)
+	}
+}
+
+// TestHashID checks an id that XTypes 1.3 §7.3.1.2.1.1 has as its example.
+func TestHashID(t *testing.T) {
+	if text := (*tt.Hashed)(nil).CDRType().Text; !strings.Contains(text, "@id(262528368) int32 color;") { // 0x0fa5dd70
+		t.Error(text)
 	}
 }
 

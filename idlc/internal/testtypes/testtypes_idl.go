@@ -5091,3 +5091,1088 @@ func (b *Version2Builder) SetBase(v *Base) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *Version2Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// A key behind all that can be skipped.
+type Behind struct {
+	Shorts     []int16
+	Wide       string
+	Matrices   []Matrix
+	All        Collections
+	Tiny       Tiny
+	Flags      [2]bool
+	Names      []string
+	Grid       [2][2]Color
+	Nodes      Nodes
+	Primitives Primitives
+	// Key.
+	ID   int32
+	More [2]string
+}
+
+var behindType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Behind",
+	Extensibility: cdr.Final,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    4,
+	Text: `@bit_bound(32) enum testtypes::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@bit_bound(8) enum testtypes::Tiny { MINUS = -2, FIVE = 5, SIX = 6 };
+@bit_bound(16) enum testtypes::Small { ONE = 1, TWO = 2, FOUR = 4 };
+@final struct testtypes::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@final struct testtypes::Ragged {
+	@id(0) octet a;
+	@id(1) double b;
+};
+@appendable struct testtypes::Derived {
+	@key @id(0) string<8> id;
+	@id(1) int32 count;
+	@id(2) string note;
+	@id(3) testtypes::Color color;
+};
+@final struct shared::Stamp {
+	@id(0) int32 sec;
+	@id(1) uint32 nanosec;
+};
+@appendable struct shared::Tagged {
+	@id(0) string<16> tag;
+	@id(1) shared::Stamp at;
+};
+@bit_bound(32) enum shared::Level { LOW = 0, HIGH = 1 };
+@appendable struct testtypes::Collections {
+	@key @id(0) int32 id;
+	@id(1) sequence<octet> blob;
+	@id(2) sequence<double, 8> doubles;
+	@id(3) sequence<boolean> flags;
+	@id(4) boolean[3] switches;
+	@id(5) octet[6] mac;
+	@id(6) int32[2][3] grid;
+	@id(7) double[2][3] matrix;
+	@id(8) sequence<string<8>, 4> names;
+	@id(9) string[2] labels;
+	@id(10) sequence<wstring> wides;
+	@id(11) sequence<testtypes::Color> colors;
+	@id(12) testtypes::Tiny[3] tinies;
+	@id(13) sequence<testtypes::Small> smalls;
+	@id(14) sequence<testtypes::Point> points;
+	@id(15) testtypes::Point[2] corners;
+	@id(16) sequence<testtypes::Ragged> ragged;
+	@id(17) sequence<testtypes::Derived, 5> items;
+	@id(18) sequence<sequence<int16>, 4> table;
+	@id(19) sequence<double[2][3]> matrices;
+	@id(20) shared::Stamp stamp;
+	@id(21) sequence<shared::Stamp> stamps;
+	@id(22) sequence<shared::Tagged> tagged;
+	@id(23) shared::Level level;
+};
+@appendable struct testtypes::Node {
+	@id(0) int32 value;
+	@id(1) sequence<testtypes::Node> children;
+};
+@final struct testtypes::Primitives {
+	@id(0) boolean b;
+	@id(1) octet o;
+	@id(2) char c;
+	@id(3) wchar wc;
+	@id(4) int8 i8;
+	@id(5) uint8 u8;
+	@id(6) int16 i16;
+	@id(7) uint16 u16;
+	@id(8) int32 i32;
+	@id(9) uint32 u32;
+	@id(10) int64 i64;
+	@id(11) uint64 u64;
+	@id(12) float f32;
+	@id(13) double f64;
+};
+@final struct testtypes::Behind {
+	@id(0) sequence<int16> shorts;
+	@id(1) wstring wide;
+	@id(2) sequence<double[2][3]> matrices;
+	@id(3) testtypes::Collections all;
+	@id(4) testtypes::Tiny tiny;
+	@id(5) boolean[2] flags;
+	@id(6) sequence<string> names;
+	@id(7) testtypes::Color[2][2] grid;
+	@id(8) sequence<testtypes::Node> nodes;
+	@id(9) testtypes::Primitives primitives;
+	@key @id(10) int32 id;
+	@id(11) wstring[2] more;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Behind) CDRType() *cdr.TypeInfo { return behindType }
+
+// MarshalCDR writes all members.
+func (m *Behind) MarshalCDR(e *cdr.Encoder) {
+	cdr.EncodeSequence(e, "shorts", m.Shorts, 0)
+	e.WString("wide", m.Wide, 0)
+	matricesBegin := e.BeginSequence("matrices", len(m.Matrices), 0, false)
+	for i := range m.Matrices {
+		if !e.Enter() {
+			break
+		}
+		for j := range m.Matrices[i] {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, m.Matrices[i][j][:])
+			e.LeaveElement("", j)
+		}
+		e.LeaveElement("matrices", i)
+	}
+	e.End(matricesBegin)
+	if e.Enter() {
+		m.All.MarshalCDR(e)
+		e.Leave("all")
+	}
+	e.Enum("tiny", int32(m.Tiny), 1, m.Tiny.Valid())
+	cdr.EncodeBools(e, m.Flags[:])
+	namesBegin := e.BeginSequence("names", len(m.Names), 0, false)
+	for i := range m.Names {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Names[i], 0)
+		e.LeaveElement("names", i)
+	}
+	e.End(namesBegin)
+	gridBegin := e.BeginArray()
+	for i := range m.Grid {
+		if !e.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(m.Grid[i][j]), 4, m.Grid[i][j].Valid())
+			e.LeaveElement("", j)
+		}
+		e.LeaveElement("grid", i)
+	}
+	e.End(gridBegin)
+	nodesBegin := e.BeginSequence("nodes", len(m.Nodes), 0, false)
+	for i := range m.Nodes {
+		if !e.Enter() {
+			break
+		}
+		m.Nodes[i].MarshalCDR(e)
+		e.LeaveElement("nodes", i)
+	}
+	e.End(nodesBegin)
+	if e.Enter() {
+		m.Primitives.MarshalCDR(e)
+		e.Leave("primitives")
+	}
+	e.Int32(m.ID)
+	moreBegin := e.BeginArray()
+	for i := range m.More {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", m.More[i], 0)
+		e.LeaveElement("more", i)
+	}
+	e.End(moreBegin)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Behind) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Shorts = cdr.DecodeSequence(d, "shorts", m.Shorts, 0)
+	m.Wide = d.WString("wide", 0)
+	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
+	m.Matrices = cdr.Grow(m.Matrices, n)
+	for i := range m.Matrices {
+		if !d.Enter() {
+			break
+		}
+		begin1 := d.Begin(cdr.Final)
+		for j := range m.Matrices[i] {
+			if !d.Enter() {
+				break
+			}
+			cdr.DecodeArray(d, "", m.Matrices[i][j][:])
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("matrices", i)
+	}
+	d.End(matricesBegin)
+	if d.Enter() {
+		m.All.UnmarshalCDR(d)
+		d.Leave("all")
+	}
+	m.Tiny = Tiny(d.Enum("tiny", 1, int32(TinyMinus)))
+	if !m.Tiny.Valid() {
+		d.NotEnumerator("tiny", int32(m.Tiny))
+	}
+	cdr.DecodeBools(d, "flags", m.Flags[:])
+	n, namesBegin := d.BeginSequence("names", 0, 4, false)
+	m.Names = cdr.Grow(m.Names, n)
+	for i := range m.Names {
+		if !d.Enter() {
+			break
+		}
+		m.Names[i] = d.String("", 0)
+		d.LeaveElement("names", i)
+	}
+	d.End(namesBegin)
+	gridBegin := d.BeginArray("grid")
+	for i := range m.Grid {
+		if !d.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Grid[i][j] = Color(d.Enum("", 4, int32(ColorBlue)))
+			if !m.Grid[i][j].Valid() {
+				d.NotEnumerator("", int32(m.Grid[i][j]))
+			}
+			d.LeaveElement("", j)
+		}
+		d.LeaveElement("grid", i)
+	}
+	d.End(gridBegin)
+	n, nodesBegin := d.BeginSequence("nodes", 0, 4, false)
+	m.Nodes = cdr.Grow(m.Nodes, n)
+	for i := range m.Nodes {
+		if !d.Enter() {
+			break
+		}
+		m.Nodes[i].UnmarshalCDR(d)
+		d.LeaveElement("nodes", i)
+	}
+	d.End(nodesBegin)
+	if d.Enter() {
+		m.Primitives.UnmarshalCDR(d)
+		d.Leave("primitives")
+	}
+	m.ID = d.Int32("id")
+	moreBegin := d.BeginArray("more")
+	for i := range m.More {
+		if !d.Enter() {
+			break
+		}
+		m.More[i] = d.WString("", 0)
+		d.LeaveElement("more", i)
+	}
+	d.End(moreBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Behind) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Behind) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	d.SkipSequence("shorts", 2)
+	d.SkipWString("wide")
+	if !d.SkipDelimited("matrices") {
+		n, s := d.BeginSequence("matrices", 0, 48, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			d.Skip("", 8, 48)
+			d.LeaveElement("matrices", i)
+		}
+		d.End(s)
+	}
+	if d.Enter() {
+		(*Collections)(nil).SkipCDR(d)
+		d.Leave("all")
+	}
+	d.Skip("tiny", 1, 1)
+	d.Skip("flags", 1, 2)
+	if !d.SkipDelimited("names") {
+		n, s := d.BeginSequence("names", 0, 4, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			d.SkipString("")
+			d.LeaveElement("names", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("grid") {
+		s := d.BeginArray("grid")
+		for i := range 4 {
+			if !d.Enter() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LeaveElement("grid", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("nodes") {
+		n, s := d.BeginSequence("nodes", 0, 4, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			(*Node)(nil).SkipCDR(d)
+			d.LeaveElement("nodes", i)
+		}
+		d.End(s)
+	}
+	if d.Enter() {
+		(*Primitives)(nil).SkipCDR(d)
+		d.Leave("primitives")
+	}
+	e.Int32(d.Int32("id"))
+	if d.Rest(s) {
+		if !d.SkipDelimited("more") {
+			s := d.BeginArray("more")
+			for i := range 2 {
+				if !d.Enter() {
+					break
+				}
+				d.SkipWString("")
+				d.LeaveElement("more", i)
+			}
+			d.End(s)
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Behind) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.SkipSequence("shorts", 2)
+	d.SkipWString("wide")
+	if !d.SkipDelimited("matrices") {
+		n, s := d.BeginSequence("matrices", 0, 48, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			d.Skip("", 8, 48)
+			d.LeaveElement("matrices", i)
+		}
+		d.End(s)
+	}
+	if d.Enter() {
+		(*Collections)(nil).SkipCDR(d)
+		d.Leave("all")
+	}
+	d.Skip("tiny", 1, 1)
+	d.Skip("flags", 1, 2)
+	if !d.SkipDelimited("names") {
+		n, s := d.BeginSequence("names", 0, 4, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			d.SkipString("")
+			d.LeaveElement("names", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("grid") {
+		s := d.BeginArray("grid")
+		for i := range 4 {
+			if !d.Enter() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LeaveElement("grid", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("nodes") {
+		n, s := d.BeginSequence("nodes", 0, 4, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			(*Node)(nil).SkipCDR(d)
+			d.LeaveElement("nodes", i)
+		}
+		d.End(s)
+	}
+	if d.Enter() {
+		(*Primitives)(nil).SkipCDR(d)
+		d.Leave("primitives")
+	}
+	d.Skip("id", 4, 4)
+	if !d.SkipDelimited("more") {
+		s := d.BeginArray("more")
+		for i := range 2 {
+			if !d.Enter() {
+				break
+			}
+			d.SkipWString("")
+			d.LeaveElement("more", i)
+		}
+		d.End(s)
+	}
+	d.End(s)
+}
+
+// BehindView reads the members of an encoded Behind where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type BehindView struct {
+	s  cdr.Sample
+	at [12]int32 // offsets of the members
+}
+
+// NewBehindView checks the structure of an encoded sample, encapsulation header included.
+func NewBehindView(sample []byte) (BehindView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, behindType); err != nil {
+		return BehindView{}, err
+	}
+	var v BehindView
+	v.ScanCDR(&d)
+	if err := d.Close(behindType); err != nil {
+		return BehindView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *BehindView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	v.at[0] = d.LocateSequence("shorts", 0, 2)
+	v.at[1] = d.LocateWString("wide", 0)
+	v.at[2] = d.Here(4)
+	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		d.Skip("", 8, 48)
+		d.LeaveElement("matrices", i)
+	}
+	d.End(matricesBegin)
+	v.at[3] = d.Here(1)
+	if d.Enter() {
+		var e CollectionsView
+		e.ScanCDR(d)
+		d.Leave("all")
+	}
+	v.at[4] = d.Locate("tiny", 1, 1)
+	v.at[5] = d.Locate("flags", 1, 2)
+	v.at[6] = d.Here(4)
+	n, namesBegin := d.BeginSequence("names", 0, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		d.LocateString("", 0)
+		d.LeaveElement("names", i)
+	}
+	d.End(namesBegin)
+	v.at[7] = d.HereArray(4)
+	gridBegin := d.BeginArray("grid")
+	d.SkipElements("grid", 4, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+	d.End(gridBegin)
+	v.at[8] = d.Here(4)
+	n, nodesBegin := d.BeginSequence("nodes", 0, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		var e NodeView
+		e.ScanCDR(d)
+		d.LeaveElement("nodes", i)
+	}
+	d.End(nodesBegin)
+	v.at[9] = d.Here(1)
+	if d.Enter() {
+		var e PrimitivesView
+		e.ScanCDR(d)
+		d.Leave("primitives")
+	}
+	v.at[10] = d.Locate("id", 4, 4)
+	v.at[11] = d.HereArray(4)
+	moreBegin := d.BeginArray("more")
+	for i := range 2 {
+		if !d.Enter() {
+			break
+		}
+		d.LocateWString("", 0)
+		d.LeaveElement("more", i)
+	}
+	d.End(moreBegin)
+	d.End(s)
+}
+
+// Shorts reads shorts.
+func (v BehindView) Shorts() cdr.Values[int16] { return cdr.SequenceValues[int16](v.s, v.at[0]) }
+
+// Wide reads wide.
+func (v BehindView) Wide() string { return v.s.WString(v.at[1]) }
+
+// Matrices decodes matrices into new memory.
+func (v BehindView) Matrices() []Matrix {
+	d := &cdr.Decoder{}
+	var m []Matrix
+	if v.s.Seek(d, v.at[2]) {
+		n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
+		m = cdr.Grow(m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			begin1 := d.Begin(cdr.Final)
+			for j := range m[i] {
+				if !d.Enter() {
+					break
+				}
+				cdr.DecodeArray(d, "", m[i][j][:])
+				d.LeaveElement("", j)
+			}
+			d.End(begin1)
+			d.LeaveElement("matrices", i)
+		}
+		d.End(matricesBegin)
+	}
+	return m
+}
+
+// All reads all.
+func (v BehindView) All() CollectionsView {
+	var d cdr.Decoder
+	var m CollectionsView
+	if v.s.Seek(&d, v.at[3]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Tiny reads tiny.
+func (v BehindView) Tiny() Tiny { return Tiny(v.s.Enum(v.at[4], 1, int32(TinyMinus))) }
+
+// Flags reads flags.
+func (v BehindView) Flags() cdr.Bools { return cdr.ArrayBools(v.s, v.at[5], 2) }
+
+// Names reads names.
+func (v BehindView) Names() cdr.Strings { return cdr.SequenceStrings(v.s, v.at[6]) }
+
+// Grid reads grid.
+func (v BehindView) Grid() cdr.Enums[Color] { return cdr.ArrayEnums[Color](v.s, v.at[7], 4, 4) }
+
+// Nodes reads nodes.
+func (v BehindView) Nodes() NodeViews { return NodeViewsOf(v.s.Elements(v.at[8], nil)) }
+
+// Primitives reads primitives.
+func (v BehindView) Primitives() PrimitivesView {
+	var d cdr.Decoder
+	var m PrimitivesView
+	if v.s.Seek(&d, v.at[9]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// ID reads id.
+func (v BehindView) ID() int32 { return v.s.Int32(v.at[10]) }
+
+// More decodes more into new memory.
+func (v BehindView) More() [2]string {
+	d := &cdr.Decoder{}
+	var m [2]string
+	if v.s.Seek(d, v.at[11]) {
+		moreBegin := d.BeginArray("more")
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = d.WString("", 0)
+			d.LeaveElement("more", i)
+		}
+		d.End(moreBegin)
+	}
+	return m
+}
+
+// BehindViews reads the elements of an encoded sequence or array of Behind.
+type BehindViews struct{ c cdr.Elements }
+
+// BehindViewsOf is for generated code.
+func BehindViewsOf(c cdr.Elements) BehindViews { return BehindViews{c} }
+
+// Len is the number of elements.
+func (vs BehindViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BehindViews) At(i int) BehindView {
+	var d cdr.Decoder
+	var v BehindView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BehindViews) All() iter.Seq2[int, BehindView] {
+	return func(yield func(int, BehindView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BehindView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var behindMembers = []string{
+	"shorts",
+	"wide",
+	"matrices",
+	"all",
+	"tiny",
+	"flags",
+	"names",
+	"grid",
+	"nodes",
+	"primitives",
+	"id",
+	"more",
+}
+
+// BehindBuilder builds an encoded Behind in the caller's bytes, without an intermediate value.
+// Set in this order: Shorts, Wide, Matrices, All, Names, Grid, Nodes, Primitives, More.
+// Another member may be set as soon as those of them that are declared before it are set.
+type BehindBuilder struct {
+	b   cdr.Builder
+	has [12]bool
+	seg [2]int // where the members behind one of variable size begin
+}
+
+// NewBehindBuilder starts a sample in buf, encapsulation header included.
+func NewBehindBuilder(buf []byte) BehindBuilder {
+	var b BehindBuilder
+	b.b.Init(buf, behindType, behindMembers)
+	return b
+}
+
+// SetShorts sets shorts.
+func (b *BehindBuilder) SetShorts(v []int16) {
+	if e := b.b.Variable(0, 0); e != nil {
+		cdr.EncodeSequence(e, "shorts", v, 0)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetWide sets wide.
+func (b *BehindBuilder) SetWide(v string) {
+	if e := b.b.Variable(1, 1); e != nil {
+		e.WString("wide", v, 0)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// SetMatrices sets matrices.
+func (b *BehindBuilder) SetMatrices(v []Matrix) {
+	if e := b.b.Variable(2, 2); e != nil {
+		matricesBegin := e.BeginSequence("matrices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeArray(e, v[i][j][:])
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("matrices", i)
+		}
+		e.End(matricesBegin)
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// SetAll sets all.
+func (b *BehindBuilder) SetAll(v *Collections) {
+	if e := b.b.Variable(3, 3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("all")
+		}
+		b.has[3] = b.b.EndVariable(3)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(4, p+3)
+	}
+}
+
+// SetTiny sets tiny.
+func (b *BehindBuilder) SetTiny(v Tiny) {
+	if !v.Valid() {
+		b.b.Reject(4, int32(v))
+		return
+	}
+	p := b.seg[0]
+	if f := b.b.Field(4, 4, p, 1); f != nil {
+		f[0] = byte(v)
+		b.has[4] = true
+	}
+}
+
+// SetFlags sets flags.
+func (b *BehindBuilder) SetFlags(v *[2]bool) {
+	p := b.seg[0]
+	if e := b.b.FieldEncoder(5, 4, p+1, 2); e != nil {
+		cdr.EncodeBools(e, v[:])
+		b.has[5] = b.b.EndField(5)
+	}
+}
+
+// SetNames sets names.
+func (b *BehindBuilder) SetNames(v []string) {
+	if e := b.b.Variable(6, 4); e != nil {
+		namesBegin := e.BeginSequence("names", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// SetGrid sets grid.
+func (b *BehindBuilder) SetGrid(v *[2][2]Color) {
+	if e := b.b.Variable(7, 5); e != nil {
+		gridBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.Enum("", int32(v[i][j]), 4, v[i][j].Valid())
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("grid", i)
+		}
+		e.End(gridBegin)
+		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// SetNodes sets nodes.
+func (b *BehindBuilder) SetNodes(v Nodes) {
+	if e := b.b.Variable(8, 6); e != nil {
+		nodesBegin := e.BeginSequence("nodes", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("nodes", i)
+		}
+		e.End(nodesBegin)
+		b.has[8] = b.b.EndVariable(8)
+	}
+}
+
+// SetPrimitives sets primitives.
+func (b *BehindBuilder) SetPrimitives(v *Primitives) {
+	if e := b.b.Variable(9, 7); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("primitives")
+		}
+		b.has[9] = b.b.EndVariable(9)
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(10, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetID sets id.
+func (b *BehindBuilder) SetID(v int32) {
+	p := b.seg[1]
+	if f := b.b.Field(10, 8, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[10] = true
+	}
+}
+
+// SetMore sets more.
+func (b *BehindBuilder) SetMore(v *[2]string) {
+	if e := b.b.Variable(11, 8); e != nil {
+		moreBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", v[i], 0)
+			e.LeaveElement("more", i)
+		}
+		e.End(moreBegin)
+		b.has[11] = b.b.EndVariable(11)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *BehindBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Hashed is the IDL struct testtypes::Hashed.
+type Hashed struct {
+	Color int32
+	// Key.
+	Size byte
+	// Key.
+	Flags [2]bool
+}
+
+var hashedType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Hashed",
+	Extensibility: cdr.Final,
+	Keyed:         true,
+	MaxSize:       7,
+	MaxKeySize:    3,
+	Layout:        &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{7, 7}, Stride: [2]int{8, 8}},
+	Text: `@final struct testtypes::Hashed {
+	@id(262528368) int32 color;
+	@key @id(74944730) octet size;
+	@key @id(2) boolean[2] flags;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Hashed) CDRType() *cdr.TypeInfo { return hashedType }
+
+// MarshalCDR writes all members.
+func (m *Hashed) MarshalCDR(e *cdr.Encoder) {
+	switch b, fast := e.Run(4, 5); {
+	case b != nil:
+		cdr.PutInt32(b[0:], m.Color)
+		b[4] = m.Size
+	case !fast:
+		e.Int32(m.Color)
+		e.Uint8(m.Size)
+	}
+	cdr.EncodeBools(e, m.Flags[:])
+}
+
+// UnmarshalCDR reads all members.
+func (m *Hashed) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	if b := d.Run(4, 5); b != nil {
+		m.Color = cdr.GetInt32(b[0:])
+		m.Size = b[4]
+	} else {
+		m.Color = d.Int32("color")
+		m.Size = d.Uint8("size")
+	}
+	cdr.DecodeBools(d, "flags", m.Flags[:])
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Hashed) MarshalKeyCDR(e *cdr.Encoder) {
+	cdr.EncodeBools(e, m.Flags[:])
+	e.Uint8(m.Size)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Hashed) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	cdr.DecodeBools(d, "flags", m.Flags[:])
+	m.Size = d.Uint8("size")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Hashed) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	start := d.Pos()
+	d.Skip("color", 4, 4)
+	d.Skip("size", 1, 1)
+	for i := range 2 {
+		if !d.Enter() {
+			break
+		}
+		e.Bool(d.Bool(""))
+		d.LeaveElement("flags", i)
+	}
+	d.Rewind(start)
+	d.Skip("color", 4, 4)
+	e.Uint8(d.Uint8("size"))
+	if d.Rest(s) {
+		d.Skip("flags", 1, 2)
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Hashed) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.Skip("color", 4, 4)
+	d.Skip("size", 1, 1)
+	d.Skip("flags", 1, 2)
+	d.End(s)
+}
+
+// HashedView reads the members of an encoded Hashed where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type HashedView struct {
+	s  cdr.Sample
+	at [3]int32 // offsets of the members
+}
+
+// NewHashedView checks the structure of an encoded sample, encapsulation header included.
+func NewHashedView(sample []byte) (HashedView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, hashedType); err != nil {
+		return HashedView{}, err
+	}
+	var v HashedView
+	v.ScanCDR(&d)
+	if err := d.Close(hashedType); err != nil {
+		return HashedView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *HashedView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	if at := d.RunAt(4, 5); at >= 0 {
+		v.at[0] = at
+		v.at[1] = at + 4
+	} else {
+		v.at[0] = d.Locate("color", 4, 4)
+		v.at[1] = d.Locate("size", 1, 1)
+	}
+	v.at[2] = d.Locate("flags", 1, 2)
+	d.End(s)
+}
+
+// Color reads color.
+func (v HashedView) Color() int32 { return v.s.Int32(v.at[0]) }
+
+// Size reads size.
+func (v HashedView) Size() byte { return v.s.Uint8(v.at[1]) }
+
+// Flags reads flags.
+func (v HashedView) Flags() cdr.Bools { return cdr.ArrayBools(v.s, v.at[2], 2) }
+
+// HashedViews reads the elements of an encoded sequence or array of Hashed.
+type HashedViews struct{ c cdr.Elements }
+
+// HashedViewsOf is for generated code.
+func HashedViewsOf(c cdr.Elements) HashedViews { return HashedViews{c} }
+
+// Len is the number of elements.
+func (vs HashedViews) Len() int { return vs.c.Len() }
+
+// At reads element i. An element that is not there reads as defaults.
+func (vs HashedViews) At(i int) HashedView {
+	var d cdr.Decoder
+	var v HashedView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs HashedViews) All() iter.Seq2[int, HashedView] {
+	return func(yield func(int, HashedView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v HashedView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var hashedMembers = []string{
+	"color",
+	"size",
+	"flags",
+}
+
+// HashedBuilder builds an encoded Hashed in the caller's bytes, without an intermediate value.
+// The members may be set in any order.
+type HashedBuilder struct {
+	b   cdr.Builder
+	has [3]bool
+}
+
+// NewHashedBuilder starts a sample in buf, encapsulation header included.
+func NewHashedBuilder(buf []byte) HashedBuilder {
+	var b HashedBuilder
+	b.b.Init(buf, hashedType, hashedMembers)
+	b.b.Claim(0, 7)
+	return b
+}
+
+// SetColor sets color.
+func (b *HashedBuilder) SetColor(v int32) {
+	if f := b.b.Field(0, 0, 0, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// SetSize sets size.
+func (b *HashedBuilder) SetSize(v byte) {
+	if f := b.b.Field(1, 0, 4, 1); f != nil {
+		f[0] = v
+		b.has[1] = true
+	}
+}
+
+// SetFlags sets flags.
+func (b *HashedBuilder) SetFlags(v *[2]bool) {
+	if e := b.b.FieldEncoder(2, 0, 5, 2); e != nil {
+		cdr.EncodeBools(e, v[:])
+		b.has[2] = b.b.EndField(2)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *HashedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

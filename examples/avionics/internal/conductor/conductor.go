@@ -1,0 +1,387 @@
+package conductor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/report"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/roles"
+)
+
+// allRoles lists the processes in the order in which they are started and shown.
+var allRoles = []string{"fms", "display1", "display2", "adc1", "adc2", "nav", "traffic"}
+
+const lateRole = "display2"
+
+// How often displays show something.
+const (
+	tableEvery = 250 * time.Millisecond
+	lineEvery  = 2 * time.Second
+)
+
+// patience is how long processes may take to leave before they are killed.
+const patience = 10 * time.Second
+
+// conductor leads one run.
+type conductor struct {
+	opts    Options
+	qos     string
+	dir     string // of this run's logs
+	crew    *crew
+	screen  *screen
+	signals <-chan os.Signal
+
+	ready     map[string]bool
+	published map[string]map[string]uint64 // by role, topic
+	reports   map[string]*control.Report
+
+	leaving     bool // processes are told to leave
+	interrupted bool
+	lateTimer   <-chan time.Time
+	endTimer    <-chan time.Time
+	problems    []string
+}
+
+// errAbort ends a run before its time; what was wrong is in problems.
+var errAbort = errors.New("the run was ended")
+
+// Run conducts a run and gives the exit status. It must be called on a goroutine that is locked to its thread; see
+// crew.start. qos is the built-in QoS file.
+func Run(opts Options, qos string, stdout, stderr *os.File) int {
+	fail := func(err error) int {
+		_, _ = fmt.Fprintf(stderr, "avionics: %v\n", err)
+		return 1
+	}
+	if opts.QoS != "" {
+		text, err := os.ReadFile(opts.QoS)
+		if err != nil {
+			return fail(fmt.Errorf("reading QoS: %w", err))
+		}
+		qos = string(text)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fail(fmt.Errorf("finding this program to run it again: %w", err))
+	}
+	dir, cleanup, err := runDir(opts.Dir)
+	if err != nil {
+		return fail(err)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+
+	out := stdout
+	if opts.JSON {
+		out = stderr
+	}
+	c := &conductor{
+		opts: opts, qos: qos, dir: dir, crew: newCrew(program, stderr), screen: newScreen(out), signals: signals,
+		ready: make(map[string]bool), published: make(map[string]map[string]uint64), reports: make(map[string]*control.Report),
+	}
+	elapsed, err := c.conduct()
+	c.crew.dismiss(patience)
+	c.screen.leave()
+	if err != nil && !errors.Is(err, errAbort) {
+		c.problems = append(c.problems, err.Error())
+	}
+	summary := report.Assemble(c.outcome(elapsed))
+	if err := errors.Join(c.write(summary, out, stdout), cleanup()); err != nil {
+		return fail(err)
+	}
+	if !summary.OK() {
+		return 1
+	}
+	return 0
+}
+
+// runDir makes the directory of a run. What it gives to clean up removes a temporary one.
+func runDir(parent string) (dir string, cleanup func() error, err error) {
+	if parent == "" {
+		dir, err = os.MkdirTemp("", "avionics-")
+		if err != nil {
+			return "", nil, fmt.Errorf("making a directory for the logs: %w", err)
+		}
+		return dir, func() error { return os.RemoveAll(dir) }, nil
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", nil, fmt.Errorf("-dir: %w", err)
+	}
+	dir, err = os.MkdirTemp(parent, "run-"+time.Now().Format("20060102-150405")+"-")
+	if err != nil {
+		return "", nil, fmt.Errorf("-dir: %w", err)
+	}
+	return dir, func() error { return nil }, nil
+}
+
+func (c *conductor) write(s *report.Summary, people, programs io.Writer) error {
+	if c.opts.JSON {
+		return s.WriteJSON(programs)
+	}
+	return s.WriteTable(people)
+}
+
+// conduct leads the run from its start to the reports, and gives how long the samples took.
+func (c *conductor) conduct() (elapsed time.Duration, err error) {
+	late := c.opts.Late > 0
+	for _, role := range allRoles {
+		if late && role == lateRole {
+			continue
+		}
+		if err := c.start(role, false); err != nil {
+			return 0, err
+		}
+	}
+	if err := c.await("become ready", func() bool { return len(c.ready) == len(c.crew.members) }); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	c.tellAll(control.Command{Kind: control.Start})
+	if late {
+		c.lateTimer = time.After(c.opts.Late)
+	}
+	if c.opts.Duration > 0 {
+		c.endTimer = time.After(c.opts.Duration)
+	}
+	if err := c.fly(); err != nil {
+		return 0, err
+	}
+	c.crew.tell("fms", control.Command{Kind: control.Drain, Expect: c.totals()})
+	if err := c.awaitDone("deal with what was published", "fms"); err != nil {
+		return 0, err
+	}
+	elapsed = time.Since(began)
+	if err := c.collect(); err != nil {
+		return elapsed, err
+	}
+	c.leaving = true
+	c.tellAll(control.Command{Kind: control.Leave})
+	if err := c.await("leave", func() bool { return len(c.crew.alive()) == 0 }); err != nil {
+		return elapsed, err
+	}
+	return elapsed, nil
+}
+
+// start runs one process.
+func (c *conductor) start(role string, late bool) error {
+	readers := 3 // fms and two displays
+	if c.opts.Late > 0 {
+		readers--
+	}
+	cfg := control.Config{
+		Role: role, Domain: uint32(c.opts.Domain), Transport: c.opts.Transport, Dir: filepath.Join(c.dir, role),
+		QoS: c.qos, QoSName: cmpOr(c.opts.QoS, "qos.xml"), Seed: c.opts.Seed, Aircraft: "OWNSHIP", Traffic: c.opts.Traffic,
+		Flight: c.opts.Flight, SBS1: c.opts.SBS1, GiveUp: c.opts.GiveUp, Speed: c.opts.Speed,
+		Readers: map[string]int{
+			roles.AirData: readers, roles.Position: readers, roles.TrafficReport: readers, roles.FlightLog: readers, roles.Advisory: readers - 1,
+		},
+		Writers: map[string]int{roles.AirData: 2, roles.Position: 1, roles.TrafficReport: 1, roles.FlightLog: 1, roles.Advisory: 1},
+		Late:    late, Trace: c.opts.Late > 0, Timeout: c.opts.Timeout,
+	}
+	if !c.opts.JSON {
+		cfg.Frames = lineEvery
+		if c.screen.live {
+			cfg.Frames, cfg.Table = tableEvery, true
+		}
+	}
+	pid, err := c.crew.start(cfg)
+	if err != nil {
+		return err
+	}
+	c.screen.say("%s is process %d", role, pid)
+	return nil
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// fly lasts until the sources have published everything, or were told to stop, and the late display is there.
+func (c *conductor) fly() error {
+	if err := c.pump(func() bool { return c.done("nav") && c.done("traffic") || c.interrupted }, nil); err != nil {
+		return err
+	}
+	c.stop()
+	if c.opts.Late > 0 && c.crew.members[lateRole] == nil && !c.interrupted {
+		c.lateTimer = nil
+		if err := c.start(lateRole, true); err != nil { // the inputs ended before its time
+			return err
+		}
+	}
+	if err := c.awaitDone("stop publishing", "nav", "traffic", "adc1", "adc2"); err != nil {
+		return err
+	}
+	if c.crew.members[lateRole] == nil {
+		return nil
+	}
+	return c.await("become ready", func() bool { return c.ready[lateRole] })
+}
+
+// stop tells the sources to publish no more.
+func (c *conductor) stop() {
+	c.endTimer = nil
+	c.tellAll(control.Command{Kind: control.Stop})
+}
+
+// collect asks everybody for a report: first who came late, whose cut the others are asked about.
+func (c *conductor) collect() error {
+	finish := control.Command{Kind: control.Finish, Expect: c.totals()}
+	reported := func(role string) func() bool { return func() bool { return c.reports[role] != nil } }
+	if c.opts.Late > 0 && c.crew.members[lateRole] != nil {
+		c.crew.tell(lateRole, finish)
+		if err := c.await("receive the rest and report", reported(lateRole)); err != nil {
+			return err
+		}
+		finish.Since = make(map[string]uint64)
+		for _, s := range c.reports[lateRole].Subscriptions {
+			if s.Tail != nil {
+				finish.Since[s.Topic] = s.Cut
+			}
+		}
+	}
+	for _, role := range c.crew.alive() {
+		if c.reports[role] == nil {
+			c.crew.tell(role, finish)
+		}
+	}
+	return c.await("receive the rest and report", func() bool { return len(c.reports) == len(c.crew.members) })
+}
+
+func (c *conductor) tellAll(cmd control.Command) {
+	for _, role := range c.crew.alive() {
+		c.crew.tell(role, cmd)
+	}
+}
+
+func (c *conductor) done(role string) bool { return c.published[role] != nil }
+
+// totals is how many samples of each topic were published.
+func (c *conductor) totals() map[string]uint64 {
+	sum := make(map[string]uint64)
+	for _, counts := range c.published {
+		for topic, n := range counts {
+			sum[topic] += n
+		}
+	}
+	return sum
+}
+
+func (c *conductor) awaitDone(what string, roles ...string) error {
+	return c.await(what, func() bool {
+		return !slices.ContainsFunc(roles, func(role string) bool { return !c.done(role) })
+	})
+}
+
+// await is pump with a limit on its time; what says in the imperative what did not happen if it is exceeded. A step
+// may take a little longer than those inside the processes, which know better what they wait for.
+func (c *conductor) await(what string, until func() bool) error {
+	limit := time.NewTimer(c.opts.Timeout + 5*time.Second)
+	defer limit.Stop()
+	err := c.pump(until, limit.C)
+	if errors.Is(err, errLimit) {
+		return fmt.Errorf("after %v processes did not %s; still there: %s", c.opts.Timeout, what, strings.Join(c.crew.alive(), ", "))
+	}
+	return err
+}
+
+var errLimit = errors.New("time is over")
+
+// pump handles what happens until the condition holds.
+func (c *conductor) pump(until func() bool, limit <-chan time.Time) error {
+	for !until() {
+		select {
+		case h := <-c.crew.news:
+			if err := c.happened(h); err != nil {
+				return err
+			}
+		case sig := <-c.signals:
+			if c.interrupted {
+				c.problems = append(c.problems, fmt.Sprintf("ended at once by a second signal (%v)", sig))
+				return errAbort
+			}
+			if len(c.ready) < len(c.crew.members) && len(c.published) == 0 {
+				c.problems = append(c.problems, fmt.Sprintf("ended by a signal (%v) before the run began", sig))
+				return errAbort
+			}
+			c.interrupted = true
+			c.screen.say("%v: ending the run; once more to end it at once", sig)
+			c.stop()
+		case <-c.lateTimer:
+			c.lateTimer = nil
+			if err := c.start(lateRole, true); err != nil {
+				return err
+			}
+		case <-c.endTimer:
+			c.stop()
+		case <-limit:
+			return errLimit
+		}
+	}
+	return nil
+}
+
+// happened handles one event, or the end of a process.
+func (c *conductor) happened(h happening) error {
+	if h.event == nil {
+		c.crew.gone(h.role)
+		if c.leaving && h.exit == nil {
+			return nil
+		}
+		return c.trouble(h)
+	}
+	switch e := h.event; e.Kind {
+	case control.Ready:
+		c.ready[h.role] = true
+		if c.crew.members[h.role] != nil && h.role == lateRole && c.opts.Late > 0 {
+			c.crew.tell(h.role, control.Command{Kind: control.Start})
+		}
+	case control.Note:
+		c.screen.say("%s: %s", h.role, e.Text)
+	case control.Frame:
+		c.screen.frame(h.role, e.Frame)
+	case control.Done:
+		c.published[h.role] = e.Published
+	case control.Reported:
+		c.reports[h.role] = e.Report
+	case control.Failed:
+		return c.trouble(h)
+	}
+	return nil
+}
+
+// outcome is what the report is made of.
+func (c *conductor) outcome(elapsed time.Duration) report.Run {
+	run := report.Run{
+		Topics: roles.Topics, Problems: c.problems, Elapsed: elapsed, Transport: c.opts.Transport, Speed: c.opts.speedText(),
+		Domain: uint32(c.opts.Domain), Synthetic: c.opts.Flight == "" || c.opts.SBS1 == "", Logs: make(map[string]report.Log),
+	}
+	if c.opts.Dir != "" {
+		run.Dir = c.dir
+	}
+	if c.opts.Late > 0 {
+		run.Late = lateRole
+	}
+	for _, role := range allRoles {
+		r := c.reports[role]
+		if r == nil {
+			continue
+		}
+		run.Reports = append(run.Reports, *r)
+		if r.LogDir != "" && len(c.problems) == 0 {
+			run.Logs[role] = readLog(r.LogDir)
+		}
+	}
+	return run
+}

@@ -1,0 +1,154 @@
+package conductor
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+)
+
+// happening is an event of a process, or its end.
+type happening struct {
+	role  string
+	event *control.Event
+	exit  error // if event is nil: how it ended, nil for status 0
+}
+
+// member is one process.
+type member struct {
+	role  string
+	cmd   *exec.Cmd
+	to    *control.Writer
+	stdin io.Closer
+	ended bool
+}
+
+// crew is the processes of a run. One goroutine uses it.
+type crew struct {
+	program string
+	members map[string]*member
+	news    chan happening // buffered: a process never waits for the conductor to listen
+	errs    io.Writer      // what processes complain about, line by line
+
+	mu sync.Mutex // of errs
+}
+
+func newCrew(program string, errs io.Writer) *crew {
+	return &crew{program: program, members: make(map[string]*member), news: make(chan happening, 1024), errs: errs}
+}
+
+// start runs the program in a role. The goroutine that calls it must be locked to a thread that lives as long as the
+// conductor: the kernel's parent-death signal follows the thread.
+func (c *crew) start(cfg control.Config) (pid int, err error) {
+	events, write, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("starting %s: %w", cfg.Role, err)
+	}
+	defer func() { _ = write.Close() }() // the process has its own
+	cmd := exec.Command(c.program, RoleArgument, cfg.Role)
+	cmd.ExtraFiles = []*os.File{write}
+	cmd.SysProcAttr = processAttributes()
+	stdin, err1 := cmd.StdinPipe()
+	stdout, err2 := cmd.StdoutPipe()
+	stderr, err3 := cmd.StderrPipe()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return 0, errors.Join(fmt.Errorf("starting %s: %w", cfg.Role, err), events.Close())
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, errors.Join(fmt.Errorf("starting %s: %w", cfg.Role, err), events.Close())
+	}
+	m := &member{role: cfg.Role, cmd: cmd, to: control.NewWriter(stdin), stdin: stdin}
+	c.members[cfg.Role] = m
+	go c.follow(m, events, stdout, stderr)
+	if err := m.to.Send(cfg); err != nil {
+		return 0, fmt.Errorf("configuring %s: %w", cfg.Role, err)
+	}
+	return cmd.Process.Pid, nil
+}
+
+// RoleArgument is the first argument of a process, before its role.
+const RoleArgument = "role"
+
+// follow passes on what a process says, and then how it ended.
+func (c *crew) follow(m *member, events io.ReadCloser, output ...io.Reader) {
+	var wg sync.WaitGroup
+	for _, r := range output {
+		wg.Go(func() { c.pass(m.role, r) })
+	}
+	in := control.NewReader(events)
+	for {
+		e := new(control.Event)
+		if err := in.Next(e); err != nil {
+			break // its end tells more
+		}
+		c.news <- happening{role: m.role, event: e}
+	}
+	_ = events.Close() // it was only read
+	wg.Wait()
+	c.news <- happening{role: m.role, exit: m.cmd.Wait()}
+}
+
+// pass shows what a process writes to its standard output and error: it only does so when it is in trouble.
+func (c *crew) pass(role string, r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		c.mu.Lock()
+		_, _ = fmt.Fprintf(c.errs, "%s: %s\n", role, lines.Text())
+		c.mu.Unlock()
+	}
+	_, _ = io.Copy(io.Discard, r) // a line beyond all measure: let the process go on
+}
+
+// tell sends a command. A process that can not be told is about to be found dead.
+func (c *crew) tell(role string, cmd control.Command) {
+	if m := c.members[role]; m != nil && !m.ended {
+		_ = m.to.Send(cmd)
+	}
+}
+
+// alive lists the processes that have not ended.
+func (c *crew) alive() []string {
+	var roles []string
+	for _, role := range allRoles {
+		if m := c.members[role]; m != nil && !m.ended {
+			roles = append(roles, role)
+		}
+	}
+	return roles
+}
+
+// gone notes that a process has ended.
+func (c *crew) gone(role string) {
+	m := c.members[role]
+	m.ended = true
+	_ = m.stdin.Close()
+}
+
+// dismiss ends whoever is left: first by closing what they listen to, and then by force. It returns when all have
+// ended.
+func (c *crew) dismiss(patience time.Duration) {
+	for _, role := range c.alive() {
+		_ = c.members[role].stdin.Close()
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for len(c.alive()) > 0 {
+		select {
+		case h := <-c.news:
+			if h.event == nil {
+				c.gone(h.role)
+			}
+		case <-limit.C:
+			for _, role := range c.alive() {
+				_ = c.members[role].cmd.Process.Kill()
+			}
+		}
+	}
+}

@@ -1,0 +1,21 @@
+// Package conductor starts the processes of the avionics example, leads them through a run, and tells how it went.
+//
+// The processes are this program again, each with a role as its argument. They talk to each other through the
+// middleware only; to the conductor through pipes (package control).
+//
+// A run: start the processes; wait until all are Ready; Start; wait until the sources are Done, or stop them when the
+// duration is over or on Ctrl-C; Drain the fms; Finish; collect the reports; Leave; read the logs back from disk; judge
+// (package report).
+//
+// # No orphans
+//
+// Every process is in a process group of its own, so that Ctrl-C reaches the conductor alone, which ends the run in
+// order. A process whose standard input ends leaves by itself; the kernel kills it with the conductor (parent-death
+// signal, Linux). A process that does not leave in time is killed. A process that dies ends the run: the conductor says
+// which one and why, ends the others, and fails.
+//
+// # Concurrency
+//
+// One goroutine conducts. Each process has one that reads its events and then waits for its end, and two that pass its
+// output on; they end with the process.
+package conductor

@@ -1,0 +1,309 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/latency"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/order"
+)
+
+// unordered is what the delivery path of a best-effort topic is called.
+const unordered = "unordered"
+
+// Run is what is known of a run when it has ended.
+type Run struct {
+	Topics    []string // in the order of the table
+	Reports   []control.Report
+	Late      string         // the process that joined in the middle, if any
+	Logs      map[string]Log // what is on disk, by process
+	Problems  []string       // what kept the run from its orderly end
+	Elapsed   time.Duration  // from the start to the last acknowledgement
+	Transport string
+	Speed     string
+	Domain    uint32
+	Dir       string // empty: a temporary one
+	Synthetic bool   // some input was made up
+}
+
+// Log is the content of a log on disk.
+type Log struct {
+	Dir     string `json:"dir"`
+	Records uint64 `json:"records"`
+	Digest  string `json:"digest"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Summary is the result of a run.
+type Summary struct {
+	Verdict         string          `json:"verdict"` // "ok" or "failed"
+	Findings        []string        `json:"findings"`
+	Topics          []Topic         `json:"topics"`
+	Inputs          []control.Input `json:"inputs"`
+	Logs            []LogCheck      `json:"logs"`
+	Transport       string          `json:"transport"`
+	Speed           string          `json:"speed"`
+	Domain          uint32          `json:"domain"`
+	Dir             string          `json:"dir,omitempty"`
+	Synthetic       bool            `json:"synthetic"`
+	Elapsed         time.Duration   `json:"elapsed_ns"`
+	Reliable        uint64          `json:"reliable_published"`
+	Delivered       uint64          `json:"reliable_delivered"`
+	PublishedPerSec float64         `json:"reliable_published_per_second"`
+	DeliveredPerSec float64         `json:"reliable_delivered_per_second"`
+	late            string
+}
+
+// Topic is the row of a topic.
+type Topic struct {
+	Topic       string            `json:"topic"`
+	Path        string            `json:"path"`
+	Published   uint64            `json:"published"`
+	By          map[string]uint64 `json:"published_by"`
+	Dropped     uint64            `json:"dropped"`
+	Subscribers []Subscriber      `json:"subscribers"`
+}
+
+// Subscriber is what one process received of a topic.
+type Subscriber struct {
+	Process    string          `json:"process"`
+	Delivered  uint64          `json:"delivered"`
+	Lost       uint64          `json:"lost"`
+	Duplicated uint64          `json:"duplicated"`
+	Reordered  uint64          `json:"reordered"`
+	Rejected   uint64          `json:"rejected"`
+	Malformed  uint64          `json:"malformed"`
+	Late       bool            `json:"late,omitempty"`
+	Digest     string          `json:"digest"`
+	Latency    latency.Summary `json:"latency"`
+
+	raw control.Subscription
+}
+
+// LogCheck compares a log with what was delivered beside it.
+type LogCheck struct {
+	Process string `json:"process"`
+	Log
+	Delivered uint64 `json:"delivered"`
+	Equal     bool   `json:"equal"`
+}
+
+// OK tells whether nothing was found.
+func (s *Summary) OK() bool { return len(s.Findings) == 0 }
+
+// Assemble sums up a run.
+func Assemble(run Run) *Summary {
+	s := &Summary{
+		Transport: run.Transport, Speed: run.Speed, Domain: run.Domain, Dir: run.Dir, Synthetic: run.Synthetic,
+		Elapsed: run.Elapsed, Findings: slices.Clone(run.Problems), late: run.Late,
+	}
+	for _, name := range run.Topics {
+		if t, ok := s.topic(name, run); ok {
+			s.Topics = append(s.Topics, t)
+		}
+	}
+	if len(run.Problems) == 0 { // else the figures are not final, and what they lack is no news
+		for i := range s.Topics {
+			s.check(&s.Topics[i])
+		}
+	}
+	s.inputs(run)
+	s.logs(run)
+	for i := range s.Topics {
+		if t := &s.Topics[i]; t.Path != unordered {
+			s.Reliable += t.Published
+			for _, sub := range t.Subscribers {
+				s.Delivered += sub.Delivered
+			}
+		}
+	}
+	if secs := run.Elapsed.Seconds(); secs > 0 {
+		s.PublishedPerSec, s.DeliveredPerSec = float64(s.Reliable)/secs, float64(s.Delivered)/secs
+	}
+	s.Verdict = "ok"
+	if !s.OK() {
+		s.Verdict = "failed"
+	}
+	return s
+}
+
+func (s *Summary) find(format string, args ...any) {
+	s.Findings = append(s.Findings, fmt.Sprintf(format, args...))
+}
+
+// topic gathers the row of a topic; false if nobody published or subscribed to it.
+func (s *Summary) topic(name string, run Run) (Topic, bool) {
+	t := Topic{Topic: name, By: make(map[string]uint64)}
+	for _, r := range run.Reports {
+		for _, p := range r.Publications {
+			if p.Topic == name {
+				t.Path = p.Path
+				t.Published += p.Published
+				t.Dropped += p.Dropped
+				t.By[r.Role] = p.Published
+			}
+		}
+	}
+	for _, r := range run.Reports {
+		for _, sub := range r.Subscriptions {
+			if sub.Topic == name {
+				t.Subscribers = append(t.Subscribers, s.subscriber(&t, r.Role, sub, run))
+			}
+		}
+	}
+	return t, len(t.By) > 0 || len(t.Subscribers) > 0
+}
+
+func (s *Summary) subscriber(t *Topic, role string, sub control.Subscription, run Run) Subscriber {
+	var delays latency.Recorder
+	if err := delays.Merge(sub.Latency); err != nil {
+		s.find("%s: latency of %s: %v", role, t.Topic, err)
+	}
+	out := Subscriber{
+		Process: role, Delivered: sub.Delivered, Duplicated: sub.Duplicated, Reordered: sub.Reordered,
+		Rejected: uint64(max(0, sub.Rejected)), Malformed: uint64(sub.Malformed), Late: role == run.Late,
+		Digest: sub.Digest, Latency: delays.Summary(), raw: sub,
+	}
+	out.Lost = uint64(max(0, sub.Lost))
+	if t.Path != unordered && (role != run.Late || sub.Tail != nil) {
+		// What the numbers say counts, whatever the reader's status says: gaps, and what is missing at the end.
+		out.Lost = max(out.Lost, sub.Missing+t.Published-min(sub.Last, t.Published))
+	}
+	return out
+}
+
+// check finds what is wrong with a reliable topic.
+func (s *Summary) check(t *Topic) {
+	if t.Path == unordered {
+		return
+	}
+	for _, sub := range t.Subscribers {
+		wrong := func(n uint64, what string) {
+			if n > 0 {
+				s.find("%s: %d of %d samples of %s %s", sub.Process, n, t.Published, t.Topic, what)
+			}
+		}
+		wrong(sub.Lost, "are missing")
+		wrong(sub.Duplicated, "came twice")
+		wrong(sub.Reordered, "came out of order")
+		wrong(sub.Rejected, "were rejected")
+		wrong(sub.Malformed, "could not be read")
+		if !sub.Late && sub.Lost == 0 && sub.Delivered != t.Published {
+			s.find("%s: %d samples of %s were delivered, and %d published", sub.Process, sub.Delivered, t.Topic, t.Published)
+		}
+	}
+	s.compareDigests(t)
+	s.compareLate(t)
+}
+
+func (s *Summary) compareDigests(t *Topic) {
+	var first *Subscriber
+	for i := range t.Subscribers {
+		sub := &t.Subscribers[i]
+		switch {
+		case sub.Late:
+		case first == nil:
+			first = sub
+		case sub.Digest != first.Digest:
+			s.find("order digests of %s differ: %s at %s, %s at %s", t.Topic,
+				order.Short(first.Digest), first.Process, order.Short(sub.Digest), sub.Process)
+		}
+	}
+}
+
+// compareLate compares who came late with those who were asked for the same part of the stream.
+func (s *Summary) compareLate(t *Topic) {
+	at := slices.IndexFunc(t.Subscribers, func(sub Subscriber) bool { return sub.Late })
+	if at < 0 {
+		return
+	}
+	late := &t.Subscribers[at]
+	for i := range t.Subscribers {
+		other := &t.Subscribers[i]
+		if other.Late || other.raw.Tail == nil || late.raw.Tail == nil {
+			continue
+		}
+		if *late.raw.Tail != *other.raw.Tail {
+			s.find("%s came late, and its part of %s differs from that of %s: %d samples with digest %s behind number %d, there %d with %s",
+				late.Process, t.Topic, other.Process, late.raw.Tail.Count, order.Short(late.raw.Tail.Digest), late.raw.Cut,
+				other.raw.Tail.Count, order.Short(other.raw.Tail.Digest))
+		}
+		if late.raw.Picture != nil && len(late.raw.Picture) != len(other.raw.Picture) {
+			s.find("%s came late and got %d instances of %s, where %s had %d: %s", late.Process, len(late.raw.Picture), t.Topic,
+				other.Process, len(other.raw.Picture), difference(late.raw.Picture, other.raw.Picture))
+		} else if late.raw.Picture != nil && !maps.Equal(late.raw.Picture, other.raw.Picture) {
+			s.find("%s came late and got another picture of %s than %s had: %s", late.Process, t.Topic, other.Process,
+				difference(late.raw.Picture, other.raw.Picture))
+		}
+	}
+}
+
+// difference names the first instance in which two pictures differ.
+func difference(late, other map[string]uint64) string {
+	keys := slices.Sorted(maps.Keys(other))
+	for _, k := range keys {
+		if late[k] != other[k] {
+			return fmt.Sprintf("of %s it has sample %d, and should have %d", k, late[k], other[k])
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(late)) {
+		if _, ok := other[k]; !ok {
+			return fmt.Sprintf("%s is not known there", k)
+		}
+	}
+	return "no difference"
+}
+
+// inputs checks that what was read was published.
+func (s *Summary) inputs(run Run) {
+	for _, r := range run.Reports {
+		if r.Input == nil {
+			continue
+		}
+		s.Inputs = append(s.Inputs, *r.Input)
+		for _, p := range r.Publications {
+			if r.Input.Complete && uint64(r.Input.Used) != p.Published {
+				s.find("%s: %d records of %s were read, and %d samples of %s published", r.Role, r.Input.Used, r.Input.What, p.Published, p.Topic)
+			}
+		}
+	}
+}
+
+// logs checks that what is on disk is what was delivered. A late process is given the history by its peers; its log
+// begins where it joined.
+func (s *Summary) logs(run Run) {
+	for _, r := range run.Reports {
+		log, ok := run.Logs[r.Role]
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(r.Subscriptions, func(sub control.Subscription) bool { return sub.LogDigest != "" })
+		if i < 0 {
+			continue
+		}
+		sub := r.Subscriptions[i]
+		c := LogCheck{Process: r.Role, Log: log, Delivered: sub.Delivered, Equal: log.Error == "" && log.Digest == sub.LogDigest}
+		s.Logs = append(s.Logs, c)
+		switch {
+		case log.Error != "":
+			s.find("%s: its log on disk can not be read: %s", r.Role, log.Error)
+		case !c.Equal:
+			s.find("%s: its log on disk has %d records with digest %s, and what was delivered is %d samples of %s with digest %s",
+				r.Role, log.Records, order.Short(log.Digest), sub.Delivered, sub.Topic, order.Short(sub.LogDigest))
+		}
+	}
+	slices.SortFunc(s.Logs, func(a, b LogCheck) int { return cmp.Compare(a.Process, b.Process) })
+}
+
+// WriteJSON writes the summary for programs.
+func (s *Summary) WriteJSON(out io.Writer) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(s)
+}

@@ -1,0 +1,344 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/omg-dds-go/dds/dcps"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/qos"
+)
+
+// The topics.
+const (
+	AirData       = "AirData"
+	Position      = "Position"
+	TrafficReport = "TrafficReport"
+	Advisory      = "Advisory"
+	FlightLog     = "FlightLog"
+)
+
+// Topics lists the topics in the order in which tables show them.
+var Topics = []string{AirData, Position, TrafficReport, Advisory, FlightLog}
+
+// role is what a process does between Ready and Leave.
+type role interface {
+	// setup makes the entities; ctx is that of the process.
+	setup(ctx context.Context) error
+	// start is called once everybody is ready; it must not block.
+	start(ctx context.Context)
+	// command takes what the conductor says besides Start and Leave; it must not block.
+	command(ctx context.Context, c control.Command)
+}
+
+// process is what all roles have.
+type process struct {
+	cfg  control.Config
+	out  *control.Writer
+	p    *dcps.DomainParticipant
+	pub  *dcps.Publisher
+	sub  *dcps.Subscriber
+	qos  *qos.Provider
+	fail func(error) // ends the process; may be called by any goroutine
+
+	publications  []publication
+	subscriptions []*subscription
+}
+
+var (
+	errLeave  = errors.New("told to leave")
+	errOrphan = errors.New("the conductor is gone")
+)
+
+// Run is a process: it reads its Config and Commands from in, writes Events to out, and returns the exit status.
+func Run(in io.Reader, out io.Writer) int {
+	events := control.NewWriter(out)
+	err := run(control.NewReader(in), events)
+	if err == nil || errors.Is(err, errLeave) {
+		return 0
+	}
+	if !errors.Is(err, errOrphan) {
+		_ = events.Send(control.Event{Kind: control.Failed, Text: err.Error()}) // nobody may listen any more
+	}
+	return 1
+}
+
+func run(in *control.Reader, out *control.Writer) error {
+	pr := &process{out: out}
+	if err := in.Next(&pr.cfg); err != nil {
+		return fmt.Errorf("reading configuration: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(errLeave)
+	pr.fail = cancel
+
+	commands := make(chan control.Command)
+	go func() {
+		for {
+			var c control.Command
+			if err := in.Next(&c); err != nil {
+				if err == io.EOF {
+					err = errOrphan
+				}
+				cancel(err)
+				return
+			}
+			select {
+			case commands <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	err := pr.play(ctx, commands)
+	if left := pr.leave(); err == nil || errors.Is(err, errLeave) {
+		err = left
+	}
+	return err
+}
+
+// play makes the role's entities, waits until they are matched, and obeys until told to leave.
+func (pr *process) play(ctx context.Context, commands <-chan control.Command) error {
+	r, err := newRole(pr)
+	if err != nil {
+		return err
+	}
+	if err := pr.join(ctx); err != nil {
+		return err
+	}
+	go func() {
+		select {
+		case <-pr.p.Done():
+			pr.fail(pr.p.Err())
+		case <-ctx.Done():
+		}
+	}()
+	if err := r.setup(ctx); err != nil {
+		return err
+	}
+	for _, s := range pr.subscriptions {
+		go s.run(ctx)
+	}
+	if err := pr.match(ctx); err != nil {
+		return cause(ctx, err)
+	}
+	if err := pr.out.Send(control.Event{Kind: control.Ready}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case c := <-commands:
+			switch c.Kind {
+			case control.Start:
+				r.start(ctx)
+			case control.Leave:
+				return nil
+			default:
+				r.command(ctx, c)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// cause prefers why ctx ended to what that did to an operation.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func newRole(pr *process) (role, error) {
+	switch name := pr.cfg.Role; {
+	case name == "adc1":
+		return &airDataComputer{process: pr, number: 1, profile: "Avionics::AirData.Primary"}, nil
+	case name == "adc2":
+		return &airDataComputer{process: pr, number: 2, profile: "Avionics::AirData.Standby"}, nil
+	case name == "nav":
+		return &navigation{process: pr}, nil
+	case name == "traffic":
+		return &surveillance{process: pr}, nil
+	case name == "fms":
+		return &flightManagement{process: pr}, nil
+	case strings.HasPrefix(name, "display"):
+		return &display{process: pr}, nil
+	}
+	return nil, fmt.Errorf("there is no role %q", pr.cfg.Role)
+}
+
+// join becomes a participant of the domain.
+func (pr *process) join(ctx context.Context) error {
+	var err error
+	if pr.qos, err = qos.Load(pr.cfg.QoSName, strings.NewReader(pr.cfg.QoS)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pr.cfg.Timeout)
+	defer cancel()
+	pr.p, err = dcps.NewDomainParticipant(ctx, dcps.DomainID(pr.cfg.Domain),
+		dcps.WithName(pr.cfg.Role),
+		dcps.WithSettings(dcps.Settings{Transport: pr.cfg.Transport, Dir: pr.cfg.Dir}))
+	if err != nil {
+		return err
+	}
+	pq, err := pr.qos.Publisher("Avionics::Ordered")
+	if err != nil {
+		return err
+	}
+	sq, err := pr.qos.Subscriber("Avionics::Ordered")
+	if err != nil {
+		return err
+	}
+	if pr.pub, err = pr.p.NewPublisher(dcps.WithPublisherQos(pq)); err != nil {
+		return err
+	}
+	pr.sub, err = pr.p.NewSubscriber(dcps.WithSubscriberQos(sq))
+	return err
+}
+
+// match waits until every writer and reader has as many peers as the conductor said.
+func (pr *process) match(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pr.cfg.Timeout)
+	defer cancel()
+	for _, p := range pr.publications {
+		if err := p.waitForMatch(ctx, pr.cfg.Readers[p.topicName()]); err != nil {
+			return fmt.Errorf("waiting for %d readers of %s: %w", pr.cfg.Readers[p.topicName()], p.topicName(), err)
+		}
+	}
+	for _, s := range pr.subscriptions {
+		if err := s.reader.WaitForMatch(ctx, pr.cfg.Writers[s.topic]); err != nil {
+			return fmt.Errorf("waiting for %d writers of %s: %w", pr.cfg.Writers[s.topic], s.topic, err)
+		}
+		if pr.cfg.Late {
+			if err := s.endHistory(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leave closes what there is. A process that could not leave in time is ended by its conductor.
+func (pr *process) leave() error {
+	if pr.p == nil {
+		return nil
+	}
+	return pr.p.Close()
+}
+
+// note tells the conductor something worth a line.
+func (pr *process) note(format string, args ...any) {
+	if err := pr.out.Send(control.Event{Kind: control.Note, Text: fmt.Sprintf(format, args...)}); err != nil {
+		pr.fail(err)
+	}
+}
+
+func (pr *process) send(e control.Event) {
+	if err := pr.out.Send(e); err != nil {
+		pr.fail(err)
+	}
+}
+
+// report sums up what the process counted.
+func (pr *process) report(since map[string]uint64, input *control.Input) (*control.Report, error) {
+	r := &control.Report{Role: pr.cfg.Role, PID: os.Getpid(), Input: input}
+	for _, p := range pr.publications {
+		r.Publications = append(r.Publications, p.report())
+	}
+	for _, s := range pr.subscriptions {
+		sub, err := s.report(since)
+		if err != nil {
+			return nil, err
+		}
+		r.Subscriptions = append(r.Subscriptions, sub)
+		if s.logDir != "" {
+			r.LogDir = s.logDir
+		}
+	}
+	return r, nil
+}
+
+// published gives the counts that Done tells.
+func (pr *process) published() map[string]uint64 {
+	counts := make(map[string]uint64)
+	for _, p := range pr.publications {
+		counts[p.topicName()] = p.report().Published
+	}
+	return counts
+}
+
+// acknowledge waits until all that the process published was taken by all who read it reliably, and is on disk where
+// it is logged.
+func (pr *process) acknowledge(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pr.cfg.Timeout)
+	defer cancel()
+	for _, p := range pr.publications {
+		if err := p.waitForAcks(ctx); err != nil {
+			return fmt.Errorf("waiting for the acknowledgement of %d samples of %s: %w", p.report().Published, p.topicName(), err)
+		}
+	}
+	return nil
+}
+
+// finish waits until the subscriptions have all that was published, and reports.
+func (pr *process) finish(ctx context.Context, c control.Command, input *control.Input) {
+	for _, s := range pr.subscriptions {
+		// What did not come in time is missing in the report: the verdict tells.
+		s.await(ctx, c.Expect[s.topic], pr.cfg.Timeout)
+	}
+	r, err := pr.report(c.Since, input)
+	if err != nil {
+		pr.fail(err)
+		return
+	}
+	pr.send(control.Event{Kind: control.Reported, Report: r})
+}
+
+// pacer turns times of the input into moments of this run.
+type pacer struct {
+	began time.Time
+	speed float64 // 0: do not wait
+	timer *time.Timer
+}
+
+func newPacer(speed float64) *pacer {
+	t := time.NewTimer(time.Hour)
+	return &pacer{began: time.Now(), speed: speed, timer: t}
+}
+
+// wait returns when it is time for what happens at that offset of the input; false if told to stop before.
+func (p *pacer) wait(ctx context.Context, stop <-chan struct{}, offset time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-stop:
+		return false
+	default:
+	}
+	if p.speed == 0 {
+		return true
+	}
+	due := time.Until(p.began.Add(time.Duration(float64(offset) / p.speed)))
+	if due <= 0 {
+		return true
+	}
+	p.timer.Reset(due)
+	select {
+	case <-p.timer.C:
+		return true
+	case <-ctx.Done():
+	case <-stop:
+	}
+	return false
+}
+
+// elapsed is how far the input is by now, at a finite speed.
+func (p *pacer) elapsed() time.Duration {
+	return time.Duration(float64(time.Since(p.began)) * p.speed)
+}

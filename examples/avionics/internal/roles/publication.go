@@ -1,0 +1,98 @@
+package roles
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/dcps"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+)
+
+// publication is a writer without its type.
+type publication interface {
+	topicName() string
+	waitForMatch(ctx context.Context, n int) error
+	waitForAcks(ctx context.Context) error
+	report() control.Publication
+}
+
+// writer is a DataWriter that counts. One goroutine writes.
+type writer[T any] struct {
+	*dcps.DataWriter[T]
+
+	mu    sync.Mutex // between who writes and who reports
+	count uint64
+	began time.Time
+	acked time.Time
+}
+
+// publish makes the writer of a topic with the QoS of a profile.
+func publish[T any, PT cdr.Type[T]](pr *process, topicName, profile string) (*writer[T], error) {
+	t, err := dcps.NewTopic[T, PT](pr.p, topicName)
+	if err != nil {
+		return nil, err
+	}
+	q, err := pr.qos.DataWriter(profile, topicName)
+	if err != nil {
+		return nil, err
+	}
+	dw, err := dcps.NewDataWriter(pr.pub, t, dcps.WithWriterQos(q))
+	if err != nil {
+		return nil, err
+	}
+	w := &writer[T]{DataWriter: dw}
+	pr.publications = append(pr.publications, w)
+	return w, nil
+}
+
+// next is the number of the next sample.
+func (w *writer[T]) next() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count + 1
+}
+
+// wrote counts a sample.
+func (w *writer[T]) wrote() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count == 0 {
+		w.began = time.Now()
+	}
+	w.count++
+}
+
+// put writes a sample, and waits as long as its readers are full, up to RELIABILITY max_blocking_time.
+func (w *writer[T]) put(ctx context.Context, v *T) error {
+	if err := w.Write(ctx, v); err != nil {
+		return err
+	}
+	w.wrote()
+	return nil
+}
+
+func (w *writer[T]) topicName() string { return w.TopicName() }
+
+func (w *writer[T]) waitForMatch(ctx context.Context, n int) error { return w.WaitForMatch(ctx, n) }
+
+func (w *writer[T]) waitForAcks(ctx context.Context) error {
+	if err := w.WaitForAcknowledgments(ctx); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acked = time.Now()
+	return nil
+}
+
+func (w *writer[T]) report() control.Publication {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := control.Publication{Topic: w.TopicName(), Path: w.DeliveryPath().String(), Published: w.count, Dropped: w.Dropped()}
+	if w.count > 0 && !w.acked.IsZero() {
+		p.Took = w.acked.Sub(w.began)
+	}
+	return p
+}

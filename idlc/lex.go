@@ -37,7 +37,6 @@ var (
 	kindDirective    = kindOf("Directive")
 	kindIdent        = kindOf("Ident")
 	kindInt          = kindOf("Int")
-	kindString       = kindOf("String")
 	kindPunct        = kindOf("Punct")
 	kindInvalid      = kindOf("Invalid")
 )

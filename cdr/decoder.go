@@ -256,11 +256,19 @@ func (d *Decoder) Rewind(pos int) {
 
 // Bool reads a boolean.
 func (d *Decoder) Bool(name string) bool {
-	u := d.Uint8(name)
+	return d.ToBool(name, d.Uint8(name))
+}
+
+// ToBool turns an encoded boolean into one.
+func (d *Decoder) ToBool(name string, u uint8) bool {
 	if u > 1 {
-		d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("%d is no boolean", u)})
+		d.notBool(name, u)
 	}
 	return u == 1
+}
+
+func (d *Decoder) notBool(name string, u uint8) {
+	d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("%d is no boolean", u)})
 }
 
 // Uint8 reads an octet, a char or a uint8.

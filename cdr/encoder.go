@@ -238,10 +238,15 @@ func (e *Encoder) Float32(v float32) { e.Uint32(math.Float32bits(v)) }
 // Float64 writes a double.
 func (e *Encoder) Float64(v float64) { e.Uint64(math.Float64bits(v)) }
 
+// NotEnumerator fails the encoding for an enumeration's value that the type does not know.
+func (e *Encoder) NotEnumerator(name string, v int32) {
+	e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("%d is not an enumerator", v)})
+}
+
 // Enum writes an enumeration of the given width in bytes (1, 2, 4). valid says whether v is one of its enumerators.
 func (e *Encoder) Enum(name string, v int32, width int, valid bool) {
 	if !valid {
-		e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("%d is not an enumerator", v)})
+		e.NotEnumerator(name, v)
 		return
 	}
 	switch width {

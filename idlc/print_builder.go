@@ -97,8 +97,8 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
 	w.setterDoc(f)
 	param := w.goType(f.Type)
 	resolved := resolve(f.Type)
-	e, isEnum := resolved.(*Enum)
-	p, isPrim := resolved.(Primitive)
+	_, isEnum := resolved.(*Enum)
+	_, isPrim := resolved.(Primitive)
 	if !isEnum && !isPrim {
 		param = "*" + param
 	}
@@ -112,20 +112,7 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
 	switch {
 	case isEnum || isPrim:
 		w.p("if f := b.b.Field(", i, ", ", s.behind, ", ", s.at, ", ", s.size, "); f != nil {")
-		switch {
-		case isEnum && e.Width == 4:
-			w.p("cdr.PutInt32(f, int32(v))")
-		case isEnum && e.Width == 2:
-			w.p("cdr.PutInt16(f, int16(v))")
-		case isEnum:
-			w.p("f[0] = byte(v)")
-		case p == Boolean:
-			w.p("cdr.PutBool(f, v)")
-		case primitives[p].size == 1:
-			w.p("f[0] = ", toByte(p, "v"))
-		default:
-			w.p("cdr.Put", primitives[p].method, "(f, v)")
-		}
+		w.store(f.Type, "f", 0, "v")
 		w.p("b.has[", i, "] = true")
 	default:
 		w.p("if e := b.b.FieldEncoder(", i, ", ", s.behind, ", ", s.at, ", ", s.size, "); e != nil {")

@@ -141,14 +141,25 @@ func (w *printer) fields(s *Struct, one func(field), run func(fs []field, align,
 	}
 }
 
-// run gives the primitives at the front of members whose offsets from the first do not depend on where it lies.
+// scalarSize is the size of a primitive or an enum.
+func scalarSize(t Type) (int, bool) {
+	switch t := resolve(t).(type) {
+	case Primitive:
+		return primitives[t].size, true
+	case *Enum:
+		return t.Width, true
+	}
+	return 0, false
+}
+
+// run gives the primitives and enums at the front of members whose offsets from the first do not depend on where it lies.
 func (w *printer) run(s *Struct, members []*Member, known int) (fs []field, align, size int) {
 	for i, m := range members {
-		p, ok := resolve(m.Type).(Primitive)
-		if !ok || p == Boolean {
+		n, ok := scalarSize(m.Type)
+		if !ok {
 			break
 		}
-		a := min(primitives[p].size, 4)
+		a := min(n, 4)
 		if i == 0 {
 			align = max(a, known)
 		}
@@ -157,7 +168,7 @@ func (w *printer) run(s *Struct, members []*Member, known int) (fs []field, alig
 		}
 		f := w.field(s, m)
 		f.offset = alignUp(size, a)
-		size = f.offset + primitives[p].size
+		size = f.offset + n
 		fs = append(fs, f)
 	}
 	return fs, align, size
@@ -168,15 +179,14 @@ func (w *printer) encodeRun(fs []field, align, size int) {
 	w.p("case b != nil:")
 	end := 0
 	for _, f := range fs {
-		p := resolve(f.Type).(Primitive)
 		for ; end < f.offset; end++ {
 			w.p("b[", end, "] = 0")
 		}
-		end = f.offset + primitives[p].size
-		if primitives[p].size == 1 {
-			w.p("b[", f.offset, "] = ", toByte(p, f.x))
-		} else {
-			w.p("cdr.Put", primitives[p].method, "(b[", f.offset, ":], ", f.x, ")")
+		n, _ := scalarSize(f.Type)
+		end = f.offset + n
+		w.store(f.Type, "b", f.offset, f.x)
+		if _, ok := resolve(f.Type).(*Enum); ok {
+			w.p("if !", f.x, ".Valid() {\ne.NotEnumerator(", quote(f.Member.Name), ", int32(", f.x, "))\n}")
 		}
 	}
 	w.p("case !fast:")
@@ -186,25 +196,71 @@ func (w *printer) encodeRun(fs []field, align, size int) {
 	w.p("}")
 }
 
-func toByte(p Primitive, x string) string {
-	if p == Int8 {
-		return "uint8(" + x + ")"
+// store prints how x gets into the bytes b at an offset.
+func (w *printer) store(t Type, b string, offset int, x string) {
+	at := b
+	if offset > 0 {
+		at = b + "[" + itoa(offset) + ":]"
 	}
-	return x
+	switch t := resolve(t).(type) {
+	case *Enum:
+		switch t.Width {
+		case 1:
+			w.p(b, "[", offset, "] = byte(", x, ")")
+		case 2:
+			w.p("cdr.PutInt16(", at, ", int16(", x, "))")
+		default:
+			w.p("cdr.PutInt32(", at, ", int32(", x, "))")
+		}
+	case Primitive:
+		switch {
+		case t == Boolean:
+			w.p("cdr.PutBool(", at, ", ", x, ")")
+		case t == Int8:
+			w.p(b, "[", offset, "] = uint8(", x, ")")
+		case primitives[t].size == 1:
+			w.p(b, "[", offset, "] = ", x)
+		default:
+			w.p("cdr.Put", primitives[t].method, "(", at, ", ", x, ")")
+		}
+	}
+}
+
+// load prints how x comes out of the bytes b at an offset, and how it is checked.
+func (w *printer) load(f field) {
+	at := "b"
+	if f.offset > 0 {
+		at = "b[" + itoa(f.offset) + ":]"
+	}
+	switch t := resolve(f.Type).(type) {
+	case *Enum:
+		from := "cdr.GetInt32(" + at + ")"
+		switch t.Width {
+		case 1:
+			from = "int8(b[" + itoa(f.offset) + "])"
+		case 2:
+			from = "cdr.GetInt16(" + at + ")"
+		}
+		w.p(f.x, " = ", w.ref(t), "(", from, ")")
+		w.p("if !", f.x, ".Valid() {\nd.NotEnumerator(", quote(f.Member.Name), ", int32(", f.x, "))\n}")
+	case Primitive:
+		switch {
+		case t == Boolean:
+			w.p(f.x, " = d.ToBool(", quote(f.Member.Name), ", b[", f.offset, "])")
+		case t == Int8:
+			w.p(f.x, " = int8(b[", f.offset, "])")
+		case primitives[t].size == 1:
+			w.p(f.x, " = b[", f.offset, "]")
+		default:
+			w.p(f.x, " = cdr.Get", primitives[t].method, "(", at, ")")
+		}
+	}
 }
 
 func (w *printer) decodeRun(fs []field, align, size int) {
 	w.p("if b := d.Run(", align, ", ", size, "); b != nil {")
 	for _, f := range fs {
-		p := resolve(f.Type).(Primitive)
-		switch {
-		case p == Int8:
-			w.p(f.x, " = int8(b[", f.offset, "])")
-		case primitives[p].size == 1:
-			w.p(f.x, " = b[", f.offset, "]")
-		default:
-			w.p(f.x, " = cdr.Get", primitives[p].method, "(b[", f.offset, ":])")
-		}
+		w.load(f)
 	}
 	w.p("} else {")
 	for _, f := range fs {

@@ -292,18 +292,19 @@ func (*Primitives) CDRType() *cdr.TypeInfo { return primitivesType }
 
 // MarshalCDR writes all members.
 func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
-	e.Bool(m.B)
-	switch b, fast := e.Run(1, 2); {
+	switch b, fast := e.Run(1, 3); {
 	case b != nil:
-		b[0] = m.O
-		b[1] = m.C
+		cdr.PutBool(b, m.B)
+		b[1] = m.O
+		b[2] = m.C
 	case !fast:
+		e.Bool(m.B)
 		e.Uint8(m.O)
 		e.Uint8(m.C)
 	}
 	switch b, fast := e.Run(2, 8); {
 	case b != nil:
-		cdr.PutUint16(b[0:], m.Wc)
+		cdr.PutUint16(b, m.Wc)
 		b[2] = uint8(m.I8)
 		b[3] = m.U8
 		cdr.PutInt16(b[4:], m.I16)
@@ -317,7 +318,7 @@ func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
 	}
 	switch b, fast := e.Run(4, 36); {
 	case b != nil:
-		cdr.PutInt32(b[0:], m.I32)
+		cdr.PutInt32(b, m.I32)
 		cdr.PutUint32(b[4:], m.U32)
 		cdr.PutInt64(b[8:], m.I64)
 		cdr.PutUint64(b[16:], m.U64)
@@ -336,16 +337,17 @@ func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Primitives) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	m.B = d.Bool("b")
-	if b := d.Run(1, 2); b != nil {
-		m.O = b[0]
-		m.C = b[1]
+	if b := d.Run(1, 3); b != nil {
+		m.B = d.ToBool("b", b[0])
+		m.O = b[1]
+		m.C = b[2]
 	} else {
+		m.B = d.Bool("b")
 		m.O = d.Uint8("o")
 		m.C = d.Uint8("c")
 	}
 	if b := d.Run(2, 8); b != nil {
-		m.Wc = cdr.GetUint16(b[0:])
+		m.Wc = cdr.GetUint16(b)
 		m.I8 = int8(b[2])
 		m.U8 = b[3]
 		m.I16 = cdr.GetInt16(b[4:])
@@ -358,7 +360,7 @@ func (m *Primitives) UnmarshalCDR(d *cdr.Decoder) {
 		m.U16 = d.Uint16("u16")
 	}
 	if b := d.Run(4, 36); b != nil {
-		m.I32 = cdr.GetInt32(b[0:])
+		m.I32 = cdr.GetInt32(b)
 		m.U32 = cdr.GetUint32(b[4:])
 		m.I64 = cdr.GetInt64(b[8:])
 		m.U64 = cdr.GetUint64(b[16:])
@@ -478,11 +480,12 @@ func NewPrimitivesView(sample []byte) (PrimitivesView, error) {
 func (v *PrimitivesView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.at[0] = d.Locate("b", 1, 1)
-	if at := d.RunAt(1, 2); at >= 0 {
-		v.at[1] = at
-		v.at[2] = at + 1
+	if at := d.RunAt(1, 3); at >= 0 {
+		v.at[0] = at
+		v.at[1] = at + 1
+		v.at[2] = at + 2
 	} else {
+		v.at[0] = d.Locate("b", 1, 1)
 		v.at[1] = d.Locate("o", 1, 1)
 		v.at[2] = d.Locate("c", 1, 1)
 	}
@@ -772,7 +775,7 @@ func (*Point) CDRType() *cdr.TypeInfo { return pointType }
 func (m *Point) MarshalCDR(e *cdr.Encoder) {
 	switch b, fast := e.Run(4, 17); {
 	case b != nil:
-		cdr.PutFloat64(b[0:], m.X)
+		cdr.PutFloat64(b, m.X)
 		cdr.PutFloat64(b[8:], m.Y)
 		b[16] = m.Quality
 	case !fast:
@@ -786,7 +789,7 @@ func (m *Point) MarshalCDR(e *cdr.Encoder) {
 func (m *Point) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	if b := d.Run(4, 17); b != nil {
-		m.X = cdr.GetFloat64(b[0:])
+		m.X = cdr.GetFloat64(b)
 		m.Y = cdr.GetFloat64(b[8:])
 		m.Quality = b[16]
 	} else {
@@ -3924,7 +3927,7 @@ func (m *Clash) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
 	switch b, fast := e.Run(4, 32); {
 	case b != nil:
-		cdr.PutInt32(b[0:], m.Type)
+		cdr.PutInt32(b, m.Type)
 		cdr.PutInt32(b[4:], m.MarshalCDR_)
 		cdr.PutInt32(b[8:], m.Default)
 		cdr.PutInt32(b[12:], m.ViewAt)
@@ -3949,7 +3952,7 @@ func (m *Clash) MarshalCDR(e *cdr.Encoder) {
 func (m *Clash) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	if b := d.Run(4, 32); b != nil {
-		m.Type = cdr.GetInt32(b[0:])
+		m.Type = cdr.GetInt32(b)
 		m.MarshalCDR_ = cdr.GetInt32(b[4:])
 		m.Default = cdr.GetInt32(b[8:])
 		m.ViewAt = cdr.GetInt32(b[12:])
@@ -4544,18 +4547,35 @@ func (*Version1) CDRType() *cdr.TypeInfo { return version1Type }
 // MarshalCDR writes all members.
 func (m *Version1) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	e.Int32(m.ID)
-	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	switch b, fast := e.Run(4, 8); {
+	case b != nil:
+		cdr.PutInt32(b, m.ID)
+		cdr.PutInt32(b[4:], int32(m.Color))
+		if !m.Color.Valid() {
+			e.NotEnumerator("color", int32(m.Color))
+		}
+	case !fast:
+		e.Int32(m.ID)
+		e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	}
 	e.End(s)
 }
 
 // UnmarshalCDR reads all members.
 func (m *Version1) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	m.ID = d.Int32("id")
-	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
-	if !m.Color.Valid() {
-		d.NotEnumerator("color", int32(m.Color))
+	if b := d.Run(4, 8); b != nil {
+		m.ID = cdr.GetInt32(b)
+		m.Color = Color(cdr.GetInt32(b[4:]))
+		if !m.Color.Valid() {
+			d.NotEnumerator("color", int32(m.Color))
+		}
+	} else {
+		m.ID = d.Int32("id")
+		m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+		if !m.Color.Valid() {
+			d.NotEnumerator("color", int32(m.Color))
+		}
 	}
 	d.End(s)
 }
@@ -4618,8 +4638,13 @@ func NewVersion1View(sample []byte) (Version1View, error) {
 func (v *Version1View) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.at[0] = d.Locate("id", 4, 4)
-	v.at[1] = d.Locate("color", 4, 4)
+	if at := d.RunAt(4, 8); at >= 0 {
+		v.at[0] = at
+		v.at[1] = at + 4
+	} else {
+		v.at[0] = d.Locate("id", 4, 4)
+		v.at[1] = d.Locate("color", 4, 4)
+	}
 	d.End(s)
 }
 
@@ -4757,9 +4782,22 @@ func (*Version2) CDRType() *cdr.TypeInfo { return version2Type }
 // MarshalCDR writes all members.
 func (m *Version2) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	e.Int32(m.ID)
-	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
-	e.Enum("accent", int32(m.Accent), 4, m.Accent.Valid())
+	switch b, fast := e.Run(4, 12); {
+	case b != nil:
+		cdr.PutInt32(b, m.ID)
+		cdr.PutInt32(b[4:], int32(m.Color))
+		if !m.Color.Valid() {
+			e.NotEnumerator("color", int32(m.Color))
+		}
+		cdr.PutInt32(b[8:], int32(m.Accent))
+		if !m.Accent.Valid() {
+			e.NotEnumerator("accent", int32(m.Accent))
+		}
+	case !fast:
+		e.Int32(m.ID)
+		e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+		e.Enum("accent", int32(m.Accent), 4, m.Accent.Valid())
+	}
 	e.String("text", m.Text, 0)
 	cdr.EncodeSequence(e, "more", m.More, 0)
 	if e.Enter() {
@@ -4777,14 +4815,26 @@ func (m *Version2) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Version2) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	m.ID = d.Int32("id")
-	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
-	if !m.Color.Valid() {
-		d.NotEnumerator("color", int32(m.Color))
-	}
-	m.Accent = Color(d.Enum("accent", 4, int32(ColorBlue)))
-	if !m.Accent.Valid() {
-		d.NotEnumerator("accent", int32(m.Accent))
+	if b := d.Run(4, 12); b != nil {
+		m.ID = cdr.GetInt32(b)
+		m.Color = Color(cdr.GetInt32(b[4:]))
+		if !m.Color.Valid() {
+			d.NotEnumerator("color", int32(m.Color))
+		}
+		m.Accent = Color(cdr.GetInt32(b[8:]))
+		if !m.Accent.Valid() {
+			d.NotEnumerator("accent", int32(m.Accent))
+		}
+	} else {
+		m.ID = d.Int32("id")
+		m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+		if !m.Color.Valid() {
+			d.NotEnumerator("color", int32(m.Color))
+		}
+		m.Accent = Color(d.Enum("accent", 4, int32(ColorBlue)))
+		if !m.Accent.Valid() {
+			d.NotEnumerator("accent", int32(m.Accent))
+		}
 	}
 	m.Text = d.String("text", 0)
 	m.More = cdr.DecodeSequence(d, "more", m.More, 0)
@@ -4882,9 +4932,15 @@ func NewVersion2View(sample []byte) (Version2View, error) {
 func (v *Version2View) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.at[0] = d.Locate("id", 4, 4)
-	v.at[1] = d.Locate("color", 4, 4)
-	v.at[2] = d.Locate("accent", 4, 4)
+	if at := d.RunAt(4, 12); at >= 0 {
+		v.at[0] = at
+		v.at[1] = at + 4
+		v.at[2] = at + 8
+	} else {
+		v.at[0] = d.Locate("id", 4, 4)
+		v.at[1] = d.Locate("color", 4, 4)
+		v.at[2] = d.Locate("accent", 4, 4)
+	}
 	v.at[3] = d.LocateString("text", 0)
 	v.at[4] = d.LocateSequence("more", 0, 4)
 	v.at[5] = d.Here(1)
@@ -5979,7 +6035,7 @@ func (*Hashed) CDRType() *cdr.TypeInfo { return hashedType }
 func (m *Hashed) MarshalCDR(e *cdr.Encoder) {
 	switch b, fast := e.Run(4, 5); {
 	case b != nil:
-		cdr.PutInt32(b[0:], m.Color)
+		cdr.PutInt32(b, m.Color)
 		b[4] = m.Size
 	case !fast:
 		e.Int32(m.Color)
@@ -5992,7 +6048,7 @@ func (m *Hashed) MarshalCDR(e *cdr.Encoder) {
 func (m *Hashed) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	if b := d.Run(4, 5); b != nil {
-		m.Color = cdr.GetInt32(b[0:])
+		m.Color = cdr.GetInt32(b)
 		m.Size = b[4]
 	} else {
 		m.Color = d.Int32("color")

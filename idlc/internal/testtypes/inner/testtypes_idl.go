@@ -53,7 +53,7 @@ func (m *Holder) MarshalCDR(e *cdr.Encoder) {
 	e.String("name", m.Name, 4)
 	switch b, fast := e.Run(4, 5); {
 	case b != nil:
-		cdr.PutFloat32(b[0:], m.After)
+		cdr.PutFloat32(b, m.After)
 		b[4] = m.Tail
 	case !fast:
 		e.Float32(m.After)
@@ -71,7 +71,7 @@ func (m *Holder) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	m.Name = d.String("name", 4)
 	if b := d.Run(4, 5); b != nil {
-		m.After = cdr.GetFloat32(b[0:])
+		m.After = cdr.GetFloat32(b)
 		m.Tail = b[4]
 	} else {
 		m.After = d.Float32("after")

@@ -41,7 +41,7 @@ func (*Stamp) CDRType() *cdr.TypeInfo { return stampType }
 func (m *Stamp) MarshalCDR(e *cdr.Encoder) {
 	switch b, fast := e.Run(4, 8); {
 	case b != nil:
-		cdr.PutInt32(b[0:], m.Sec)
+		cdr.PutInt32(b, m.Sec)
 		cdr.PutUint32(b[4:], m.Nanosec)
 	case !fast:
 		e.Int32(m.Sec)
@@ -53,7 +53,7 @@ func (m *Stamp) MarshalCDR(e *cdr.Encoder) {
 func (m *Stamp) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	if b := d.Run(4, 8); b != nil {
-		m.Sec = cdr.GetInt32(b[0:])
+		m.Sec = cdr.GetInt32(b)
 		m.Nanosec = cdr.GetUint32(b[4:])
 	} else {
 		m.Sec = d.Int32("sec")

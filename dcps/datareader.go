@@ -371,8 +371,11 @@ func (s *Samples[T]) Len() int {
 	return len(s.c.items)
 }
 
-// At gives the sample with index i, 0 <= i < Len().
+// At gives the sample with index i, 0 <= i < Len(); any other index gives a sample without data.
 func (s *Samples[T]) At(i int) Sample[T] {
+	if i < 0 || i >= s.Len() {
+		return Sample[T]{}
+	}
 	return Sample[T]{Info: s.c.infos[i], encoded: s.c.items[i].buf, message: s.message}
 }
 
@@ -447,12 +450,18 @@ func (l LoanedSamples) Len() int {
 	return len(l.c.items)
 }
 
-// Info gives the SampleInfo of the sample with index i, 0 <= i < Len().
-func (l LoanedSamples) Info(i int) *SampleInfo { return &l.c.infos[i] }
+// Info gives the SampleInfo of the sample with index i, 0 <= i < Len(), until Close.
+func (l LoanedSamples) Info(i int) *SampleInfo {
+	if i < 0 || i >= l.Len() {
+		return new(SampleInfo)
+	}
+	return &l.c.infos[i]
+}
 
-// Encoded gives the bytes of the sample with index i, for the generated View; nil if it has no valid data.
+// Encoded gives the bytes of the sample with index i, for the generated View; nil if it has no valid data. They are
+// valid until Close.
 func (l LoanedSamples) Encoded(i int) []byte {
-	if !l.live() || !l.c.infos[i].ValidData {
+	if i < 0 || i >= l.Len() || !l.c.infos[i].ValidData {
 		return nil
 	}
 	return l.c.items[i].buf

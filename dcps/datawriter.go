@@ -131,12 +131,18 @@ func checkWriter(op, entity string, q qos.DataWriter) error {
 		return unsupported(op, entity, qos.PolicyLiveliness, q.Liveliness.String())
 	case q.DestinationOrder.Kind != qos.DestinationOrderByReceptionTimestamp:
 		return unsupported(op, entity, qos.PolicyDestinationOrder, q.DestinationOrder.String())
-	case q.DurabilityService.ServiceCleanupDelay != 0:
+	case q.Durability.Kind > qos.DurabilityTransientLocal && !onlyHistory(q.DurabilityService):
 		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String())
 	case len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXML:
 		return unsupported(op, entity, qos.PolicyDataRepresentation, q.DataRepresentation.String())
 	}
 	return nil
+}
+
+// onlyHistory tells whether a DURABILITY_SERVICE asks for no more than is enforced: its history.
+func onlyHistory(s qos.DurabilityService) bool {
+	return s.ServiceCleanupDelay == 0 && s.MaxSamples == qos.LengthUnlimited && s.MaxInstances == qos.LengthUnlimited &&
+		s.MaxSamplesPerInstance == qos.LengthUnlimited
 }
 
 // announce tells the domain of the writer.
@@ -243,7 +249,7 @@ func (w *DataWriter[T]) Register(ctx context.Context, key *T, opts ...WriteOptio
 		return HandleNil, err
 	}
 	if w.instances != nil {
-		if err := w.instances.note(w.writer, op, w.of.message(key), nil, now(), 0); err != nil {
+		if _, err := w.instances.note(w.writer, op, w.of.message(key), nil, now(), 0); err != nil {
 			return HandleNil, err
 		}
 	}
@@ -351,7 +357,7 @@ func (l *Loan) Publish(n int) error {
 		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(l.Bytes()))}
 	}
 	if w.instances != nil {
-		if err := w.instances.note(w, op, nil, l.Bytes()[:n], now(), 1); err != nil {
+		if _, err := w.instances.note(w, op, nil, l.Bytes()[:n], now(), 1); err != nil {
 			return errors.Join(err, l.Discard())
 		}
 	}

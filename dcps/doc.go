@@ -58,6 +58,11 @@
 //   - The handle of an instance is its key hash, so it is the same at every process.
 //   - Histories for late joiners keep, of each instance and writer, as many samples as HISTORY says; for TRANSIENT and
 //     PERSISTENT, more if DURABILITY_SERVICE says so. A disposed instance is not kept.
+//   - A writer's samples are in its ring, whose size is Settings.RingBytes: RESOURCE_LIMITS max_samples and
+//     max_samples_per_instance of a writer bound what is kept for late joiners. Writing beyond fails with
+//     ErrOutOfResources at once, as waiting would not help.
+//   - LIVELINESS AUTOMATIC: a writer is alive as long as its process is a member of the domain, whatever lease_duration
+//     says.
 //   - OWNERSHIP ties go to the smaller handle of the writer.
 //
 // # What it does not do

@@ -22,8 +22,12 @@ type control struct {
 // what was given back is a lock-free list that the taker empties as a whole, so that no item is popped twice.
 type itemPool struct {
 	returned atomic.Pointer[item]
+	size     atomic.Int32
 	ready    *item // the polling goroutine's
 }
+
+// maxPooled bounds the items that a reader keeps for reuse after a burst.
+const maxPooled = 8192
 
 // get gives an item with room for size bytes, for the polling goroutine.
 func (p *itemPool) get(size int) *item {
@@ -35,6 +39,7 @@ func (p *itemPool) get(size int) *item {
 		it = new(item)
 	} else {
 		p.ready = it.next
+		p.size.Add(-1)
 	}
 	if cap(it.buf) < size {
 		it.buf = make([]byte, 0, roundUp(size))
@@ -51,9 +56,10 @@ func roundUp(size int) int {
 
 // put takes an item back. Items that were not made by get have no buffer and are left to the garbage collector.
 func (p *itemPool) put(it *item) {
-	if cap(it.buf) == 0 {
+	if cap(it.buf) == 0 || p.size.Load() >= maxPooled {
 		return
 	}
+	p.size.Add(1)
 	buf := it.buf[:0]
 	*it = item{buf: buf}
 	for {

@@ -146,7 +146,9 @@ func TestUnsupportedPoliciesAreRefused(t *testing.T) {
 		"DURABILITY TRANSIENT_LOCAL": func(q *qos.DataWriter) {
 			q.Durability.Kind, q.Reliability.Kind = qos.DurabilityTransientLocal, qos.ReliabilityBestEffort
 		},
-		"DURABILITY_SERVICE service_cle": func(q *qos.DataWriter) { q.DurabilityService.ServiceCleanupDelay = time.Second },
+		"DURABILITY_SERVICE service_cleanup_delay 1s": func(q *qos.DataWriter) {
+			q.Durability.Kind, q.DurabilityService.ServiceCleanupDelay = qos.DurabilityTransient, time.Second
+		},
 	} {
 		_, err := NewDataWriter(n.pub, tp, WithWriterQos(writerQos(change)))
 		require.ErrorIs(t, err, ErrUnsupported, name)

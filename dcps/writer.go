@@ -191,14 +191,15 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	if at.IsZero() {
 		at = from
 	}
+	counted := 0
 	if w.instances != nil {
-		if err := w.instances.wrote(w, op, m, from.UnixNano()); err != nil {
+		if counted, err = w.instances.note(w, op, m, nil, from.UnixNano(), 1); err != nil {
 			return err
 		}
 	}
 	r, err := w.reserve(ctx, op, size, from)
 	if err != nil || !r.sent {
-		if err != nil && w.instances != nil {
+		if err != nil && counted > 0 {
 			w.instances.unwrote(m)
 		}
 		return err
@@ -417,8 +418,9 @@ func (w *writer) farewellTimeout() time.Duration {
 type writerInstances struct {
 	deadline     int64 // ns, 0 for none
 	maxInstances int
-	maxSamples   int // of all instances; KEEP_ALL on a path that keeps samples only, like maxPer
-	maxPer       int
+	maxSamples   int // of all instances, on a path that keeps samples
+	maxPer       int // of an instance, with KEEP_ALL on such a path
+	depth        int // of an instance, with KEEP_LAST: the latest replaces the oldest
 
 	mu       sync.Mutex
 	keys     *topic.Keys
@@ -440,12 +442,18 @@ func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support
 		maxSamples:   limit(qos.LengthUnlimited),
 		maxPer:       limit(qos.LengthUnlimited),
 	}
-	counts := path.Keeps() && q.History.Kind == qos.HistoryKeepAll
-	if counts {
-		t.maxSamples, t.maxPer = limit(q.ResourceLimits.MaxSamples), limit(q.ResourceLimits.MaxSamplesPerInstance)
+	t.depth = t.maxPer
+	if q.History.Kind == qos.HistoryKeepLast {
+		t.depth = int(q.History.Depth)
 	}
-	if t.deadline == 0 && q.ResourceLimits.MaxInstances == qos.LengthUnlimited &&
-		(!counts || (q.ResourceLimits.MaxSamples == qos.LengthUnlimited && q.ResourceLimits.MaxSamplesPerInstance == qos.LengthUnlimited)) {
+	if path.Keeps() {
+		t.maxSamples = limit(q.ResourceLimits.MaxSamples)
+		if q.History.Kind == qos.HistoryKeepAll {
+			t.maxPer = limit(q.ResourceLimits.MaxSamplesPerInstance)
+		}
+	}
+	unlimited := limit(qos.LengthUnlimited)
+	if t.deadline == 0 && t.maxInstances == unlimited && t.maxSamples == unlimited && t.maxPer == unlimited {
 		return nil
 	}
 	t.keys = topic.NewKeys(support)
@@ -453,12 +461,9 @@ func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support
 	return t
 }
 
-// wrote notes a sample that is about to be written; an error says which limit forbids it.
-func (t *writerInstances) wrote(w *writer, op string, m cdr.Message, now int64) error {
-	return t.note(w, op, m, nil, now, 1)
-}
-
-func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []byte, now int64, samples int) error {
+// note follows an instance that is about to be registered, or to get a sample; an error says which limit forbids it. The
+// instance is that of m, or of an encoded sample. It gives how many samples more are held.
+func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []byte, now int64, samples int) (int, error) {
 	rearm := false
 	err := func() error {
 		t.mu.Lock()
@@ -480,6 +485,7 @@ func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []by
 			}
 			in = new(writtenInstance)
 		}
+		samples = min(samples, t.depth-in.samples)
 		if in.samples+samples > t.maxPer {
 			return t.full(w, op, "max_samples_per_instance", t.maxPer, "another sample of the instance")
 		}
@@ -500,7 +506,7 @@ func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []by
 	if rearm {
 		w.rearm()
 	}
-	return err
+	return samples, err
 }
 
 // rearm has the timer look at the writer's deadlines.
@@ -509,7 +515,7 @@ func (w *writer) rearm() {
 	defer w.unlock()
 }
 
-// unwrote takes back what wrote noted of a sample that was not sent.
+// unwrote takes back a sample that note counted, and that was not sent.
 func (t *writerInstances) unwrote(m cdr.Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -360,20 +360,15 @@ func (c *checker) positive(pos Pos, v constValue, what string) (int, bool) {
 	return 0, false
 }
 
-// maxArray bounds the elements of an array, which a Go value holds in full.
-const maxArray = 1 << 26
+// maxValue bounds the memory of a value without what its strings and sequences refer to.
+const maxValue = 1 << 28
 
 // declared applies the dimensions of a declarator to a type.
 func (c *checker) declared(t Type, d *declarator) Type {
 	var dims []int
-	total := 1
 	for _, e := range d.Dims {
 		n, ok := c.positive(e.Pos, c.eval(e), "array dimension")
 		if !ok {
-			return nil
-		}
-		if total *= n; total > maxArray || n > maxArray {
-			c.report.errorf(e.Pos, "use a sequence", "array has more than %d elements", maxArray)
 			return nil
 		}
 		dims = append(dims, n)
@@ -381,7 +376,12 @@ func (c *checker) declared(t Type, d *declarator) Type {
 	if t == nil || len(dims) == 0 {
 		return t
 	}
-	return &Array{Elem: t, Dims: dims}
+	a := &Array{Elem: t, Dims: dims}
+	if n := memorySize(a); n > maxValue {
+		c.report.errorf(d.Pos, "use a sequence", "array %s takes %.0f bytes, more than %d", d.Name.Text, n, maxValue)
+		return nil
+	}
+	return a
 }
 
 func (c *checker) typedef(d *typedefDef) {

@@ -94,6 +94,9 @@ func (c *checker) structDef(d *structDef) {
 	if len(d.Members) == 0 && d.Base == nil && !d.Broken {
 		c.report.errorf(d.Name.Pos, "give it a member", "struct %s is empty", s.Name)
 	}
+	if n := memorySize(s); n > maxValue {
+		c.report.errorf(d.Name.Pos, "use sequences for its arrays", "struct %s takes %.0f bytes, more than %d", s.Name, n, maxValue)
+	}
 	s.Complete = true
 	c.unit.Decls = append(c.unit.Decls, s)
 }

@@ -23,8 +23,11 @@ func grammar[G any]() *participle.Parser[G] {
 	return participle.MustBuild[G](participle.Lexer(idlLexer), participle.UseLookahead(3))
 }
 
-// maxNesting bounds brackets within brackets, and with them the depth of recursion.
-const maxNesting = 64
+const (
+	maxNesting     = 64      // brackets within brackets, and with them the depth of recursion
+	maxDeclaration = 1 << 13 // tokens of one declaration, enumerator or member
+	maxErrors      = 1000    // reported; nobody reads more
+)
 
 // parser cuts the token stream into declarations at semicolons and braces and has participle parse each alone: an error
 // costs one declaration, and all of them are found in one pass.
@@ -32,7 +35,8 @@ type parser struct {
 	report *Report
 	toks   []token
 	at     int
-	end    Pos // behind the last token
+	end    Pos  // behind the last token
+	gaveUp bool // after too many errors
 }
 
 // parse gives the definitions of a translation unit.
@@ -119,7 +123,11 @@ func (p *parser) next(stops string) chunk {
 				p.report.errorf(t.Pos, "", "sequences nested more than %d deep", maxNesting)
 			}
 		}
-		if depth < maxNesting && sequences < maxNesting {
+		if len(c.toks) == maxDeclaration {
+			p.report.errorf(t.Pos, "", "declaration has more than %d words and signs", maxDeclaration)
+			c.toks = append(c.toks, t)
+		}
+		if depth < maxNesting && sequences < maxNesting && len(c.toks) < maxDeclaration {
 			c.toks = append(c.toks, t)
 		}
 	}
@@ -133,6 +141,12 @@ func (p *parser) next(stops string) chunk {
 func (p *parser) definitions(depth int) []definition {
 	var defs []definition
 	for p.at < len(p.toks) && !p.toks[p.at].is("}") {
+		if len(p.report.diagnostics) >= maxErrors {
+			p.report.errorf(p.toks[p.at].Pos, "", "too many errors")
+			p.at = len(p.toks)
+			p.gaveUp = true
+			break
+		}
 		if p.toks[p.at].is(";") { // an empty declaration does no harm
 			p.at++
 			continue
@@ -319,6 +333,9 @@ func (p *parser) moduleBody(h *moduleHeader, c chunk, depth int) definition {
 // closeBrace takes the closing brace and the semicolon behind it.
 func (p *parser) closeBrace(what string, open token) {
 	if p.at == len(p.toks) {
+		if p.gaveUp {
+			return
+		}
 		p.report.errorf(p.end, "close it with };", "file ends within %s, opened at line %d", what, open.Pos.Line)
 		return
 	}

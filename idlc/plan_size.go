@@ -104,13 +104,17 @@ func (z *sizer) elements(elem Type, at, n int) int {
 	}
 	next := at
 	for range 4 {
-		next = z.end(elem, next)
+		if next = z.end(elem, next); next == unbounded {
+			return unbounded
+		}
 	}
 	for at%4 != next%4 { // cannot stay different for long: at most four residues
 		at = next
 		n -= 4
 		for range 4 {
-			next = z.end(elem, next)
+			if next = z.end(elem, next); next == unbounded {
+				return unbounded
+			}
 		}
 	}
 	periods := (n - 4) / 4
@@ -118,6 +122,27 @@ func (z *sizer) elements(elem Type, at, n int) int {
 		return unbounded
 	}
 	return at + periods*(next-at)
+}
+
+// memorySize is a lower bound of the memory that a value takes in Go, as a float because it may be absurd.
+func memorySize(t Type) float64 {
+	switch t := resolve(t).(type) {
+	case Primitive:
+		return float64(primitives[t].size)
+	case *Array:
+		n := memorySize(t.Elem)
+		for _, d := range t.Dims {
+			n *= float64(d)
+		}
+		return n
+	case *Struct:
+		n := 0.0
+		for _, m := range t.allMembers() {
+			n += memorySize(m.Type)
+		}
+		return n
+	}
+	return 4
 }
 
 func (a *Array) count() int {

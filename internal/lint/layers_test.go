@@ -1,0 +1,215 @@
+package lint
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer is what one package may import besides the standard library.
+type layer struct {
+	level   int      // imports go to lower levels only
+	imports []string // packages of this module, and of others by their full path
+	tests   []string // what its tests import besides
+}
+
+const (
+	unix       = "golang.org/x/sys/unix"
+	term       = "golang.org/x/term"
+	hdr        = "github.com/HdrHistogram/hdrhistogram-go"
+	participle = "github.com/alecthomas/participle/v2"
+)
+
+// layers is the map of the repository, lowest first; docs/ARCHITECTURE.md draws it.
+var layers = map[string]layer{
+	"internal/invariant": {level: 0},
+	"internal/vfs":       {level: 0},
+	"internal/lint":      {level: 0},
+
+	"cdr": {level: 0},
+	"qos": {level: 0},
+
+	"rdma":        {level: 1, imports: []string{unix}},
+	"rdma/mem":    {level: 2, imports: []string{"rdma"}},
+	"rdma/shm":    {level: 2, imports: []string{"rdma", unix}},
+	"rdma/tcp":    {level: 2, imports: []string{"rdma"}},
+	"rdma/fabric": {level: 3, imports: []string{"rdma", "rdma/shm", "rdma/tcp", unix}},
+
+	"storage": {level: 1, imports: []string{"internal/vfs", "internal/invariant"}},
+	"topic":   {level: 1, imports: []string{"cdr", "qos"}},
+	"sst":     {level: 2, imports: []string{"rdma"}},
+	"smc":     {level: 3, imports: []string{"sst", "rdma"}},
+	"derecho": {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
+
+	"dcps": {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage"}},
+
+	"idlc":        {level: 1, imports: []string{"cdr", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
+	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},
+	"conformance": {level: 6, tests: []string{"qos"}},
+}
+
+// families are subtrees whose packages share one entry, and may import each other as far as Go allows. They are not in
+// layers, whose entries must all be needed.
+var families = map[string]layer{
+	// A user of this module like any other: what it needs must be public. The log is read to verify it, not through it.
+	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", hdr, term}},
+	"rdma/sim/...":          {level: 2, imports: []string{"rdma"}},
+	"idlc/internal/...":     {level: 2, imports: []string{"cdr"}},
+	"internal/perf/...":     {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", hdr}},
+	"internal/nettest/...":  {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos"}},
+}
+
+// layerOf is the entry of a package. A member of a family may import the family.
+func layerOf(dir string) (layer, bool) {
+	if l, ok := layers[dir]; ok {
+		return l, true
+	}
+	for pattern, l := range families {
+		if matches(pattern, dir) {
+			l.imports = append([]string{pattern}, l.imports...)
+			return l, true
+		}
+	}
+	return layer{}, false
+}
+
+func matches(pattern, dir string) bool {
+	top, family := strings.CutSuffix(pattern, "/...")
+	return dir == pattern || family && (dir == top || strings.HasPrefix(dir, top+"/"))
+}
+
+// testModules may be imported by every test.
+var testModules = []string{
+	"github.com/stretchr/testify/assert",
+	"github.com/stretchr/testify/require",
+	"pgregory.net/rapid",
+}
+
+// imported is what the packages of the tree really import, by package.
+type imported struct{ code, test map[string]map[string]string }
+
+func (m imported) note(f *goFile) {
+	of := m.code
+	if f.test {
+		of = m.test
+	}
+	if of[f.dir] == nil {
+		of[f.dir] = map[string]string{}
+	}
+	for _, p := range f.imports {
+		of[f.dir][p] = f.path
+	}
+}
+
+func inModule(importPath string) (string, bool) {
+	if importPath == module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+func standard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".") && importPath != "C"
+}
+
+func survey(t *testing.T) imported {
+	t.Helper()
+	is := imported{map[string]map[string]string{}, map[string]map[string]string{}}
+	for _, f := range goFiles(t) {
+		is.note(f)
+	}
+	return is
+}
+
+func TestImportsAreInTheTable(t *testing.T) {
+	is := survey(t)
+	for dir, imports := range is.code {
+		l, known := layerOf(dir)
+		if !known {
+			t.Errorf("package %s is not in the table of layers; add it to internal/lint/layers_test.go and to the map in docs/ARCHITECTURE.md", dir)
+			continue
+		}
+		for _, p := range slices.Sorted(maps.Keys(imports)) {
+			checkImport(t, dir, p, imports[p], l.imports)
+		}
+	}
+	for dir, imports := range is.test {
+		l, _ := layerOf(dir)
+		for _, p := range slices.Sorted(maps.Keys(imports)) {
+			// An external test package imports what it tests.
+			checkImport(t, dir, p, imports[p], slices.Concat(l.imports, l.tests, testModules, []string{dir}))
+		}
+	}
+}
+
+func checkImport(t *testing.T, dir, importPath, file string, allowed []string) {
+	t.Helper()
+	p, ours := inModule(importPath)
+	switch {
+	case !ours && standard(importPath):
+	case !ours && !slices.Contains(allowed, importPath):
+		t.Errorf("%s: %s must not import %s; use the standard library, or add the module to the table in internal/lint/layers_test.go and say why in an ADR", file, dir, importPath)
+	case ours && !slices.ContainsFunc(allowed, func(a string) bool { return matches(a, p) }):
+		t.Errorf("%s: %s must not import %s; move the code to the layer that may, take what is needed as an interface, or change the table in internal/lint/layers_test.go and say why in an ADR", file, dir, p)
+	}
+}
+
+func TestLayersPointDown(t *testing.T) {
+	for _, table := range []map[string]layer{layers, families} {
+		for dir, l := range table {
+			for _, p := range l.imports {
+				if strings.Contains(p, ".") {
+					continue // another module
+				}
+				below, known := layerOf(p)
+				switch {
+				case !known:
+					t.Errorf("%s imports %s, which is not in the table; add it", dir, p)
+				case below.level >= l.level:
+					t.Errorf("%s (level %d) imports %s (level %d); imports point down only", dir, l.level, p, below.level)
+				}
+			}
+		}
+	}
+}
+
+func TestTableHasNoStaleEntries(t *testing.T) {
+	is := survey(t)
+	for dir, l := range layers {
+		if is.code[dir] == nil {
+			t.Errorf("there is no package %s; take it out of internal/lint/layers_test.go", dir)
+			continue
+		}
+		for _, p := range l.imports {
+			full := p
+			if !strings.Contains(p, ".") {
+				full = module + "/" + p
+			}
+			if is.code[dir][full] == "" {
+				t.Errorf("%s does not import %s any more; take it out of internal/lint/layers_test.go", dir, p)
+			}
+		}
+	}
+}
+
+// Generated code is the user's: it may need nothing of this module but the codec runtime, and other generated code.
+func TestGeneratedCodeImportsCDROnly(t *testing.T) {
+	generated := map[string]bool{}
+	for _, f := range goFiles(t) {
+		if strings.HasPrefix(read(t, f.path), generatedHeader) {
+			generated[f.dir] = true
+		}
+	}
+	for _, f := range goFiles(t) {
+		if !strings.HasPrefix(read(t, f.path), generatedHeader) {
+			continue
+		}
+		for _, p := range f.imports {
+			if q, ours := inModule(p); ours && q != "cdr" && !generated[q] || !ours && !standard(p) {
+				t.Errorf("%s imports %s; generated code imports the standard library, package cdr and generated packages only: change idlc", f.path, p)
+			}
+		}
+	}
+}

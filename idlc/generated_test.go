@@ -45,6 +45,7 @@ var allGenerated = []generated{
 	of[tt.Version1](tt.NewVersion1View, tt.NewVersion1Builder),
 	of[tt.Version2](tt.NewVersion2View, tt.NewVersion2Builder),
 	of[tt.Behind](tt.NewBehindView, tt.NewBehindBuilder),
+	of[tt.Extended](tt.NewExtendedView, tt.NewExtendedBuilder),
 	of[tt.Hashed](tt.NewHashedView, tt.NewHashedBuilder),
 	of[inner.Holder](inner.NewHolderView, inner.NewHolderBuilder),
 	of[shared.Stamp](shared.NewStampView, shared.NewStampBuilder),

@@ -3,6 +3,7 @@ package idlc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/participle/v2"
@@ -539,8 +540,29 @@ func runGrammar[G any](p *parser, g *participle.Parser[G], c chunk) *G {
 			what += ", expected " + e
 		}
 	}
-	p.report.errorf(pos, semicolonHint(c, pos), "%s", what)
+	hint := semicolonHint(c, pos)
+	if hint == "" {
+		hint = keywordHint(c, pos)
+	}
+	p.report.errorf(pos, hint, "%s", what)
 	return nil
+}
+
+// keywordHint looks for a misspelt word of the grammar in front of where parsing stopped.
+func keywordHint(c chunk, pos Pos) string {
+	words := []string{"unsigned", "sequence", "wstring", "string"}
+	for i, t := range c.toks {
+		if t.Pos == pos {
+			break
+		}
+		if t.Type != kindIdent || i > 0 && c.toks[i-1].is("@") || slices.Contains(words, t.Value) {
+			continue
+		}
+		if hint := didYouMean(t.Value, slices.Values(words)); hint != "" {
+			return hint
+		}
+	}
+	return ""
 }
 
 // semicolonHint guesses that a declaration which goes on over a line's end lacks its semicolon.

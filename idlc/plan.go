@@ -39,7 +39,7 @@ func makePlan(unit *Unit, opts *Options, report *Report) *plan {
 		}
 	}
 	if len(own) == 0 {
-		report.errorf(Pos{Filename: unit.File}, "", "defines nothing")
+		report.warnf(Pos{Filename: unit.File}, "", "defines nothing: no Go file is written")
 		return p
 	}
 	root := commonModule(own)
@@ -151,18 +151,25 @@ func (p *plan) goName(d Decl) string {
 // enumeratorName is the name of an enumerator's constant.
 func (p *plan) enumeratorName(v *Enumerator) string { return p.goName(v.Enum) + constGoName(v.Name) }
 
-// fieldName is the name of a member's field.
+// fieldName is the name of a member's field. It is decided where the member is declared, also for structs that inherit it.
 func (p *plan) fieldName(s *Struct, m *Member) string {
+	for s.Base != nil && !slices.Contains(s.Members, m) {
+		s = s.Base
+	}
 	name := exportedName(m.Name)
-	if methodNames[name] {
+	if methodNames[name] || slices.Contains(p.embedded(s), name) {
 		return name + "_"
 	}
-	for ; s != nil; s = s.Base {
-		if s.Base != nil && name == p.goName(s.Base) {
-			return name + "_"
-		}
-	}
 	return name
+}
+
+// embedded lists the fields that hold the bases of a struct.
+func (p *plan) embedded(s *Struct) []string {
+	var names []string
+	for ; s.Base != nil; s = s.Base {
+		names = append(names, p.goName(s.Base))
+	}
+	return names
 }
 
 // checkNames reports IDL names that become the same Go name.
@@ -197,8 +204,12 @@ func (p *plan) checkNames() {
 
 func (p *plan) checkFields(s *Struct) {
 	names := map[string]*Member{}
+	embedded := p.embedded(s)
 	for _, m := range s.allMembers() {
 		name := p.fieldName(s, m)
+		if slices.Contains(embedded, name) {
+			p.report.errorf(s.Pos, "rename one of them", "in %s, the inherited member %s hides behind the embedded base %s", s.Name, m.Name, name)
+		}
 		if old := names[name]; old != nil {
 			p.report.errorf(m.Pos, "rename one of them", "members %s and %s of %s both need the Go name %s", old.Name, m.Name, s.Name, name)
 		}

@@ -6004,6 +6004,300 @@ func (b *BehindBuilder) SetMore(v *[2]string) {
 // room are reported here.
 func (b *BehindBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+// Its base is in another package, and has its name as a member.
+type Extended struct {
+	shared.Tagged
+	// Key.
+	Level   shared.Level
+	Tagged_ int32
+}
+
+var extendedType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Extended",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       44,
+	MaxKeySize:    4,
+	Text: `@final struct shared::Stamp {
+	@id(0) int32 sec;
+	@id(1) uint32 nanosec;
+};
+@bit_bound(32) enum shared::Level { LOW = 0, HIGH = 1 };
+@appendable struct testtypes::Extended {
+	@id(0) string<16> tag;
+	@id(1) shared::Stamp at;
+	@key @id(2) shared::Level level;
+	@id(3) int32 tagged;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Extended) CDRType() *cdr.TypeInfo { return extendedType }
+
+// MarshalCDR writes all members.
+func (m *Extended) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.String("tag", m.Tag, 16)
+	if e.Enter() {
+		m.At.MarshalCDR(e)
+		e.Leave("at")
+	}
+	switch b, fast := e.Run(4, 8); {
+	case b != nil:
+		cdr.PutInt32(b, int32(m.Level))
+		if !m.Level.Valid() {
+			e.NotEnumerator("level", int32(m.Level))
+		}
+		cdr.PutInt32(b[4:], m.Tagged_)
+	case !fast:
+		e.Enum("level", int32(m.Level), 4, m.Level.Valid())
+		e.Int32(m.Tagged_)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Extended) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Tag = d.String("tag", 16)
+	if d.Enter() {
+		m.At.UnmarshalCDR(d)
+		d.Leave("at")
+	}
+	if b := d.Run(4, 8); b != nil {
+		m.Level = shared.Level(cdr.GetInt32(b))
+		if !m.Level.Valid() {
+			d.NotEnumerator("level", int32(m.Level))
+		}
+		m.Tagged_ = cdr.GetInt32(b[4:])
+	} else {
+		m.Level = shared.Level(d.Enum("level", 4, int32(shared.LevelLow)))
+		if !m.Level.Valid() {
+			d.NotEnumerator("level", int32(m.Level))
+		}
+		m.Tagged_ = d.Int32("tagged")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Extended) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Enum("level", int32(m.Level), 4, m.Level.Valid())
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Extended) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Level = shared.Level(d.Enum("level", 4, int32(shared.LevelLow)))
+	if !m.Level.Valid() {
+		d.NotEnumerator("level", int32(m.Level))
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Extended) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	d.SkipString("tag")
+	if d.Enter() {
+		(*shared.Stamp)(nil).SkipCDR(d)
+		d.Leave("at")
+	}
+	e.Enum("level", d.Enum("level", 4, int32(shared.LevelLow)), 4, true)
+	if d.Rest(s) {
+		d.Skip("tagged", 4, 4)
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Extended) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.SkipString("tag")
+	if d.Enter() {
+		(*shared.Stamp)(nil).SkipCDR(d)
+		d.Leave("at")
+	}
+	d.Skip("level", 4, 4)
+	d.Skip("tagged", 4, 4)
+	d.End(s)
+}
+
+// ExtendedView reads the members of an encoded Extended where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type ExtendedView struct {
+	s  cdr.Sample
+	at [4]int32 // offsets of the members
+}
+
+// NewExtendedView checks the structure of an encoded sample, encapsulation header included.
+func NewExtendedView(sample []byte) (ExtendedView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, extendedType); err != nil {
+		return ExtendedView{}, err
+	}
+	var v ExtendedView
+	v.ScanCDR(&d)
+	if err := d.Close(extendedType); err != nil {
+		return ExtendedView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *ExtendedView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.LocateString("tag", 16)
+	v.at[1] = d.Here(1)
+	if d.Enter() {
+		var e shared.StampView
+		e.ScanCDR(d)
+		d.Leave("at")
+	}
+	if at := d.RunAt(4, 8); at >= 0 {
+		v.at[2] = at
+		v.at[3] = at + 4
+	} else {
+		v.at[2] = d.Locate("level", 4, 4)
+		v.at[3] = d.Locate("tagged", 4, 4)
+	}
+	d.End(s)
+}
+
+// Tag reads tag.
+func (v ExtendedView) Tag() string { return v.s.String(v.at[0]) }
+
+// At reads at.
+func (v ExtendedView) At() shared.StampView {
+	var d cdr.Decoder
+	var m shared.StampView
+	if v.s.Seek(&d, v.at[1]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Level reads level.
+func (v ExtendedView) Level() shared.Level {
+	return shared.Level(v.s.Enum(v.at[2], 4, int32(shared.LevelLow)))
+}
+
+// Tagged_ reads tagged.
+func (v ExtendedView) Tagged_() int32 { return v.s.Int32(v.at[3]) }
+
+// ExtendedViews reads the elements of an encoded sequence or array of Extended.
+type ExtendedViews struct{ c cdr.Elements }
+
+// ExtendedViewsOf is for generated code.
+func ExtendedViewsOf(c cdr.Elements) ExtendedViews { return ExtendedViews{c} }
+
+// Len is the number of elements.
+func (vs ExtendedViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ExtendedViews) At(i int) ExtendedView {
+	var d cdr.Decoder
+	var v ExtendedView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ExtendedViews) All() iter.Seq2[int, ExtendedView] {
+	return func(yield func(int, ExtendedView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ExtendedView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var extendedMembers = []string{
+	"tag",
+	"at",
+	"level",
+	"tagged",
+}
+
+// ExtendedBuilder builds an encoded Extended in the caller's bytes, without an intermediate value.
+// Set in this order: Tag.
+// Another member may be set as soon as those of them that are declared before it are set.
+type ExtendedBuilder struct {
+	b   cdr.Builder
+	has [4]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewExtendedBuilder starts a sample in buf, encapsulation header included.
+func NewExtendedBuilder(buf []byte) ExtendedBuilder {
+	var b ExtendedBuilder
+	b.b.Init(buf, extendedType, extendedMembers)
+	return b
+}
+
+// SetTag sets tag.
+func (b *ExtendedBuilder) SetTag(v string) {
+	if e := b.b.Variable(0, 0); e != nil {
+		e.String("tag", v, 16)
+		b.has[0] = b.b.EndVariable(0)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(1, cdr.AlignUp(p, 4)+16)
+	}
+}
+
+// SetAt sets at.
+func (b *ExtendedBuilder) SetAt(v *shared.Stamp) {
+	p := b.seg[0]
+	if e := b.b.FieldEncoder(1, 1, cdr.AlignUp(p, 4), 8); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("at")
+		}
+		b.has[1] = b.b.EndField(1)
+	}
+}
+
+// SetLevel sets level.
+func (b *ExtendedBuilder) SetLevel(v shared.Level) {
+	if !v.Valid() {
+		b.b.Reject(2, int32(v))
+		return
+	}
+	p := b.seg[0]
+	if f := b.b.Field(2, 1, cdr.AlignUp(p, 4)+8, 4); f != nil {
+		cdr.PutInt32(f, int32(v))
+		b.has[2] = true
+	}
+}
+
+// SetTagged_ sets tagged.
+func (b *ExtendedBuilder) SetTagged_(v int32) {
+	p := b.seg[0]
+	if f := b.b.Field(3, 1, cdr.AlignUp(p, 4)+12, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[3] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *ExtendedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
 // Hashed is the IDL struct testtypes::Hashed.
 type Hashed struct {
 	Color int32

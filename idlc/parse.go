@@ -555,7 +555,7 @@ func keywordHint(c chunk, pos Pos) string {
 		if t.Pos == pos {
 			break
 		}
-		if t.Type != kindIdent || i > 0 && c.toks[i-1].is("@") || slices.Contains(words, t.Value) {
+		if t.Type != kindIdent || i > 0 && c.toks[i-1].is("@") || reserved[t.Value] {
 			continue
 		}
 		if hint := didYouMean(t.Value, slices.Values(words)); hint != "" {

@@ -144,6 +144,7 @@ func (c *conductor) conduct() (elapsed time.Duration, err error) {
 	if err := c.await("become ready", func() bool { return len(c.ready) == len(c.crew.members) }); err != nil {
 		return 0, err
 	}
+	c.screen.say("all processes are matched: the run begins")
 	began := time.Now()
 	c.tellAll(control.Command{Kind: control.Start})
 	if late {
@@ -380,7 +381,11 @@ func (c *conductor) outcome(elapsed time.Duration) report.Run {
 		}
 		run.Reports = append(run.Reports, *r)
 		if r.LogDir != "" && len(c.problems) == 0 {
-			run.Logs[role] = readLog(r.LogDir)
+			for _, s := range r.Subscriptions {
+				if s.LogDigest != "" {
+					run.Logs[role] = readLog(r.LogDir, s.LogFrom)
+				}
+			}
 		}
 	}
 	return run

@@ -11,9 +11,9 @@ import (
 	"github.com/omg-dds-go/dds/storage"
 )
 
-// readLog reads a log back from disk, after its process has gone. Records without payload tell of writers that ended;
-// all others are samples of FlightLog, the only logged topic.
-func readLog(dir string) report.Log {
+// readLog reads a log back from disk, after its process has gone: what is behind that number. Records without payload
+// tell of writers that ended; all others are samples of FlightLog, the only logged topic.
+func readLog(dir string, from uint64) report.Log {
 	log := report.Log{Dir: dir}
 	h := sha256.New()
 	for r, err := range storage.Read(dir, storage.Options{}, storage.Version{}) {
@@ -27,6 +27,9 @@ func readLog(dir string) report.Log {
 		if err != nil {
 			log.Error = fmt.Sprintf("%s: %v", dir, err)
 			return log
+		}
+		if v.Number() <= from {
+			continue
 		}
 		roles.LogEntry(h, v.Number(), r.Payload)
 		log.Records++

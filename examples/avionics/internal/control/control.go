@@ -108,8 +108,10 @@ type Subscription struct {
 	DeadlinesMissed int32  `json:"deadlines_missed"`
 	Malformed       int    `json:"malformed"` // samples that could not be read
 	Latency         []byte `json:"latency,omitempty"`
-	// LogDigest is over numbers and bytes alone: the digest that the log of this process must have (logged topics).
+	// LogDigest is what the log of this process must have behind number LogFrom (logged topics). Who came late got the
+	// samples up to that number from the others, which have them on disk.
 	LogDigest string `json:"log_digest,omitempty"`
+	LogFrom   uint64 `json:"log_from,omitempty"`
 	// The following are of a late process: Cut is the number up to which its history reaches, Picture the last number
 	// of each instance up to it, Tail the part behind it.
 	Cut     uint64            `json:"cut,omitempty"`

@@ -31,7 +31,7 @@ type aircraft struct {
 	at time.Duration // of its next message
 }
 
-// NewTraffic makes n aircraft. The first comes towards own-ship from 8 NM ahead as the flight begins; every third one
+// NewTraffic makes n aircraft. The first comes towards own-ship from 6.9 NM ahead as the flight begins; every third one
 // passes close to it some time within the first twenty minutes.
 func NewTraffic(seed uint64, n int) *Traffic {
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -48,7 +48,7 @@ func NewTraffic(seed uint64, n int) *Traffic {
 		}
 		switch {
 		case i == 0:
-			a.start = geo.Destination(own.Place, own.Track, 8)
+			a.start = geo.Destination(own.Place, own.Track, 6.9)
 			a.altitude = own.AltitudeFt + 500
 			a.velocity = geo.Velocity{Speed: 300, Track: geo.Wrap360(own.Track + 182)}
 		case i%3 == 0:

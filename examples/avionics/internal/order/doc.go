@@ -14,8 +14,9 @@
 //
 // # The digest
 //
-// SHA-256 over the samples in the order in which they were taken: writer, number, length and bytes of each. Two readers
-// with one digest saw the same samples with the same content in the same order.
+// SHA-256 over the samples in the order in which they were taken: number, length and bytes of each. Two readers with
+// one digest saw the same samples with the same content in the same order. The writer is not in it: it has another name
+// in every run, and the digest of a recording should not.
 //
 // # Who came late
 //

@@ -45,7 +45,7 @@ type Tracker struct {
 	writers map[[16]byte]*line
 	result  Result
 	digest  hash.Hash
-	scratch [40]byte
+	scratch [16]byte
 
 	epoch    uint32
 	sequence uint64
@@ -133,10 +133,9 @@ func (t *Tracker) place(w *line, number uint64) {
 
 // digestSample feeds the identity and the bytes of a sample into a digest.
 func (t *Tracker) digestSample(d hash.Hash, s *Sample) {
-	copy(t.scratch[:16], s.Writer[:])
-	binary.LittleEndian.PutUint64(t.scratch[16:], s.Number)
-	binary.LittleEndian.PutUint64(t.scratch[24:], uint64(len(s.Bytes)))
-	_, _ = d.Write(t.scratch[:32]) // a hash.Hash never fails
+	binary.LittleEndian.PutUint64(t.scratch[:], s.Number)
+	binary.LittleEndian.PutUint64(t.scratch[8:], uint64(len(s.Bytes)))
+	_, _ = d.Write(t.scratch[:]) // a hash.Hash never fails
 	_, _ = d.Write(s.Bytes)
 }
 

@@ -275,8 +275,8 @@ func (s *Summary) inputs(run Run) {
 	}
 }
 
-// logs checks that what is on disk is what was delivered. A late process is given the history by its peers; its log
-// begins where it joined.
+// logs checks that what is on disk is what was delivered. A late process was given the history by its peers; its log
+// begins where it joined, and so does the comparison.
 func (s *Summary) logs(run Run) {
 	for _, r := range run.Reports {
 		log, ok := run.Logs[r.Role]
@@ -294,8 +294,8 @@ func (s *Summary) logs(run Run) {
 		case log.Error != "":
 			s.find("%s: its log on disk can not be read: %s", r.Role, log.Error)
 		case !c.Equal:
-			s.find("%s: its log on disk has %d records with digest %s, and what was delivered is %d samples of %s with digest %s",
-				r.Role, log.Records, order.Short(log.Digest), sub.Delivered, sub.Topic, order.Short(sub.LogDigest))
+			s.find("%s: its log on disk is not what was delivered there: %d records with digest %s, where %d samples of %s were delivered, with digest %s behind number %d",
+				r.Role, log.Records, order.Short(log.Digest), sub.Delivered, sub.Topic, order.Short(sub.LogDigest), sub.LogFrom)
 		}
 	}
 	slices.SortFunc(s.Logs, func(a, b LogCheck) int { return cmp.Compare(a.Process, b.Process) })

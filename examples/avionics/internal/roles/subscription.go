@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -62,6 +63,7 @@ type subscription struct {
 	logged    hash.Hash // over numbers and bytes, for comparison with the log
 	last      uint64
 	changed   chan struct{} // closed, and made anew, whenever last has changed
+	history   bool          // a late reader has not got to the end of its history yet
 	cut       uint64
 	picture   map[string]uint64
 }
@@ -94,6 +96,7 @@ func subscribe[T any, PT cdr.Type[T]](pr *process, topicName string, l look) (*s
 	}
 	if s.late {
 		s.tracker.Late()
+		s.history = q.Durability.Kind > qos.DurabilityVolatile
 	}
 	if q.Durability.Kind == qos.DurabilityPersistent {
 		s.logDir, s.logged = t.LogDir(), sha256.New()
@@ -155,6 +158,9 @@ func (s *subscription) sample(info *dcps.SampleInfo, encoded []byte, now time.Ti
 	}
 	s.tracker.Sample(sample)
 	s.last = max(s.last, id.number)
+	if s.history {
+		return // delivered, but old when it came, and not logged here
+	}
 	s.delays.Record(now.Sub(info.SourceTimestamp))
 	if s.logged != nil {
 		LogEntry(s.logged, id.number, encoded)
@@ -180,7 +186,8 @@ func (s *subscription) endHistory(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.reader.Qos().Durability.Kind > qos.DurabilityVolatile {
+	if s.history {
+		s.history = false
 		s.cut = s.tracker.HistoryEnds()
 		s.picture = s.tracker.PictureAt(s.cut)
 	}
@@ -194,10 +201,14 @@ func (s *subscription) instances() int {
 	return len(s.picture)
 }
 
-// await returns when the sample with that number has come; false if it has not for too long.
+// quiet is how long nothing comes of an unordered topic that is taken to have ended.
+const quiet = 50 * time.Millisecond
+
+// await returns when the sample with that number has come; false if it has not for too long. A sample of an unordered
+// topic may never come: there it waits until no more do.
 func (s *subscription) await(ctx context.Context, number uint64, timeout time.Duration) bool {
 	if s.reader.Qos().Reliability.Kind != qos.ReliabilityReliable {
-		return true // it may never come
+		timeout, number = quiet, math.MaxUint64
 	}
 	limit := time.NewTimer(timeout)
 	defer limit.Stop()
@@ -210,6 +221,9 @@ func (s *subscription) await(ctx context.Context, number uint64, timeout time.Du
 		}
 		select {
 		case <-changed:
+			if number == math.MaxUint64 {
+				limit.Reset(timeout)
+			}
 		case <-limit.C:
 			return false
 		case <-ctx.Done():
@@ -233,7 +247,7 @@ func (s *subscription) report(since map[string]uint64) (control.Subscription, er
 		Malformed:       s.malformed, Latency: exported,
 	}
 	if s.logged != nil {
-		r.LogDigest = hex.EncodeToString(s.logged.Sum(nil))
+		r.LogDigest, r.LogFrom = hex.EncodeToString(s.logged.Sum(nil)), s.cut
 	}
 	if s.late {
 		s.reportLate(&r)

@@ -1,0 +1,434 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/model"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/report"
+)
+
+// program is the example, built once.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "avionics-test-")
+	if err == nil {
+		program = filepath.Join(dir, "avionics")
+		var out []byte
+		if out, err = exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+			err = fmt.Errorf("%w\n%s", err, out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "building the example:", err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+// limit bounds every run: none may hang.
+const limit = 45 * time.Second
+
+// flying is a run under way.
+type flying struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	stdout  bytes.Buffer
+	temp    string // where it makes its temporary directories
+	lines   chan string
+	drained chan struct{}
+
+	mu     sync.Mutex
+	stderr bytes.Buffer
+	pids   map[string]int
+}
+
+var isProcess = regexp.MustCompile(`^(\w+) is process (\d+)$`)
+
+// fly starts the example with -json, so that what is to be read is apart from what is to be watched.
+func fly(t *testing.T, args ...string) *flying {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	f := &flying{t: t, temp: t.TempDir(), lines: make(chan string, 4096), drained: make(chan struct{}), pids: make(map[string]int)}
+	f.cmd = exec.CommandContext(ctx, program, append([]string{"-json", "-timeout", "20s"}, args...)...)
+	f.cmd.Env = append(os.Environ(), "TMPDIR="+f.temp)
+	f.cmd.Stdout = &f.stdout
+	stderr, err := f.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, f.cmd.Start())
+	go func() {
+		defer close(f.drained)
+		defer close(f.lines)
+		in := bufio.NewScanner(stderr)
+		for in.Scan() {
+			f.mu.Lock()
+			f.stderr.WriteString(in.Text() + "\n")
+			if m := isProcess.FindStringSubmatch(in.Text()); m != nil {
+				f.pids[m[1]], _ = strconv.Atoi(m[2])
+			}
+			f.mu.Unlock()
+			f.lines <- in.Text()
+		}
+	}()
+	return f
+}
+
+// until waits for a line that contains text.
+func (f *flying) until(text string) {
+	f.t.Helper()
+	for line := range f.lines {
+		if strings.Contains(line, text) {
+			return
+		}
+	}
+	f.t.Fatalf("it ended without saying %q:\n%s", text, f.said())
+}
+
+func (f *flying) said() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stderr.String()
+}
+
+func (f *flying) pid(role string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pids[role]
+}
+
+// end waits for the end of the run, and checks its status and that nothing of it remains.
+func (f *flying) end(status int) *report.Summary {
+	f.t.Helper()
+	<-f.drained
+	err := f.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		f.t.Fatal(err)
+	}
+	require.Equal(f.t, status, f.cmd.ProcessState.ExitCode(), "exit status; it said:\n%s\n%s", f.said(), f.stdout.String())
+	f.nothingRemains()
+	if f.stdout.Len() == 0 {
+		return nil
+	}
+	s := new(report.Summary)
+	require.NoError(f.t, json.Unmarshal(f.stdout.Bytes(), s), f.stdout.String())
+	return s
+}
+
+// nothingRemains: no process, and no file in the temporary directory. Shared memory has no name that could remain.
+func (f *flying) nothingRemains() {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for role, pid := range f.pids {
+		assert.False(f.t, running(pid), "%s, process %d, still runs", role, pid)
+	}
+	left, err := os.ReadDir(f.temp)
+	require.NoError(f.t, err)
+	assert.Empty(f.t, left, "files that remain")
+}
+
+// running tells whether there is such a process that is not just waiting to be buried.
+func running(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return !os.IsNotExist(err) || syscall.Kill(pid, 0) == nil
+	}
+	_, after, _ := bytes.Cut(stat, []byte(") "))
+	return !bytes.HasPrefix(after, []byte("Z"))
+}
+
+func topicOf(t *testing.T, s *report.Summary, name string) report.Topic {
+	t.Helper()
+	for _, row := range s.Topics {
+		if row.Topic == name {
+			return row
+		}
+	}
+	t.Fatalf("no topic %s in %+v", name, s.Topics)
+	return report.Topic{}
+}
+
+// requireAll checks that both displays and the fms have all n samples of a topic, in one order.
+func requireAll(t *testing.T, s *report.Summary, name string, n uint64) {
+	t.Helper()
+	row := topicOf(t, s, name)
+	require.Equal(t, n, row.Published, name)
+	for _, sub := range row.Subscribers {
+		require.Equal(t, []uint64{n, 0, 0, 0, 0}, []uint64{sub.Delivered, sub.Lost, sub.Duplicated, sub.Reordered, sub.Rejected}, "%s at %s", name, sub.Process)
+		require.Equal(t, row.Subscribers[0].Digest, sub.Digest)
+	}
+}
+
+func TestTransports(t *testing.T) {
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			s := fly(t, "-duration", "2s", "-transport", transport).end(0)
+			require.Equal(t, "ok", s.Verdict)
+			assert.True(t, s.Synthetic)
+			for name, path := range map[string]string{
+				"AirData": "unordered", "Position": "atomic", "TrafficReport": "volatile storage", "Advisory": "atomic", "FlightLog": "logged",
+			} {
+				row := topicOf(t, s, name)
+				assert.Equal(t, path, row.Path)
+				if path != "unordered" {
+					requireAll(t, s, name, row.Published)
+				}
+			}
+			assert.InDelta(t, 400, topicOf(t, s, "AirData").Published, 60, "two computers, a hundred a second")
+			assert.InDelta(t, 20, topicOf(t, s, "Position").Published, 5)
+			require.Len(t, s.Logs, 3)
+			for _, l := range s.Logs {
+				assert.True(t, l.Equal, "%+v", l)
+				assert.NotZero(t, l.Records)
+			}
+		})
+	}
+}
+
+// writeInputs makes a flight and a feed, with lines in them that can not be read.
+func writeInputs(t *testing.T, fixes, messages int) (flight, feed string) {
+	t.Helper()
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("AXXX001\nHFDTE010630\nB12:00 this is no fix at all, far from it\n")
+	for i := range fixes {
+		fmt.Fprintf(&b, "B%02d%02d%02d47%05dN00830000EA0100001100\n", 10+i/3600, i/60%60, i%60, 10000+i%40000)
+	}
+	flight = filepath.Join(dir, "flight.igc")
+	require.NoError(t, os.WriteFile(flight, []byte(b.String()), 0o600))
+	feed = filepath.Join(dir, "feed.sbs1")
+	text := "MSG,9,oops\n" + strings.Join(feedLines(messages), "") + "half a li"
+	require.NoError(t, os.WriteFile(feed, []byte(text), 0o600))
+	return flight, feed
+}
+
+// feedLines is what the model's transponders say, as a receiver serves it.
+func feedLines(n int) []string {
+	traffic := model.NewTraffic(5, 20)
+	lines := make([]string, n)
+	for i := range lines {
+		_, m := traffic.Next()
+		lines[i] = string(m.AppendLine(nil)) + "\r\n"
+	}
+	return lines
+}
+
+func TestEveryRecordOfTheInputsArrives(t *testing.T) {
+	t.Parallel()
+	flight, feed := writeInputs(t, 3000, 5000)
+	s := fly(t, "-flight", flight, "-sbs1", feed, "-speed", "max").end(0)
+	requireAll(t, s, "Position", 3000)
+	requireAll(t, s, "TrafficReport", 5000)
+	require.Len(t, s.Inputs, 2)
+	nav, traffic := s.Inputs[0], s.Inputs[1]
+	assert.Equal(t, []any{3003, 3000, 1, true}, []any{nav.Read, nav.Used, nav.Malformed, nav.Complete})
+	assert.Contains(t, nav.Named[0], "line 3: ")
+	assert.Equal(t, []any{5002, 5000, 2, true}, []any{traffic.Read, traffic.Used, traffic.Malformed, traffic.Complete})
+	assert.Contains(t, traffic.Named[0], "line 1: 3 fields")
+	assert.Contains(t, traffic.Named[1], `line 5002: it begins with "half a li"`)
+	assert.False(t, s.Synthetic)
+}
+
+// recordings gives the recorded inputs that may lie beside the repository.
+func recordings(t *testing.T) (flight, feed string) {
+	t.Helper()
+	dir := filepath.Join("..", "..", "..", "shared", "data")
+	flight, feed = filepath.Join(dir, "glider-flight.igc"), filepath.Join(dir, "adsb-recording.sbs1")
+	for _, path := range []string{flight, feed} {
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("the recordings are not beside this repository: %v", err)
+		}
+	}
+	return flight, feed
+}
+
+func TestRecordings(t *testing.T) {
+	t.Parallel()
+	flight, feed := recordings(t)
+	s := fly(t, "-flight", flight, "-sbs1", feed, "-speed", "max").end(0)
+	requireAll(t, s, "Position", 8154)
+	requireAll(t, s, "TrafficReport", 15_000)
+	t.Logf("%.0f reliable samples published and %.0f delivered a second", s.PublishedPerSec, s.DeliveredPerSec)
+}
+
+// serve serves a feed to one connection after the other, and is gone after the last.
+func serve(t *testing.T, parts ...string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer l.Close()
+		for _, part := range parts {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			for line := range strings.SplitAfterSeq(part, "\n") {
+				if _, err := io.WriteString(conn, line); err != nil {
+					break
+				}
+			}
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+func TestLiveFeedIsCutAndResumed(t *testing.T) {
+	t.Parallel()
+	lines := feedLines(6000)
+	all := strings.Join(lines, "")
+	at := func(line, more int) int { return len(strings.Join(lines[:line], "")) + more }
+	addr := serve(t,
+		all[:at(2000, 33)],             // cut in the middle of a line
+		all[at(2000, 33):at(3500, 20)], // continued with the next byte; cut again
+		all[at(3497, 0):at(4000, 0)],   // three complete lines again, and the one that was cut; cut between lines
+		all[at(4000, 0):])
+	flight, _ := writeInputs(t, 100, 1)
+	s := fly(t, "-flight", flight, "-sbs1", addr, "-speed", "max", "-sbs1-wait", "400ms").end(0)
+	requireAll(t, s, "TrafficReport", 6000)
+	in := s.Inputs[1]
+	assert.Equal(t, []any{6000, 6000, 0, 3, 4}, []any{in.Read, in.Used, in.Malformed, in.Resent, in.Connected})
+}
+
+func TestLateDisplayGetsTheWholePicture(t *testing.T) {
+	t.Parallel()
+	f := fly(t, "-duration", "3s", "-late-display", "1500ms")
+	f.until("display2: joined late; the traffic picture has 12 aircraft")
+	s := f.end(0)
+	for _, sub := range topicOf(t, s, "TrafficReport").Subscribers {
+		assert.Equal(t, sub.Process == "display2", sub.Late)
+		if sub.Late {
+			assert.Less(t, sub.Delivered, topicOf(t, s, "TrafficReport").Published)
+			assert.GreaterOrEqual(t, sub.Delivered, uint64(12))
+		}
+	}
+}
+
+func TestKilledDisplayEndsTheRun(t *testing.T) {
+	t.Parallel()
+	f := fly(t, "-duration", "60s")
+	f.until("traffic is process")
+	f.until("the run begins")
+	require.NoError(t, syscall.Kill(f.pid("display1"), syscall.SIGKILL))
+	killed := time.Now()
+	s := f.end(1)
+	assert.Less(t, time.Since(killed), 15*time.Second)
+	require.Len(t, s.Findings, 1)
+	assert.Contains(t, s.Findings[0], fmt.Sprintf("display1 (process %d) was killed by a signal (killed) in the middle of the run", f.pid("display1")))
+}
+
+func TestInterruptEndsInOrder(t *testing.T) {
+	t.Parallel()
+	f := fly(t, "-duration", "60s")
+	f.until("the run begins")
+	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+	f.until("ending the run")
+	s := f.end(0)
+	assert.Equal(t, "ok", s.Verdict)
+}
+
+func TestNoProcessOutlivesTheConductor(t *testing.T) {
+	t.Parallel()
+	f := fly(t, "-duration", "60s")
+	f.until("the run begins")
+	require.NoError(t, f.cmd.Process.Kill())
+	<-f.drained
+	_ = f.cmd.Wait() // killed
+	require.Eventually(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, pid := range f.pids {
+			if running(pid) {
+				return false
+			}
+		}
+		return len(f.pids) == 7
+	}, 5*time.Second, 10*time.Millisecond)
+}
+
+func TestWhatCanNotRunSaysWhy(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	noFlight := write("photo.igc", "not a flight\n")
+	badQoS := write("bad.xml", `<dds><qos_library name="Avionics"><qos_profile name="Ordered"><publisher_qos><presentashun/></publisher_qos></qos_profile></qos_library></dds>`)
+	file := write("file", "")
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		says   string
+	}{
+		{"unknown transport", []string{"-transport", "pigeon"}, 2, `-transport "pigeon" is not known; use shm or tcp`},
+		{"unknown flag", []string{"-sped", "max"}, 2, "-sped"},
+		{"bad speed", []string{"-speed", "-1"}, 2, "or max"},
+		{"an argument", []string{"recording.igc"}, 2, `unexpected argument "recording.igc"`},
+		{"missing file", []string{"-flight", "/does/not/exist.igc"}, 2, "/does/not/exist.igc: no such file"},
+		{"late after the end", []string{"-duration", "1s", "-late-display", "2s"}, 2, "not before the end"},
+		{"help", []string{"-h"}, 0, "Exit status: 0 verdict ok"},
+		{"no flight in the file", []string{"-flight", noFlight}, 1, "photo.igc: no fix: none of 1 lines"},
+		{"bad QoS", []string{"-qos", badQoS}, 1, "bad.xml:1:"},
+		{"-dir is a file", []string{"-dir", file}, 1, "-dir: mkdir"},
+		{"nobody serves the feed", []string{"-sbs1", "127.0.0.1:1", "-sbs1-wait", "50ms"}, 1, "connecting to 127.0.0.1:1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := fly(t, c.args...)
+			s := f.end(c.status)
+			said := f.said()
+			if s != nil {
+				said += strings.Join(s.Findings, "\n")
+			}
+			assert.Contains(t, said, c.says)
+		})
+	}
+}
+
+// The logs of -dir stay, in a directory for each run; the table tells where.
+func TestDirKeepsTheLogs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 {
+		s := fly(t, "-duration", "300ms", "-dir", dir).end(0)
+		assert.DirExists(t, filepath.Join(s.Dir, "fms"))
+		assert.Equal(t, dir, filepath.Dir(s.Dir))
+	}
+	runs, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, runs, 2)
+}

@@ -79,7 +79,7 @@ func TestDeliveryDoesNotAllocate(t *testing.T) {
 // A sample that is built in the ring, and one that is encoded into it, cost no allocation.
 func TestCoreWriteDoesNotAllocate(t *testing.T) {
 	d := onCore(t, Settings{})
-	n := d.node(t, "a")
+	n := d.node(t)
 	w := n.writer(t, writerQos(blocking(patience)))
 	ctx := context.Background()
 	sample := &track{ID: 1, Value: 2, Text: "steady"}

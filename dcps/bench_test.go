@@ -34,7 +34,7 @@ func BenchmarkDeliver(b *testing.B) {
 // BenchmarkCoreWriteTake is one sample from Loan to TakeLoan over shared memory, two nodes in one process.
 func BenchmarkCoreWriteTake(b *testing.B) {
 	d := onCore(b, Settings{})
-	m, n := d.node(b, "a"), d.node(b, "b")
+	m, n := d.node(b), d.node(b)
 	w, r := m.writer(b, writerQos(blocking(patience))), n.reader(b, readerQos())
 	ctx := context.Background()
 	require.NoError(b, w.WaitForMatch(ctx, 1))

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 )
@@ -23,13 +27,19 @@ func patiently(t testing.TB) context.Context {
 
 // domain is a domain of participants in one process: on the bus, or over the real core.
 type domain struct {
-	bus     *bus
-	options func() []ParticipantOption
+	bus      *bus // nil over the real core
+	id       DomainID
+	settings Settings
+	nodes    []*node
 }
 
-func onBus(t testing.TB) *domain {
-	b := newBus()
-	return &domain{bus: b, options: func() []ParticipantOption { return []ParticipantOption{b.join()} }}
+func onBus(t testing.TB) *domain { return &domain{bus: newBus()} }
+
+var lastDomain atomic.Uint32
+
+// onCore makes a domain over the real core that no other test process has.
+func onCore(t testing.TB, s Settings) *domain {
+	return &domain{id: DomainID(uint32(os.Getpid())<<10 | lastDomain.Add(1)&1023), settings: s}
 }
 
 // node is a participant with a publisher and a subscriber.
@@ -41,7 +51,11 @@ type node struct {
 
 func (d *domain) node(t testing.TB, opts ...ParticipantOption) *node {
 	t.Helper()
-	p, err := NewDomainParticipant(patiently(t), 0, append(d.options(), opts...)...)
+	opts = append([]ParticipantOption{WithSettings(d.settings)}, opts...)
+	if d.bus != nil {
+		opts = append(opts, d.bus.join())
+	}
+	p, err := NewDomainParticipant(patiently(t), d.id, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	n := &node{p: p}
@@ -49,7 +63,35 @@ func (d *domain) node(t testing.TB, opts ...ParticipantOption) *node {
 	require.NoError(t, err)
 	n.sub, err = p.NewSubscriber()
 	require.NoError(t, err)
+	d.nodes = append(d.nodes, n)
 	return n
+}
+
+// crash takes a participant out of the domain without the farewell of its writers.
+func (d *domain) crash(n *node) {
+	_ = n.p.core.Leave(context.Background())
+	d.nodes = slices.DeleteFunc(d.nodes, func(o *node) bool { return o == n })
+}
+
+// settle waits until all that was done has arrived everywhere.
+func (d *domain) settle(t testing.TB) {
+	t.Helper()
+	if d.bus != nil {
+		d.bus.settle(t)
+		return
+	}
+	for _, n := range d.nodes {
+		for _, w := range *n.p.writers.Load() {
+			require.NoError(t, w.p.core.WaitAcked(patiently(t), w.at.sg))
+		}
+	}
+	// An endpoint of its own tells a node that it has heard of all that were announced before.
+	for _, n := range d.nodes {
+		const barrier = 1 << 30
+		info := (&announcement{topic: "barrier", typeName: "barrier", reader: readerQos(), sub: qos.DefaultSubscriber()}).encode()
+		require.NoError(t, n.p.core.AddEndpoint(patiently(t), derecho.Endpoint{ID: barrier, Channel: 1, Info: info}))
+		require.NoError(t, n.p.core.RemoveEndpoint(patiently(t), barrier))
+	}
 }
 
 func (n *node) topic(t testing.TB) *Topic[track] {

@@ -379,11 +379,6 @@ func (n *busNode) Leave(context.Context) error {
 	return nil
 }
 
-// crash makes a participant's node vanish: its endpoints are removed, and it gets no chance to say anything.
-func (b *bus) crash(p *DomainParticipant) {
-	_ = p.core.(*busNode).Leave(context.Background())
-}
-
 // settle waits until all nodes have made all upcalls that were due.
 func (b *bus) settle(t testing.TB) {
 	t.Helper()

@@ -79,7 +79,7 @@ func TestCoreProcesses(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "ready\n", line)
 
-			n := d.node(t, "reader")
+			n := d.node(t, WithName("reader"))
 			r := n.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }))
 			require.NoError(t, r.WaitForHistoricalData(patiently(t)))
 			require.Equal(t, "0:90 1:91 2:92 3:93 4:94 5:95 6:96 7:97 8:98 9:99", values(t, r, 10))

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,31 +16,6 @@ import (
 )
 
 // The tests of this file run over the real core: shared memory, and tcp where it says so.
-
-var lastDomain atomic.Uint32
-
-// onCore makes a domain that no other test process has.
-func onCore(t testing.TB, s Settings) *realDomain {
-	return &realDomain{id: DomainID(uint32(os.Getpid())<<10 | lastDomain.Add(1)&1023), settings: s}
-}
-
-type realDomain struct {
-	id       DomainID
-	settings Settings
-}
-
-func (d *realDomain) node(t testing.TB, name string) *node {
-	t.Helper()
-	p, err := NewDomainParticipant(patiently(t), d.id, WithSettings(d.settings), WithName(name))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = p.Close() })
-	n := &node{p: p}
-	n.pub, err = p.NewPublisher()
-	require.NoError(t, err)
-	n.sub, err = p.NewSubscriber()
-	require.NoError(t, err)
-	return n
-}
 
 func TestCorePaths(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
@@ -60,7 +34,7 @@ func TestCorePaths(t *testing.T) {
 			t.Run(transport+" "+c.name, func(t *testing.T) {
 				s := Settings{Transport: transport, Dir: t.TempDir()}
 				d := onCore(t, s)
-				a, b := d.node(t, "a"), d.node(t, "b")
+				a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
 				w, r := a.writer(t, writerQos(c.w, blocking(patience))), b.reader(t, readerQos(c.r))
 				require.Equal(t, c.name, w.DeliveryPath().String())
 				require.NoError(t, w.WaitForMatch(patiently(t), 1))
@@ -88,7 +62,7 @@ func blocking(d time.Duration) func(*qos.DataWriter) {
 // Several writers, each with several goroutines: all readers see one order, and each writer's numbers ascend.
 func TestCoreTotalOrder(t *testing.T) {
 	d := onCore(t, Settings{})
-	nodes := []*node{d.node(t, "a"), d.node(t, "b"), d.node(t, "c")}
+	nodes := []*node{d.node(t, WithName("a")), d.node(t, WithName("b")), d.node(t, WithName("c"))}
 	var writers []*DataWriter[track]
 	var readers []*DataReader[track]
 	for _, n := range nodes {
@@ -150,13 +124,13 @@ func TestCoreLateJoiner(t *testing.T) {
 			d := onCore(t, Settings{Transport: transport})
 			stored := func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityTransientLocal }
 			wants := func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }
-			a := d.node(t, "a")
+			a := d.node(t, WithName("a"))
 			w := a.writer(t, writerQos(stored, blocking(patience)))
 			for i := range int32(50) {
 				write(t, w, i%5, i)
 			}
 			for i := range 3 {
-				n := d.node(t, fmt.Sprint("late", i))
+				n := d.node(t, WithName(fmt.Sprint("late", i)))
 				r := n.reader(t, readerQos(wants))
 				require.NoError(t, r.WaitForHistoricalData(patiently(t)))
 				require.Equal(t, "0:45 1:46 2:47 3:48 4:49", values(t, r, 5))
@@ -170,7 +144,7 @@ func TestCoreLateJoinerDuringTraffic(t *testing.T) {
 	d := onCore(t, Settings{})
 	stored := func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityTransientLocal }
 	wants := func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }
-	a := d.node(t, "a")
+	a := d.node(t, WithName("a"))
 	w := a.writer(t, writerQos(stored, blocking(patience)))
 	ctx, stop := context.WithCancel(patiently(t))
 	defer stop()
@@ -185,7 +159,7 @@ func TestCoreLateJoinerDuringTraffic(t *testing.T) {
 		}
 	}()
 	for i := range 3 {
-		n := d.node(t, fmt.Sprint("late", i))
+		n := d.node(t, WithName(fmt.Sprint("late", i)))
 		r := n.reader(t, readerQos(wants))
 		last, seen := uint64(0), 0
 		for s, err := range r.Stream(patiently(t)) {
@@ -206,7 +180,7 @@ func TestCoreLateJoinerDuringTraffic(t *testing.T) {
 
 func TestCoreKeepAllReaderHoldsWriter(t *testing.T) {
 	d := onCore(t, Settings{})
-	a, b := d.node(t, "a"), d.node(t, "b")
+	a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
 	w := a.writer(t, writerQos(blocking(50*time.Millisecond)))
 	r := b.reader(t, readerQos(func(q *qos.DataReader) {
 		q.ResourceLimits = qos.ResourceLimits{MaxSamples: 10, MaxInstances: -1, MaxSamplesPerInstance: 10}
@@ -240,7 +214,7 @@ func TestCorePersistentRestart(t *testing.T) {
 	}
 	wants := func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent }
 	for run := range int32(3) {
-		n := d.node(t, "a")
+		n := d.node(t, WithName("a"))
 		r := n.reader(t, readerQos(wants))
 		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
 		if run == 0 {
@@ -259,7 +233,7 @@ func TestCorePersistentRestart(t *testing.T) {
 
 func TestCoreUnwritableLogDirectory(t *testing.T) {
 	d := onCore(t, Settings{})
-	n := d.node(t, "a")
+	n := d.node(t, WithName("a"))
 	q := writerQos(func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityPersistent })
 	_, err := NewDataWriter(n.pub, n.topic(t), WithWriterQos(q))
 	require.ErrorIs(t, err, ErrPreconditionNotMet)
@@ -268,7 +242,7 @@ func TestCoreUnwritableLogDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	d.settings.Dir = filepath.Join(file, "logs")
-	n = d.node(t, "b")
+	n = d.node(t, WithName("b"))
 	_, err = NewDataWriter(n.pub, n.topic(t), WithWriterQos(q))
 	require.ErrorIs(t, err, ErrPreconditionNotMet)
 	require.ErrorContains(t, err, file)
@@ -279,7 +253,7 @@ func TestCoreUnwritableLogDirectory(t *testing.T) {
 
 func TestCoreOtherConfiguration(t *testing.T) {
 	d := onCore(t, Settings{})
-	d.node(t, "a")
+	d.node(t, WithName("a"))
 	d.settings.Subgroups = 3
 	_, err := NewDomainParticipant(patiently(t), d.id, WithSettings(d.settings))
 	require.ErrorIs(t, err, ErrPreconditionNotMet)
@@ -289,7 +263,7 @@ func TestCoreOtherConfiguration(t *testing.T) {
 
 func TestCoreSampleTooLarge(t *testing.T) {
 	d := onCore(t, Settings{RingBytes: 1 << 14})
-	n := d.node(t, "a")
+	n := d.node(t, WithName("a"))
 	w := n.writer(t, writerQos())
 	err := w.Write(patiently(t), &track{Text: strings.Repeat("x", 1<<14)})
 	require.ErrorIs(t, err, ErrOutOfResources)

@@ -34,13 +34,17 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			runFile(t, file)
-		})
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(name, func(t *testing.T) { runFile(t, file, onBus) })
+		if !*rewrite {
+			t.Run(name+" on the core", func(t *testing.T) {
+				runFile(t, file, func(t testing.TB) *domain { return onCore(t, Settings{}) })
+			})
+		}
 	}
 }
 
-func runFile(t *testing.T, file string) {
+func runFile(t *testing.T, file string, in func(testing.TB) *domain) {
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var result strings.Builder
@@ -49,7 +53,7 @@ func runFile(t *testing.T, file string) {
 		require.True(t, ok || *rewrite, "case %d of %s has no ----", i+1, file)
 		name, _, _ := strings.Cut(strings.TrimPrefix(commands, "# "), "\n")
 		t.Run(name, func(t *testing.T) {
-			got := runScript(t, commands)
+			got := runScript(t, in(t), commands)
 			fmt.Fprintf(&result, "%s----\n%s\n", commands, got)
 			if !*rewrite {
 				require.Equal(t, strings.TrimSpace(want), strings.TrimSpace(got), commands)
@@ -71,15 +75,15 @@ type script struct {
 	out     strings.Builder
 }
 
-func runScript(t *testing.T, commands string) string {
+func runScript(t *testing.T, d *domain, commands string) string {
 	s := &script{
-		t: t, d: onBus(t), nodes: make(map[string]*node),
+		t: t, d: d, nodes: make(map[string]*node),
 		writers: make(map[string]*DataWriter[track]), readers: make(map[string]*DataReader[track]),
 	}
 	for _, line := range strings.Split(commands, "\n") {
 		if f := strings.Fields(line); len(f) > 0 && !strings.HasPrefix(line, "#") {
 			s.run(f[0], f[1], f[2:])
-			s.d.bus.settle(t)
+			s.d.settle(t)
 		}
 	}
 	return s.out.String()
@@ -95,7 +99,7 @@ func (s *script) run(command, name string, args []string) {
 		s.latest = s.d.node(t)
 		s.nodes[name] = s.latest
 	case "crash":
-		s.d.bus.crash(s.nodes[name].p)
+		s.d.crash(s.nodes[name])
 	case "writer":
 		s.addWriter(name, args)
 	case "reader":

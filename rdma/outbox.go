@@ -14,14 +14,16 @@ type Outbox[T any] struct {
 // NewOutbox makes an empty outbox.
 func NewOutbox[T any]() *Outbox[T] { return &Outbox[T]{wake: make(chan struct{}, 1)} }
 
-// Put queues an item; it is dropped if the outbox is closed.
-func (o *Outbox[T]) Put(item T) {
+// Put queues an item. It reports false, and drops the item, if the outbox is closed.
+func (o *Outbox[T]) Put(item T) bool {
 	o.mu.Lock()
-	if !o.closed {
+	open := !o.closed
+	if open {
 		o.items = append(o.items, item)
 	}
 	o.mu.Unlock()
 	o.Nudge()
+	return open
 }
 
 // Nudge wakes the writer though there may be no item.
@@ -33,8 +35,15 @@ func (o *Outbox[T]) Nudge() {
 }
 
 // Take waits for a nudge, then returns all items and whether the outbox was closed. into is reused.
+// What it returns besides closed is the last: nothing is ever added to a closed outbox.
 func (o *Outbox[T]) Take(into []T) (items []T, closed bool) {
 	<-o.wake
+	return o.Drain(into)
+}
+
+// Drain is Take without the wait: what is left for a writer that gives up.
+func (o *Outbox[T]) Drain(into []T) (items []T, closed bool) {
+	clear(into)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	items = append(into[:0], o.items...)

@@ -1,6 +1,9 @@
 // Package mem is a fabric inside one process, on ordinary heap memory: what a peer opens is the
 // owner's region itself. It runs the code of all layers above under the race detector, which does
 // not watch memory that is shared between processes.
+//
+// Events of a network come one at a time, in the order of what caused them. Whoever causes one
+// delivers it, unless another goroutine is delivering; then that one does.
 package mem
 
 import (
@@ -13,8 +16,10 @@ import (
 
 // Network connects the fabrics that are attached to it.
 type Network struct {
-	mu    sync.Mutex
-	nodes []*Fabric
+	mu         sync.Mutex
+	nodes      []*Fabric
+	events     []func() // not delivered yet, in order
+	delivering bool     // a goroutine is at it
 }
 
 // Fabric implements rdma.Fabric.
@@ -28,15 +33,15 @@ type Fabric struct {
 	links   map[uint64]*link
 	regions map[rdma.Key]*rdma.Region
 	wanted  map[rdma.Key][]*link
-	closed  bool
 }
 
 // link is one direction: what its owner does to peer.
 type link struct {
 	owner, peer *Fabric
+	opening     map[rdma.Key]rdma.Shape // asked for, not answered; guarded by net.mu
 }
 
-// Attach adds a node. Events come on the goroutines of whoever causes them.
+// Attach adds a node.
 func (n *Network) Attach(self rdma.PeerInfo, bell *rdma.Bell, events rdma.Events) *Fabric {
 	self.ShmDomain = 1
 	return &Fabric{
@@ -45,30 +50,54 @@ func (n *Network) Attach(self rdma.PeerInfo, bell *rdma.Bell, events rdma.Events
 	}
 }
 
+// do changes the network under its lock, then delivers what the change has caused.
+func (n *Network) do(change func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change()
+	if n.delivering {
+		return
+	}
+	n.delivering = true
+	for len(n.events) > 0 {
+		event := n.events[0]
+		n.events = n.events[1:]
+		n.mu.Unlock()
+		event()
+		n.mu.Lock()
+	}
+	n.delivering = false
+}
+
+// later queues an event. The caller holds mu.
+func (n *Network) later(event func()) { n.events = append(n.events, event) }
+
 // Self is what this node tells of itself.
 func (f *Fabric) Self() rdma.PeerInfo { return f.self }
 
 // Start links the node to all that were started before.
 func (f *Fabric) Start() {
-	f.net.mu.Lock()
-	peers := slices.Clone(f.net.nodes)
-	f.net.nodes = append(f.net.nodes, f)
-	for _, p := range peers {
-		f.links[p.self.ID] = &link{f, p}
-		p.links[f.self.ID] = &link{p, f}
-	}
-	f.net.mu.Unlock()
-	for _, p := range peers {
-		if p.self.Fingerprint != f.self.Fingerprint {
-			err := fmt.Errorf("mem: %s runs with %q, this node with %q", p.self.Name, p.self.Fingerprint, f.self.Fingerprint)
-			f.events.Refused(p.self, err)
-			continue
+	n := f.net
+	n.do(func() {
+		for _, p := range n.nodes {
+			if p.self.Fingerprint != f.self.Fingerprint {
+				n.later(func() { f.events.Refused(p.self, mismatch(f, p)) })
+				n.later(func() { p.events.Refused(f.self, mismatch(p, f)) })
+				continue
+			}
+			here := &link{owner: f, peer: p, opening: map[rdma.Key]rdma.Shape{}}
+			there := &link{owner: p, peer: f, opening: map[rdma.Key]rdma.Shape{}}
+			f.links[p.self.ID], p.links[f.self.ID] = here, there
+			n.later(func() { p.events.LinkUp(there) })
+			n.later(func() { f.events.LinkUp(here) })
 		}
-		there, here := f.pair(p)
-		p.events.LinkUp(there)
-		f.events.LinkUp(here)
-	}
-	f.events.Scanned()
+		n.nodes = append(n.nodes, f)
+		n.later(f.events.Scanned)
+	})
+}
+
+func mismatch(f, p *Fabric) error {
+	return fmt.Errorf("mem: %s runs with %q, this node with %q", p.self.Name, p.self.Fingerprint, f.self.Fingerprint)
 }
 
 // Bell implements rdma.Fabric.
@@ -83,88 +112,109 @@ func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) 
 		return nil, err
 	}
 	r := rdma.NewHeapRegion(shape)
-	f.net.mu.Lock()
-	f.regions[key] = r
-	wanted := f.wanted[key]
-	delete(f.wanted, key)
-	f.net.mu.Unlock()
-	for _, l := range wanted {
-		l.owner.events.Opened(l, key, r, nil)
+	var err error
+	f.net.do(func() {
+		if f.regions[key] != nil {
+			err = fmt.Errorf("mem: %s is registered already", key)
+			return
+		}
+		f.regions[key] = r
+		for _, l := range f.wanted[key] {
+			l.answer(key, r)
+		}
+		delete(f.wanted, key)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
 // Deregister implements rdma.Fabric.
 func (f *Fabric) Deregister(key rdma.Key) {
-	f.net.mu.Lock()
-	delete(f.regions, key)
-	f.net.mu.Unlock()
+	f.net.do(func() { delete(f.regions, key) })
 }
 
 // Close implements rdma.Fabric.
 func (f *Fabric) Close() error {
-	f.net.mu.Lock()
-	f.closed = true
-	f.net.nodes = slices.DeleteFunc(f.net.nodes, func(g *Fabric) bool { return g == f })
-	back := f.forget()
-	f.net.mu.Unlock()
-	for _, l := range back {
-		l.owner.events.LinkDown(l, false, nil)
-	}
+	f.end(false, fmt.Errorf("mem: %s has closed", f.self.Name))
 	return nil
 }
 
-// pair is the link from p to f, and the one from f to p.
-func (f *Fabric) pair(p *Fabric) (there, here *link) {
-	f.net.mu.Lock()
-	defer f.net.mu.Unlock()
-	return p.links[f.self.ID], f.links[p.self.ID]
-}
-
 // Kill ends the node as a crash would: the others see a certified death.
-func (f *Fabric) Kill() {
-	f.net.mu.Lock()
-	f.closed = true
-	f.net.nodes = slices.DeleteFunc(f.net.nodes, func(g *Fabric) bool { return g == f })
-	back := f.forget()
-	f.net.mu.Unlock()
-	for _, l := range back {
-		l.owner.events.LinkDown(l, true, fmt.Errorf("mem: %s was killed", f.self.Name))
-	}
-}
+func (f *Fabric) Kill() { f.end(true, fmt.Errorf("mem: %s was killed", f.self.Name)) }
 
-// forget ends all links and returns the other ends'. The caller holds net.mu.
-func (f *Fabric) forget() (back []*link) {
-	for _, l := range f.links {
-		if b := l.peer.links[f.self.ID]; b != nil {
-			back = append(back, b)
+func (f *Fabric) end(died bool, err error) {
+	n := f.net
+	n.do(func() {
+		n.nodes = slices.DeleteFunc(n.nodes, func(g *Fabric) bool { return g == f })
+		for _, l := range f.links {
+			back := l.peer.links[f.self.ID]
 			delete(l.peer.links, f.self.ID)
+			for key, ws := range l.peer.wanted {
+				l.peer.wanted[key] = slices.DeleteFunc(ws, func(w *link) bool { return w == l })
+			}
+			n.later(func() { back.owner.events.LinkDown(back, died, err) })
 		}
-	}
-	f.links = map[uint64]*link{}
-	return back
+		f.links = map[uint64]*link{}
+	})
 }
 
+// up: neither end has closed. The caller holds net.mu.
+func (l *link) up() bool { return l.owner.links[l.peer.self.ID] == l }
+
+// Peer implements rdma.Link.
 func (l *link) Peer() rdma.PeerInfo { return l.peer.self }
-func (l *link) Aliased() bool       { return true }
-func (l *link) Post(rdma.Key)       {}
-func (l *link) Ring()               { l.peer.bell.Ring() }
-func (l *link) Release(rdma.Key)    {}
 
-func (l *link) Send(msg []byte) {
-	if there, _ := l.owner.pair(l.peer); there != nil {
-		there.owner.events.Message(there, append([]byte(nil), msg...))
-	}
+// Aliased implements rdma.Link.
+func (l *link) Aliased() bool { return true }
+
+// Post implements rdma.Link.
+func (l *link) Post(rdma.Key) {}
+
+// Ring implements rdma.Link.
+func (l *link) Ring() { l.peer.bell.Ring() }
+
+// Release implements rdma.Link.
+func (l *link) Release(key rdma.Key) {
+	l.owner.net.do(func() { delete(l.opening, key) })
 }
 
+// Send implements rdma.Link.
+func (l *link) Send(msg []byte) {
+	msg = slices.Clone(msg)
+	l.owner.net.do(func() {
+		if there := l.peer.links[l.owner.self.ID]; l.up() && there != nil {
+			l.owner.net.later(func() { there.owner.events.Message(there, msg) })
+		}
+	})
+}
+
+// Open implements rdma.Link.
 func (l *link) Open(key rdma.Key, shape rdma.Shape) {
-	l.owner.net.mu.Lock()
-	r := l.peer.regions[key]
-	if r == nil {
-		l.peer.wanted[key] = append(l.peer.wanted[key], l)
+	l.owner.net.do(func() {
+		if !l.up() {
+			return
+		}
+		l.opening[key] = shape
+		if r := l.peer.regions[key]; r != nil {
+			l.answer(key, r)
+		} else {
+			l.peer.wanted[key] = append(l.peer.wanted[key], l)
+		}
+	})
+}
+
+// answer reports a region that is registered, unless it was released meanwhile. The caller holds net.mu.
+func (l *link) answer(key rdma.Key, r *rdma.Region) {
+	shape, wanted := l.opening[key]
+	delete(l.opening, key)
+	if !wanted {
+		return
 	}
-	l.owner.net.mu.Unlock()
-	if r != nil {
-		l.owner.events.Opened(l, key, r, nil)
+	var err error
+	if own := r.Shape(); shape.Cells != own.Cells || shape.Ring != 0 && shape.Ring != own.Ring {
+		r, err = nil, fmt.Errorf("mem: %s: %s: shape %+v asked for, %+v registered", l.peer.self.Name, key, shape, own)
 	}
+	l.owner.net.later(func() { l.owner.events.Opened(l, key, r, err) })
 }

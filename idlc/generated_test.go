@@ -187,7 +187,7 @@ func TestGenerated(t *testing.T) {
 	for _, g := range allGenerated {
 		t.Run(g.name, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(1, 2))
-			for range 60 {
+			for range 30 {
 				m := g.message()
 				fill(rnd, reflect.ValueOf(m).Elem(), 0)
 				key, err := cdr.MarshalKey(nil, m)

@@ -26,7 +26,7 @@ func grammar[G any]() *participle.Parser[G] {
 
 const (
 	maxNesting     = 64      // brackets within brackets, and with them the depth of recursion
-	maxDeclaration = 1 << 13 // tokens of one declaration, enumerator or member
+	maxDeclaration = 1 << 12 // tokens of one declaration, enumerator or member
 	maxErrors      = 1000    // reported; nobody reads more
 )
 

@@ -8,8 +8,8 @@ import (
 
 const (
 	maxIncludeDepth = 32
-	maxTokens       = 1 << 20 // of one translation unit after all substitutions
-	maxExpansions   = 1 << 20 // of macros: their bodies may be empty and still multiply
+	maxTokens       = 1 << 19 // of one translation unit after all substitutions
+	maxExpansions   = 1 << 19 // of macros: their bodies may be empty and still multiply
 	maxFiles        = 1 << 10 // read for one translation unit
 )
 

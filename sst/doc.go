@@ -5,10 +5,12 @@
 // columns.go they only grow, so that whatever a reader sees is a safe lower bound. Behind the cells
 // of a sender lies its ring (package smc).
 //
-//	t := sst.NewTable(layout, me, rows)
-//	t.Own().Cell(layout.Handed(2)).Store(pos)      // store, then push:
+//	t := sst.NewTable(layout, members, me, region, push)
+//	t.Row(i).Set(opened)                           // member i's row, once it is open
+//	t.Store(t.Handed(2), pos)                      // store into the own row, then push it
 //	t.Push()                                       // to all members
 //
+//	var p sst.Predicates
 //	p.Add(sst.Recurrent, func() bool { return news() }, handle)
 //	for p.Evaluate() { }                           // on the polling goroutine
 //

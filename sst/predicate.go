@@ -16,7 +16,8 @@ const (
 
 // Predicates are conditions over tables and what to do when they hold. All of it happens on the
 // goroutine that calls Evaluate, in the order of Add, so a trigger sees the table as its condition
-// saw it or newer. A trigger may add and remove predicates; both take effect with the next pass.
+// saw it or newer. A trigger may add predicates, which are looked at from the next pass on, and
+// remove some, itself included, which takes effect at once. It must not call Evaluate.
 type Predicates struct {
 	list    []*predicate
 	removed bool

@@ -50,6 +50,10 @@ func (r *Receiver) Peek() (*Record, error) {
 	if r.size > 0 {
 		return &r.rec, nil
 	}
+	// The sender waits for this receiver before it reuses a byte, so the tail is at most a ring ahead.
+	if r.tail > r.pos+uint64(len(r.ring)) {
+		return nil, fmt.Errorf("smc: damaged counters: %d bytes published, %d taken, of a ring of %d", r.tail, r.pos, len(r.ring))
+	}
 	for r.pos < r.tail {
 		at := r.pos & uint64(len(r.ring)-1)
 		end := min(uint64(len(r.ring)), at+(r.tail-r.pos))
@@ -73,6 +77,9 @@ func (r *Receiver) Peek() (*Record, error) {
 // Take drops the message that Peek showed. Its payload stays valid until the receiver tells the
 // sender, through the table, that it was handed over.
 func (r *Receiver) Take() {
+	if r.size == 0 {
+		return
+	}
 	r.behind = r.rec.Index + 1
 	r.pos += r.size
 	r.size = 0

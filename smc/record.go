@@ -63,10 +63,10 @@ func parse(b []byte) (rec uint8, size int, r Record, err error) {
 	slots := int(binary.LittleEndian.Uint32(b[36:]))
 	rec = b[32]
 	size = slots * SlotBytes
-	if slots < 1 || size > len(b) || rec == recMessage && HeaderBytes+length > size {
+	if slots < 1 || size > len(b) || rec < recMessage || rec > recVoid || rec == recMessage && HeaderBytes+length > size {
 		return 0, 0, r, fmt.Errorf("smc: damaged record: kind %d, %d slots, %d bytes of payload, %d bytes published", rec, slots, length, len(b))
 	}
-	if rec != recMessage {
+	if rec == recPad || rec == recVoid {
 		return rec, size, r, nil
 	}
 	r.Writer = binary.LittleEndian.Uint32(b[4:])

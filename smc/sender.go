@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/omg-dds-go/dds/internal/invariant"
 	"github.com/omg-dds-go/dds/rdma"
 	"github.com/omg-dds-go/dds/sst"
 )
@@ -53,9 +54,10 @@ type Sender struct {
 	next      uint64
 }
 
-// NewSender makes the sender of a region's ring.
+// NewSender makes the sender of a region's ring, which must not be empty.
 func NewSender(region *rdma.Region, handed func() uint64) *Sender {
 	ring := region.Ring()
+	invariant.Check(len(ring) >= rdma.CellAlign, "a sender has a ring")
 	return &Sender{
 		region: region, ring: ring, mask: uint64(len(ring) - 1),
 		done: make([]atomic.Uint64, len(ring)/SlotBytes), handed: handed,
@@ -72,14 +74,16 @@ type Reservation struct {
 
 // Reserve takes room for a payload. It never waits: ErrFull, ErrClosed or ErrTooLarge.
 func (s *Sender) Reserve(payload int) (Reservation, error) {
-	if payload > MaxPayload(len(s.ring)) {
+	if payload < 0 || payload > MaxPayload(len(s.ring)) {
 		return Reservation{}, ErrTooLarge
 	}
 	slots := slotsFor(payload)
 	need := uint64(slots * SlotBytes)
 	size := uint64(len(s.ring))
-	refreshed := false
+	full := ^uint64(0) // claimed, when the ring was found full and freed refreshed
 	for {
+		// freed first: it never passes claimed, so the difference below is no less than zero.
+		freed := s.freed.Load()
 		c := s.claimed.Load()
 		if c&closedBit != 0 {
 			return Reservation{}, ErrClosed
@@ -88,12 +92,12 @@ func (s *Sender) Reserve(payload int) (Reservation, error) {
 		if left := size - c&s.mask; left < need {
 			pad = left
 		}
-		if c+pad+need-s.freed.Load() > size {
-			if refreshed {
+		if c+pad+need-freed > size {
+			if full == c {
 				return Reservation{}, ErrFull
 			}
 			s.refresh()
-			refreshed = true
+			full = c // and again, with a freed that is no older than this claim
 			continue
 		}
 		if !s.claimed.CompareAndSwap(c, c+pad+need) {
@@ -107,8 +111,11 @@ func (s *Sender) Reserve(payload int) (Reservation, error) {
 	}
 }
 
+// refresh raises freed to what was handed over. Receivers hand over what was published and nothing
+// else, so the tail bounds what a damaged cell, or no receiver at all, makes of it: records that are
+// reserved or filled are never free.
 func (s *Sender) refresh() {
-	h := s.handed()
+	h := min(s.handed(), s.region.Cell(sst.Tail).Load())
 	for {
 		f := s.freed.Load()
 		if h <= f || s.freed.CompareAndSwap(f, h) {

@@ -70,7 +70,7 @@ func (m *AirData) MarshalCDR(e *cdr.Encoder) {
 	e.String("aircraft", m.Aircraft, 8)
 	switch b, fast := e.Run(4, 44); {
 	case b != nil:
-		cdr.PutUint64(b[0:], m.Number)
+		cdr.PutUint64(b, m.Number)
 		cdr.PutInt64(b[8:], m.Measured)
 		b[16] = m.Computer
 		b[17] = 0
@@ -100,7 +100,7 @@ func (m *AirData) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.Aircraft = d.String("aircraft", 8)
 	if b := d.Run(4, 44); b != nil {
-		m.Number = cdr.GetUint64(b[0:])
+		m.Number = cdr.GetUint64(b)
 		m.Measured = cdr.GetInt64(b[8:])
 		m.Computer = b[16]
 		m.StaticPressureHpa = cdr.GetFloat32(b[20:])
@@ -139,6 +139,17 @@ func (m *AirData) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*AirData) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
 	cdr.CopyString(d, e, "aircraft", 8)
+	if d.Rest(s) {
+		d.Skip("number", 8, 8)
+		d.Skip("measured", 8, 8)
+		d.Skip("computer", 1, 1)
+		d.Skip("static_pressure_hpa", 4, 4)
+		d.Skip("pressure_altitude_ft", 4, 4)
+		d.Skip("indicated_airspeed_kt", 4, 4)
+		d.Skip("true_airspeed_kt", 4, 4)
+		d.Skip("mach", 4, 4)
+		d.Skip("static_air_temperature_c", 4, 4)
+	}
 	d.End(s)
 }
 
@@ -510,25 +521,25 @@ func (*Position) CDRType() *cdr.TypeInfo { return positionType }
 func (m *Position) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
 	e.String("aircraft", m.Aircraft, 8)
-	switch b, fast := e.Run(4, 16); {
+	switch b, fast := e.Run(4, 56); {
 	case b != nil:
-		cdr.PutUint64(b[0:], m.Number)
+		cdr.PutUint64(b, m.Number)
 		cdr.PutInt64(b[8:], m.FixedAt)
+		cdr.PutInt32(b[16:], int32(m.Quality))
+		if !m.Quality.Valid() {
+			e.NotEnumerator("quality", int32(m.Quality))
+		}
+		cdr.PutFloat64(b[20:], m.Latitude)
+		cdr.PutFloat64(b[28:], m.Longitude)
+		cdr.PutFloat32(b[36:], m.PressureAltitudeFt)
+		cdr.PutFloat32(b[40:], m.GnssAltitudeFt)
+		cdr.PutFloat32(b[44:], m.GroundSpeedKt)
+		cdr.PutFloat32(b[48:], m.TrackDeg)
+		cdr.PutFloat32(b[52:], m.VerticalRateFpm)
 	case !fast:
 		e.Uint64(m.Number)
 		e.Int64(m.FixedAt)
-	}
-	e.Enum("quality", int32(m.Quality), 4, m.Quality.Valid())
-	switch b, fast := e.Run(4, 36); {
-	case b != nil:
-		cdr.PutFloat64(b[0:], m.Latitude)
-		cdr.PutFloat64(b[8:], m.Longitude)
-		cdr.PutFloat32(b[16:], m.PressureAltitudeFt)
-		cdr.PutFloat32(b[20:], m.GnssAltitudeFt)
-		cdr.PutFloat32(b[24:], m.GroundSpeedKt)
-		cdr.PutFloat32(b[28:], m.TrackDeg)
-		cdr.PutFloat32(b[32:], m.VerticalRateFpm)
-	case !fast:
+		e.Enum("quality", int32(m.Quality), 4, m.Quality.Valid())
 		e.Float64(m.Latitude)
 		e.Float64(m.Longitude)
 		e.Float32(m.PressureAltitudeFt)
@@ -544,26 +555,27 @@ func (m *Position) MarshalCDR(e *cdr.Encoder) {
 func (m *Position) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	m.Aircraft = d.String("aircraft", 8)
-	if b := d.Run(4, 16); b != nil {
-		m.Number = cdr.GetUint64(b[0:])
+	if b := d.Run(4, 56); b != nil {
+		m.Number = cdr.GetUint64(b)
 		m.FixedAt = cdr.GetInt64(b[8:])
+		m.Quality = FixQuality(cdr.GetInt32(b[16:]))
+		if !m.Quality.Valid() {
+			d.NotEnumerator("quality", int32(m.Quality))
+		}
+		m.Latitude = cdr.GetFloat64(b[20:])
+		m.Longitude = cdr.GetFloat64(b[28:])
+		m.PressureAltitudeFt = cdr.GetFloat32(b[36:])
+		m.GnssAltitudeFt = cdr.GetFloat32(b[40:])
+		m.GroundSpeedKt = cdr.GetFloat32(b[44:])
+		m.TrackDeg = cdr.GetFloat32(b[48:])
+		m.VerticalRateFpm = cdr.GetFloat32(b[52:])
 	} else {
 		m.Number = d.Uint64("number")
 		m.FixedAt = d.Int64("fixed_at")
-	}
-	m.Quality = FixQuality(d.Enum("quality", 4, int32(FixQualityNoFix)))
-	if !m.Quality.Valid() {
-		d.NotEnumerator("quality", int32(m.Quality))
-	}
-	if b := d.Run(4, 36); b != nil {
-		m.Latitude = cdr.GetFloat64(b[0:])
-		m.Longitude = cdr.GetFloat64(b[8:])
-		m.PressureAltitudeFt = cdr.GetFloat32(b[16:])
-		m.GnssAltitudeFt = cdr.GetFloat32(b[20:])
-		m.GroundSpeedKt = cdr.GetFloat32(b[24:])
-		m.TrackDeg = cdr.GetFloat32(b[28:])
-		m.VerticalRateFpm = cdr.GetFloat32(b[32:])
-	} else {
+		m.Quality = FixQuality(d.Enum("quality", 4, int32(FixQualityNoFix)))
+		if !m.Quality.Valid() {
+			d.NotEnumerator("quality", int32(m.Quality))
+		}
 		m.Latitude = d.Float64("latitude")
 		m.Longitude = d.Float64("longitude")
 		m.PressureAltitudeFt = d.Float32("pressure_altitude_ft")
@@ -591,6 +603,18 @@ func (m *Position) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Position) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	cdr.CopyString(d, e, "aircraft", 8)
+	if d.Rest(s) {
+		d.Skip("number", 8, 8)
+		d.Skip("fixed_at", 8, 8)
+		d.Skip("quality", 4, 4)
+		d.Skip("latitude", 8, 8)
+		d.Skip("longitude", 8, 8)
+		d.Skip("pressure_altitude_ft", 4, 4)
+		d.Skip("gnss_altitude_ft", 4, 4)
+		d.Skip("ground_speed_kt", 4, 4)
+		d.Skip("track_deg", 4, 4)
+		d.Skip("vertical_rate_fpm", 4, 4)
+	}
 	d.End(s)
 }
 
@@ -640,23 +664,21 @@ func (v *PositionView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
 	v.at[0] = d.LocateString("aircraft", 8)
-	if at := d.RunAt(4, 16); at >= 0 {
+	if at := d.RunAt(4, 56); at >= 0 {
 		v.at[1] = at
 		v.at[2] = at + 8
+		v.at[3] = at + 16
+		v.at[4] = at + 20
+		v.at[5] = at + 28
+		v.at[6] = at + 36
+		v.at[7] = at + 40
+		v.at[8] = at + 44
+		v.at[9] = at + 48
+		v.at[10] = at + 52
 	} else {
 		v.at[1] = d.Locate("number", 8, 8)
 		v.at[2] = d.Locate("fixed_at", 8, 8)
-	}
-	v.at[3] = d.Locate("quality", 4, 4)
-	if at := d.RunAt(4, 36); at >= 0 {
-		v.at[4] = at
-		v.at[5] = at + 8
-		v.at[6] = at + 16
-		v.at[7] = at + 20
-		v.at[8] = at + 24
-		v.at[9] = at + 28
-		v.at[10] = at + 32
-	} else {
+		v.at[3] = d.Locate("quality", 4, 4)
 		v.at[4] = d.Locate("latitude", 8, 8)
 		v.at[5] = d.Locate("longitude", 8, 8)
 		v.at[6] = d.Locate("pressure_altitude_ft", 4, 4)
@@ -982,7 +1004,7 @@ func (m *TrafficReport) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
 	switch b, fast := e.Run(4, 30); {
 	case b != nil:
-		cdr.PutUint32(b[0:], m.Icao)
+		cdr.PutUint32(b, m.Icao)
 		cdr.PutUint64(b[4:], m.Number)
 		cdr.PutInt64(b[12:], m.Heard)
 		cdr.PutUint32(b[20:], m.Messages)
@@ -1000,9 +1022,9 @@ func (m *TrafficReport) MarshalCDR(e *cdr.Encoder) {
 		e.Uint16(m.Updated)
 	}
 	e.String("callsign", m.Callsign, 8)
-	switch b, fast := e.Run(4, 42); {
+	switch b, fast := e.Run(4, 46); {
 	case b != nil:
-		cdr.PutInt32(b[0:], m.AltitudeFt)
+		cdr.PutInt32(b, m.AltitudeFt)
 		cdr.PutFloat32(b[4:], m.GroundSpeedKt)
 		cdr.PutFloat32(b[8:], m.TrackDeg)
 		cdr.PutFloat64(b[12:], m.Latitude)
@@ -1010,6 +1032,10 @@ func (m *TrafficReport) MarshalCDR(e *cdr.Encoder) {
 		cdr.PutInt64(b[28:], m.PositionHeard)
 		cdr.PutInt32(b[36:], m.VerticalRateFpm)
 		cdr.PutUint16(b[40:], m.Squawk)
+		cdr.PutBool(b[42:], m.Alert)
+		cdr.PutBool(b[43:], m.Emergency)
+		cdr.PutBool(b[44:], m.Ident)
+		cdr.PutBool(b[45:], m.OnGround)
 	case !fast:
 		e.Int32(m.AltitudeFt)
 		e.Float32(m.GroundSpeedKt)
@@ -1019,11 +1045,11 @@ func (m *TrafficReport) MarshalCDR(e *cdr.Encoder) {
 		e.Int64(m.PositionHeard)
 		e.Int32(m.VerticalRateFpm)
 		e.Uint16(m.Squawk)
+		e.Bool(m.Alert)
+		e.Bool(m.Emergency)
+		e.Bool(m.Ident)
+		e.Bool(m.OnGround)
 	}
-	e.Bool(m.Alert)
-	e.Bool(m.Emergency)
-	e.Bool(m.Ident)
-	e.Bool(m.OnGround)
 	e.End(s)
 }
 
@@ -1031,7 +1057,7 @@ func (m *TrafficReport) MarshalCDR(e *cdr.Encoder) {
 func (m *TrafficReport) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	if b := d.Run(4, 30); b != nil {
-		m.Icao = cdr.GetUint32(b[0:])
+		m.Icao = cdr.GetUint32(b)
 		m.Number = cdr.GetUint64(b[4:])
 		m.Heard = cdr.GetInt64(b[12:])
 		m.Messages = cdr.GetUint32(b[20:])
@@ -1048,8 +1074,8 @@ func (m *TrafficReport) UnmarshalCDR(d *cdr.Decoder) {
 		m.Updated = d.Uint16("updated")
 	}
 	m.Callsign = d.String("callsign", 8)
-	if b := d.Run(4, 42); b != nil {
-		m.AltitudeFt = cdr.GetInt32(b[0:])
+	if b := d.Run(4, 46); b != nil {
+		m.AltitudeFt = cdr.GetInt32(b)
 		m.GroundSpeedKt = cdr.GetFloat32(b[4:])
 		m.TrackDeg = cdr.GetFloat32(b[8:])
 		m.Latitude = cdr.GetFloat64(b[12:])
@@ -1057,6 +1083,10 @@ func (m *TrafficReport) UnmarshalCDR(d *cdr.Decoder) {
 		m.PositionHeard = cdr.GetInt64(b[28:])
 		m.VerticalRateFpm = cdr.GetInt32(b[36:])
 		m.Squawk = cdr.GetUint16(b[40:])
+		m.Alert = d.ToBool("alert", b[42])
+		m.Emergency = d.ToBool("emergency", b[43])
+		m.Ident = d.ToBool("ident", b[44])
+		m.OnGround = d.ToBool("on_ground", b[45])
 	} else {
 		m.AltitudeFt = d.Int32("altitude_ft")
 		m.GroundSpeedKt = d.Float32("ground_speed_kt")
@@ -1066,11 +1096,11 @@ func (m *TrafficReport) UnmarshalCDR(d *cdr.Decoder) {
 		m.PositionHeard = d.Int64("position_heard")
 		m.VerticalRateFpm = d.Int32("vertical_rate_fpm")
 		m.Squawk = d.Uint16("squawk")
+		m.Alert = d.Bool("alert")
+		m.Emergency = d.Bool("emergency")
+		m.Ident = d.Bool("ident")
+		m.OnGround = d.Bool("on_ground")
 	}
-	m.Alert = d.Bool("alert")
-	m.Emergency = d.Bool("emergency")
-	m.Ident = d.Bool("ident")
-	m.OnGround = d.Bool("on_ground")
 	d.End(s)
 }
 
@@ -1090,6 +1120,27 @@ func (m *TrafficReport) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*TrafficReport) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	e.Uint32(d.Uint32("icao"))
+	if d.Rest(s) {
+		d.Skip("number", 8, 8)
+		d.Skip("heard", 8, 8)
+		d.Skip("messages", 4, 4)
+		d.Skip("transmission_type", 1, 1)
+		d.Skip("known", 2, 2)
+		d.Skip("updated", 2, 2)
+		d.SkipString("callsign")
+		d.Skip("altitude_ft", 4, 4)
+		d.Skip("ground_speed_kt", 4, 4)
+		d.Skip("track_deg", 4, 4)
+		d.Skip("latitude", 8, 8)
+		d.Skip("longitude", 8, 8)
+		d.Skip("position_heard", 8, 8)
+		d.Skip("vertical_rate_fpm", 4, 4)
+		d.Skip("squawk", 2, 2)
+		d.Skip("alert", 1, 1)
+		d.Skip("emergency", 1, 1)
+		d.Skip("ident", 1, 1)
+		d.Skip("on_ground", 1, 1)
+	}
 	d.End(s)
 }
 
@@ -1165,7 +1216,7 @@ func (v *TrafficReportView) ScanCDR(d *cdr.Decoder) {
 		v.at[6] = d.Locate("updated", 2, 2)
 	}
 	v.at[7] = d.LocateString("callsign", 8)
-	if at := d.RunAt(4, 42); at >= 0 {
+	if at := d.RunAt(4, 46); at >= 0 {
 		v.at[8] = at
 		v.at[9] = at + 4
 		v.at[10] = at + 8
@@ -1174,6 +1225,10 @@ func (v *TrafficReportView) ScanCDR(d *cdr.Decoder) {
 		v.at[13] = at + 28
 		v.at[14] = at + 36
 		v.at[15] = at + 40
+		v.at[16] = at + 42
+		v.at[17] = at + 43
+		v.at[18] = at + 44
+		v.at[19] = at + 45
 	} else {
 		v.at[8] = d.Locate("altitude_ft", 4, 4)
 		v.at[9] = d.Locate("ground_speed_kt", 4, 4)
@@ -1183,11 +1238,11 @@ func (v *TrafficReportView) ScanCDR(d *cdr.Decoder) {
 		v.at[13] = d.Locate("position_heard", 8, 8)
 		v.at[14] = d.Locate("vertical_rate_fpm", 4, 4)
 		v.at[15] = d.Locate("squawk", 2, 2)
+		v.at[16] = d.Locate("alert", 1, 1)
+		v.at[17] = d.Locate("emergency", 1, 1)
+		v.at[18] = d.Locate("ident", 1, 1)
+		v.at[19] = d.Locate("on_ground", 1, 1)
 	}
-	v.at[16] = d.Locate("alert", 1, 1)
-	v.at[17] = d.Locate("emergency", 1, 1)
-	v.at[18] = d.Locate("ident", 1, 1)
-	v.at[19] = d.Locate("on_ground", 1, 1)
 	d.End(s)
 }
 
@@ -1615,25 +1670,25 @@ func (*Advisory) CDRType() *cdr.TypeInfo { return advisoryType }
 // MarshalCDR writes all members.
 func (m *Advisory) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	switch b, fast := e.Run(4, 20); {
+	switch b, fast := e.Run(4, 44); {
 	case b != nil:
-		cdr.PutUint32(b[0:], m.Icao)
+		cdr.PutUint32(b, m.Icao)
 		cdr.PutUint64(b[4:], m.Number)
 		cdr.PutInt64(b[12:], m.Issued)
+		cdr.PutInt32(b[20:], int32(m.Level))
+		if !m.Level.Valid() {
+			e.NotEnumerator("level", int32(m.Level))
+		}
+		cdr.PutFloat32(b[24:], m.RangeNm)
+		cdr.PutFloat32(b[28:], m.BearingDeg)
+		cdr.PutFloat32(b[32:], m.RelativeBearingDeg)
+		cdr.PutFloat32(b[36:], m.RelativeAltitudeFt)
+		cdr.PutFloat32(b[40:], m.ClosureKt)
 	case !fast:
 		e.Uint32(m.Icao)
 		e.Uint64(m.Number)
 		e.Int64(m.Issued)
-	}
-	e.Enum("level", int32(m.Level), 4, m.Level.Valid())
-	switch b, fast := e.Run(4, 20); {
-	case b != nil:
-		cdr.PutFloat32(b[0:], m.RangeNm)
-		cdr.PutFloat32(b[4:], m.BearingDeg)
-		cdr.PutFloat32(b[8:], m.RelativeBearingDeg)
-		cdr.PutFloat32(b[12:], m.RelativeAltitudeFt)
-		cdr.PutFloat32(b[16:], m.ClosureKt)
-	case !fast:
+		e.Enum("level", int32(m.Level), 4, m.Level.Valid())
 		e.Float32(m.RangeNm)
 		e.Float32(m.BearingDeg)
 		e.Float32(m.RelativeBearingDeg)
@@ -1647,26 +1702,27 @@ func (m *Advisory) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Advisory) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	if b := d.Run(4, 20); b != nil {
-		m.Icao = cdr.GetUint32(b[0:])
+	if b := d.Run(4, 44); b != nil {
+		m.Icao = cdr.GetUint32(b)
 		m.Number = cdr.GetUint64(b[4:])
 		m.Issued = cdr.GetInt64(b[12:])
+		m.Level = AdvisoryLevel(cdr.GetInt32(b[20:]))
+		if !m.Level.Valid() {
+			d.NotEnumerator("level", int32(m.Level))
+		}
+		m.RangeNm = cdr.GetFloat32(b[24:])
+		m.BearingDeg = cdr.GetFloat32(b[28:])
+		m.RelativeBearingDeg = cdr.GetFloat32(b[32:])
+		m.RelativeAltitudeFt = cdr.GetFloat32(b[36:])
+		m.ClosureKt = cdr.GetFloat32(b[40:])
 	} else {
 		m.Icao = d.Uint32("icao")
 		m.Number = d.Uint64("number")
 		m.Issued = d.Int64("issued")
-	}
-	m.Level = AdvisoryLevel(d.Enum("level", 4, int32(AdvisoryLevelClear)))
-	if !m.Level.Valid() {
-		d.NotEnumerator("level", int32(m.Level))
-	}
-	if b := d.Run(4, 20); b != nil {
-		m.RangeNm = cdr.GetFloat32(b[0:])
-		m.BearingDeg = cdr.GetFloat32(b[4:])
-		m.RelativeBearingDeg = cdr.GetFloat32(b[8:])
-		m.RelativeAltitudeFt = cdr.GetFloat32(b[12:])
-		m.ClosureKt = cdr.GetFloat32(b[16:])
-	} else {
+		m.Level = AdvisoryLevel(d.Enum("level", 4, int32(AdvisoryLevelClear)))
+		if !m.Level.Valid() {
+			d.NotEnumerator("level", int32(m.Level))
+		}
 		m.RangeNm = d.Float32("range_nm")
 		m.BearingDeg = d.Float32("bearing_deg")
 		m.RelativeBearingDeg = d.Float32("relative_bearing_deg")
@@ -1693,6 +1749,17 @@ func (m *Advisory) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Advisory) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	e.Uint32(d.Uint32("icao"))
+	if d.Rest(s) {
+		d.Skip("number", 8, 8)
+		d.Skip("issued", 8, 8)
+		d.Skip("level", 4, 4)
+		d.Skip("range_nm", 4, 4)
+		d.Skip("bearing_deg", 4, 4)
+		d.Skip("relative_bearing_deg", 4, 4)
+		d.Skip("relative_altitude_ft", 4, 4)
+		d.Skip("closure_kt", 4, 4)
+		d.SkipString("callsign")
+	}
 	d.End(s)
 }
 
@@ -1740,23 +1807,21 @@ func NewAdvisoryView(sample []byte) (AdvisoryView, error) {
 func (v *AdvisoryView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	if at := d.RunAt(4, 20); at >= 0 {
+	if at := d.RunAt(4, 44); at >= 0 {
 		v.at[0] = at
 		v.at[1] = at + 4
 		v.at[2] = at + 12
+		v.at[3] = at + 20
+		v.at[4] = at + 24
+		v.at[5] = at + 28
+		v.at[6] = at + 32
+		v.at[7] = at + 36
+		v.at[8] = at + 40
 	} else {
 		v.at[0] = d.Locate("icao", 4, 4)
 		v.at[1] = d.Locate("number", 8, 8)
 		v.at[2] = d.Locate("issued", 8, 8)
-	}
-	v.at[3] = d.Locate("level", 4, 4)
-	if at := d.RunAt(4, 20); at >= 0 {
-		v.at[4] = at
-		v.at[5] = at + 4
-		v.at[6] = at + 8
-		v.at[7] = at + 12
-		v.at[8] = at + 16
-	} else {
+		v.at[3] = d.Locate("level", 4, 4)
 		v.at[4] = d.Locate("range_nm", 4, 4)
 		v.at[5] = d.Locate("bearing_deg", 4, 4)
 		v.at[6] = d.Locate("relative_bearing_deg", 4, 4)
@@ -2060,23 +2125,23 @@ func (*FlightLog) CDRType() *cdr.TypeInfo { return flightLogType }
 func (m *FlightLog) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
 	e.String("aircraft", m.Aircraft, 8)
-	switch b, fast := e.Run(4, 16); {
+	switch b, fast := e.Run(4, 52); {
 	case b != nil:
-		cdr.PutUint64(b[0:], m.Number)
+		cdr.PutUint64(b, m.Number)
 		cdr.PutInt64(b[8:], m.At)
+		cdr.PutInt32(b[16:], int32(m.Event))
+		if !m.Event.Valid() {
+			e.NotEnumerator("event", int32(m.Event))
+		}
+		cdr.PutUint64(b[20:], m.Subject)
+		cdr.PutFloat64(b[28:], m.Latitude)
+		cdr.PutFloat64(b[36:], m.Longitude)
+		cdr.PutFloat32(b[44:], m.PressureAltitudeFt)
+		cdr.PutFloat32(b[48:], m.TrueAirspeedKt)
 	case !fast:
 		e.Uint64(m.Number)
 		e.Int64(m.At)
-	}
-	e.Enum("event", int32(m.Event), 4, m.Event.Valid())
-	switch b, fast := e.Run(4, 32); {
-	case b != nil:
-		cdr.PutUint64(b[0:], m.Subject)
-		cdr.PutFloat64(b[8:], m.Latitude)
-		cdr.PutFloat64(b[16:], m.Longitude)
-		cdr.PutFloat32(b[24:], m.PressureAltitudeFt)
-		cdr.PutFloat32(b[28:], m.TrueAirspeedKt)
-	case !fast:
+		e.Enum("event", int32(m.Event), 4, m.Event.Valid())
 		e.Uint64(m.Subject)
 		e.Float64(m.Latitude)
 		e.Float64(m.Longitude)
@@ -2091,24 +2156,25 @@ func (m *FlightLog) MarshalCDR(e *cdr.Encoder) {
 func (m *FlightLog) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	m.Aircraft = d.String("aircraft", 8)
-	if b := d.Run(4, 16); b != nil {
-		m.Number = cdr.GetUint64(b[0:])
+	if b := d.Run(4, 52); b != nil {
+		m.Number = cdr.GetUint64(b)
 		m.At = cdr.GetInt64(b[8:])
+		m.Event = FlightEvent(cdr.GetInt32(b[16:]))
+		if !m.Event.Valid() {
+			d.NotEnumerator("event", int32(m.Event))
+		}
+		m.Subject = cdr.GetUint64(b[20:])
+		m.Latitude = cdr.GetFloat64(b[28:])
+		m.Longitude = cdr.GetFloat64(b[36:])
+		m.PressureAltitudeFt = cdr.GetFloat32(b[44:])
+		m.TrueAirspeedKt = cdr.GetFloat32(b[48:])
 	} else {
 		m.Number = d.Uint64("number")
 		m.At = d.Int64("at")
-	}
-	m.Event = FlightEvent(d.Enum("event", 4, int32(FlightEventLogFix)))
-	if !m.Event.Valid() {
-		d.NotEnumerator("event", int32(m.Event))
-	}
-	if b := d.Run(4, 32); b != nil {
-		m.Subject = cdr.GetUint64(b[0:])
-		m.Latitude = cdr.GetFloat64(b[8:])
-		m.Longitude = cdr.GetFloat64(b[16:])
-		m.PressureAltitudeFt = cdr.GetFloat32(b[24:])
-		m.TrueAirspeedKt = cdr.GetFloat32(b[28:])
-	} else {
+		m.Event = FlightEvent(d.Enum("event", 4, int32(FlightEventLogFix)))
+		if !m.Event.Valid() {
+			d.NotEnumerator("event", int32(m.Event))
+		}
 		m.Subject = d.Uint64("subject")
 		m.Latitude = d.Float64("latitude")
 		m.Longitude = d.Float64("longitude")
@@ -2135,6 +2201,17 @@ func (m *FlightLog) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*FlightLog) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	cdr.CopyString(d, e, "aircraft", 8)
+	if d.Rest(s) {
+		d.Skip("number", 8, 8)
+		d.Skip("at", 8, 8)
+		d.Skip("event", 4, 4)
+		d.Skip("subject", 8, 8)
+		d.Skip("latitude", 8, 8)
+		d.Skip("longitude", 8, 8)
+		d.Skip("pressure_altitude_ft", 4, 4)
+		d.Skip("true_airspeed_kt", 4, 4)
+		d.SkipString("text")
+	}
 	d.End(s)
 }
 
@@ -2183,21 +2260,19 @@ func (v *FlightLogView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
 	v.at[0] = d.LocateString("aircraft", 8)
-	if at := d.RunAt(4, 16); at >= 0 {
+	if at := d.RunAt(4, 52); at >= 0 {
 		v.at[1] = at
 		v.at[2] = at + 8
+		v.at[3] = at + 16
+		v.at[4] = at + 20
+		v.at[5] = at + 28
+		v.at[6] = at + 36
+		v.at[7] = at + 44
+		v.at[8] = at + 48
 	} else {
 		v.at[1] = d.Locate("number", 8, 8)
 		v.at[2] = d.Locate("at", 8, 8)
-	}
-	v.at[3] = d.Locate("event", 4, 4)
-	if at := d.RunAt(4, 32); at >= 0 {
-		v.at[4] = at
-		v.at[5] = at + 8
-		v.at[6] = at + 16
-		v.at[7] = at + 24
-		v.at[8] = at + 28
-	} else {
+		v.at[3] = d.Locate("event", 4, 4)
 		v.at[4] = d.Locate("subject", 8, 8)
 		v.at[5] = d.Locate("latitude", 8, 8)
 		v.at[6] = d.Locate("longitude", 8, 8)

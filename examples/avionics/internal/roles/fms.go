@@ -69,7 +69,7 @@ func (f *flightManagement) command(ctx context.Context, c control.Command) {
 // drain waits until all that the sensors published has been dealt with.
 func (f *flightManagement) drain(ctx context.Context, c control.Command) {
 	for _, s := range f.subscriptions {
-		s.await(ctx, c.Expect[s.topic], f.cfg.Timeout)
+		f.expect(ctx, s, c.Expect[s.topic])
 	}
 	if err := f.acknowledge(ctx); err != nil {
 		f.fail(cause(ctx, err))

@@ -289,8 +289,7 @@ func (pr *process) acknowledge(ctx context.Context) error {
 // finish waits until the subscriptions have all that was published, and reports.
 func (pr *process) finish(ctx context.Context, c control.Command, input *control.Input) {
 	for _, s := range pr.subscriptions {
-		// What did not come in time is missing in the report: the verdict tells.
-		s.await(ctx, c.Expect[s.topic], pr.cfg.Timeout)
+		pr.expect(ctx, s, c.Expect[s.topic])
 	}
 	r, err := pr.report(c.Since, input)
 	if err != nil {
@@ -298,6 +297,14 @@ func (pr *process) finish(ctx context.Context, c control.Command, input *control
 		return
 	}
 	pr.send(control.Event{Kind: control.Reported, Report: r})
+}
+
+// expect waits for the last of the samples that were published. What did not come in time is missing in the report: the
+// verdict tells.
+func (pr *process) expect(ctx context.Context, s *subscription, published uint64) {
+	if !s.await(ctx, published, pr.cfg.Timeout) && ctx.Err() == nil {
+		pr.note("%d samples of %s were published, and after %v there is none behind number %d", published, s.topic, pr.cfg.Timeout, s.reached())
+	}
 }
 
 // pacer turns times of the input into moments of this run.

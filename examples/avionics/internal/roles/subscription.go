@@ -225,11 +225,18 @@ func (s *subscription) await(ctx context.Context, number uint64, timeout time.Du
 				limit.Reset(timeout)
 			}
 		case <-limit.C:
-			return false
+			return number == math.MaxUint64 // quiet is what was waited for
 		case <-ctx.Done():
 			return false
 		}
 	}
+}
+
+// reached is the greatest number so far.
+func (s *subscription) reached() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 // report sums up. A late process tells the part behind its cut, the others the part that since asks for.

@@ -1,0 +1,125 @@
+package conductor
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+)
+
+func TestOptions(t *testing.T) {
+	o, err := Parse(nil, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, 10*time.Second, o.Duration, "a demonstration ends")
+	assert.Equal(t, 1.0, o.Speed)
+	assert.Equal(t, uint(domainBase+os.Getpid()), o.Domain)
+
+	o, err = Parse([]string{"-speed", "max"}, io.Discard)
+	require.NoError(t, err)
+	assert.Zero(t, o.Duration, "the synthetic scenario ends by itself")
+	assert.Equal(t, "max", o.speedText())
+
+	o, err = Parse([]string{"-sbs1", "localhost:30003", "-speed", "2.5"}, io.Discard)
+	require.NoError(t, err)
+	assert.Zero(t, o.Duration, "a live feed goes on")
+	assert.Equal(t, "2.5", o.speedText())
+
+	var help strings.Builder
+	_, err = Parse([]string{"-h"}, &help)
+	assert.ErrorIs(t, err, flag.ErrHelp)
+	for _, name := range []string{"-flight", "-sbs1", "-speed", "-duration", "-dir", "-transport", "-json", "-late-display"} {
+		assert.Contains(t, help.String(), name)
+	}
+	for _, line := range strings.Split(usage, "\n") {
+		assert.LessOrEqual(t, len(line), 120)
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	for args, want := range map[string]string{
+		"-speed 0":                      "or max",
+		"-speed NaN":                    "or max",
+		"-traffic 0":                    "-traffic 0 is not between 1 and 200",
+		"-duration -1s":                 "can not be negative",
+		"-timeout 0s":                   "must be positive",
+		"-qos .":                        "-qos: . is a directory",
+		"-domain 99999999999":           "-domain 99999999999 is above",
+		"-transport udp":                `-transport "udp" is not known; use shm or tcp`,
+		"-duration 2s -late-display 2s": "not before the end of the run",
+		"-sbs1 no-such-recording":       "-sbs1: stat no-such-recording",
+		"somewhere":                     `unexpected argument "somewhere"`,
+	} {
+		var errs strings.Builder
+		_, err := Parse(strings.Fields(args), &errs)
+		require.Error(t, err, args)
+		assert.Contains(t, errs.String(), want)
+	}
+}
+
+func TestScreenKeepsTablesInPlace(t *testing.T) {
+	var out strings.Builder
+	s := &screen{out: &out, live: true, frames: map[string][]string{}, width: func() int { return 12 }}
+	s.frame("display1", []string{"one", "a line that is far too long"})
+	assert.Equal(t, "--- display1\none\na line that \n", out.String())
+	out.Reset()
+	s.frame("display2", []string{"two"})
+	assert.Equal(t, "\x1b[3A\x1b[J--- display1\none\na line that \n--- display2\ntwo\n", out.String())
+	out.Reset()
+	s.say("note %d", 1)
+	assert.True(t, strings.HasPrefix(out.String(), "\x1b[5A\x1b[Jnote 1\n--- display1\n"), "%q", out.String())
+	out.Reset()
+	s.leave()
+	s.say("the table")
+	assert.Equal(t, "the table\n", out.String(), "what stands is left alone")
+
+	out.Reset()
+	plain := &screen{out: &out}
+	plain.frame("display1", []string{"one"})
+	plain.say("note")
+	assert.Equal(t, "display1  one\nnote\n", out.String())
+}
+
+func TestScreenOfAFileIsNotLive(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "out")
+	require.NoError(t, err)
+	defer f.Close()
+	s := newScreen(f)
+	assert.False(t, s.live)
+	assert.Equal(t, 80, s.width())
+}
+
+// What is told of several bad ends is the one that began them.
+func TestExplainFindsTheCause(t *testing.T) {
+	c := &conductor{crew: newCrew("", io.Discard)}
+	for i, role := range allRoles {
+		c.crew.members[role] = &member{role: role, cmd: &exec.Cmd{Process: &os.Process{Pid: 100 + i}}}
+	}
+	killed := exec.Command("sh", "-c", "kill -9 $$").Run()
+	failed := func(role, text string) happening {
+		return happening{role: role, event: &control.Event{Kind: control.Failed, Text: text}}
+	}
+	assert.Equal(t, []string{"display1 (process 101) was killed by a signal (killed) in the middle of the run; the others can not go on without it in this version"},
+		c.explain([]happening{failed("fms", "peer lost"), {role: "display1", exit: killed}, {role: "fms", exit: errors.New("exit status 1")}}))
+	assert.Equal(t, []string{"nav (process 105) failed: no fix"},
+		c.explain([]happening{failed("nav", "no fix"), {role: "nav", exit: errors.New("exit status 1")}}))
+	assert.Equal(t, []string{"adc1 (process 103) ended in the middle of the run: exit status 2"},
+		c.explain([]happening{{role: "adc1", exit: errors.New("exit status 2")}}))
+	assert.Equal(t, []string{"adc1 (process 103) left in the middle of the run"}, c.explain([]happening{{role: "adc1"}}))
+}
+
+func TestReadLogOfNothing(t *testing.T) {
+	l := readLog(filepath.Join(t.TempDir(), "none"), 0)
+	assert.Contains(t, l.Error, "no such file or directory")
+	assert.Empty(t, l.Digest)
+	assert.Zero(t, l.Records)
+}

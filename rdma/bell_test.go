@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,17 +55,19 @@ func TestBellManyRingers(t *testing.T) {
 	var word uint32
 	b := NewBell(&word)
 	var sum atomic.Uint64
+	var wg sync.WaitGroup
 	for range ringers {
-		go func() {
+		wg.Go(func() {
 			for range each {
 				sum.Add(1)
 				b.Ring()
 			}
-		}()
+		})
 	}
 	waitFor(b, limit, func() bool { return sum.Load() == ringers*each })
 	require.Less(t, time.Since(begin), limit, "a wake-up was lost")
-	require.Equal(t, uint32(bellAwake), atomic.LoadUint32(&word))
+	wg.Wait()
+	require.Equal(t, uint32(bellAwake), word)
 }
 
 func TestBellRungBeforeSleep(t *testing.T) {
@@ -87,7 +90,7 @@ func TestBellWithForeignValue(t *testing.T) {
 	var word uint32
 	b := NewBell(&word)
 	b.Prepare()
-	atomic.StoreUint32(&word, 77)
+	word = 77
 	b.Ring()
 	begin := time.Now()
 	b.Sleep(time.Minute)

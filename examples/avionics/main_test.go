@@ -336,6 +336,20 @@ func TestLateDisplayGetsTheWholePicture(t *testing.T) {
 	}
 }
 
+func TestStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	f := fly(t, "-duration", "2500ms", "-adc1-off", "500ms")
+	f.until("adc1: falls silent")
+	f.until("fms: air data from computer 2, no longer from computer 1")
+	s := f.end(0)
+	air := topicOf(t, s, "AirData")
+	assert.InDelta(t, 50, air.By["adc1"], 2)
+	for _, sub := range air.Subscribers {
+		assert.Greater(t, sub.Delivered, air.By["adc1"], sub.Process)
+		assert.Less(t, sub.Delivered, air.Published, "what the standby said before was not seen by %s", sub.Process)
+	}
+}
+
 func TestKilledDisplayEndsTheRun(t *testing.T) {
 	t.Parallel()
 	f := fly(t, "-duration", "60s")
@@ -387,6 +401,9 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 	}
 	noFlight := write("photo.igc", "not a flight\n")
 	badQoS := write("bad.xml", `<dds><qos_library name="Avionics"><qos_profile name="Ordered"><publisher_qos><presentashun/></publisher_qos></qos_profile></qos_library></dds>`)
+	incompatible := write("incompatible.xml", strings.Replace(qosFile, `<qos_profile name="Position" base_name="Reliable">`,
+		`<qos_profile name="Position" base_name="Reliable"><datareader_qos><deadline><period><sec>1</sec><nanosec>0</nanosec></period></deadline></datareader_qos></qos_profile>
+		<qos_profile name="Unused" base_name="Reliable">`, 1))
 	file := write("file", "")
 	for _, c := range []struct {
 		name   string
@@ -403,6 +420,7 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 		{"help", []string{"-h"}, 0, "Exit status: 0 verdict ok"},
 		{"no flight in the file", []string{"-flight", noFlight}, 1, "photo.igc: no fix: none of 1 lines"},
 		{"bad QoS", []string{"-qos", badQoS}, 1, "bad.xml:1:"},
+		{"incompatible QoS", []string{"-qos", incompatible}, 1, "of Position is incompatible with that of a peer: DEADLINE: offered "},
 		{"-dir is a file", []string{"-dir", file}, 1, "-dir: mkdir"},
 		{"nobody serves the feed", []string{"-sbs1", "127.0.0.1:1", "-sbs1-wait", "50ms"}, 1, "connecting to 127.0.0.1:1"},
 	} {

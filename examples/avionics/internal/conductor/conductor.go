@@ -181,7 +181,7 @@ func (c *conductor) start(role string, late bool) error {
 	cfg := control.Config{
 		Role: role, Domain: uint32(c.opts.Domain), Transport: c.opts.Transport, Dir: filepath.Join(c.dir, role),
 		QoS: c.qos, QoSName: cmpOr(c.opts.QoS, "qos.xml"), Seed: c.opts.Seed, Aircraft: "OWNSHIP", Traffic: c.opts.Traffic,
-		Flight: c.opts.Flight, SBS1: c.opts.SBS1, GiveUp: c.opts.GiveUp, Speed: c.opts.Speed,
+		Flight: c.opts.Flight, SBS1: c.opts.SBS1, GiveUp: c.opts.GiveUp, Speed: c.opts.Speed, ADC1Off: c.opts.ADC1Off,
 		Readers: map[string]int{
 			roles.AirData: readers, roles.Position: readers, roles.TrafficReport: readers, roles.FlightLog: readers, roles.Advisory: readers - 1,
 		},

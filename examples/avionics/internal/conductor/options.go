@@ -24,6 +24,7 @@ type Options struct {
 	Seed      uint64
 	Traffic   int
 	Late      time.Duration
+	ADC1Off   time.Duration
 	Domain    uint
 	QoS       string
 	GiveUp    time.Duration
@@ -109,6 +110,7 @@ func Parse(args []string, errs io.Writer) (Options, error) {
 	f.Uint64Var(&o.Seed, "seed", 1, "`number` that the synthetic inputs are drawn from")
 	f.IntVar(&o.Traffic, "traffic", 12, "how many synthetic aircraft, 1 to 200")
 	f.DurationVar(&o.Late, "late-display", 0, "start display2 only after `D`, to see it get the whole traffic picture")
+	f.DurationVar(&o.ADC1Off, "adc1-off", 0, "let adc1 fall silent after `D`, to see adc2 take over when adc1 has missed its DEADLINE")
 	f.UintVar(&o.Domain, "domain", 0, "DDS domain `number` (default: one that no other run on this host has)")
 	f.StringVar(&o.QoS, "qos", "", "QoS `FILE.xml` to use instead of the built-in one")
 	f.DurationVar(&o.GiveUp, "sbs1-wait", 5*time.Second, "how long a live receiver may not answer before its feed counts as ended")
@@ -132,8 +134,8 @@ func (o *Options) check(rest []string) error {
 		return fmt.Errorf("-transport %q is not known; use shm or tcp", o.Transport)
 	case o.Traffic < 1 || o.Traffic > 200:
 		return fmt.Errorf("-traffic %d is not between 1 and 200", o.Traffic)
-	case o.Duration < 0 || o.Late < 0:
-		return errors.New("-duration and -late-display can not be negative")
+	case o.Duration < 0 || o.Late < 0 || o.ADC1Off < 0:
+		return errors.New("-duration, -late-display and -adc1-off can not be negative")
 	case o.Timeout <= 0 || o.GiveUp <= 0:
 		return errors.New("-timeout and -sbs1-wait must be positive")
 	case o.Domain > 1<<32-1:

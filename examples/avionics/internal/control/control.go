@@ -27,6 +27,8 @@ type Config struct {
 	SBS1      string        `json:"sbs1"`     // recording or host:port; empty: synthetic
 	GiveUp    time.Duration `json:"give_up"`  // live feed: how long nobody may answer
 	Speed     float64       `json:"speed"`    // time compression; 0: as fast as it goes
+	// ADC1Off is when adc1 falls silent; 0: never.
+	ADC1Off time.Duration `json:"adc1_off"`
 	// Readers and Writers are how many matches a writer, or a reader, of a topic waits for before it is Ready.
 	Readers map[string]int `json:"readers"`
 	Writers map[string]int `json:"writers"`

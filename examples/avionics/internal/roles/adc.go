@@ -64,7 +64,16 @@ func (a *airDataComputer) measure(ctx context.Context) error {
 		speed = 1
 	}
 	clock := newPacer(1)
+	silent := a.cfg.ADC1Off
 	for n := time.Duration(0); clock.wait(ctx, a.stop, n*airDataPeriod); n++ {
+		if a.number == 1 && silent > 0 && n*airDataPeriod >= silent {
+			a.note("falls silent")
+			select {
+			case <-a.stop:
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}
 		s := a.source.at(time.Duration(float64(n*airDataPeriod) * speed))
 		if err := a.put(ctx, s, sensor.Measure(s.altitudeFt, s.speedKt)); err != nil {
 			return err

@@ -29,7 +29,6 @@ type flightManagement struct {
 	position   avionics.FlightLog // where own-ship is, as the log tells it
 	airSpeed   float32
 	computer   byte // whose air data are in command; 0: none yet
-	airNumber  uint64
 }
 
 func (f *flightManagement) setup(ctx context.Context) error {
@@ -93,6 +92,7 @@ func (f *flightManagement) onAirData(_ *dcps.SampleInfo, encoded []byte) (identi
 		text := fmt.Sprintf("air data from computer %d", computer)
 		if before != 0 {
 			text = fmt.Sprintf("air data from computer %d, no longer from computer %d", computer, before)
+			f.note("%s", text)
 		}
 		f.writeLog(v.Measured(), avionics.FlightEventLogAirDataSource, id.number, text)
 	}

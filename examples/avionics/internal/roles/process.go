@@ -183,7 +183,8 @@ func (pr *process) join(ctx context.Context) error {
 	defer cancel()
 	pr.p, err = dcps.NewDomainParticipant(ctx, dcps.DomainID(pr.cfg.Domain),
 		dcps.WithName(pr.cfg.Role),
-		dcps.WithSettings(dcps.Settings{Transport: pr.cfg.Transport, Dir: pr.cfg.Dir}))
+		dcps.WithSettings(dcps.Settings{Transport: pr.cfg.Transport, Dir: pr.cfg.Dir}),
+		dcps.WithParticipantListener(pr.complaints()))
 	if err != nil {
 		return err
 	}
@@ -200,6 +201,26 @@ func (pr *process) join(ctx context.Context) error {
 	}
 	pr.sub, err = pr.p.NewSubscriber(dcps.WithSubscriberQos(sq))
 	return err
+}
+
+// complaints ends the process when it finds a peer with which it can not talk: waiting for it to match would be in vain.
+func (pr *process) complaints() dcps.ParticipantListener {
+	incompatible := func(kind, topicName string, s dcps.IncompatibleQosStatus) {
+		for _, d := range s.Details {
+			pr.fail(fmt.Errorf("the QoS of its %s of %s is incompatible with that of a peer: %v", kind, topicName, d))
+		}
+	}
+	var l dcps.ParticipantListener
+	l.OnRequestedIncompatibleQos = func(r dcps.AnyDataReader, s dcps.RequestedIncompatibleQosStatus) {
+		incompatible("reader", r.TopicName(), s)
+	}
+	l.OnOfferedIncompatibleQos = func(w dcps.AnyDataWriter, s dcps.OfferedIncompatibleQosStatus) {
+		incompatible("writer", w.TopicName(), s)
+	}
+	l.OnInconsistentTopic = func(topicName string, s dcps.InconsistentTopicStatus) {
+		pr.fail(fmt.Errorf("topic %s: %s", topicName, s.Explanation))
+	}
+	return l
 }
 
 // match waits until every writer and reader has as many peers as the conductor said.
@@ -343,9 +364,4 @@ func (p *pacer) wait(ctx context.Context, stop <-chan struct{}, offset time.Dura
 	case <-stop:
 	}
 	return false
-}
-
-// elapsed is how far the input is by now, at a finite speed.
-func (p *pacer) elapsed() time.Duration {
-	return time.Duration(float64(time.Since(p.began)) * p.speed)
 }

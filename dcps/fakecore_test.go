@@ -153,7 +153,7 @@ func (n *busNode) follow(key channelKey) {
 		}
 	}
 	n.receives[key] = true
-	n.do(func() { n.h.AwaitState(key.sg, key.ch, donor != nil) })
+	n.do(func() { n.h.AwaitState(key.sg, key.ch, 0, donor != nil) })
 	if donor != nil {
 		donor.do(func() {
 			state := donor.h.SaveState(key.sg, key.ch)

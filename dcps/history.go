@@ -18,7 +18,7 @@ func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) []byte {
 }
 
 // AwaitState begins, or begins anew, the history of a channel at this node.
-func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, pending bool) {
+func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint32, pending bool) {
 	key := channelKey{sg, ch}
 	if path, ok := h.placement.PathOf(uint32(sg)); !ok || !path.Keeps() {
 		return
@@ -28,7 +28,7 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, pending bo
 		c = &channel{history: newStore()}
 		h.channels[key] = c
 	}
-	c.awaiting = pending
+	c.awaiting, c.from = pending, from
 	past, found := h.p.logs.recovered.LoadAndDelete(key)
 	if pending {
 		return // others are alive, and know more than the log of this process

@@ -67,6 +67,8 @@ type channel struct {
 	// awaiting is true from AwaitState to LoadState; what arrives in between is put off for readers of the history.
 	awaiting bool
 	putOff   []putOff
+	// from is the epoch that the history begins with: what still comes of earlier ones is in it already.
+	from uint32
 }
 
 type putOff struct {
@@ -379,17 +381,18 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	if w.path.Keeps() {
 		c = h.channels[w.at]
 	}
-	if c != nil {
-		if c.awaiting {
-			later := *m
-			later.Payload = append([]byte(nil), m.Payload...)
-			c.putOff = append(c.putOff, putOff{w, handle, later})
-		} else {
-			c.history.add(w, m, handle)
-		}
+	covered := c != nil && m.Epoch < c.from
+	switch {
+	case c == nil || covered:
+	case c.awaiting:
+		later := *m
+		later.Payload = append([]byte(nil), m.Payload...)
+		c.putOff = append(c.putOff, putOff{w, handle, later})
+	default:
+		c.history.add(w, m, handle)
 	}
 	for _, t := range w.matches {
-		if c == nil || !c.awaiting || !t.r.durable {
+		if c == nil || !t.r.durable || !c.awaiting && !covered {
 			h.enqueue(t, m, itemOf(m.Kind), handle, at)
 		}
 	}

@@ -100,9 +100,11 @@ type Handler interface {
 	// SaveState returns the state of a channel for a node that starts to receive it; what is
 	// returned covers exactly what was delivered so far. nil if there is none.
 	SaveState(sg SubgroupID, ch ChannelID) []byte
-	// AwaitState says that this node starts to receive ch on sg; if pending is true LoadState
-	// follows, and what Deliver brings of ch before it belongs after that state.
-	AwaitState(sg SubgroupID, ch ChannelID, pending bool)
+	// AwaitState says that this node, from epoch from on, starts to receive ch on sg, or to keep
+	// its state. If pending is true LoadState follows with the state as of the beginning of that
+	// epoch. Deliver may still bring messages of ch from epochs before, if the node received ch
+	// for another endpoint: that state covers them already.
+	AwaitState(sg SubgroupID, ch ChannelID, from uint32, pending bool)
 	LoadState(sg SubgroupID, ch ChannelID, state []byte)
 	// LogFailed reports that a member (maybe this one) can not log the subgroup any more.
 	LogFailed(sg SubgroupID, node NodeID, err error)

@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -13,6 +14,108 @@ import (
 func (m *machine) submit(cmd []byte) {
 	m.queue = append(m.queue, cmd)
 	m.flushQueue()
+}
+
+// addEndpoint announces an endpoint of this node; done is called when all that belongs to it is set up
+// here.
+func (m *machine) addEndpoint(ep Endpoint, done func(error)) {
+	switch {
+	case m.own[ep.ID] != nil:
+		done(fmt.Errorf("%w: endpoint %d exists", ErrConfig, ep.ID))
+	case m.phase != joined:
+		done(ErrClosed)
+	default:
+		p := &pendingEndpoint{ep: ep, done: done}
+		m.own[ep.ID] = p
+		m.whenReady(func() bool { return !m.replicaEnding(ep) }, func() {
+			if m.own[ep.ID] != p {
+				return // taken back meanwhile
+			}
+			p.submitted = true
+			var w writer
+			w.u8(cmdAdd)
+			w.endpoint(ep)
+			m.submit(w.b)
+		})
+	}
+}
+
+// removeEndpoint withdraws an endpoint of this node; done is called when its last message was
+// delivered here.
+func (m *machine) removeEndpoint(id EndpointID, done func(error)) {
+	p := m.own[id]
+	switch {
+	case p == nil:
+		done(fmt.Errorf("%w: no endpoint %d", ErrConfig, id))
+	case p.removing:
+		done(fmt.Errorf("%w: endpoint %d is being removed", ErrConfig, id))
+	case !p.submitted:
+		p.answer(ErrClosed)
+		delete(m.own, id)
+		done(nil)
+	default:
+		p.answer(ErrClosed)
+		p.done, p.removing = done, true
+		m.whenReady(func() bool { return !m.replicaLoading(p.ep) }, func() {
+			var w writer
+			w.u8(cmdRemove)
+			w.u32(uint32(id))
+			m.submit(w.b)
+		})
+	}
+}
+
+// The life of a replica of a channel at a node is one thing after the other: it gets the state, it
+// gives the state to others, it ends; only then it may begin again. So a node withdraws a replica
+// only when it has its state, and announces one only when the one before it has ended here. Neither
+// keeps anybody else waiting.
+
+// replicaLoading: the state of the endpoint's channel is on its way.
+func (m *machine) replicaLoading(ep Endpoint) bool {
+	return ep.Replica && slices.ContainsFunc(ep.Reads, func(sg Subgroup) bool {
+		g := m.groups[sg.ID]
+		return g != nil && g.loading[ep.Channel] != 0
+	})
+}
+
+// replicaEnding: an earlier replica of the endpoint's channel is being withdrawn.
+func (m *machine) replicaEnding(ep Endpoint) bool {
+	if !ep.Replica {
+		return false
+	}
+	for _, p := range m.own {
+		if p.removing && p.ep.Replica && p.ep.Channel == ep.Channel {
+			return true
+		}
+	}
+	return false
+}
+
+// whenReady acts as soon as a condition holds; it is looked at on every pass.
+func (m *machine) whenReady(ready func() bool, act func()) {
+	if ready() {
+		act()
+		return
+	}
+	m.deferred = append(m.deferred, deferred{ready, act})
+}
+
+func (m *machine) runDeferred() bool {
+	if len(m.deferred) == 0 {
+		return false
+	}
+	list := m.deferred
+	m.deferred = nil
+	ran := false
+	for _, d := range list {
+		if d.ready() {
+			d.act()
+			ran = true
+		} else {
+			m.deferred = append(m.deferred, d)
+		}
+	}
+	return ran
 }
 
 func (m *machine) flushQueue() bool {
@@ -101,10 +204,11 @@ func (m *machine) removed(node NodeID, id EndpointID) {
 	if !ok {
 		return
 	}
-	// A writer is gone for the layer above when its last message was delivered here.
-	last := m.lastEpochOf(ep)
+	waits := m.lastEpochsOf(ep)
 	err := m.install(changed)
 	m.announce(changed)
+	// Another endpoint of this node may do the same, so that the epoch goes on.
+	waits = slices.DeleteFunc(waits, func(e *epoch) bool { return !e.superseded() })
 	gone := func() {
 		delete(m.writers, writerKey{node, id})
 		m.h.EndpointRemoved(ep)
@@ -113,24 +217,48 @@ func (m *machine) removed(node NodeID, id EndpointID) {
 			p.answer(err)
 		}
 	}
-	if last != nil {
-		last.afterDrain = append(last.afterDrain, gone)
-	} else {
+	open := len(waits)
+	for _, e := range waits {
+		e.afterDrain = append(e.afterDrain, func() {
+			if open--; open == 0 {
+				gone()
+			}
+		})
+	}
+	if open == 0 {
 		gone()
 	}
 }
 
-// lastEpochOf is the epoch at whose end a writer's messages end here, nil if they have.
-func (m *machine) lastEpochOf(ep Endpoint) *epoch {
-	g := m.groups[ep.Writes.ID]
-	if ep.Writes.ID == 0 || g == nil || len(g.epochs) == 0 {
-		return nil
+// lastEpochsOf are the epochs at whose end an endpoint is really gone here: a writer when its last
+// message was delivered, a replica of this node also when it can not be asked for the state any
+// more.
+func (m *machine) lastEpochsOf(ep Endpoint) []*epoch {
+	var last []*epoch
+	add := func(sg SubgroupID) {
+		g := m.groups[sg]
+		if g == nil {
+			return
+		}
+		// This node need not receive in the newest epoch to have messages of an older one to come.
+		for _, e := range slices.Backward(g.epochs) {
+			if e.receiving && !e.drained {
+				if !slices.Contains(last, e) {
+					last = append(last, e)
+				}
+				return
+			}
+		}
 	}
-	e := g.epochs[len(g.epochs)-1]
-	if e.drained || !e.receiving {
-		return nil
+	if ep.Writes.ID != 0 {
+		add(ep.Writes.ID)
 	}
-	return e
+	if ep.Replica && ep.Node == m.id {
+		for _, sg := range ep.Reads {
+			add(sg.ID)
+		}
+	}
+	return last
 }
 
 // announce tells the layer above of channels that this node begins to receive.

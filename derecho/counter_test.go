@@ -9,15 +9,15 @@ type counter struct {
 	each     func(*Message) // may be nil
 }
 
-func (c *counter) EndpointAdded(Endpoint)                  {}
-func (c *counter) EndpointRemoved(Endpoint)                {}
-func (c *counter) NodeJoined(NodeID)                       {}
-func (c *counter) NodeLeft(NodeID)                         {}
-func (c *counter) AwaitState(SubgroupID, ChannelID, bool)  {}
-func (c *counter) SaveState(SubgroupID, ChannelID) []byte  { return nil }
-func (c *counter) LoadState(SubgroupID, ChannelID, []byte) {}
-func (c *counter) LogFailed(SubgroupID, NodeID, error)     {}
-func (c *counter) Failed(error)                            {}
+func (c *counter) EndpointAdded(Endpoint)                         {}
+func (c *counter) EndpointRemoved(Endpoint)                       {}
+func (c *counter) NodeJoined(NodeID)                              {}
+func (c *counter) NodeLeft(NodeID)                                {}
+func (c *counter) AwaitState(SubgroupID, ChannelID, uint32, bool) {}
+func (c *counter) SaveState(SubgroupID, ChannelID) []byte         { return nil }
+func (c *counter) LoadState(SubgroupID, ChannelID, []byte)        {}
+func (c *counter) LogFailed(SubgroupID, NodeID, error)            {}
+func (c *counter) Failed(error)                                   {}
 func (c *counter) Deliver(_ SubgroupID, batch []Message) {
 	c.n.Add(int64(len(batch)))
 	for i := range batch {

@@ -30,7 +30,11 @@ func (e *epoch) deliverable() bool {
 	if e.desc.Mode == Unordered {
 		return records || e.unhanded()
 	}
-	return e.bound() > e.delivered || e.unhanded()
+	bound := e.bound()
+	if bound == sst.Forever { // every sender has closed: what is left are records, not rounds
+		return records || e.unhanded()
+	}
+	return bound > e.delivered || e.unhanded()
 }
 
 // unhanded: records were passed that the table does not tell of yet.

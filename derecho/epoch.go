@@ -230,7 +230,9 @@ func (e *epoch) receive() {
 		}
 	}
 	if push {
-		e.table.Push()
+		// Not only to peers that copy: one that shares this memory, and is as far from the sender
+		// as this node, waits for it too.
+		e.kick()
 	}
 }
 
@@ -291,10 +293,16 @@ func (e *epoch) tellHolds(holds map[ChannelID]bool) {
 	}
 }
 
-// finished: nothing more will come of this epoch, and all that came was delivered here.
+// finished: nothing more will come of this epoch, and all that came was delivered here. Every row is
+// open: its owner may give it up as soon as it sees that I am done, and I need it until all are.
 func (e *epoch) finished() bool {
-	if e.g.current() != e {
+	if e.g.current() != e || !e.superseded() {
 		return false
+	}
+	for i := range e.desc.Members {
+		if !e.table.Row(i).Open() {
+			return false
+		}
 	}
 	if !e.receiving {
 		return e.table.Row(e.me).Load(sst.Next) == sst.Forever && e.handed() == e.sender.Sent()
@@ -307,10 +315,13 @@ func (e *epoch) finished() bool {
 			return false
 		}
 	}
-	if len(e.senders) == 0 && !e.g.superseded(e) {
-		return false
-	}
 	return e.desc.Mode != Logged || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
+}
+
+// superseded: no epoch ends while it is the newest. The control epoch is closed by a command of its
+// own, before the next one is known.
+func (e *epoch) superseded() bool {
+	return e.g.id == 0 || e.g.newest.Epoch > e.desc.Epoch
 }
 
 func (e *epoch) drain() {

@@ -66,7 +66,7 @@ func (r *recorder) Deliver(_ SubgroupID, batch []Message) {
 		r.onDeliver(batch)
 	}
 }
-func (r *recorder) AwaitState(_ SubgroupID, ch ChannelID, pending bool) {
+func (r *recorder) AwaitState(_ SubgroupID, ch ChannelID, _ uint32, pending bool) {
 	r.note(func() {
 		if pending {
 			r.awaited = append(r.awaited, ch)

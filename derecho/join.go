@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -12,7 +13,8 @@ func (m *machine) status() status {
 }
 
 func (m *machine) broadcastStatus() {
-	for id := range m.links {
+	// In a fixed order, here and wherever a map is walked: the same events must give the same acts.
+	for _, id := range slices.Sorted(maps.Keys(m.links)) {
 		m.send(id, msgStatus, m.status().encode())
 	}
 }
@@ -146,13 +148,14 @@ func (m *machine) installControl() bool {
 func (m *machine) controlDrained() {
 	change := m.change
 	m.change = viewChange{}
+	// Also at a node that leaves: another that leaves with it may be gone before it.
+	m.view.members = slices.DeleteFunc(slices.Clone(m.view.members), func(p rdma.PeerInfo) bool {
+		return slices.Contains(change.leaves, NodeID(p.ID))
+	})
 	if slices.Contains(change.leaves, m.id) {
 		return // tryLeave ends it when the others have drained too
 	}
 	m.view.epoch++
-	m.view.members = slices.DeleteFunc(slices.Clone(m.view.members), func(p rdma.PeerInfo) bool {
-		return slices.Contains(change.leaves, NodeID(p.ID))
-	})
 	m.view.members = append(m.view.members, change.joins...)
 	for _, id := range change.leaves {
 		m.h.NodeLeft(id)
@@ -173,15 +176,21 @@ func (m *machine) controlDrained() {
 
 func (m *machine) welcome() welcome {
 	w := welcome{group: m.view.group, epoch: m.view.epoch, members: m.view.members, endpoints: m.cat.endpoints}
-	for _, d := range m.cat.subgroups {
+	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
+		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})
 		w.epochs = append(w.epochs, d.Epoch)
 	}
 	return w
 }
 
-// leave begins to leave: own endpoints are gone already.
+// leave begins to leave: first the endpoints go.
 func (m *machine) leave() {
+	for _, id := range slices.Sorted(maps.Keys(m.own)) {
+		if !m.own[id].removing {
+			m.removeEndpoint(id, func(error) {})
+		}
+	}
 	if m.phase != joined {
 		if m.phase < joined {
 			m.phase = left

@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,11 +63,17 @@ type machine struct {
 	opens    map[openKey]*epoch                // rows that were asked for
 	early    []channelState                    // states that came before their epoch was known here
 	change   viewChange                        // what the current control epoch has brought so far
+	deferred []deferred                        // acts of this node that wait for a condition
 	queue    [][]byte                          // commands that wait for the next control epoch
 	own      map[EndpointID]*pendingEndpoint   // endpoints of this node, by what was asked
 	// announcedLeave: the leave command was submitted.
 	announcedLeave bool
 	batch          []Message // of deliver, reused
+}
+
+type deferred struct {
+	ready func() bool
+	act   func()
 }
 
 type writerKey struct {
@@ -90,8 +97,9 @@ func (c *viewChange) any() bool { return len(c.joins)+len(c.leaves) > 0 }
 
 // pendingEndpoint is an AddEndpoint or RemoveEndpoint under way.
 type pendingEndpoint struct {
-	ep   Endpoint
-	done func(error) // nil when answered
+	ep                  Endpoint
+	done                func(error) // nil when answered
+	submitted, removing bool
 }
 
 // shell is what the machine reports to the node around it.
@@ -133,6 +141,7 @@ func (m *machine) Step(time.Time) bool {
 			return true
 		}
 	}
+	work = m.runDeferred() || work
 	work = m.flushQueue() || work
 	return m.tryLeave() || work
 }
@@ -143,8 +152,8 @@ func (m *machine) fail(err error) {
 		return
 	}
 	m.phase, m.failure = failed, err
-	for _, p := range m.own {
-		p.answer(err)
+	for _, id := range slices.Sorted(maps.Keys(m.own)) {
+		m.own[id].answer(err)
 	}
 	for _, g := range m.order {
 		g.sending.Store(nil)
@@ -174,7 +183,7 @@ func (m *machine) logFailed(sg SubgroupID, err error) {
 func (m *machine) group(id SubgroupID) *subgroup {
 	g := m.groups[id]
 	if g == nil {
-		g = &subgroup{m: m, id: id, loading: map[ChannelID]bool{}, holds: map[ChannelID]bool{}}
+		g = &subgroup{m: m, id: id, loading: map[ChannelID]uint32{}, holds: map[ChannelID]bool{}}
 		m.groups[id] = g
 		m.shell.newGroup(g)
 		m.order = append(m.order, g)
@@ -229,6 +238,9 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	id := NodeID(l.Peer().ID)
 	if m.links[id] != l {
 		return
+	}
+	// What the peer wrote last may be what lets this node go: look before judging.
+	for m.Step(time.Time{}) {
 	}
 	delete(m.links, id)
 	delete(m.statuses, id)

@@ -237,21 +237,7 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 			}
 		}
 	}
-	return n.await(ctx, func(m *machine, done func(error)) {
-		if m.own[ep.ID] != nil {
-			done(fmt.Errorf("%w: endpoint %d exists", ErrConfig, ep.ID))
-			return
-		}
-		if m.phase != joined {
-			done(ErrClosed)
-			return
-		}
-		m.own[ep.ID] = &pendingEndpoint{ep: ep, done: done}
-		var w writer
-		w.u8(cmdAdd)
-		w.endpoint(ep)
-		m.submit(w.b)
-	})
+	return n.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
 }
 
 const maxInfo = 32 << 10
@@ -269,18 +255,7 @@ func checkEndpoint(ep Endpoint) error {
 // RemoveEndpoint withdraws an endpoint of this node. When it returns, EndpointRemoved was called
 // for it here.
 func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
-	return n.await(ctx, func(m *machine, done func(error)) {
-		p := m.own[id]
-		if p == nil {
-			done(fmt.Errorf("%w: no endpoint %d", ErrConfig, id))
-			return
-		}
-		p.done = done
-		w := writer{}
-		w.u8(cmdRemove)
-		w.u32(uint32(id))
-		m.submit(w.b)
-	})
+	return n.await(ctx, func(m *machine, done func(error)) { m.removeEndpoint(id, done) })
 }
 
 // Members lists the members of the group, in the order in which they joined.
@@ -302,16 +277,7 @@ func (n *Node) Leave(ctx context.Context) error {
 	if n.closing.Load() {
 		return nil
 	}
-	n.post(func(m *machine) {
-		for id, p := range m.own {
-			p.answer(ErrClosed)
-			var w writer
-			w.u8(cmdRemove)
-			w.u32(uint32(id))
-			m.submit(w.b)
-		}
-		m.leave()
-	})
+	n.post((*machine).leave)
 	var err error
 	select {
 	case <-n.leftCh:

@@ -19,12 +19,18 @@ type subgroup struct {
 	sending atomic.Pointer[epoch]
 	log     *logger // Logged only, from the first epoch in which this node receives
 
-	// loading are channels whose state is on its way to this node.
-	loading map[ChannelID]bool
+	// loading are channels whose state is on its way to this node, with the epoch that it is for.
+	loading map[ChannelID]uint32
 	// holds are the channels of which a reader of this node is full.
 	holds map[ChannelID]bool
 	// serving are transfers that this node owes before it may deliver the current epoch.
-	serving []transfer
+	serving []serving
+}
+
+// serving is a transfer for an epoch.
+type serving struct {
+	transfer
+	epoch uint32
 }
 
 func (g *subgroup) ring() int {
@@ -43,8 +49,6 @@ func (g *subgroup) current() *epoch {
 	}
 	return nil
 }
-
-func (g *subgroup) superseded(e *epoch) bool { return g.newest.Epoch > e.desc.Epoch }
 
 // install begins a new epoch: messages go there from now on, and those of the old one come to their
 // end. Nobody waits.
@@ -87,10 +91,10 @@ func (g *subgroup) announce(d *descriptor) {
 	for _, c := range d.Members[d.member(g.m.id)].Channels {
 		pending := slices.ContainsFunc(d.Transfers, func(t transfer) bool { return t.To == g.m.id && t.Channel == c.ID })
 		if pending {
-			g.loading[c.ID] = true
+			g.loading[c.ID] = d.Epoch
 		}
 		if pending || !g.m.receives[g.id][c.ID] {
-			g.m.h.AwaitState(g.id, c.ID, pending)
+			g.m.h.AwaitState(g.id, c.ID, d.Epoch, pending)
 		}
 		now[c.ID] = true
 	}
@@ -118,7 +122,7 @@ func (g *subgroup) drained(e *epoch) {
 func (g *subgroup) startServing(e *epoch) {
 	for _, t := range e.desc.Transfers {
 		if t.From == g.m.id {
-			g.serving = append(g.serving, t)
+			g.serving = append(g.serving, serving{t, e.desc.Epoch})
 		}
 	}
 	g.serve()
@@ -127,12 +131,12 @@ func (g *subgroup) startServing(e *epoch) {
 // serve sends states that are owed. A channel whose own state is still on its way waits for it, and
 // so does the epoch: the state must be the one at its beginning.
 func (g *subgroup) serve() {
-	g.serving = slices.DeleteFunc(g.serving, func(t transfer) bool {
-		if g.loading[t.Channel] {
+	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool {
+		if g.loading[t.Channel] != 0 {
 			return false
 		}
 		state := g.m.h.SaveState(g.id, t.Channel)
-		msg := channelState{subgroup: g.id, epoch: g.current().desc.Epoch, channel: t.Channel, state: state}
+		msg := channelState{subgroup: g.id, epoch: t.epoch, channel: t.Channel, state: state}
 		g.m.send(t.To, msgState, msg.encode())
 		return true
 	})
@@ -145,7 +149,7 @@ func (g *subgroup) blocked() bool {
 
 // loaded takes the state of a channel that this node waits for.
 func (g *subgroup) loaded(s channelState) {
-	if !g.loading[s.channel] {
+	if g.loading[s.channel] != s.epoch {
 		return
 	}
 	delete(g.loading, s.channel)

@@ -40,7 +40,7 @@ func (*Payload) CDRType() *cdr.TypeInfo { return payloadType }
 func (m *Payload) MarshalCDR(e *cdr.Encoder) {
 	switch b, fast := e.Run(4, 16); {
 	case b != nil:
-		cdr.PutUint64(b[0:], m.Number)
+		cdr.PutUint64(b, m.Number)
 		cdr.PutInt64(b[8:], m.Sent)
 	case !fast:
 		e.Uint64(m.Number)
@@ -53,7 +53,7 @@ func (m *Payload) MarshalCDR(e *cdr.Encoder) {
 func (m *Payload) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	if b := d.Run(4, 16); b != nil {
-		m.Number = cdr.GetUint64(b[0:])
+		m.Number = cdr.GetUint64(b)
 		m.Sent = cdr.GetInt64(b[8:])
 	} else {
 		m.Number = d.Uint64("number")

@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"time"
+)
+
+// World is the clock, the randomness and the queue of events.
+type World struct {
+	rng    *rand.Rand
+	now    time.Duration
+	events eventQueue
+	count  uint64 // events ever queued: ties in time are broken by it
+	nodes  []*Fabric
+
+	// Knobs, drawn from the seed by NewWorld; a test may set them before the first event.
+	MaxDelay time.Duration // of a message on a link; the least is a hundredth of it
+	MaxPause time.Duration // between the steps of applying a capture
+}
+
+// NewWorld makes a world from a seed.
+func NewWorld(seed uint64) *World {
+	w := &World{rng: rand.New(rand.NewPCG(seed, 0xdd5))}
+	w.MaxDelay = []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[w.rng.IntN(3)]
+	w.MaxPause = []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[w.rng.IntN(3)]
+	return w
+}
+
+// Rand is the world's randomness.
+func (w *World) Rand() *rand.Rand { return w.rng }
+
+// Now is the virtual time since the beginning.
+func (w *World) Now() time.Duration { return w.now }
+
+// After queues an event.
+func (w *World) After(d time.Duration, do func()) {
+	w.count++
+	heap.Push(&w.events, event{w.now + d, w.count, do})
+}
+
+// Between is a random duration.
+func (w *World) Between(low, high time.Duration) time.Duration {
+	if high <= low {
+		return low
+	}
+	return low + time.Duration(w.rng.Int64N(int64(high-low)))
+}
+
+// Run executes events until none is left, the time is over, or stop reports true; it returns how many.
+func (w *World) Run(until time.Duration, stop func() bool) int {
+	n := 0
+	for len(w.events) > 0 && w.events[0].at <= until && !(stop != nil && stop()) {
+		e := heap.Pop(&w.events).(event)
+		w.now = e.at
+		e.do()
+		n++
+	}
+	return n
+}
+
+type event struct {
+	at    time.Duration
+	order uint64
+	do    func()
+}
+
+type eventQueue []event
+
+func (q eventQueue) Len() int { return len(q) }
+func (q eventQueue) Less(i, j int) bool {
+	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
+}
+func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *eventQueue) Push(x any)   { *q = append(*q, x.(event)) }
+func (q *eventQueue) Pop() any {
+	old := *q
+	e := old[len(old)-1]
+	old[len(old)-1] = event{}
+	*q = old[:len(old)-1]
+	return e
+}

@@ -257,6 +257,22 @@ func TestEveryRecordOfTheInputsArrives(t *testing.T) {
 	assert.False(t, s.Synthetic)
 }
 
+// The verdict is not always ok: readers that keep only the last report of each aircraft do not see them all.
+func TestVerdictFailsWhereSamplesAreMissing(t *testing.T) {
+	t.Parallel()
+	const readers = `<datareader_qos>
+        <durability><kind>TRANSIENT_LOCAL_DURABILITY_QOS</kind></durability>`
+	require.Contains(t, qosFile, readers)
+	forgetful := filepath.Join(t.TempDir(), "forgetful.xml")
+	text := strings.Replace(qosFile, readers, readers+"<history><kind>KEEP_LAST_HISTORY_QOS</kind><depth>1</depth></history>", 1)
+	require.NoError(t, os.WriteFile(forgetful, []byte(text), 0o600))
+	flight, feed := writeInputs(t, 100, 20_000)
+	s := fly(t, "-flight", flight, "-sbs1", feed, "-speed", "max", "-qos", forgetful).end(1)
+	assert.Equal(t, "failed", s.Verdict)
+	require.NotEmpty(t, s.Findings)
+	assert.Contains(t, strings.Join(s.Findings, "\n"), "of 20000 samples of TrafficReport are missing")
+}
+
 // recordings gives the recorded inputs that may lie beside the repository.
 func recordings(t *testing.T) (flight, feed string) {
 	t.Helper()

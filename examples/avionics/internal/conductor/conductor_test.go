@@ -1,6 +1,9 @@
 package conductor
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"io"
@@ -14,7 +17,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/avionics"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/report"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/roles"
+	"github.com/omg-dds-go/dds/storage"
 )
 
 func TestOptions(t *testing.T) {
@@ -68,7 +76,7 @@ func TestWrongOptions(t *testing.T) {
 
 func TestScreenKeepsTablesInPlace(t *testing.T) {
 	var out strings.Builder
-	s := &screen{out: &out, live: true, frames: map[string][]string{}, width: func() int { return 12 }}
+	s := &screen{out: &out, live: true, frames: map[string][]string{}, size: func() (int, int) { return 12, 24 }}
 	s.frame("display1", []string{"one", "a line that is far too long"})
 	assert.Equal(t, "--- display1\none\na line that \n", out.String())
 	out.Reset()
@@ -77,6 +85,10 @@ func TestScreenKeepsTablesInPlace(t *testing.T) {
 	out.Reset()
 	s.say("note %d", 1)
 	assert.True(t, strings.HasPrefix(out.String(), "\x1b[5A\x1b[Jnote 1\n--- display1\n"), "%q", out.String())
+	out.Reset()
+	s.size = func() (int, int) { return 12, 5 }
+	s.redraw()
+	assert.Equal(t, "\x1b[5A\x1b[J--- display1\none\n--- display2\ntwo\n", out.String(), "a low terminal")
 	out.Reset()
 	s.leave()
 	s.say("the table")
@@ -95,7 +107,8 @@ func TestScreenOfAFileIsNotLive(t *testing.T) {
 	defer f.Close()
 	s := newScreen(f)
 	assert.False(t, s.live)
-	assert.Equal(t, 80, s.width())
+	w, h := s.size()
+	assert.Equal(t, []int{80, 24}, []int{w, h})
 }
 
 // What is told of several bad ends is the one that began them.
@@ -115,6 +128,38 @@ func TestExplainFindsTheCause(t *testing.T) {
 	assert.Equal(t, []string{"adc1 (process 103) ended in the middle of the run: exit status 2"},
 		c.explain([]happening{{role: "adc1", exit: errors.New("exit status 2")}}))
 	assert.Equal(t, []string{"adc1 (process 103) left in the middle of the run"}, c.explain([]happening{{role: "adc1"}}))
+}
+
+func TestReadLog(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	log, _, err := storage.Open(dir, storage.Options{})
+	require.NoError(t, err)
+	want := sha256.New()
+	for n := range uint64(5) {
+		sample, err := cdr.Marshal(&avionics.FlightLog{Aircraft: "X", Number: n + 1, Text: "event"}, cdr.DefaultEncapsulation((*avionics.FlightLog)(nil).CDRType()))
+		require.NoError(t, err)
+		require.NoError(t, log.Append(&storage.Record{Version: storage.Version{Epoch: 1, Seq: n + 1}, Kind: 1, Payload: sample}))
+		if n >= 2 {
+			roles.LogEntry(want, n+1, sample)
+		}
+	}
+	require.NoError(t, log.Append(&storage.Record{Version: storage.Version{Epoch: 1, Seq: 9}, Kind: 6}), "a writer that ends")
+	require.NoError(t, log.Close())
+	got := readLog(dir, 2)
+	assert.Equal(t, report.Log{Dir: dir, Records: 3, Digest: hex.EncodeToString(want.Sum(nil))}, got)
+	assert.NotEqual(t, got.Digest, readLog(dir, 1).Digest)
+
+	segments, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	for _, path := range segments {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if at := bytes.Index(b, []byte("event")); at >= 0 {
+			b[at] ^= 1
+			require.NoError(t, os.WriteFile(path, b, 0o600))
+		}
+	}
+	assert.NotEqual(t, got, readLog(dir, 2), "a bit that was flipped on disk shows")
 }
 
 func TestReadLogOfNothing(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 // screen shows what the displays show: tables that stay in place on a terminal, else one line after another.
 type screen struct {
 	out    io.Writer
-	live   bool       // out is a terminal
-	width  func() int // of the terminal
+	live   bool                       // out is a terminal
+	size   func() (width, height int) // of the terminal
 	order  []string
 	frames map[string][]string
 	drawn  int // lines of the tables on the terminal
@@ -24,12 +24,12 @@ type screen struct {
 func newScreen(out *os.File) *screen {
 	fd := int(out.Fd())
 	s := &screen{out: out, live: term.IsTerminal(fd), frames: make(map[string][]string)}
-	s.width = func() int {
-		w, _, err := term.GetSize(fd)
-		if err != nil || w <= 0 {
-			return 80
+	s.size = func() (width, height int) {
+		w, h, err := term.GetSize(fd)
+		if err != nil || w <= 0 || h <= 0 {
+			return 80, 24
 		}
-		return w
+		return w, h
 	}
 	return s
 }
@@ -68,14 +68,18 @@ func (s *screen) redraw() {
 	}
 	var b strings.Builder
 	b.WriteString(s.eraser())
-	n, width := 0, s.width()
+	n := 0
+	width, height := s.size()
+	// What has scrolled off the top can not be drawn again: each display gets its share of the lines.
+	share := max(1, (height-1)/len(s.order)-1)
 	put := func(line string) {
 		b.WriteString(crop(line, width) + "\n")
 		n++
 	}
 	for _, role := range s.order {
 		put("--- " + role + " " + strings.Repeat("-", max(0, min(width, 100)-len(role)-5)))
-		for _, line := range s.frames[role] {
+		lines := s.frames[role]
+		for _, line := range lines[:min(share, len(lines))] {
 			put(line)
 		}
 	}

@@ -32,6 +32,7 @@ var layers = map[string]layer{
 
 	"rdma":        {level: 1, imports: []string{unix}},
 	"rdma/mem":    {level: 2, imports: []string{"rdma"}},
+	"rdma/sim":    {level: 2, imports: []string{"rdma"}},
 	"rdma/shm":    {level: 2, imports: []string{"rdma", unix}},
 	"rdma/tcp":    {level: 2, imports: []string{"rdma"}},
 	"rdma/fabric": {level: 3, imports: []string{"rdma", "rdma/shm", "rdma/tcp", unix}},
@@ -54,7 +55,6 @@ var layers = map[string]layer{
 var families = map[string]layer{
 	// A user of this module like any other: what it needs must be public. The log is read to verify it, not through it.
 	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", hdr, term}},
-	"rdma/sim/...":          {level: 2, imports: []string{"rdma"}},
 	"idlc/internal/...":     {level: 2, imports: []string{"cdr"}},
 	"internal/perf/...":     {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", hdr}},
 	"internal/nettest/...":  {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos"}},

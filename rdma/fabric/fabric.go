@@ -7,6 +7,8 @@ import (
 	"hash/fnv"
 	"net"
 	"os"
+	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,20 +53,28 @@ type Fabric struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	links   map[uint64]link // by peer; an entry exists from the greeting on
-	dialing map[string]bool // addresses and slots being dialled
+	mu     sync.Mutex
+	closed bool
+	links  map[uint64]link // by peer; an entry exists from the greeting on, nil until it is over
+	// dialing are addresses and slots being dialled; true: once more, another dial was asked for.
+	dialing map[string]bool
 	// expected has a channel for each peer that was found but whose link is being made elsewhere;
-	// it is closed when the link is up.
+	// it is closed when the link was reported up.
 	expected map[uint64]chan struct{}
+	reported map[uint64]bool   // peers whose LinkUp has returned, until their LinkDown
+	refused  map[uint64]bool   // peers of which Refused has told; one report each
+	answered map[string]uint64 // who answered at a configured address
 	regions  map[rdma.Key]*export
 	wanted   map[rdma.Key][]want
+	wants    map[link]int // entries of wanted by link
 }
+
+// maxWants bounds the regions that one peer may wait for.
+const maxWants = 1 << 12
 
 type link interface {
 	rdma.Link
-	Start()
+	Run()
 	Close()
 }
 
@@ -88,7 +98,8 @@ func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) 
 			ID: cfg.ID, Host: host, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint,
 		},
 		links: map[uint64]link{}, dialing: map[string]bool{}, expected: map[uint64]chan struct{}{},
-		regions: map[rdma.Key]*export{}, wanted: map[rdma.Key][]want{},
+		reported: map[uint64]bool{}, refused: map[uint64]bool{}, answered: map[string]uint64{},
+		regions: map[rdma.Key]*export{}, wanted: map[rdma.Key][]want{}, wants: map[link]int{},
 	}
 	if !cfg.TCP {
 		f.self.ShmDomain = shmDomain()
@@ -115,10 +126,16 @@ func (f *Fabric) Self() rdma.PeerInfo { return f.self }
 
 // Start begins to accept and to look for peers; events come from now on.
 func (f *Fabric) Start() {
-	f.wg.Add(3)
-	go f.acceptUnix()
-	go f.acceptTCP()
-	go f.scan()
+	f.spawn("accept", f.acceptUnix)
+	f.spawn("accept", f.acceptTCP)
+	f.spawn("scan", f.scan)
+}
+
+// spawn runs a goroutine that Close waits for.
+func (f *Fabric) spawn(what string, run func()) {
+	f.wg.Go(func() {
+		pprof.Do(f.ctx, pprof.Labels("dds", "fabric "+what), func(context.Context) { run() })
+	})
 }
 
 // shmDomain is equal for nodes that can map each other's memory: same kernel, same network
@@ -174,6 +191,7 @@ func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) 
 	}
 	f.regions[key] = e
 	for _, w := range f.wanted[key] {
+		f.wants[w.l]--
 		e.serve(w.l, key, w.shape)
 	}
 	delete(f.wanted, key)
@@ -184,7 +202,14 @@ func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) 
 func (f *Fabric) Deregister(key rdma.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	e := f.regions[key]
+	if e == nil {
+		return
+	}
 	delete(f.regions, key)
+	if e.memory != nil {
+		e.memory.Seclude() // the mapping lasts as long as somebody refers to the region
+	}
 	for _, l := range f.links {
 		if l, ok := l.(*tcp.Link); ok {
 			l.Withdraw(key)
@@ -197,6 +222,11 @@ func (e *export) serve(l link, key rdma.Key, shape rdma.Shape) {
 	if own := e.region.Shape(); shape.Cells != own.Cells || shape.Ring != 0 && shape.Ring != own.Ring {
 		err = fmt.Errorf("shape %+v asked for, %+v registered", shape, own)
 	}
+	e.answer(l, key, shape, err)
+}
+
+// answer answers a request for e, which is empty if err is not nil.
+func (e *export) answer(l link, key rdma.Key, shape rdma.Shape, err error) {
 	switch l := l.(type) {
 	case *shm.Link:
 		l.Export(key, e.memory, err)
@@ -208,11 +238,29 @@ func (e *export) serve(l link, key rdma.Key, shape rdma.Shape) {
 func (f *Fabric) want(l link, key rdma.Key, shape rdma.Shape) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e := f.regions[key]; e != nil {
+	switch e := f.regions[key]; {
+	case e != nil:
 		e.serve(l, key, shape)
-		return
+	case f.wants[l] >= maxWants:
+		(&export{}).answer(l, key, shape, fmt.Errorf("%d requests are waiting already", maxWants))
+	default:
+		f.wants[l]++
+		f.wanted[key] = append(f.wanted[key], want{l, shape})
 	}
-	f.wanted[key] = append(f.wanted[key], want{l, shape})
+}
+
+// forget drops what a link that is down has asked for. The caller holds mu.
+func (f *Fabric) forget(l link) {
+	if f.wants[l] > 0 {
+		for key, ws := range f.wanted {
+			if ws = slices.DeleteFunc(ws, func(w want) bool { return w.l == l }); len(ws) > 0 {
+				f.wanted[key] = ws
+			} else {
+				delete(f.wanted, key)
+			}
+		}
+	}
+	delete(f.wants, l)
 }
 
 type shmExporter struct{ f *Fabric }
@@ -223,21 +271,35 @@ type tcpExporter struct{ f *Fabric }
 
 func (x tcpExporter) Want(l *tcp.Link, k rdma.Key, s rdma.Shape) { x.f.want(l, k, s) }
 
-// Close ends all links after what was sent and posted has gone out.
+// Close ends all links after what was sent and posted has gone out, and waits for every goroutine
+// of the fabric. Regions stay mapped for whoever refers to them.
 func (f *Fabric) Close() error {
 	f.mu.Lock()
 	f.closed = true
-	links := make([]link, 0, len(f.links))
+	var links []link
 	for _, l := range f.links {
-		links = append(links, l)
+		if l != nil { // a greeting under way finds closed set
+			links = append(links, l)
+		}
 	}
 	f.mu.Unlock()
 	f.cancel()
 	f.unix.Close()
 	f.tcpL.Close()
+	var ends sync.WaitGroup
 	for _, l := range links {
-		l.Close()
+		ends.Go(l.Close) // each may wait for its peer
 	}
+	ends.Wait()
 	f.wg.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, e := range f.regions {
+		if e.memory != nil {
+			e.memory.Seclude()
+		}
+		delete(f.regions, key)
+	}
+	clear(f.wanted)
 	return nil
 }

@@ -1,11 +1,13 @@
 package fabric
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -33,6 +35,7 @@ const (
 type errRefused struct {
 	verdict byte
 	peer    rdma.PeerInfo
+	version uint32 // of the protocol that the peer speaks; if it is another, peer is not known
 }
 
 func (e errRefused) Error() string {
@@ -70,83 +73,128 @@ func (f *Fabric) dropReserved(id uint64) {
 	f.mu.Unlock()
 }
 
-// up makes a greeted connection a link. The entry in links is reserved.
-func (f *Fabric) up(l link) {
+// up makes a greeted connection a link. The entry in links is reserved. It fails if the fabric is
+// being closed.
+func (f *Fabric) up(l link) error {
+	id := l.Peer().ID
 	f.mu.Lock()
-	f.links[l.Peer().ID] = l
-	closed := f.closed
+	if f.closed {
+		f.mu.Unlock()
+		return net.ErrClosed
+	}
+	f.links[id] = l // Close ends it from now on, and waits until Run has returned
 	f.mu.Unlock()
 	f.events.LinkUp(l)
 	f.mu.Lock()
-	if c := f.expected[l.Peer().ID]; c != nil {
-		delete(f.expected, l.Peer().ID)
+	f.reported[id] = true
+	if c := f.expected[id]; c != nil {
+		delete(f.expected, id)
 		close(c)
 	}
 	f.mu.Unlock()
-	l.Start()
-	if closed {
-		l.Close()
-	}
+	f.spawn("link", l.Run)
+	return nil
 }
 
-// events as the links see them: a link that goes down is forgotten first.
+// linkEvents are the events as the links see them. A link that went down is forgotten when that was
+// reported, so that a new one to the same peer is not reported up before.
 type linkEvents struct {
 	rdma.Events
 	f *Fabric
 }
 
 func (e linkEvents) LinkDown(l rdma.Link, died bool, err error) {
-	e.f.mu.Lock()
-	delete(e.f.links, l.Peer().ID)
-	e.f.mu.Unlock()
 	e.Events.LinkDown(l, died, err)
+	e.f.mu.Lock()
+	defer e.f.mu.Unlock()
+	delete(e.f.links, l.Peer().ID)
+	delete(e.f.reported, l.Peer().ID)
+	e.f.forget(l.(link))
 }
 
 // --- Unix sockets: one packet each way, the doorbell's descriptor rides along.
 
 func (f *Fabric) acceptUnix() {
-	defer f.wg.Done()
 	for {
 		c, err := f.unix.AcceptUnix()
+		if err != nil && !errors.Is(err, net.ErrClosed) && f.ctx.Err() == nil {
+			f.pause() // out of descriptors, or the peer has gone again
+			continue
+		}
 		if err != nil {
 			return
 		}
-		f.wg.Add(1)
-		go func() {
-			defer f.wg.Done()
+		f.spawn("greet", func() {
 			if f.answerUnix(c) != nil {
 				c.Close()
 			}
-		}()
+		})
 	}
 }
 
-func (f *Fabric) answerUnix(c *net.UnixConn) error {
+// pause keeps a loop whose cause of failure may pass from spinning.
+func (f *Fabric) pause() {
+	select {
+	case <-time.After(10 * time.Millisecond):
+	case <-f.ctx.Done():
+	}
+}
+
+// limit bounds the time that a greeting may take, and ends it when the fabric is closed.
+type limit struct {
+	c    net.Conn
+	stop func() bool
+}
+
+func (f *Fabric) limit(c net.Conn) (limit, error) {
 	if err := c.SetDeadline(time.Now().Add(greetTimeout)); err != nil {
-		return err
+		return limit{}, err
 	}
-	b, fd, err := readPacket(c)
+	return limit{c, context.AfterFunc(f.ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}, nil
+}
+
+// lift takes the bound away from a connection that becomes a link's.
+func (l limit) lift() error {
+	if !l.stop() {
+		return net.ErrClosed
+	}
+	return l.c.SetDeadline(time.Time{})
+}
+
+func (f *Fabric) answerUnix(c *net.UnixConn) error {
+	lim, err := f.limit(c)
 	if err != nil {
 		return err
 	}
-	p, _, err := rdma.ParseHello(b)
+	defer lim.stop()
+	b, bell, err := readPacket(c)
+	defer bell.close()
 	if err != nil {
-		closeFD(fd)
 		return err
 	}
-	p.PID = peerPID(c, p.PID)
-	v := f.judge(p, false)
+	pid, err := checkUser(c)
+	if err != nil {
+		return err
+	}
+	p, version, err := rdma.ParseHello(b)
+	if err != nil && (version == 0 || version == rdma.ProtocolVersion) {
+		return err
+	}
+	p.PID = pid
+	v := byte(refuse)
+	if err == nil {
+		v = f.judge(p, false)
+	}
 	err = f.sendGreeting(c, []byte{v}, v == accept)
 	if v != accept {
-		closeFD(fd)
-		f.declined(v, p, true)
+		f.declined(v, p, version, true)
 		if err == nil {
-			err = errRefused{v, p}
+			err = errRefused{v, p, version}
 		}
 		return err
 	}
 	if err == nil {
-		err = f.finishUnix(c, p, fd)
+		err = f.finishUnix(c, p, bell, lim)
 	}
 	if err != nil {
 		f.dropReserved(p.ID)
@@ -155,7 +203,7 @@ func (f *Fabric) answerUnix(c *net.UnixConn) error {
 }
 
 // declined acts on a verdict that this node gave to a peer that dialled.
-func (f *Fabric) declined(v byte, p rdma.PeerInfo, onHost bool) {
+func (f *Fabric) declined(v byte, p rdma.PeerInfo, version uint32, onHost bool) {
 	switch v {
 	case callBack:
 		if onHost && rdma.Aliased(p, f.self) {
@@ -164,11 +212,25 @@ func (f *Fabric) declined(v byte, p rdma.PeerInfo, onHost bool) {
 			f.Dial(p)
 		}
 	case refuse:
-		f.events.Refused(p, f.mismatch(p))
+		f.refuses(p, version)
 	}
 }
 
-func (f *Fabric) mismatch(p rdma.PeerInfo) error {
+// refuses reports a peer that can not be in one group with this node, once.
+func (f *Fabric) refuses(p rdma.PeerInfo, version uint32) {
+	f.mu.Lock()
+	known := f.refused[p.ID]
+	f.refused[p.ID] = true
+	f.mu.Unlock()
+	if !known {
+		f.events.Refused(p, f.mismatch(p, version))
+	}
+}
+
+func (f *Fabric) mismatch(p rdma.PeerInfo, version uint32) error {
+	if version != rdma.ProtocolVersion {
+		return fmt.Errorf("fabric: a process of domain %d speaks protocol version %d, this process %d", f.cfg.Domain, version, rdma.ProtocolVersion)
+	}
 	return fmt.Errorf("fabric: %s (process %d on %s) runs with %q, this process with %q", p.Name, p.PID, p.Host, p.Fingerprint, f.self.Fingerprint)
 }
 
@@ -195,45 +257,50 @@ func (f *Fabric) dialSlot(slot int) error {
 }
 
 func (f *Fabric) greetUnix(c *net.UnixConn) error {
-	if err := c.SetDeadline(time.Now().Add(greetTimeout)); err != nil {
+	lim, err := f.limit(c)
+	if err != nil {
+		return err
+	}
+	defer lim.stop()
+	pid, err := checkUser(c)
+	if err != nil {
 		return err
 	}
 	if err := f.sendGreeting(c, nil, true); err != nil {
 		return err
 	}
-	b, fd, err := readPacket(c)
+	b, bell, err := readPacket(c)
+	defer bell.close()
 	if err != nil {
 		return err
 	}
-	p, v, err := f.verdict(b)
+	p, err := verdict(b)
 	if err != nil {
-		closeFD(fd)
 		return err
 	}
-	p.PID = peerPID(c, p.PID)
-	if v != accept || !f.reserve(p.ID) {
-		closeFD(fd)
-		return errRefused{v, p}
+	p.PID = pid
+	if !f.reserve(p.ID) {
+		return errRefused{duplicate, p, rdma.ProtocolVersion}
 	}
-	if err = f.finishUnix(c, p, fd); err != nil {
+	if err = f.finishUnix(c, p, bell, lim); err != nil {
 		f.dropReserved(p.ID)
 	}
 	return err
 }
 
-func (f *Fabric) finishUnix(c *net.UnixConn, p rdma.PeerInfo, bellFD int) error {
-	if bellFD < 0 {
+// finishUnix makes the link. It takes bell.
+func (f *Fabric) finishUnix(c *net.UnixConn, p rdma.PeerInfo, bell *descriptor, lim limit) error {
+	if bell.fd < 0 {
 		return errors.New("fabric: greeting without doorbell")
 	}
-	bell, err := shm.MapBell(bellFD)
+	b, err := shm.MapBell(bell.take())
 	if err != nil {
 		return err
 	}
-	if err := c.SetDeadline(time.Time{}); err != nil {
+	if err := lim.lift(); err != nil {
 		return err
 	}
-	f.up(shm.NewLink(c, p, bell, shmExporter{f}, linkEvents{f.events, f}))
-	return nil
+	return f.up(shm.NewLink(c, p, b, shmExporter{f}, linkEvents{f.events, f}))
 }
 
 // reserve takes the entry of a peer that accepted; it fails if there is one already.
@@ -247,15 +314,21 @@ func (f *Fabric) reserve(id uint64) bool {
 	return true
 }
 
-func (f *Fabric) verdict(b []byte) (rdma.PeerInfo, byte, error) {
+// verdict reads the answer to a greeting: the peer that accepted, or errRefused.
+func verdict(b []byte) (rdma.PeerInfo, error) {
 	if len(b) < 1 {
-		return rdma.PeerInfo{}, 0, rdma.ErrHello
+		return rdma.PeerInfo{}, rdma.ErrHello
 	}
 	p, version, err := rdma.ParseHello(b[1:])
-	if err != nil && version != 0 {
-		err = fmt.Errorf("fabric: peer speaks protocol version %d, this process %d", version, rdma.ProtocolVersion)
+	switch {
+	case version != 0 && version != rdma.ProtocolVersion:
+		return p, errRefused{refuse, p, version}
+	case err != nil:
+		return p, err
+	case b[0] != accept:
+		return p, errRefused{b[0], p, version}
 	}
-	return p, b[0], err
+	return p, nil
 }
 
 // wasDeclined acts on the verdict of a peer that this node dialled. What needs no further act of
@@ -272,82 +345,105 @@ func (f *Fabric) wasDeclined(err error) error {
 		f.expect(r.peer.ID)
 		f.Dial(r.peer)
 	case refuse:
-		f.events.Refused(r.peer, f.mismatch(r.peer))
+		f.refuses(r.peer, r.version)
 	}
 	return nil
 }
 
-func readPacket(c *net.UnixConn) ([]byte, int, error) {
-	b, oob := make([]byte, 8<<10), make([]byte, unix.CmsgSpace(4))
-	n, oobn, _, _, err := c.ReadMsgUnix(b, oob)
-	if err != nil {
-		return nil, -1, err
-	}
-	return b[:n], shm.ReceivedFD(oob[:oobn]), nil
+// descriptor is a file descriptor with one owner.
+type descriptor struct{ fd int } // -1: none
+
+func (d *descriptor) take() int {
+	fd := d.fd
+	d.fd = -1
+	return fd
 }
 
-func closeFD(fd int) {
-	if fd >= 0 {
+func (d *descriptor) close() {
+	if fd := d.take(); fd >= 0 {
 		unix.Close(fd)
 	}
 }
 
-// peerPID is the process ID that the kernel certifies, in place of the one that the peer claims.
-func peerPID(c *net.UnixConn, claimed uint32) uint32 {
+func readPacket(c *net.UnixConn) ([]byte, *descriptor, error) {
+	b, oob := make([]byte, 8<<10), make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := c.ReadMsgUnix(b, oob)
+	if err != nil {
+		return nil, &descriptor{-1}, err
+	}
+	return b[:n], &descriptor{shm.ReceivedFD(oob[:oobn])}, nil
+}
+
+// checkUser returns the process at the other end, as the kernel certifies it, and refuses those of
+// other users: abstract sockets have no permissions, whoever knows the name can bind or dial it.
+func checkUser(c *net.UnixConn) (pid uint32, err error) {
 	rc, err := c.SyscallConn()
 	if err != nil {
-		return claimed
+		return 0, err
 	}
-	_ = rc.Control(func(fd uintptr) {
-		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			claimed = uint32(cred.Pid)
-		}
-	})
-	return claimed
+	var cred *unix.Ucred
+	if e := rc.Control(func(fd uintptr) {
+		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); e != nil {
+		return 0, e
+	}
+	if err != nil {
+		return 0, os.NewSyscallError("getsockopt(SO_PEERCRED)", err)
+	}
+	if int(cred.Uid) != os.Getuid() {
+		return 0, fmt.Errorf("fabric: rendezvous slot of user %d is used by user %d", os.Getuid(), cred.Uid)
+	}
+	return uint32(cred.Pid), nil
 }
 
 // --- TCP: the same greeting, each with a length in front.
 
 func (f *Fabric) acceptTCP() {
-	defer f.wg.Done()
 	for {
 		c, err := f.tcpL.Accept()
+		if err != nil && !errors.Is(err, net.ErrClosed) && f.ctx.Err() == nil {
+			f.pause()
+			continue
+		}
 		if err != nil {
 			return
 		}
-		f.wg.Add(1)
-		go func() {
-			defer f.wg.Done()
+		f.spawn("greet", func() {
 			if f.answerTCP(c) != nil {
 				c.Close()
 			}
-		}()
+		})
 	}
 }
 
 func (f *Fabric) answerTCP(c net.Conn) error {
-	if err := c.SetDeadline(time.Now().Add(greetTimeout)); err != nil {
+	lim, err := f.limit(c)
+	if err != nil {
 		return err
 	}
+	defer lim.stop()
 	b, err := readSized(c)
 	if err != nil {
 		return err
 	}
-	p, _, err := rdma.ParseHello(b)
-	if err != nil {
+	p, version, err := rdma.ParseHello(b)
+	if err != nil && (version == 0 || version == rdma.ProtocolVersion) {
 		return err
 	}
-	v := f.judge(p, true)
+	v := byte(refuse)
+	if err == nil {
+		v = f.judge(p, true)
+	}
 	err = writeSized(c, rdma.AppendHello([]byte{v}, f.selfOn(c)))
 	if v != accept {
-		f.declined(v, p, false)
+		f.declined(v, p, version, false)
 		if err == nil {
-			err = errRefused{v, p}
+			err = errRefused{v, p, version}
 		}
 		return err
 	}
 	if err == nil {
-		err = f.finishTCP(c, p)
+		err = f.finishTCP(c, p, lim)
 	}
 	if err != nil {
 		f.dropReserved(p.ID)
@@ -355,24 +451,27 @@ func (f *Fabric) answerTCP(c net.Conn) error {
 	return err
 }
 
-// dialTCP greets a node at an address.
-func (f *Fabric) dialTCP(addr string, limit time.Duration) error {
+// dialTCP greets a node at an address. configured is that address if it comes from the
+// configuration: then who answers is remembered.
+func (f *Fabric) dialTCP(addr, configured string, limit time.Duration) error {
 	d := net.Dialer{Timeout: limit}
 	c, err := d.DialContext(f.ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
-	if err := f.greetTCP(c); err != nil {
+	if err := f.greetTCP(c, configured); err != nil {
 		c.Close()
 		return f.wasDeclined(err)
 	}
 	return nil
 }
 
-func (f *Fabric) greetTCP(c net.Conn) error {
-	if err := c.SetDeadline(time.Now().Add(greetTimeout)); err != nil {
+func (f *Fabric) greetTCP(c net.Conn, configured string) error {
+	lim, err := f.limit(c)
+	if err != nil {
 		return err
 	}
+	defer lim.stop()
 	if err := writeSized(c, rdma.AppendHello(nil, f.selfOn(c))); err != nil {
 		return err
 	}
@@ -380,25 +479,29 @@ func (f *Fabric) greetTCP(c net.Conn) error {
 	if err != nil {
 		return err
 	}
-	p, v, err := f.verdict(b)
+	p, err := verdict(b)
+	if configured != "" && p.ID != 0 {
+		f.mu.Lock()
+		f.answered[configured] = p.ID
+		f.mu.Unlock()
+	}
 	if err != nil {
 		return err
 	}
-	if v != accept || !f.reserve(p.ID) {
-		return errRefused{v, p}
+	if !f.reserve(p.ID) {
+		return errRefused{duplicate, p, rdma.ProtocolVersion}
 	}
-	if err = f.finishTCP(c, p); err != nil {
+	if err = f.finishTCP(c, p, lim); err != nil {
 		f.dropReserved(p.ID)
 	}
 	return err
 }
 
-func (f *Fabric) finishTCP(c net.Conn, p rdma.PeerInfo) error {
-	if err := c.SetDeadline(time.Time{}); err != nil {
+func (f *Fabric) finishTCP(c net.Conn, p rdma.PeerInfo, lim limit) error {
+	if err := lim.lift(); err != nil {
 		return err
 	}
-	f.up(tcp.NewLink(c, p, f.bell.Bell, tcpExporter{f}, linkEvents{f.events, f}))
-	return nil
+	return f.up(tcp.NewLink(c, p, f.bell.Bell, tcpExporter{f}, linkEvents{f.events, f}))
 }
 
 // selfOn is what this node tells of itself over c: a listener on all addresses is reached at the one

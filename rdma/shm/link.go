@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -23,9 +22,15 @@ const (
 	msgOpen     = 2 // key, shape
 	msgOpened   = 3 // key; the descriptor rides along
 	msgOpenFail = 4 // key, text
+	msgBye      = 5 // the last one: the end of the connection that follows is not a death
 )
 
-const lingerTime = time.Second // that a closing link waits for the peer to close too
+// lingerTime is how long a closing link waits for the peer to take what was queued and to close too.
+const lingerTime = time.Second
+
+// deathTime is how long the kernel may take from closing the sockets of a dying process to
+// reporting its death.
+const deathTime = time.Second
 
 // Exporter finds regions that peers ask for. Want answers through Link.Export, now or when the
 // region is registered.
@@ -34,6 +39,9 @@ type Exporter interface {
 }
 
 // Link connects two processes of one host. It takes over the connection after the greeting.
+//
+// Two goroutines: Run reads, and is the one that ends the link; write writes. A write that fails
+// only ends reading, behind what has already arrived.
 type Link struct {
 	conn   *net.UnixConn
 	peer   rdma.PeerInfo
@@ -41,15 +49,14 @@ type Link struct {
 	exp    Exporter
 	events rdma.Events
 	out    *rdma.Outbox[packet]
-	pidfd  *os.File // nil where the kernel has none
+	pidfd  int           // -1 where the kernel has none; closed by Run
+	ended  chan struct{} // closed when Run returns
+
+	closing  atomic.Bool           // set by Close
+	writeErr atomic.Pointer[error] // set by write before it ends reading
 
 	mu      sync.Mutex
-	opening map[rdma.Key]rdma.Shape
-	opened  map[rdma.Key]*rdma.Region
-
-	died atomic.Bool // set before the connection is closed by the pidfd watcher
-	down sync.Once
-	wg   sync.WaitGroup
+	opening map[rdma.Key]rdma.Shape // asked for, not answered
 }
 
 type packet struct {
@@ -59,26 +66,81 @@ type packet struct {
 
 // NewLink makes a link of a greeted connection; bell is the peer's.
 func NewLink(conn *net.UnixConn, peer rdma.PeerInfo, bell *BellMemory, exp Exporter, events rdma.Events) *Link {
-	l := &Link{
+	return &Link{
 		conn: conn, peer: peer, bell: bell, exp: exp, events: events,
-		out:     rdma.NewOutbox[packet](),
-		opening: map[rdma.Key]rdma.Shape{}, opened: map[rdma.Key]*rdma.Region{},
+		out: rdma.NewOutbox[packet](), pidfd: peerProcess(conn, peer.PID), ended: make(chan struct{}),
+		opening: map[rdma.Key]rdma.Shape{},
 	}
-	if fd, err := unix.PidfdOpen(int(peer.PID), unix.PIDFD_NONBLOCK); err == nil {
-		l.pidfd = os.NewFile(uintptr(fd), "pidfd")
-	}
-	return l
 }
 
-// Start begins to read and write. LinkUp must have been reported before.
-func (l *Link) Start() {
-	l.wg.Add(2)
-	go l.read()
-	go l.write()
-	if l.pidfd != nil {
-		l.wg.Add(1)
-		go l.watch()
+// peerProcess is a descriptor of the process at the other end, -1 if the kernel has none. The
+// socket knows it for certain; a process ID might have been given to another process by now.
+func peerProcess(conn *net.UnixConn, pid uint32) int {
+	fd := -1
+	if rc, err := conn.SyscallConn(); err == nil {
+		_ = rc.Control(func(s uintptr) {
+			if got, err := unix.GetsockoptInt(int(s), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+				fd = got
+			}
+		})
 	}
+	if fd < 0 { // before Linux 6.5
+		if got, err := unix.PidfdOpen(int(pid), 0); err == nil {
+			fd = got
+		}
+	}
+	return fd
+}
+
+// Run reads and writes until the link is down and has been reported so. LinkUp must have been
+// reported before.
+func (l *Link) Run() {
+	defer close(l.ended)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		l.write()
+	}()
+	broken, err := l.read()
+	if p := l.writeErr.Load(); p != nil {
+		err = *p
+	}
+	died := broken && !l.closing.Load() && l.diedNow()
+	if died {
+		err = fmt.Errorf("process %d died (%w)", l.peer.PID, err)
+	}
+	l.conn.Close()
+	l.out.Close()
+	<-written
+	if l.pidfd >= 0 {
+		unix.Close(l.pidfd)
+	}
+	l.events.LinkDown(l, died, fmt.Errorf("shm: link to %s: %w", l.peer.Name, err))
+}
+
+// diedNow waits for the kernel to certify the death of the peer's process, for a moment only: its
+// sockets are closed before its death can be seen.
+func (l *Link) diedNow() bool {
+	if l.pidfd < 0 {
+		return false
+	}
+	until := time.Now().Add(deathTime)
+	for {
+		p := []unix.PollFd{{Fd: int32(l.pidfd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, int(max(0, time.Until(until).Milliseconds())))
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && n > 0
+		}
+	}
+}
+
+// Close ends the link from this side and waits for its end: what was queued is still sent, unless
+// the peer does not take it.
+func (l *Link) Close() {
+	l.closing.Store(true)
+	_ = l.conn.SetWriteDeadline(time.Now().Add(lingerTime))
+	l.out.Close()
+	<-l.ended
 }
 
 // Peer implements rdma.Link.
@@ -111,11 +173,15 @@ func (l *Link) Open(key rdma.Key, shape rdma.Shape) {
 
 // Release implements rdma.Link. The mapping goes when the last reference to the region does, so a
 // straggler that still reads it reads old memory, not unmapped memory.
-func (l *Link) Release(key rdma.Key) {
+func (l *Link) Release(key rdma.Key) { l.answered(key) }
+
+// answered ends a request, and reports its shape if there was one.
+func (l *Link) answered(key rdma.Key) (rdma.Shape, bool) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	shape, wanted := l.opening[key]
 	delete(l.opening, key)
-	delete(l.opened, key)
-	l.mu.Unlock()
+	return shape, wanted
 }
 
 // Export answers Exporter.Want with the memory of the region, or err says why there is none.
@@ -125,17 +191,19 @@ func (l *Link) Export(key rdma.Key, m *Memory, err error) {
 		// A descriptor of its own: the packet may outlive the region.
 		fd, err = unix.FcntlInt(uintptr(m.fd), unix.F_DUPFD_CLOEXEC, 0)
 	}
+	p := packet{appendKey([]byte{msgOpened}, key), fd}
 	if err != nil {
-		l.out.Put(packet{append(appendKey([]byte{msgOpenFail}, key), err.Error()...), -1})
-		return
+		p = packet{append(appendKey([]byte{msgOpenFail}, key), err.Error()...), -1}
 	}
-	l.out.Put(packet{appendKey([]byte{msgOpened}, key), fd})
+	if !l.out.Put(p) {
+		p.close()
+	}
 }
 
-// Close ends the link from this side: what was queued is still sent.
-func (l *Link) Close() {
-	l.out.Close()
-	l.wg.Wait()
+func (p packet) close() {
+	if p.fd >= 0 {
+		unix.Close(p.fd)
+	}
 }
 
 func appendKey(b []byte, key rdma.Key) []byte {
@@ -147,118 +215,113 @@ func parseKey(b []byte) rdma.Key {
 	return rdma.Key{Subgroup: binary.LittleEndian.Uint32(b), Epoch: binary.LittleEndian.Uint32(b[4:])}
 }
 
-func (l *Link) fail(err error) {
-	l.down.Do(func() {
-		l.conn.Close()
-		if l.pidfd != nil {
-			l.pidfd.Close()
-		}
-		l.out.Close()
-		l.events.LinkDown(l, l.died.Load(), err)
-	})
-}
-
+// write sends what is queued until the outbox is closed, then says bye and closes its half.
 func (l *Link) write() {
-	defer l.wg.Done()
 	var items []packet
-	for {
-		var closed bool
+	for closed := false; !closed; {
 		items, closed = l.out.Take(items)
-		for _, p := range items {
-			var oob []byte
-			if p.fd >= 0 {
-				oob = unix.UnixRights(p.fd)
-			}
-			_, _, err := l.conn.WriteMsgUnix(p.b, oob, nil)
-			if p.fd >= 0 {
-				unix.Close(p.fd)
-			}
-			if err != nil {
-				l.fail(fmt.Errorf("shm: send to %s: %w", l.peer.Name, err))
+		for i, p := range items {
+			if err := l.send(p); err != nil {
+				l.giveUp(err, items[i+1:])
 				return
 			}
 		}
-		if closed {
-			// Half-close, and let the reader see the peer's end: to close with unread input
-			// would reset the connection and could take back what was just sent.
-			_ = l.conn.SetReadDeadline(time.Now().Add(lingerTime))
-			if l.conn.CloseWrite() != nil {
-				l.fail(nil)
-			}
-			return
-		}
+	}
+	// Half-close, and let the reader see the peer's end: to close with unread input would reset the
+	// connection and could take back what was just sent.
+	_ = l.conn.SetReadDeadline(time.Now().Add(lingerTime))
+	if err := l.send(packet{[]byte{msgBye}, -1}); err != nil {
+		l.giveUp(err, nil)
+		return
+	}
+	_ = l.conn.CloseWrite()
+}
+
+func (l *Link) send(p packet) error {
+	defer p.close()
+	var oob []byte
+	if p.fd >= 0 {
+		oob = unix.UnixRights(p.fd)
+	}
+	_, _, err := l.conn.WriteMsgUnix(p.b, oob, nil)
+	return err
+}
+
+// giveUp ends a link that can not be written any more. The peer's last words are still read.
+func (l *Link) giveUp(err error, unsent []packet) {
+	l.writeErr.Store(&err)
+	_ = l.conn.CloseRead()
+	l.out.Close()
+	left, _ := l.out.Drain(nil)
+	for _, p := range append(left, unsent...) {
+		p.close()
 	}
 }
 
-func (l *Link) read() {
-	defer l.wg.Done()
+// read handles messages until there are no more. broken tells that the end came unannounced.
+func (l *Link) read() (broken bool, err error) {
 	buf := make([]byte, rdma.MaxMessage+64)
 	oob := make([]byte, unix.CmsgSpace(4))
+	bye, reset := false, false
 	for {
 		n, oobn, flags, _, err := l.conn.ReadMsgUnix(buf, oob)
 		if err == nil && n == 0 {
 			err = io.EOF
 		}
-		if err == nil && flags&unix.MSG_TRUNC != 0 {
-			err = errors.New("message too long")
+		if errors.Is(err, unix.ECONNRESET) && !reset {
+			reset = true // the peer closed with unread input; what it sent before still lies behind
+			continue
 		}
 		if err != nil {
-			l.fail(fmt.Errorf("shm: link to %s: %w", l.peer.Name, err))
-			return
+			return !bye, err
 		}
 		fd := ReceivedFD(oob[:oobn])
+		if flags&unix.MSG_TRUNC != 0 {
+			packet{fd: fd}.close()
+			return false, errors.New("message too long")
+		}
+		if buf[0] == msgBye {
+			packet{fd: fd}.close()
+			bye = true
+			continue
+		}
 		if err := l.handle(buf[:n], fd); err != nil {
-			l.fail(fmt.Errorf("shm: link to %s: %w", l.peer.Name, err))
-			return
+			return false, err
 		}
 	}
 }
 
+// handle acts on one message. It owns fd.
 func (l *Link) handle(b []byte, fd int) error {
-	if fd >= 0 && b[0] != msgOpened {
-		unix.Close(fd)
-		return errors.New("unexpected descriptor")
-	}
 	kind, b := b[0], b[1:]
-	if kind == msgControl {
+	if kind == msgOpened && len(b) == 8 && fd >= 0 {
+		return l.finishOpen(parseKey(b), fd)
+	}
+	packet{fd: fd}.close()
+	switch {
+	case fd >= 0:
+		return fmt.Errorf("unexpected descriptor with message %d of %d bytes", kind, len(b))
+	case kind == msgControl:
 		l.events.Message(l, append([]byte(nil), b...))
-		return nil
-	}
-	if len(b) < 8 {
-		return errors.New("short message")
-	}
-	key, b := parseKey(b), b[8:]
-	switch kind {
-	case msgOpen:
-		if len(b) < 8 {
-			return errors.New("short message")
-		}
-		shape := rdma.Shape{Cells: int(binary.LittleEndian.Uint32(b)), Ring: int(binary.LittleEndian.Uint32(b[4:]))}
+	case kind == msgOpen && len(b) == 16:
+		shape := rdma.Shape{Cells: int(binary.LittleEndian.Uint32(b[8:])), Ring: int(binary.LittleEndian.Uint32(b[12:]))}
 		if err := shape.Check(); err != nil {
 			return err
 		}
-		l.exp.Want(l, key, shape)
-	case msgOpened:
-		return l.finishOpen(key, fd)
-	case msgOpenFail:
-		l.mu.Lock()
-		delete(l.opening, key)
-		l.mu.Unlock()
-		l.events.Opened(l, key, nil, fmt.Errorf("shm: %s: %s: %s", l.peer.Name, key, b))
+		l.exp.Want(l, parseKey(b), shape)
+	case kind == msgOpenFail && len(b) >= 8:
+		key := parseKey(b)
+		if _, wanted := l.answered(key); wanted {
+			l.events.Opened(l, key, nil, fmt.Errorf("shm: %s: %s: %s", l.peer.Name, key, b[8:]))
+		}
 	default:
-		return fmt.Errorf("unknown message %d", kind)
+		return fmt.Errorf("message %d of %d bytes is none of this protocol", kind, len(b))
 	}
 	return nil
 }
 
 func (l *Link) finishOpen(key rdma.Key, fd int) error {
-	if fd < 0 {
-		return errors.New("descriptor missing")
-	}
-	l.mu.Lock()
-	shape, wanted := l.opening[key]
-	delete(l.opening, key)
-	l.mu.Unlock()
+	shape, wanted := l.answered(key)
 	if !wanted { // released in the meantime
 		unix.Close(fd)
 		return nil
@@ -267,11 +330,7 @@ func (l *Link) finishOpen(key rdma.Key, fd int) error {
 	if err != nil {
 		return err
 	}
-	r := RegionOver(shape, m)
-	l.mu.Lock()
-	l.opened[key] = r
-	l.mu.Unlock()
-	l.events.Opened(l, key, r, nil)
+	l.events.Opened(l, key, RegionOver(shape, m), nil)
 	return nil
 }
 
@@ -282,24 +341,6 @@ func RegionOver(shape rdma.Shape, m *Memory) *rdma.Region {
 	r := rdma.NewRegion(shape, m.mem)
 	runtime.AddCleanup(r, (*Memory).Close, m)
 	return r
-}
-
-// watch waits for the kernel to certify the death of the peer's process.
-func (l *Link) watch() {
-	defer l.wg.Done()
-	rc, err := l.pidfd.SyscallConn()
-	if err != nil {
-		return
-	}
-	err = rc.Read(func(fd uintptr) bool {
-		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(p, 0)
-		return err == nil && n > 0
-	})
-	if err == nil {
-		l.died.Store(true)
-		l.fail(fmt.Errorf("shm: process %d (%s) died", l.peer.PID, l.peer.Name))
-	}
 }
 
 // ReceivedFD is the descriptor of a control message, or -1.

@@ -3,6 +3,7 @@ package shm
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -77,6 +78,9 @@ func mapPeer(fd, size, seals, prot int) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shm: %w", os.NewSyscallError("fcntl(F_GET_SEALS)", err))
 	}
+	if size < 1 {
+		return nil, fmt.Errorf("shm: mapping of %d bytes", size)
+	}
 	if got&seals != seals {
 		return nil, fmt.Errorf("shm: peer's memory has seals %#x, want %#x", got, seals)
 	}
@@ -96,6 +100,12 @@ func (m *Memory) Close() {
 		_ = unix.Munmap(m.mem)
 		m.mem = nil
 	}
+	m.Seclude()
+}
+
+// Seclude closes the descriptor: the memory stays mapped where it is, and can not be handed to more
+// peers.
+func (m *Memory) Seclude() {
 	if m.fd >= 0 {
 		unix.Close(m.fd)
 		m.fd = -1
@@ -122,13 +132,22 @@ func NewBell() (*BellMemory, error) {
 // Rights is the control message that hands the bell to a peer.
 func (b *BellMemory) Rights() []byte { return unix.UnixRights(b.fd) }
 
-// MapBell maps a peer's doorbell and closes fd.
+// Ring implements rdma.Bell; the page stays mapped at least until it returns.
+func (b *BellMemory) Ring() {
+	b.Bell.Ring()
+	runtime.KeepAlive(b)
+}
+
+// MapBell maps a peer's doorbell and closes fd. The page is unmapped when nothing refers to the
+// result any more: whoever rings may be a goroutine that does not know yet that the link is down.
 func MapBell(fd int) (*BellMemory, error) {
 	m, err := mapPeer(fd, bellBytes, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW, unix.PROT_READ|unix.PROT_WRITE)
 	if err != nil {
 		return nil, err
 	}
-	return &BellMemory{m, bellOver(m)}, nil
+	b := &BellMemory{m, bellOver(m)}
+	runtime.AddCleanup(b, (*Memory).Close, m)
+	return b, nil
 }
 
 // bellOver lays the futex word over the first bytes of the page; a mapping is page-aligned.

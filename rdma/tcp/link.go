@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,8 @@ const (
 	writeHeader = 5 + 8 + 8 + 4 + 4 // length and type, key, position, bytes, cells
 	cellBytes   = 4 + 8
 
-	lingerTime = time.Second // that a closing link waits for the peer to close too
+	// lingerTime is how long a closing link waits for the peer to take what is left and to close too.
+	lingerTime = time.Second
 )
 
 // Exporter finds regions that peers ask for. Want answers through Link.Export, now or when the
@@ -35,6 +37,9 @@ type Exporter interface {
 }
 
 // Link connects two nodes over TCP. It takes over the connection after the greeting.
+//
+// Two goroutines: Run reads, and is the one that ends the link; write writes, and closes the
+// connection if it can not.
 type Link struct {
 	conn   net.Conn
 	peer   rdma.PeerInfo
@@ -50,8 +55,8 @@ type Link struct {
 	opening map[rdma.Key]rdma.Shape
 	copies  map[rdma.Key]*rdma.Region // read by the read goroutine
 
-	down sync.Once
-	wg   sync.WaitGroup
+	writeErr atomic.Pointer[error] // set by write before it closes the connection
+	ended    chan struct{}         // closed when Run returns
 }
 
 // export is what the peer has of a region of ours. Only the writer goroutine touches announced,
@@ -71,18 +76,33 @@ type export struct {
 func NewLink(conn net.Conn, peer rdma.PeerInfo, bell *rdma.Bell, exp Exporter, events rdma.Events) *Link {
 	l := &Link{
 		conn: conn, peer: peer, exp: exp, events: events, bell: bell,
-		out:     rdma.NewOutbox[[]byte](),
+		out: rdma.NewOutbox[[]byte](), ended: make(chan struct{}),
 		opening: map[rdma.Key]rdma.Shape{}, copies: map[rdma.Key]*rdma.Region{},
 	}
 	l.exports.Store(&map[rdma.Key]*export{})
 	return l
 }
 
-// Start begins to read and write. LinkUp must have been reported before.
-func (l *Link) Start() {
-	l.wg.Add(2)
-	go l.read()
-	go l.write()
+// Run reads and writes until the link is down and has been reported so. LinkUp must have been
+// reported before.
+func (l *Link) Run() {
+	defer close(l.ended)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		l.write()
+	}()
+	err := l.readFrames(bufio.NewReaderSize(l.conn, 64<<10))
+	if err == io.EOF {
+		err = errors.New("connection closed")
+	}
+	l.conn.Close()
+	l.out.Close()
+	<-written
+	if p := l.writeErr.Load(); p != nil && errors.Is(err, net.ErrClosed) {
+		err = *p
+	}
+	l.events.LinkDown(l, false, fmt.Errorf("tcp: link to %s: %w", l.peer.Name, err))
 }
 
 // Peer implements rdma.Link.
@@ -154,18 +174,12 @@ func (l *Link) changeExports(change func(map[rdma.Key]*export)) {
 	l.exports.Store(&m)
 }
 
-// Close ends the link from this side: what was queued or posted is still sent.
+// Close ends the link from this side and waits for its end: what was queued or posted is still
+// sent, unless the peer does not take it.
 func (l *Link) Close() {
+	_ = l.conn.SetWriteDeadline(time.Now().Add(lingerTime))
 	l.out.Close()
-	l.wg.Wait()
-}
-
-func (l *Link) fail(err error) {
-	l.down.Do(func() {
-		l.conn.Close()
-		l.out.Close()
-		l.events.LinkDown(l, false, err)
-	})
+	<-l.ended
 }
 
 func frame(kind byte, n int) []byte {
@@ -182,54 +196,78 @@ func parseKey(b []byte) rdma.Key {
 	return rdma.Key{Subgroup: binary.LittleEndian.Uint32(b), Epoch: binary.LittleEndian.Uint32(b[4:])}
 }
 
+// turn is what the writer sends with one writev.
+type turn struct {
+	vec   net.Buffers
+	heads []byte    // write headers, back to back
+	last  []*export // that were captured for the last time
+}
+
 func (l *Link) write() {
-	defer l.wg.Done()
 	var (
-		items  [][]byte
-		vec    net.Buffers
-		turn   = new(net.Buffers) // WriteTo consumes it; on the heap once, not once a turn
-		heads  []byte             // write headers of one turn, back to back
-		closed bool
+		items [][]byte
+		t     turn
+		vec   = new(net.Buffers) // WriteTo consumes it; on the heap once, not once a turn
 	)
-	for !closed {
+	for closed := false; !closed; {
 		items, closed = l.out.Take(items)
-		vec = append(vec[:0], items...)
-		heads = heads[:0]
-		for _, e := range *l.exports.Load() {
-			if !e.dirty.Swap(false) {
-				continue
-			}
-			closing := e.closing.Load() // before the capture, which then is complete
-			if !e.announced {
-				e.announced = true
-				vec = append(vec, appendKey(frame(frameOpened, 8), e.key))
-			}
-			vec, heads = e.capture(vec, heads)
-			if closing {
-				l.changeExports(func(m map[rdma.Key]*export) { delete(m, e.key) })
-			}
+		t.vec = append(t.vec[:0], items...)
+		err := l.collect(&t)
+		if err == nil && len(t.vec) > 0 {
+			*vec = t.vec
+			_, err = vec.WriteTo(l.conn)
 		}
-		if len(vec) == 0 {
-			continue
-		}
-		*turn = vec
-		if _, err := turn.WriteTo(l.conn); err != nil {
-			l.fail(fmt.Errorf("tcp: send to %s: %w", l.peer.Name, err))
+		if err != nil {
+			failure := err // a copy: err would else be on the heap, once a turn
+			l.writeErr.Store(&failure)
+			l.conn.Close()
+			l.out.Close()
 			return
+		}
+		// Not earlier: an export keeps the ring mapped that the turn was sent from.
+		for _, e := range t.last {
+			l.changeExports(func(m map[rdma.Key]*export) {
+				if m[e.key] == e {
+					delete(m, e.key)
+				}
+			})
+			runtime.KeepAlive(e.region)
 		}
 	}
 	// Half-close, and let the reader see the peer's end: to close with unread input would reset the
 	// connection and could take back what was just sent.
 	_ = l.conn.SetReadDeadline(time.Now().Add(lingerTime))
-	if c, ok := l.conn.(*net.TCPConn); !ok || c.CloseWrite() != nil {
-		l.fail(nil)
+	if c, ok := l.conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
+		l.conn.Close()
 	}
+}
+
+// collect captures all regions that are dirty.
+func (l *Link) collect(t *turn) error {
+	t.heads, t.last = t.heads[:0], t.last[:0]
+	for _, e := range *l.exports.Load() {
+		if !e.dirty.Swap(false) {
+			continue
+		}
+		closing := e.closing.Load() // before the capture, which then is complete
+		if !e.announced {
+			e.announced = true
+			t.vec = append(t.vec, appendKey(frame(frameOpened, 8), e.key))
+		}
+		if err := e.capture(t); err != nil {
+			return err
+		}
+		if closing {
+			t.last = append(t.last, e)
+		}
+	}
+	return nil
 }
 
 // capture appends what the peer lacks of the region: a header with the cells that changed, then the
 // ring bytes. The ring bytes are sent from where they lie: the ring's owner does not reuse them
 // before this peer has told, through cells of its own, that it is done with them.
-func (e *export) capture(vec net.Buffers, heads []byte) (net.Buffers, []byte) {
+func (e *export) capture(t *turn) error {
 	changed := 0
 	for i := len(e.now) - 1; i >= 0; i-- {
 		e.now[i] = e.region.Cell(i).Load()
@@ -238,15 +276,18 @@ func (e *export) capture(vec net.Buffers, heads []byte) (net.Buffers, []byte) {
 		}
 	}
 	if changed == 0 {
-		return vec, heads
+		return nil
 	}
-	pos, tail := e.sent[rdma.TailCell], e.now[rdma.TailCell]
-	n := 0
+	pos, ring := e.sent[rdma.TailCell], e.region.Ring()
+	n := uint64(0)
 	if e.ring {
-		n = int(tail - pos)
+		n = e.now[rdma.TailCell] - pos
 	}
-	start := len(heads)
-	heads = binary.LittleEndian.AppendUint32(heads, uint32(writeHeader-4+changed*cellBytes+n))
+	if n > uint64(len(ring)) { // it asked for a ring whose owner does not wait for it
+		return fmt.Errorf("%s: %d bytes from %d on were asked for, the ring keeps %d", e.key, n, pos, len(ring))
+	}
+	heads, start := t.heads, len(t.heads)
+	heads = binary.LittleEndian.AppendUint32(heads, uint32(writeHeader-4+changed*cellBytes)+uint32(n))
 	heads = appendKey(append(heads, frameWrite), e.key)
 	heads = binary.LittleEndian.AppendUint64(heads, pos)
 	heads = binary.LittleEndian.AppendUint32(heads, uint32(n))
@@ -258,27 +299,17 @@ func (e *export) capture(vec net.Buffers, heads []byte) (net.Buffers, []byte) {
 		}
 	}
 	e.sent, e.now = e.now, e.sent
-	vec = append(vec, heads[start:len(heads):len(heads)])
+	t.heads = heads
+	t.vec = append(t.vec, heads[start:len(heads):len(heads)])
 	if n > 0 {
-		ring := e.region.Ring()
-		from := int(pos) & (len(ring) - 1)
-		first := min(n, len(ring)-from)
-		vec = append(vec, ring[from:from+first])
+		from := pos & uint64(len(ring)-1)
+		first := min(n, uint64(len(ring))-from)
+		t.vec = append(t.vec, ring[from:from+first])
 		if first < n {
-			vec = append(vec, ring[:n-first])
+			t.vec = append(t.vec, ring[:n-first])
 		}
 	}
-	return vec, heads
-}
-
-func (l *Link) read() {
-	defer l.wg.Done()
-	r := bufio.NewReaderSize(l.conn, 64<<10)
-	err := l.readFrames(r)
-	if err == io.EOF {
-		err = errors.New("connection closed")
-	}
-	l.fail(fmt.Errorf("tcp: link to %s: %w", l.peer.Name, err))
+	return nil
 }
 
 func (l *Link) readFrames(r *bufio.Reader) error {
@@ -341,10 +372,10 @@ func (l *Link) apply(r *bufio.Reader, head []byte, rest int, cells []byte) ([]by
 	if _, err := io.ReadFull(r, cells); err != nil {
 		return cells, err
 	}
-	ring := region.Ring()
-	if n > len(ring) || pos != region.Cell(rdma.TailCell).Load() && n > 0 {
-		return cells, fmt.Errorf("write of %d bytes at %d does not fit the ring of %s", n, pos, key)
+	if err := checkCells(region, pos, n, cells); err != nil {
+		return cells, fmt.Errorf("write of %d bytes at %d to %s: %w", n, pos, key, err)
 	}
+	ring := region.Ring()
 	if n > 0 {
 		from := int(pos) & (len(ring) - 1)
 		first := min(n, len(ring)-from)
@@ -355,16 +386,36 @@ func (l *Link) apply(r *bufio.Reader, head []byte, rest int, cells []byte) ([]by
 			return cells, err
 		}
 	}
+	for c := cells; len(c) > 0; c = c[cellBytes:] {
+		region.Cell(int(binary.LittleEndian.Uint32(c))).Store(binary.LittleEndian.Uint64(c[4:]))
+	}
+	return cells, nil
+}
+
+// checkCells checks a write before any of it is applied: cells ascend, and the ring bytes are those
+// between the tail that this node has and the tail that is written.
+func checkCells(region *rdma.Region, pos uint64, n int, cells []byte) error {
 	last := -1
+	old := region.Cell(rdma.TailCell).Load()
+	tail := old
 	for c := cells; len(c) > 0; c = c[cellBytes:] {
 		i := int(binary.LittleEndian.Uint32(c))
 		if i <= last || i >= region.Shape().Cells {
-			return cells, fmt.Errorf("cell %d of %s out of order or range", i, key)
+			return fmt.Errorf("cell %d after %d, of %d", i, last, region.Shape().Cells)
+		}
+		if i == rdma.TailCell {
+			tail = binary.LittleEndian.Uint64(c[4:])
 		}
 		last = i
-		region.Cell(i).Store(binary.LittleEndian.Uint64(c[4:]))
 	}
-	return cells, nil
+	size := len(region.Ring())
+	if size == 0 && n == 0 {
+		return nil
+	}
+	if n > size || n > 0 && pos != old || tail != old+uint64(n) {
+		return fmt.Errorf("tail %d to %d does not fit a ring of %d bytes at %d", old, tail, size, pos)
+	}
+	return nil
 }
 
 func (l *Link) handle(kind byte, b []byte) error {
@@ -401,9 +452,12 @@ func (l *Link) handle(kind byte, b []byte) error {
 		}
 	case frameOpenFail:
 		l.mu.Lock()
+		_, wanted := l.opening[key]
 		delete(l.opening, key)
 		l.mu.Unlock()
-		l.events.Opened(l, key, nil, fmt.Errorf("tcp: %s: %s: %s", l.peer.Name, key, b))
+		if wanted {
+			l.events.Opened(l, key, nil, fmt.Errorf("tcp: %s: %s: %s", l.peer.Name, key, b))
+		}
 	default:
 		return fmt.Errorf("unknown frame %d", kind)
 	}

@@ -1,0 +1,409 @@
+package shm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// node is one end of a link in a test: it exports what it has and notes what happens.
+type node struct {
+	mu       sync.Mutex
+	memories map[rdma.Key]*Memory
+	messages chan string
+	opened   chan opened
+	down     chan down
+}
+
+type opened struct {
+	key rdma.Key
+	r   *rdma.Region
+	err error
+}
+
+type down struct {
+	died bool
+	err  error
+}
+
+func newNode() *node {
+	return &node{
+		memories: map[rdma.Key]*Memory{}, messages: make(chan string, 10000),
+		opened: make(chan opened, 100), down: make(chan down, 10),
+	}
+}
+
+func (n *node) LinkUp(rdma.Link)                      {}
+func (n *node) Scanned()                              {}
+func (n *node) Refused(rdma.PeerInfo, error)          {}
+func (n *node) Message(_ rdma.Link, msg []byte)       { n.messages <- string(msg) }
+func (n *node) LinkDown(_ rdma.Link, d bool, e error) { n.down <- down{d, e} }
+func (n *node) Opened(_ rdma.Link, k rdma.Key, r *rdma.Region, err error) {
+	n.opened <- opened{k, r, err}
+}
+
+func (n *node) Want(l *Link, key rdma.Key, shape rdma.Shape) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if m := n.memories[key]; m != nil {
+		l.Export(key, m, nil)
+	} else {
+		l.Export(key, nil, fmt.Errorf("nothing of %d cells here", shape.Cells))
+	}
+}
+
+func get[T any](t testing.TB, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(10 * time.Second):
+		t.Fatal("never: ", what)
+		panic(0)
+	}
+}
+
+// socketPair is a connected pair; the ends are as a listener and a dialler would have them.
+func socketPair(t testing.TB) (a, b *os.File) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	return os.NewFile(uintptr(fds[0]), "a"), os.NewFile(uintptr(fds[1]), "b")
+}
+
+func unixConn(f *os.File) (*net.UnixConn, error) {
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UnixConn), nil
+}
+
+func mustConn(t testing.TB, f *os.File) *net.UnixConn {
+	t.Helper()
+	c, err := unixConn(f)
+	require.NoError(t, err)
+	return c
+}
+
+func bellFor(t testing.TB) *BellMemory {
+	t.Helper()
+	b, err := NewBell()
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return b
+}
+
+// linked is a running link between two nodes of this process.
+func linked(t testing.TB) (na, nb *node, la, lb *Link) {
+	t.Helper()
+	fa, fb := socketPair(t)
+	na, nb = newNode(), newNode()
+	self := rdma.PeerInfo{PID: uint32(os.Getpid()), Name: "self"}
+	la = NewLink(mustConn(t, fa), self, bellFor(t), na, na)
+	lb = NewLink(mustConn(t, fb), self, bellFor(t), nb, nb)
+	go la.Run()
+	go lb.Run()
+	t.Cleanup(func() { la.Close(); lb.Close() })
+	return na, nb, la, lb
+}
+
+var (
+	key   = rdma.Key{Subgroup: 3, Epoch: 4}
+	shape = rdma.Shape{Cells: 24, Ring: 4096}
+)
+
+func TestOpenSharesTheMemory(t *testing.T) {
+	na, nb, la, lb := linked(t)
+	m, err := Create(shape.Size())
+	require.NoError(t, err)
+	own := RegionOver(shape, m)
+	nb.mu.Lock()
+	nb.memories[key] = m
+	nb.mu.Unlock()
+	own.Cell(5).Store(55)
+	la.Open(key, shape)
+	o := get(t, "opened", na.opened)
+	require.NoError(t, o.err)
+	require.Equal(t, key, o.key)
+	require.Equal(t, uint64(55), o.r.Cell(5).Load())
+	own.Ring()[99] = 9
+	own.Cell(0).Store(1)
+	require.Equal(t, uint64(1), o.r.Cell(0).Load(), "without any post")
+	require.Equal(t, byte(9), o.r.Ring()[99])
+	require.True(t, la.Aliased())
+
+	la.Open(rdma.Key{Subgroup: 9}, shape)
+	o = get(t, "refused", na.opened)
+	require.ErrorContains(t, o.err, "nothing of 24 cells here")
+
+	la.Open(rdma.Key{Subgroup: 9}, shape)
+	la.Release(rdma.Key{Subgroup: 9})
+	la.Send([]byte("after"))
+	require.Equal(t, "after", get(t, "message", nb.messages))
+	lb.Send([]byte("back")) // behind the answer to the released request
+	require.Equal(t, "back", get(t, "message", na.messages))
+	require.Empty(t, na.opened, "what was released is not answered")
+}
+
+func TestMessagesInOrderUpToTheEnd(t *testing.T) {
+	_, nb, la, _ := linked(t)
+	const n = 2000
+	big := make([]byte, rdma.MaxMessage)
+	for i := range n {
+		la.Send(fmt.Append(nil, i))
+	}
+	la.Send(big)
+	la.Close()
+	d := get(t, "down at the peer", nb.down)
+	require.False(t, d.died, "an orderly end is no death")
+	for i := range n {
+		require.Equal(t, fmt.Sprint(i), get(t, "message", nb.messages))
+	}
+	require.Len(t, get(t, "message", nb.messages), rdma.MaxMessage)
+	require.Len(t, nb.down, 0, "down once")
+}
+
+func TestCloseAtBothEndsAtOnce(t *testing.T) {
+	begin := time.Now()
+	for range 20 {
+		na, nb, la, lb := linked(t)
+		var wg sync.WaitGroup
+		wg.Go(la.Close)
+		wg.Go(lb.Close)
+		wg.Wait()
+		require.False(t, get(t, "down", na.down).died)
+		require.False(t, get(t, "down", nb.down).died)
+		la.Close() // again
+		require.Empty(t, na.down)
+	}
+	require.Less(t, time.Since(begin), 20*lingerTime, "no end waits for the other's time-out")
+}
+
+// A peer that takes nothing does not keep Close, nor memory or descriptors.
+func TestCloseWithAPeerThatDoesNotRead(t *testing.T) {
+	fa, fb := socketPair(t)
+	defer fb.Close()
+	n := newNode()
+	m, err := Create(shape.Size())
+	require.NoError(t, err)
+	defer m.Close()
+	l := NewLink(mustConn(t, fa), rdma.PeerInfo{PID: uint32(os.Getpid())}, bellFor(t), n, n)
+	go l.Run()
+	for range 300 {
+		l.Send(make([]byte, 4096))
+		l.Export(key, m, nil)
+	}
+	before := descriptors(t)
+	l.Close()
+	get(t, "down", n.down)
+	l.Export(key, m, nil) // too late
+	require.Less(t, descriptors(t), before-100, "descriptors that were queued are closed")
+}
+
+// hostile is a link of this node to a peer that the test plays by hand.
+func hostile(t *testing.T) (*node, *Link, *net.UnixConn) {
+	t.Helper()
+	fa, fb := socketPair(t)
+	n, peer := newNode(), mustConn(t, fb)
+	l := NewLink(mustConn(t, fa), rdma.PeerInfo{PID: uint32(os.Getpid()), Name: "hostile"}, bellFor(t), n, n)
+	go l.Run()
+	t.Cleanup(func() { peer.Close(); l.Close() })
+	return n, l, peer
+}
+
+func TestMalformedMessages(t *testing.T) {
+	keyBytes := appendKey(nil, key)
+	openOf := func(cells, ring uint32) []byte {
+		b := append([]byte{msgOpen}, keyBytes...)
+		b = binary.LittleEndian.AppendUint32(b, cells)
+		return binary.LittleEndian.AppendUint32(b, ring)
+	}
+	good, err := Create(shape.Size())
+	require.NoError(t, err)
+	t.Cleanup(good.Close)
+	small, err := Create(4096)
+	require.NoError(t, err)
+	t.Cleanup(small.Close)
+	unsealed, err := createShared(shape.Size())
+	require.NoError(t, err)
+	t.Cleanup(unsealed.Close)
+	for _, c := range []struct {
+		name string
+		b    []byte
+		fds  []int
+		want string
+	}{
+		{"unknown kind", []byte{77, 1, 2, 3}, nil, "message 77"},
+		{"short open", []byte{msgOpen, 1}, nil, "message 2"},
+		{"open without shape", append([]byte{msgOpen}, keyBytes...), nil, "message 2"},
+		{"open of no cells", openOf(0, 0), nil, "0 cells"},
+		{"open of a huge ring", openOf(1, 1<<31), nil, "ring of"},
+		{"opened without descriptor", append([]byte{msgOpened}, keyBytes...), nil, "message 3"},
+		{"short opened", []byte{msgOpened, 1}, []int{good.fd}, "unexpected descriptor"},
+		{"descriptor with a message", []byte{msgControl, 1}, []int{good.fd}, "unexpected descriptor"},
+		{"short refusal", []byte{msgOpenFail}, nil, "message 4"},
+		{"too long", make([]byte, rdma.MaxMessage+200), nil, "too long"},
+		{"too long with descriptor", append([]byte{msgControl}, make([]byte, rdma.MaxMessage+200)...), []int{good.fd}, "too long"},
+		{"memory too small", append([]byte{msgOpened}, keyBytes...), []int{small.fd}, "4096 bytes, want 8192"},
+		{"memory not sealed", append([]byte{msgOpened}, keyBytes...), []int{unsealed.fd}, "seals"},
+		{"several descriptors", append([]byte{msgControl}, keyBytes...), []int{good.fd, small.fd, good.fd}, "unexpected descriptor"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // each waits for a death that does not come
+			n, l, peer := hostile(t)
+			l.Open(key, shape)
+			_, _, err := peer.WriteMsgUnix(c.b, rights(c.fds), nil)
+			require.NoError(t, err)
+			d := get(t, "down", n.down)
+			require.ErrorContains(t, d.err, c.want)
+			require.ErrorContains(t, d.err, "hostile", "the text names the peer")
+			require.False(t, d.died)
+			require.Empty(t, n.opened)
+		})
+	}
+}
+
+func rights(fds []int) []byte {
+	if len(fds) == 0 {
+		return nil
+	}
+	return unix.UnixRights(fds...)
+}
+
+func TestUnaskedAnswersAreDropped(t *testing.T) {
+	n, _, peer := hostile(t)
+	m, err := Create(shape.Size())
+	require.NoError(t, err)
+	defer m.Close()
+	before := descriptors(t)
+	for range 10 {
+		_, _, err = peer.WriteMsgUnix(appendKey([]byte{msgOpened}, key), unix.UnixRights(m.fd), nil)
+		require.NoError(t, err)
+		_, err = peer.Write(append(appendKey([]byte{msgOpenFail}, key), "no"...))
+		require.NoError(t, err)
+	}
+	_, err = peer.Write([]byte{msgControl, 'x'})
+	require.NoError(t, err)
+	require.Equal(t, "x", get(t, "message", n.messages))
+	require.Empty(t, n.opened)
+	require.Equal(t, before, descriptors(t))
+}
+
+// --- another process
+
+// runPeer is the other process: one end of a link over descriptor 3, with one region.
+func runPeer(role string) {
+	conn, err := unixConn(os.NewFile(3, "link"))
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(3)
+	}
+	bell, err := MapBell(4)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(3)
+	}
+	n := newNode()
+	m, err := Create(shape.Size())
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(3)
+	}
+	n.memories[key] = m
+	r := RegionOver(shape, m)
+	copy(r.Ring(), "still here")
+	r.Cell(0).Store(10)
+	l := NewLink(conn, rdma.PeerInfo{PID: uint32(os.Getppid())}, bell, n, n)
+	go l.Run()
+	l.Send([]byte("ready"))
+	for msg := range n.messages {
+		switch msg {
+		case "store and ring":
+			r.Cell(1).Store(1)
+			l.Ring()
+		case "close":
+			l.Close()
+			os.Exit(0)
+		case "die":
+			for range 100 {
+				l.Send([]byte("last words"))
+			}
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	}
+	_ = role
+}
+
+func peerProcessFor(t *testing.T) (n *node, l *Link, bell *BellMemory, wait func() error) {
+	t.Helper()
+	fa, fb := socketPair(t)
+	bell = bellFor(t)
+	bf := os.NewFile(uintptr(dup(t, bell.fd)), "bell")
+	cmd := child(t, "peer", fb, bf)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	require.NoError(t, cmd.Start())
+	fb.Close()
+	bf.Close()
+	n = newNode()
+	// The pair was made here, so the socket would name this process as the peer; a link between
+	// processes is made by listening and dialling.
+	l = NewLink(mustConn(t, fa), rdma.PeerInfo{PID: uint32(cmd.Process.Pid), Name: "child"}, bellFor(t), n, n)
+	unix.Close(l.pidfd)
+	var err error
+	l.pidfd, err = unix.PidfdOpen(cmd.Process.Pid, 0)
+	require.NoError(t, err)
+	go l.Run()
+	t.Cleanup(func() { l.Close(); _ = cmd.Process.Kill() })
+	require.Equal(t, "ready", get(t, "the child", n.messages))
+	return n, l, bell, cmd.Wait
+}
+
+func TestKilledProcess(t *testing.T) {
+	eventually(t, "earlier tests to be collected", func() bool { c, _ := mappings(t); return c == 0 })
+	fds := descriptors(t)
+	t.Run("link", func(t *testing.T) {
+		n, l, bell, wait := peerProcessFor(t)
+		l.Open(key, shape)
+		o := get(t, "opened", n.opened)
+		require.NoError(t, o.err)
+
+		bell.Prepare()
+		l.Send([]byte("store and ring"))
+		for o.r.Cell(1).Load() == 0 {
+			bell.Sleep(time.Minute) // the other process wakes us
+		}
+
+		l.Send([]byte("die"))
+		d := get(t, "down", n.down)
+		require.True(t, d.died, "%v", d.err)
+		require.ErrorContains(t, d.err, "died")
+		require.Equal(t, syscall.SIGKILL, signalled(wait()))
+		require.Equal(t, "still here", string(o.r.Ring()[:10]), "what it had stored can be read on")
+		require.Equal(t, uint64(10), o.r.Cell(0).Load())
+		l.Ring() // nobody hears it
+		l.Send([]byte("to nobody"))
+		l.Close()
+	})
+	eventually(t, "all mappings gone", func() bool { c, _ := mappings(t); return c == 0 })
+	eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= fds })
+}
+
+func TestProcessThatCloses(t *testing.T) {
+	n, l, _, wait := peerProcessFor(t)
+	l.Send([]byte("close"))
+	d := get(t, "down", n.down)
+	require.False(t, d.died, "it said good-bye")
+	require.NoError(t, wait())
+}

@@ -47,7 +47,6 @@ type machine struct {
 	shell  shell
 
 	phase    phase
-	failure  error
 	scanned  bool
 	links    map[NodeID]rdma.Link
 	statuses map[NodeID]status // of linked nodes
@@ -92,8 +91,6 @@ type viewChange struct {
 	sponsor []NodeID // of joins
 	leaves  []NodeID
 }
-
-func (c *viewChange) any() bool { return len(c.joins)+len(c.leaves) > 0 }
 
 // pendingEndpoint is an AddEndpoint or RemoveEndpoint under way.
 type pendingEndpoint struct {
@@ -151,7 +148,8 @@ func (m *machine) fail(err error) {
 	if m.dead() {
 		return
 	}
-	m.phase, m.failure = failed, err
+	m.phase = failed
+	m.shell.hasFailed(err) // first: whoever finds no epoch to send in asks why
 	for _, id := range slices.Sorted(maps.Keys(m.own)) {
 		m.own[id].answer(err)
 	}
@@ -165,7 +163,6 @@ func (m *machine) fail(err error) {
 		}
 	}
 	m.h.Failed(err)
-	m.shell.hasFailed(err)
 }
 
 func (p *pendingEndpoint) answer(err error) {

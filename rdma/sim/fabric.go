@@ -122,7 +122,6 @@ type link struct {
 	back     *link
 	last     time.Duration // when the last thing on this link arrives: FIFO
 	exports  map[rdma.Key]*export
-	opened   map[rdma.Key]*rdma.Region // copies (or shared memory) that from has of to's regions
 }
 
 // export is what to has of a region of from.

@@ -187,6 +187,29 @@ func TestClose(t *testing.T) {
 	require.False(t, e.s.Flush(), "nothing follows forever")
 }
 
+// Whoever flushes while another goroutine is at it leaves the work to that one, which does it: when
+// all have flushed, all is published.
+func TestFlushLeavesNothingBehind(t *testing.T) {
+	const writers, rounds = 4, 2000
+	e := newEnds(4096)
+	for range rounds {
+		var wg sync.WaitGroup
+		begin := make(chan struct{})
+		for range writers {
+			r, err := e.s.Reserve(1)
+			require.NoError(t, err)
+			wg.Go(func() {
+				<-begin
+				r.Commit(Header{}, 1)
+				e.s.Flush()
+			})
+		}
+		close(begin)
+		wg.Wait()
+		require.Len(t, e.receive(t), writers)
+	}
+}
+
 const noise = 24 // goroutine u32, number u32, hash u64, length u64
 
 func fill(b []byte, who, number int, rng *rand.Rand) {

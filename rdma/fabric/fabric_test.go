@@ -40,6 +40,7 @@ type node struct {
 	messages []string
 	opened   map[rdma.Key]*rdma.Region
 	openErr  error
+	inLinkUp func(rdma.Link) // set before Start
 }
 
 func (n *node) note(f func()) {
@@ -52,6 +53,9 @@ func (n *node) note(f func()) {
 
 func (n *node) LinkUp(l rdma.Link) {
 	n.note(func() { n.links[l.Peer().ID] = l; n.ups[l.Peer().ID]++ })
+	if n.inLinkUp != nil {
+		n.inLinkUp(l)
+	}
 }
 
 func (n *node) LinkDown(l rdma.Link, _ bool, _ error) {
@@ -206,6 +210,27 @@ func noGoroutines(t testing.TB) {
 	for end := time.Now().Add(5 * time.Second); len(goroutines(t)) > 0; runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "left: %v", goroutines(t))
 	}
+}
+
+// While a link is being reported up, a scan that meets its peer waits for the end of that report:
+// Scanned comes after LinkUp.
+func TestScanWaitsForALinkThatIsBeingReported(t *testing.T) {
+	domain := newDomain()
+	a := start(t, Config{Domain: domain})
+	b := newNode(t, Config{Domain: domain})
+	var waits bool
+	b.inLinkUp = func(l rdma.Link) {
+		b.expect(l.Peer().ID)
+		b.Fabric.mu.Lock()
+		defer b.Fabric.mu.Unlock()
+		waits = b.expected[l.Peer().ID] != nil
+	}
+	b.Start()
+	b.wait(t, "scanned", func() bool { return b.scanned == 1 })
+	require.True(t, b.known[a.self.ID])
+	b.Close()
+	require.True(t, waits)
+	require.Empty(t, b.expected, "and it has come")
 }
 
 // goroutines lists those that the fabrics of this process run; they are labelled.

@@ -196,6 +196,28 @@ func TestOrderAndRing(t *testing.T) {
 	}
 }
 
+// The same at full speed: the writer never waits, so captures come between its stores.
+func TestOrderOfCells(t *testing.T) {
+	const a, b, last = 1, 22, 100_000
+	na, nb, la, lb := linked(t)
+	own := nb.register(key, shape)
+	r := open(t, na, la, key, shape)
+	go func() {
+		for v := range uint64(last) {
+			own.Cell(a).Store(v + 1)
+			own.Cell(b).Store(v + 1)
+			lb.Post(key)
+		}
+	}()
+	for vb := uint64(0); vb < last; {
+		vb = r.Cell(b).Load()
+		if va := r.Cell(a).Load(); va < vb {
+			t.Fatalf("cell %d has %d, cell %d before it %d", b, vb, a, va)
+		}
+		na.wait(t, "more", func() bool { return r.Cell(b).Load() > vb || vb == last })
+	}
+}
+
 func TestCellsOnly(t *testing.T) {
 	na, nb, la, lb := linked(t)
 	own := nb.register(key, shape)

@@ -3,7 +3,6 @@ package tcp
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -452,7 +451,7 @@ func FuzzFrames(f *testing.F) {
 				t.Fatal("down without a reason")
 			}
 		case <-time.After(10 * time.Second):
-			t.Fatal(fmt.Sprintf("still up after % x", b))
+			t.Fatalf("still up after % x", b)
 		}
 		l.Close()
 	})

@@ -286,13 +286,24 @@ func recordings(t *testing.T) (flight, feed string) {
 	return flight, feed
 }
 
+// The recordings arrive complete, and with the same digests whatever carries them.
 func TestRecordings(t *testing.T) {
 	t.Parallel()
 	flight, feed := recordings(t)
-	s := fly(t, "-flight", flight, "-sbs1", feed, "-speed", "max").end(0)
-	requireAll(t, s, "Position", 8154)
-	requireAll(t, s, "TrafficReport", 15_000)
-	t.Logf("%.0f reliable samples published and %.0f delivered a second", s.PublishedPerSec, s.DeliveredPerSec)
+	digests := make(map[string]string)
+	for _, transport := range []string{"shm", "tcp"} {
+		s := fly(t, "-flight", flight, "-sbs1", feed, "-speed", "max", "-transport", transport).end(0)
+		requireAll(t, s, "Position", 8154)
+		requireAll(t, s, "TrafficReport", 15_000)
+		t.Logf("%s: %.0f reliable samples published and %.0f delivered a second", transport, s.PublishedPerSec, s.DeliveredPerSec)
+		for _, name := range []string{"Position", "TrafficReport"} {
+			digest := topicOf(t, s, name).Subscribers[0].Digest
+			if before := digests[name]; before != "" {
+				assert.Equal(t, before, digest, "%s over %s", name, transport)
+			}
+			digests[name] = digest
+		}
+	}
 }
 
 // serve serves a feed to one connection after the other, and is gone after the last.

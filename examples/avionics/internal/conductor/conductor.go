@@ -28,8 +28,8 @@ const (
 	lineEvery  = 2 * time.Second
 )
 
-// patience is how long processes may take to leave before they are killed.
-const patience = 10 * time.Second
+// patience is how long the processes of a run that was given up may take to leave before they are killed.
+const patience = 3 * time.Second
 
 // conductor leads one run.
 type conductor struct {

@@ -51,30 +51,26 @@ type process struct {
 }
 
 var (
-	errLeave  = errors.New("told to leave")
 	errOrphan = errors.New("the conductor is gone")
+	errEnded  = errors.New("the process has ended")
 )
 
 // Run is a process: it reads its Config and Commands from in, writes Events to out, and returns the exit status.
 func Run(in io.Reader, out io.Writer) int {
 	events := control.NewWriter(out)
-	err := run(control.NewReader(in), events)
-	if err == nil || errors.Is(err, errLeave) {
-		return 0
+	if err := run(control.NewReader(in), events); err != nil {
+		return 1
 	}
-	if !errors.Is(err, errOrphan) {
-		_ = events.Send(control.Event{Kind: control.Failed, Text: err.Error()}) // nobody may listen any more
-	}
-	return 1
+	return 0
 }
 
 func run(in *control.Reader, out *control.Writer) error {
 	pr := &process{out: out}
 	if err := in.Next(&pr.cfg); err != nil {
-		return fmt.Errorf("reading configuration: %w", err)
+		return fmt.Errorf("reading configuration: %w", err) // there is no conductor to tell
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(errLeave)
+	defer cancel(errEnded)
 	pr.fail = cancel
 
 	commands := make(chan control.Command)
@@ -95,11 +91,38 @@ func run(in *control.Reader, out *control.Writer) error {
 			}
 		}
 	}()
-	err := pr.play(ctx, commands)
-	if left := pr.leave(); err == nil || errors.Is(err, errLeave) {
-		err = left
+	return pr.end(pr.play(ctx, commands))
+}
+
+// end leaves the domain. The conductor hears of a failure at once: to leave a domain in which something is wrong can take
+// its time, for which nobody waits.
+func (pr *process) end(err error) error {
+	if err == nil {
+		if err = pr.leave(); err != nil {
+			pr.tellFailure(err)
+		}
+		return err
+	}
+	if !errors.Is(err, errOrphan) {
+		pr.tellFailure(err)
+	}
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		_ = pr.leave() // err is what went wrong
+	}()
+	select {
+	case <-left:
+	case <-time.After(leaveLimit):
 	}
 	return err
+}
+
+// leaveLimit bounds the leave of a process that failed, or whose conductor is gone.
+const leaveLimit = 2 * time.Second
+
+func (pr *process) tellFailure(err error) {
+	_ = pr.out.Send(control.Event{Kind: control.Failed, Text: err.Error()}) // nobody may listen any more
 }
 
 // play makes the role's entities, waits until they are matched, and obeys until told to leave.

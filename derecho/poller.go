@@ -21,6 +21,7 @@ type poller struct {
 	bell  *shm.BellMemory // one for the life of the process: peers hold on to it
 	nodes []*Node
 	stop  chan struct{} // closed to end the goroutine; nil while none runs
+	ended chan struct{} // closed when the last goroutine that was started has ended
 }
 
 // thePoller is the only one: a process has one polling goroutine, however many participants.
@@ -53,8 +54,15 @@ func (p *poller) add(n *Node) {
 	defer p.mu.Unlock()
 	p.nodes = append(slices.Clone(p.nodes), n)
 	if p.stop == nil {
-		p.stop = make(chan struct{})
-		go pprof.Do(context.Background(), pprof.Labels("dds", "poller"), func(context.Context) { p.run(p.stop) })
+		stop, before, ended := make(chan struct{}), p.ended, make(chan struct{})
+		p.stop, p.ended = stop, ended
+		go pprof.Do(context.Background(), pprof.Labels("dds", "poller"), func(context.Context) {
+			defer close(ended)
+			if before != nil {
+				<-before // one at a time: both would sleep on the same word
+			}
+			p.run(stop)
+		})
 	}
 	p.bell.Ring()
 }

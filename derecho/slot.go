@@ -150,7 +150,7 @@ func (n *Node) Hold(sg SubgroupID, ch ChannelID, held bool) {
 }
 
 // WaitAcked waits until every receiving member has handed over all that this node had committed on
-// sg before the call.
+// sg before the call. A slot that is reserved by then counts too: it has to be committed or given up.
 func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
 	return n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) { return e.handed() >= sent, nil })
 }

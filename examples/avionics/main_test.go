@@ -464,6 +464,30 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 	}
 }
 
+// Whoever reads the output may go away: the run still ends in order.
+func TestOutputThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, read.Close())
+	temp := t.TempDir()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-duration", "300ms")
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+	cmd.Stdout = write
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	require.NoError(t, write.Close())
+	require.Error(t, cmd.Wait())
+	assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "nobody got the verdict")
+	assert.Contains(t, stderr.String(), "broken pipe")
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
 // The logs of -dir stay, in a directory for each run; the table tells where.
 func TestDirKeepsTheLogs(t *testing.T) {
 	t.Parallel()

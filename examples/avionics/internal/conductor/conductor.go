@@ -79,6 +79,10 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	// A reader of the output that goes away (| head) must not kill the conductor: there is a directory to remove.
+	brokenPipe := make(chan os.Signal, 1)
+	signal.Notify(brokenPipe, syscall.SIGPIPE)
+	defer signal.Stop(brokenPipe)
 
 	out := stdout
 	if opts.JSON {

@@ -56,7 +56,7 @@ func (m *machine) removeEndpoint(id EndpointID, done func(error)) {
 	default:
 		p.answer(ErrClosed)
 		p.done, p.removing = done, true
-		m.whenReady(func() bool { return !m.replicaLoading(p.ep) }, func() {
+		m.whenReady(func() bool { return p.added && !m.replicaLoading(p.ep) }, func() {
 			var w writer
 			w.u8(cmdRemove)
 			w.u32(uint32(id))
@@ -195,6 +195,7 @@ func (m *machine) added(ep Endpoint) {
 	m.h.EndpointAdded(ep)
 	m.announce(changed)
 	if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
+		p.added = true
 		p.answer(err)
 	}
 }

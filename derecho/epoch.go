@@ -131,6 +131,8 @@ func (e *epoch) openRows(ring int) {
 		}
 	}
 	e.out.Store(&out)
+	// What was published while a link was up but not among these was not posted over it.
+	e.kick()
 }
 
 // rowOpened makes a member's row readable.

@@ -9,7 +9,7 @@ import (
 )
 
 func (m *machine) status() status {
-	return status{joined: m.phase == joined, leaving: m.phase >= leaving, members: uint32(len(m.view.members)), group: m.view.group}
+	return status{alone: m.phase == alone, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group}
 }
 
 func (m *machine) broadcastStatus() {
@@ -22,14 +22,15 @@ func (m *machine) broadcastStatus() {
 // decide lets a node that is alone join or found a group, as soon as it knows enough.
 //
 // It founds one only if everybody whom it found is alone too and has a larger ID. Two nodes that
-// find each other are linked and know each other's status, and a node tells its status before it
-// acts on it; so of several nodes that start together only the one with the smallest ID founds, and
-// the others join it.
+// find each other are linked and know each other's status, and a node tells its status when it
+// changes; so of several nodes that start together only the one with the smallest ID founds, and the
+// others join it. Who is joining or leaving is in a group: it is waited for, until it can be asked
+// or is gone.
 func (m *machine) decide() {
 	if m.phase != alone || !m.scanned {
 		return
 	}
-	smallest := true
+	first := true
 	var member NodeID
 	for id := range m.links {
 		s, known := m.statuses[id]
@@ -39,13 +40,14 @@ func (m *machine) decide() {
 		if s.joined && (member == 0 || id < member) {
 			member = id
 		}
-		smallest = smallest && m.id < id
+		first = first && s.alone && m.id < id
 	}
 	switch {
 	case member != 0:
 		m.phase, m.sponsor = joining, member
+		m.broadcastStatus()
 		m.send(member, msgJoin, nil)
-	case smallest:
+	case first:
 		m.found()
 	}
 }
@@ -58,9 +60,10 @@ func (m *machine) found() {
 
 // welcomed begins with the view that a member sent.
 func (m *machine) welcomed(w welcome) {
-	if m.phase != joining {
+	if m.phase > joining {
 		return
 	}
+	// Also if this node turned to another since: it was announced, and is waited for.
 	m.view = view{group: w.group, epoch: w.epoch, members: w.members}
 	if !m.view.has(m.id) {
 		m.fail(fmt.Errorf("%w: welcomed to a view without this node", ErrPeerLost))
@@ -152,20 +155,24 @@ func (m *machine) controlDrained() {
 	m.view.members = slices.DeleteFunc(slices.Clone(m.view.members), func(p rdma.PeerInfo) bool {
 		return slices.Contains(change.leaves, NodeID(p.ID))
 	})
+	next := view{group: m.view.group, epoch: m.view.epoch + 1, members: slices.Concat(m.view.members, change.joins)}
+	for i, p := range change.joins {
+		if change.sponsor[i] == m.id { // also if it leaves itself: nobody else will
+			m.send(NodeID(p.ID), msgWelcome, m.welcome(next).encode())
+		}
+	}
 	if slices.Contains(change.leaves, m.id) {
+		m.departed = true
 		return // tryLeave ends it when the others have drained too
 	}
-	m.view.epoch++
-	m.view.members = append(m.view.members, change.joins...)
+	m.view = next
 	for _, id := range change.leaves {
+		delete(m.unsent, id)
 		m.h.NodeLeft(id)
 	}
-	for i, p := range change.joins {
+	for _, p := range change.joins {
 		if m.links[NodeID(p.ID)] == nil {
 			m.fabric.Dial(p)
-		}
-		if change.sponsor[i] == m.id {
-			m.send(NodeID(p.ID), msgWelcome, m.welcome().encode())
 		}
 		m.h.NodeJoined(NodeID(p.ID))
 	}
@@ -174,8 +181,8 @@ func (m *machine) controlDrained() {
 	}
 }
 
-func (m *machine) welcome() welcome {
-	w := welcome{group: m.view.group, epoch: m.view.epoch, members: m.view.members, endpoints: m.cat.endpoints}
+func (m *machine) welcome(v view) welcome {
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})

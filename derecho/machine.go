@@ -49,9 +49,10 @@ type machine struct {
 	phase    phase
 	scanned  bool
 	links    map[NodeID]rdma.Link
-	statuses map[NodeID]status // of linked nodes
-	parts    map[NodeID][]byte // message that comes in several parts
-	sponsor  NodeID            // whom this node asked to announce it
+	statuses map[NodeID]status   // of linked nodes
+	parts    map[NodeID][]byte   // message that comes in several parts
+	unsent   map[NodeID][]unsent // messages to members to which there is no link yet
+	sponsor  NodeID              // whom this node asked to announce it
 
 	view     view
 	cat      *catalogue
@@ -65,9 +66,14 @@ type machine struct {
 	deferred []deferred                        // acts of this node that wait for a condition
 	queue    [][]byte                          // commands that wait for the next control epoch
 	own      map[EndpointID]*pendingEndpoint   // endpoints of this node, by what was asked
-	// announcedLeave: the leave command was submitted.
-	announcedLeave bool
-	batch          []Message // of deliver, reused
+	// announcedLeave: the leave command was submitted; departed: it was executed here.
+	announcedLeave, departed bool
+	batch                    []Message // of deliver, reused
+}
+
+type unsent struct {
+	kind uint8
+	b    []byte
 }
 
 type deferred struct {
@@ -94,9 +100,9 @@ type viewChange struct {
 
 // pendingEndpoint is an AddEndpoint or RemoveEndpoint under way.
 type pendingEndpoint struct {
-	ep                  Endpoint
-	done                func(error) // nil when answered
-	submitted, removing bool
+	ep                         Endpoint
+	done                       func(error) // nil when answered
+	submitted, added, removing bool
 }
 
 // shell is what the machine reports to the node around it.
@@ -112,7 +118,8 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
-		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
+		unsent: map[NodeID][]unsent{},
+		cat:    newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
 		writers: map[writerKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
 	}
@@ -222,6 +229,11 @@ func (m *machine) linkUp(l rdma.Link) {
 	id := NodeID(l.Peer().ID)
 	m.links[id] = l
 	m.send(id, msgStatus, m.status().encode())
+	waiting := m.unsent[id]
+	delete(m.unsent, id)
+	for _, u := range waiting {
+		m.send(id, u.kind, u.b)
+	}
 	for _, g := range m.order {
 		for _, e := range g.epochs {
 			if e.desc.member(id) >= 0 {
@@ -245,7 +257,7 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	if m.phase == joining && m.sponsor == id {
 		m.phase = alone
 	}
-	if m.phase >= joined && m.view.has(id) && !m.dead() {
+	if m.phase >= joined && m.needs(id) && !m.dead() {
 		what := "was lost"
 		if died {
 			what = "died"
@@ -255,6 +267,22 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 		return
 	}
 	m.decide()
+}
+
+// needs: a member without which this node can not go on. A node that has executed its own leave needs
+// another only until that has drained the epochs that they share: it may well be gone first.
+func (m *machine) needs(id NodeID) bool {
+	if !m.departed {
+		return m.view.has(id)
+	}
+	for _, g := range m.order {
+		for _, e := range g.epochs {
+			if i := e.desc.member(id); i >= 0 && e.table.Row(i).Load(e.table.Drained()) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (m *machine) opened(l rdma.Link, key rdma.Key, r *rdma.Region, err error) {
@@ -300,6 +328,7 @@ func (m *machine) message(l rdma.Link, b []byte) {
 			m.statuses[id] = s
 			if m.phase == joining && m.sponsor == id && !s.joined {
 				m.phase = alone // it leaves; ask another
+				m.broadcastStatus()
 			}
 			m.decide()
 			m.checkGroup(l.Peer(), s)
@@ -352,11 +381,14 @@ func (m *machine) badPeer(l rdma.Link, err error) {
 	m.fail(fmt.Errorf("%w: %s sent what this version does not understand: %v", ErrPeerLost, l.Peer().Name, err))
 }
 
-// send sends a message over the link to a node, in parts if it is large. Without a link it is
-// dropped: then the node is gone, or the link comes up later and starts with a status.
+// send sends a message over the link to a node, in parts if it is large. To a member to which the
+// link is still being made it goes when that is up.
 func (m *machine) send(to NodeID, kind uint8, b []byte) {
 	l := m.links[to]
 	if l == nil {
+		if m.view.has(to) {
+			m.unsent[to] = append(m.unsent[to], unsent{kind, b})
+		}
 		return
 	}
 	for {

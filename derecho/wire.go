@@ -141,16 +141,16 @@ func (r *reader) endpoint() Endpoint {
 
 // status is what a node tells its peers of itself when a link comes up and when it changes.
 type status struct {
-	joined  bool
-	leaving bool
+	alone   bool // in no group, and not about to be
+	joined  bool // takes requests to join
 	members uint32
 	group   uint64 // drawn by the founder of the group; 0 for a node that is in none
 }
 
 func (s status) encode() []byte {
 	var w writer
+	w.flag(s.alone)
 	w.flag(s.joined)
-	w.flag(s.leaving)
 	w.u32(s.members)
 	w.u64(s.group)
 	return w.b
@@ -158,7 +158,7 @@ func (s status) encode() []byte {
 
 func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
-	s := status{joined: r.flag(), leaving: r.flag(), members: r.u32(), group: r.u64()}
+	s := status{alone: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64()}
 	return s, r.err()
 }
 

@@ -16,6 +16,10 @@ type Fabric struct {
 	events rdma.Events
 	wake   func() // news for the node's poller
 
+	// Unfound, if set, says which nodes Start does not find: a link to them comes only when one
+	// side dials, as between hosts that were not told of each other.
+	Unfound func(peer rdma.PeerInfo) bool
+
 	links   []*link // to others, in the order in which they came up
 	regions map[rdma.Key]*rdma.Region
 	wanted  map[rdma.Key][]func(*rdma.Region)
@@ -38,28 +42,41 @@ func (f *Fabric) Self() rdma.PeerInfo { return f.self }
 // Bell implements rdma.Fabric. Nobody sleeps on it.
 func (f *Fabric) Bell() *rdma.Bell { return f.bell }
 
-// Dial implements rdma.Fabric: everybody is found by Start.
-func (f *Fabric) Dial(rdma.PeerInfo) {}
+// Dial implements rdma.Fabric.
+func (f *Fabric) Dial(peer rdma.PeerInfo) {
+	for _, p := range f.w.nodes {
+		if p.self.ID == peer.ID {
+			f.connect(p)
+		}
+	}
+}
 
-// Start finds all nodes that were started before, each after a delay, and reports Scanned behind them.
+// connect makes a link after a delay, unless there is one then, and returns the delay. Both ends know
+// of it when the greeting is over: one event.
+func (f *Fabric) connect(p *Fabric) time.Duration {
+	here, there := &link{from: f, to: p}, &link{from: p, to: f}
+	here.back, there.back = there, here
+	d := f.w.Between(f.w.MaxDelay/100, f.w.MaxDelay)
+	f.w.After(d, func() {
+		if f.closed || p.closed || slices.ContainsFunc(f.links, func(l *link) bool { return l.to == p }) {
+			return
+		}
+		f.links, p.links = append(f.links, here), append(p.links, there)
+		p.events.LinkUp(there)
+		f.events.LinkUp(here)
+		f.wake()
+		p.wake()
+	})
+	return d
+}
+
+// Start finds the nodes that were started before, each after a delay, and reports Scanned behind them.
 func (f *Fabric) Start() {
 	last := time.Duration(0)
 	for _, p := range f.w.nodes {
-		here, there := &link{from: f, to: p}, &link{from: p, to: f}
-		here.back, there.back = there, here
-		d := f.w.Between(f.w.MaxDelay/100, f.w.MaxDelay)
-		last = max(last, d)
-		// Both ends know of the link when the greeting is over: one event.
-		f.w.After(d, func() {
-			if f.closed || p.closed {
-				return
-			}
-			f.links, p.links = append(f.links, here), append(p.links, there)
-			p.events.LinkUp(there)
-			f.events.LinkUp(here)
-			f.wake()
-			p.wake()
-		})
+		if f.Unfound == nil || !f.Unfound(p.self) {
+			last = max(last, f.connect(p))
+		}
 	}
 	f.w.nodes = append(f.w.nodes, f)
 	f.w.After(last+1, func() {

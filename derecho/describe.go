@@ -1,0 +1,50 @@
+package derecho
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/omg-dds-go/dds/sst"
+)
+
+// Describe is the state of this node as text: the view, and for each epoch that is not released what
+// every member's row says. It answers "who are we waiting for". For people; the format may change.
+func (n *Node) Describe(ctx context.Context) string {
+	var text string
+	if err := n.await(ctx, func(m *machine, done func(error)) {
+		text = m.describe()
+		done(nil)
+	}); err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+func (m *machine) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "node %s phase %d, view %d of group %016x\n", m.id, m.phase, m.view.epoch, m.view.group)
+	for _, p := range m.view.members {
+		id := NodeID(p.ID)
+		fmt.Fprintf(&b, "  member %s %s (process %d on %s) linked %v\n", id, p.Name, p.PID, p.Host, m.links[id] != nil || id == m.id)
+	}
+	fmt.Fprintf(&b, "  %d commands queued, %d acts deferred, next view: %d joins, %d leaves\n", len(m.queue), len(m.deferred), len(m.change.joins), len(m.change.leaves))
+	for _, g := range m.order {
+		for _, e := range g.epochs {
+			e.describe(&b)
+		}
+	}
+	return b.String()
+}
+
+func (e *epoch) describe(b *strings.Builder) {
+	fmt.Fprintf(b, "%s mode %d: delivered %d, stable %v, drained %v, newest %v\n", e.key, e.desc.Mode, e.delivered, e.stable, e.drained, !e.superseded())
+	for i := range e.desc.Members {
+		row := e.table.Row(i)
+		fmt.Fprintf(b, "  %s open %v tail %d real %d next %d", e.desc.Members[i].Node, row.Open(), row.Load(sst.Tail), row.Load(sst.Real), row.Load(sst.Next))
+		for rank := range e.senders {
+			fmt.Fprintf(b, " %d:(received %d handed %d)", rank, row.Load(e.table.Received(rank)), row.Load(e.table.Handed(rank)))
+		}
+		fmt.Fprintf(b, " delivered %d persisted %d drained %d\n", row.Load(e.table.Delivered()), row.Load(e.table.Persisted()), row.Load(e.table.Drained()))
+	}
+}

@@ -207,6 +207,9 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	n, err := cdr.MarshalTo(r.slot.bytes, m, w.enc)
 	if err != nil {
 		w.waste(r, at)
+		if counted > 0 {
+			w.instances.unwrote(m)
+		}
 		return failure(op, w.what, "", err)
 	}
 	r.slot.commit(w.header(kindData, r.seq, 0, at), n)

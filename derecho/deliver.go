@@ -26,7 +26,10 @@ func (e *epoch) deliverable() bool {
 		}
 		e.stable[rank] = stable
 	}
-	records := e.anyRecord() // skips what is no message
+	records, err := e.anyRecord() // skips what is no message
+	if err != nil {
+		return true // deliver reports it
+	}
 	if e.desc.Mode == Unordered {
 		return records || e.unhanded()
 	}
@@ -59,15 +62,18 @@ func (e *epoch) bound() uint64 {
 	return low
 }
 
-func (e *epoch) anyRecord() bool {
-	found := false
+func (e *epoch) anyRecord() (found bool, err error) {
 	for _, r := range e.recvs {
-		if r != nil {
-			rec, err := r.Peek()
-			found = found || rec != nil || err != nil // deliver reports the error
+		if r == nil {
+			continue
 		}
+		rec, bad := r.Peek()
+		if bad != nil {
+			err = bad
+		}
+		found = found || rec != nil
 	}
-	return found
+	return found, err
 }
 
 // deliver hands up one batch in order, then tells the senders what they may reuse, with one push

@@ -100,6 +100,9 @@ func (m *machine) enter() {
 	if m.installControl() {
 		m.broadcastStatus()
 		m.shell.hasJoined()
+		if m.leaveOnEntry {
+			m.leave()
+		}
 	}
 }
 
@@ -198,11 +201,16 @@ func (m *machine) leave() {
 			m.removeEndpoint(id, func(error) {})
 		}
 	}
-	if m.phase != joined {
-		if m.phase < joined {
-			m.phase = left
-			m.shell.hasLeft()
-		}
+	switch m.phase {
+	case alone:
+		m.phase = left
+		m.shell.hasLeft()
+		return
+	case joining: // it was announced: to go now would look like a death to the others
+		m.leaveOnEntry = true
+		return
+	case joined:
+	default:
 		return
 	}
 	m.phase = leaving

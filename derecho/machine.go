@@ -16,7 +16,7 @@ const (
 	alone   phase = iota // looking for a group
 	joining              // asked a member to announce it
 	joined
-	leaving // its leave is announced
+	leaving // its endpoints go, then it does
 	left
 	failed
 )
@@ -66,6 +66,8 @@ type machine struct {
 	deferred []deferred                        // acts of this node that wait for a condition
 	queue    [][]byte                          // commands that wait for the next control epoch
 	own      map[EndpointID]*pendingEndpoint   // endpoints of this node, by what was asked
+	// leaveOnEntry: whoever waited for this node to join has given up; it leaves as soon as it can.
+	leaveOnEntry bool
 	// announcedLeave: the leave command was submitted; departed: it was executed here.
 	announcedLeave, departed bool
 	batch                    []Message // of deliver, reused
@@ -305,6 +307,9 @@ func (m *machine) refused(err error) {
 	}
 }
 
+// maxParts bounds a message that comes in several parts: the state of a channel, mostly.
+const maxParts = 1 << 30
+
 func (m *machine) message(l rdma.Link, b []byte) {
 	id := NodeID(l.Peer().ID)
 	if len(b) < 2 {
@@ -314,6 +319,10 @@ func (m *machine) message(l rdma.Link, b []byte) {
 	kind, more, b := b[0], b[1] != 0, b[2:]
 	if more || m.parts[id] != nil {
 		b = append(m.parts[id], b...)
+		if len(b) > maxParts {
+			m.badPeer(l, fmt.Errorf("message of more than %d bytes", maxParts))
+			return
+		}
 		m.parts[id] = b
 		if more {
 			return

@@ -96,10 +96,19 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 		err = *n.failure.Load()
 	case <-ctx.Done():
 		err = fmt.Errorf("%w: joining domain %d: %w", ErrTimeout, cfg.Domain, ctx.Err())
+		n.post((*machine).leave)
+		select {
+		case <-n.leftCh:
+		case <-n.failedCh:
+		case <-time.After(partingTime):
+		}
 	}
 	n.shut()
 	return nil, err
 }
+
+// partingTime is how long a node whose Join was given up may take to leave in order.
+const partingTime = 2 * time.Second
 
 func newNode(cfg Config, h Handler) *Node {
 	var b [8]byte
@@ -137,8 +146,8 @@ func (n *Node) shut() {
 			}
 		}
 		n.m.logs.closeUnused()
-		if !n.m.dead() {
-			n.m.phase = left
+		if !n.m.dead() { // it goes without having left: nobody may wait for it
+			n.m.fail(ErrClosed)
 		}
 	})
 }

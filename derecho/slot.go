@@ -158,22 +158,26 @@ func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
 // WaitDurable waits until all that this node had committed on a Logged subgroup before the call is
 // on disk at every receiving member. ErrLog if a member can not write its log.
 func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
+	// For each epoch, the sequence number behind the last message that counts: known when all that
+	// was sent is handed over, and not moved by what is sent later.
+	behind := map[*epoch]uint64{}
 	return n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) {
-		if e.handed() < sent {
-			return false, nil
-		}
-		// Handed over means delivered; the sequence number behind my last message is at most
-		// what the members have delivered by now, and they persist in order.
 		for _, i := range e.receivers {
 			if e.table.Row(i).Load(e.table.LogFailed()) != 0 {
 				return false, fmt.Errorf("%w at node %s", ErrLog, e.desc.Members[i].Node)
 			}
-			real := e.table.Row(e.me).Load(sst.Real)
-			if real > 0 && e.table.Row(i).Load(e.table.Persisted()) < (real-1)*uint64(len(e.senders))+uint64(e.myRank)+1 {
+		}
+		seq, known := behind[e]
+		if !known {
+			if e.handed() < sent {
 				return false, nil
 			}
+			if last := e.table.Row(e.me).Load(sst.Real); last > 0 {
+				seq = (last-1)*uint64(len(e.senders)) + uint64(e.myRank) + 1
+			}
+			behind[e] = seq
 		}
-		return true, nil
+		return e.table.Min(e.table.Persisted(), e.receivers) >= seq, nil
 	})
 }
 

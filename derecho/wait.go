@@ -10,14 +10,18 @@ import (
 // waiters are the application threads that wait for an epoch to get on: for room in the ring, for a
 // hold to end, for acknowledgements. Waiting is the slow path; the poller only tries the lock.
 type waiters struct {
-	waiting  atomic.Int32 // number of threads between begin and end
-	mu       sync.Mutex
-	news     chan struct{} // closed to wake all; replaced then. Guarded by mu
-	progress uint64        // what waitersMayGo saw last; the poller's
-	retry    bool          // the poller met a held lock and has to wake again
+	waiting  atomic.Int32                  // number of threads between begin and end; stored under mu
+	mu       sync.Mutex                    // among applications: Wants says whether waiting is not zero
+	news     atomic.Pointer[chan struct{}] // closed to wake all; replaced before that
+	progress uint64                        // what waitersMayGo saw last; the poller's
 }
 
-func (w *waiters) init() { w.news = make(chan struct{}) }
+func (w *waiters) init() { w.renew() }
+
+func (w *waiters) renew() (before *chan struct{}) {
+	c := make(chan struct{})
+	return w.news.Swap(&c)
+}
 
 // begin registers a waiter: receivers then ring this node's bell when they hand over. The channel
 // is closed at the next progress; after begin the caller looks once more at what it waits for.
@@ -28,15 +32,11 @@ func (e *epoch) begin() <-chan struct{} {
 		e.table.Store(sst.Wants, 1)
 		e.post()
 	}
-	return e.news
+	return e.again()
 }
 
-// again returns the channel for the next progress.
-func (e *epoch) again() <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.news
-}
+// again returns the channel for the next progress; the caller then looks once more.
+func (e *epoch) again() <-chan struct{} { return *e.news.Load() }
 
 func (e *epoch) end() {
 	e.mu.Lock()
@@ -60,7 +60,6 @@ func (e *epoch) waitersMayGo() bool {
 	if e.waiting.Load() == 0 {
 		return false
 	}
-	changed = changed || e.retry
 	// A sum of counters that only grow changes whenever one of them does.
 	sum := uint64(0)
 	for _, i := range e.receivers {
@@ -72,16 +71,10 @@ func (e *epoch) waitersMayGo() bool {
 	return changed
 }
 
-// wakeAll wakes every waiter; each looks for itself whether it can go on. The poller does not wait
-// for the lock: it comes again on its next pass.
+// wakeAll wakes every waiter; each looks for itself whether it can go on. Any goroutine. Who begins to
+// wait later has not looked yet.
 func (e *epoch) wakeAll() {
-	if e.waiting.Load() == 0 {
-		return
+	if e.waiting.Load() > 0 {
+		close(*e.renew())
 	}
-	if e.retry = !e.mu.TryLock(); e.retry {
-		return
-	}
-	close(e.news)
-	e.news = make(chan struct{})
-	e.mu.Unlock()
 }

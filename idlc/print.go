@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // cdrPath is the runtime of generated code.
@@ -100,11 +101,20 @@ func (w *printer) comment(doc, otherwise string) {
 		return
 	}
 	for line := range strings.SplitSeq(doc, "\n") {
+		line = strings.Map(printable, line)
 		if strings.HasPrefix(line, "go:") {
 			line = " " + line // not a directive to the compiler
 		}
 		w.p(strings.TrimRight("// "+line, " "))
 	}
+}
+
+// printable replaces what a Go source must not hold (NUL, a byte order mark) or gofmt would take away.
+func printable(r rune) rune {
+	if r == '\uFEFF' || r != '\t' && unicode.IsControl(r) {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 func (w *printer) decl(d Decl) {

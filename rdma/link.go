@@ -34,6 +34,9 @@ type Link interface {
 	Ring()
 	// Aliased reports whether regions opened over this link are the owner's memory itself.
 	Aliased() bool
+	// RaiseFence raises the peer's fence, if the link is Aliased, and wakes it. It works also when
+	// the peer is stopped, and does no harm when it is dead.
+	RaiseFence()
 }
 
 // MaxMessage bounds a control message.
@@ -62,5 +65,9 @@ type Fabric interface {
 	// Dial asks for a link to a node of which another peer told.
 	Dial(p PeerInfo)
 	Bell() *Bell
+	// Fence is this node's. Lower it through LowerFence.
+	Fence() *Fence
+	// LowerFence lowers the fence and lets links that it held go on.
+	LowerFence(value uint32)
 	Close() error
 }

@@ -46,6 +46,7 @@ type Fabric struct {
 	cfg    Config
 	self   rdma.PeerInfo
 	bell   *shm.BellMemory
+	fence  *rdma.Fence
 	events rdma.Events
 	unix   *net.UnixListener
 	tcpL   net.Listener
@@ -93,7 +94,7 @@ type want struct {
 func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) {
 	host, _ := os.Hostname()
 	f := &Fabric{
-		cfg: cfg, bell: bell, events: events,
+		cfg: cfg, bell: bell, fence: rdma.NewFence(bell.FenceWord()), events: events,
 		self: rdma.PeerInfo{
 			ID: cfg.ID, Host: host, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint,
 		},
@@ -168,6 +169,12 @@ func (f *Fabric) bindSlot() error {
 
 // Bell implements rdma.Fabric.
 func (f *Fabric) Bell() *rdma.Bell { return f.bell.Bell }
+
+// Fence implements rdma.Fabric.
+func (f *Fabric) Fence() *rdma.Fence { return f.fence }
+
+// LowerFence implements rdma.Fabric.
+func (f *Fabric) LowerFence(value uint32) { f.fence.Lower(value) }
 
 // Register implements rdma.Fabric.
 func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/rdma"
 )
@@ -27,6 +28,8 @@ type Fabric struct {
 	net    *Network
 	self   rdma.PeerInfo
 	bell   *rdma.Bell
+	word   atomic.Uint32 // of the fence
+	fence  *rdma.Fence
 	events rdma.Events
 
 	// Guarded by net.mu:
@@ -44,10 +47,12 @@ type link struct {
 // Attach adds a node.
 func (n *Network) Attach(self rdma.PeerInfo, bell *rdma.Bell, events rdma.Events) *Fabric {
 	self.ShmDomain = 1
-	return &Fabric{
+	f := &Fabric{
 		net: n, self: self, bell: bell, events: events,
 		links: map[uint64]*link{}, regions: map[rdma.Key]*rdma.Region{}, wanted: map[rdma.Key][]*link{},
 	}
+	f.fence = rdma.NewFence(&f.word)
+	return f
 }
 
 // do changes the network under its lock, then delivers what the change has caused.
@@ -102,6 +107,12 @@ func mismatch(f, p *Fabric) error {
 
 // Bell implements rdma.Fabric.
 func (f *Fabric) Bell() *rdma.Bell { return f.bell }
+
+// Fence implements rdma.Fabric.
+func (f *Fabric) Fence() *rdma.Fence { return f.fence }
+
+// LowerFence implements rdma.Fabric: no link copies.
+func (f *Fabric) LowerFence(value uint32) { f.fence.Lower(value) }
 
 // Dial implements rdma.Fabric: all nodes are linked from the start.
 func (f *Fabric) Dial(rdma.PeerInfo) {}
@@ -174,6 +185,12 @@ func (l *link) Post(rdma.Key) {}
 
 // Ring implements rdma.Link.
 func (l *link) Ring() { l.peer.bell.Ring() }
+
+// RaiseFence implements rdma.Link.
+func (l *link) RaiseFence() {
+	l.peer.word.Add(1)
+	l.Ring()
+}
 
 // Release implements rdma.Link.
 func (l *link) Release(key rdma.Key) {

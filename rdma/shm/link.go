@@ -155,6 +155,9 @@ func (l *Link) Post(rdma.Key) {}
 // Ring implements rdma.Link.
 func (l *Link) Ring() { l.bell.Ring() }
 
+// RaiseFence implements rdma.Link.
+func (l *Link) RaiseFence() { l.bell.RaiseFence() }
+
 // Send implements rdma.Link.
 func (l *Link) Send(msg []byte) {
 	l.out.Put(packet{append([]byte{msgControl}, msg...), -1})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -112,13 +113,27 @@ func (m *Memory) Seclude() {
 	}
 }
 
-// BellMemory is the page of this node's doorbell.
+// BellMemory is the page that peers may write: a node's doorbell and the word of its fence, each on a
+// cache line of its own.
 type BellMemory struct {
 	*Memory
 	*rdma.Bell
+	fence *atomic.Uint32
 }
 
-const bellBytes = 4096
+const (
+	bellBytes   = 4096
+	fenceOffset = 64
+)
+
+// FenceWord is the word of the fences of all nodes that share this page.
+func (b *BellMemory) FenceWord() *atomic.Uint32 { return b.fence }
+
+// RaiseFence raises the fence and rings; the page stays mapped at least until it returns.
+func (b *BellMemory) RaiseFence() {
+	b.fence.Add(1)
+	b.Ring()
+}
 
 // NewBell makes a doorbell that can be handed to peers.
 func NewBell() (*BellMemory, error) {
@@ -126,7 +141,7 @@ func NewBell() (*BellMemory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &BellMemory{m, bellOver(m)}, nil
+	return bellMemory(m), nil
 }
 
 // Rights is the control message that hands the bell to a peer.
@@ -145,12 +160,16 @@ func MapBell(fd int) (*BellMemory, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &BellMemory{m, bellOver(m)}
+	b := bellMemory(m)
 	runtime.AddCleanup(b, (*Memory).Close, m)
 	return b, nil
 }
 
-// bellOver lays the futex word over the first bytes of the page; a mapping is page-aligned.
-func bellOver(m *Memory) *rdma.Bell {
-	return rdma.NewBell((*uint32)(unsafe.Pointer(&m.mem[0])))
+// bellMemory lays the words over the page; a mapping is page-aligned, so both are aligned and no two
+// share a cache line. atomic.Uint32 is 4 bytes without padding.
+func bellMemory(m *Memory) *BellMemory {
+	return &BellMemory{
+		m, rdma.NewBell((*uint32)(unsafe.Pointer(&m.mem[0]))),
+		(*atomic.Uint32)(unsafe.Pointer(&m.mem[fenceOffset])),
+	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -14,6 +15,8 @@ type Fabric struct {
 	self   rdma.PeerInfo
 	bell   *rdma.Bell
 	events rdma.Events
+	word   atomic.Uint32 // of the fence
+	fence  *rdma.Fence
 	wake   func() // news for the node's poller
 
 	// Unfound, if set, says which nodes Start does not find: a link to them comes only when one
@@ -30,10 +33,12 @@ type Fabric struct {
 func (w *World) Attach(self rdma.PeerInfo, host uint64, events rdma.Events, wake func()) *Fabric {
 	self.ShmDomain = host
 	self.Addr = fmt.Sprintf("node-%d", self.ID)
-	return &Fabric{
+	f := &Fabric{
 		w: w, self: self, bell: rdma.NewBell(new(uint32)), events: events, wake: wake,
 		regions: map[rdma.Key]*rdma.Region{}, wanted: map[rdma.Key][]func(*rdma.Region){},
 	}
+	f.fence = rdma.NewFence(&f.word)
+	return f
 }
 
 // Self is what the node tells of itself.
@@ -41,6 +46,12 @@ func (f *Fabric) Self() rdma.PeerInfo { return f.self }
 
 // Bell implements rdma.Fabric. Nobody sleeps on it.
 func (f *Fabric) Bell() *rdma.Bell { return f.bell }
+
+// Fence implements rdma.Fabric.
+func (f *Fabric) Fence() *rdma.Fence { return f.fence }
+
+// LowerFence implements rdma.Fabric.
+func (f *Fabric) LowerFence(value uint32) { f.fence.Lower(value) }
 
 // Dial implements rdma.Fabric.
 func (f *Fabric) Dial(peer rdma.PeerInfo) {
@@ -175,6 +186,13 @@ func (l *link) Send(msg []byte) {
 func (l *link) Ring() {
 	if l.Aliased() {
 		l.from.w.After(l.from.w.Between(0, 10*time.Microsecond), l.to.wake)
+	}
+}
+
+func (l *link) RaiseFence() {
+	if l.Aliased() {
+		l.to.word.Add(1)
+		l.Ring()
 	}
 }
 

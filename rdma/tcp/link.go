@@ -114,6 +114,9 @@ func (l *Link) Aliased() bool { return false }
 // Ring implements rdma.Link: applying a frame rings the peer's bell there.
 func (l *Link) Ring() {}
 
+// RaiseFence implements rdma.Link: no memory is shared.
+func (l *Link) RaiseFence() {}
+
 // Post implements rdma.Link.
 func (l *Link) Post(key rdma.Key) {
 	if e := (*l.exports.Load())[key]; e != nil {

@@ -77,6 +77,9 @@ func (c *checker) collect(defs []definition) {
 
 // unknownHint tells what may be meant by a name that is not known: one that is declared later, or one that looks like it.
 func (c *checker) unknownHint(part *ident, from *scope, here bool) string {
+	if c.report.full() {
+		return ""
+	}
 	if pos, ok := c.later[part.Text]; ok && (pos.Filename != part.Pos.Filename || pos.Offset > part.Pos.Offset) {
 		return "it is declared later, at " + near(part.Pos, pos) + ": move it up"
 	}
@@ -219,7 +222,7 @@ func (c *checker) lookup(n *scopedName, what string) any {
 		case *scope:
 			start = inner
 		case *Enum:
-			start = inner.scope()
+			start = inner.names
 		case *unknownDef:
 			return inner
 		default:
@@ -228,15 +231,6 @@ func (c *checker) lookup(n *scopedName, what string) any {
 		}
 	}
 	return found
-}
-
-// scope lets enumerators be named as members of their enum.
-func (e *Enum) scope() *scope {
-	s := newScope(e.Name, nil)
-	for _, v := range e.Enumerators {
-		s.names[strings.ToLower(v.Name)] = &entry{v.Name, v.Pos, v}
-	}
-	return s
 }
 
 // visible lists the names that can be used in a scope, primitive types included.
@@ -360,9 +354,6 @@ func (c *checker) positive(pos Pos, v constValue, what string) (int, bool) {
 	return 0, false
 }
 
-// maxValue bounds the memory of a value without what its strings and sequences refer to.
-const maxValue = 1 << 28
-
 // declared applies the dimensions of a declarator to a type.
 func (c *checker) declared(t Type, d *declarator) Type {
 	var dims []int
@@ -373,15 +364,21 @@ func (c *checker) declared(t Type, d *declarator) Type {
 		}
 		dims = append(dims, n)
 	}
-	if t == nil || len(dims) == 0 {
-		return t
-	}
-	a := &Array{Elem: t, Dims: dims}
-	if n := memorySize(a); n > maxValue {
-		c.report.errorf(d.Pos, "use a sequence", "array %s takes %.0f bytes, more than %d", d.Name.Text, n, maxValue)
+	if t == nil {
 		return nil
 	}
-	return a
+	if len(dims) > 0 {
+		t = &Array{Elem: t, Dims: dims}
+		if n := memorySize(t); n > maxValue {
+			c.report.errorf(d.Pos, "use a sequence", "array %s takes %.0f bytes, more than %d", d.Name.Text, n, maxValue)
+			return nil
+		}
+	}
+	if depthOf(t) > maxDepth {
+		c.report.errorf(d.Pos, "nest fewer arrays and sequences", "%s has values nested more than %d deep", d.Name.Text, maxDepth)
+		return nil
+	}
+	return t
 }
 
 func (c *checker) typedef(d *typedefDef) {
@@ -393,7 +390,7 @@ func (c *checker) typedef(d *typedefDef) {
 			c.declare(decl.Name, &unknownDef{decl.Pos, decl.Name.Text})
 			continue
 		}
-		a := &Alias{Common: c.common(decl.Name, d.Doc), Target: target}
+		a := &Alias{Common: c.common(decl.Name, d.Doc), Target: target, final: resolve(target)}
 		if c.declare(decl.Name, a) {
 			c.unit.Decls = append(c.unit.Decls, a)
 		}
@@ -489,7 +486,7 @@ func integerRange(info primitiveInfo) (lo, hi *big.Int) {
 	return new(big.Int), new(big.Int).Sub(new(big.Int).Lsh(one, bits), one)
 }
 
-// completeness reports structs that were promised and never defined.
+// completeness reports structs that were promised and never defined, and typedefs that became too large when a struct was.
 func (c *checker) completeness() {
 	var walk func(s *scope)
 	walk = func(s *scope) {
@@ -505,4 +502,14 @@ func (c *checker) completeness() {
 		}
 	}
 	walk(c.root)
+	for _, d := range c.unit.Decls {
+		if a, ok := d.(*Alias); ok {
+			if n := memorySize(a); n > maxValue {
+				c.report.errorf(a.Pos, "use a sequence", "array %s takes %.0f bytes, more than %d", a.Name, n, maxValue)
+			}
+			if depthOf(a) > maxDepth {
+				c.report.errorf(a.Pos, "nest fewer arrays and sequences", "%s has values nested more than %d deep", a.Name, maxDepth)
+			}
+		}
+	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func (c *checker) enumDef(d *enumDef) {
-	e := &Enum{Common: c.common(d.Name, d.Doc), Width: 4}
+	e := &Enum{Common: c.common(d.Name, d.Doc), Width: 4, names: newScope(d.Name.Text, nil)}
 	c.annotations(d.Annotations, "enum", e)
 	c.declare(d.Name, e)
 	bits := uint(8*e.Width - 1)
@@ -58,6 +58,7 @@ func (c *checker) enumDef(d *enumDef) {
 		next.Add(value, big.NewInt(1))
 		if c.declare(s.Name, v) {
 			e.Enumerators = append(e.Enumerators, v)
+			e.names.names[strings.ToLower(v.Name)] = &entry{v.Name, v.Pos, v}
 		}
 	}
 	if len(d.Enumerators) == 0 && !d.Broken {
@@ -94,11 +95,22 @@ func (c *checker) structDef(d *structDef) {
 	if len(d.Members) == 0 && d.Base == nil && !d.Broken {
 		c.report.errorf(d.Name.Pos, "give it a member", "struct %s is empty", s.Name)
 	}
-	if n := memorySize(s); n > maxValue {
-		c.report.errorf(d.Name.Pos, "use sequences for its arrays", "struct %s takes %.0f bytes, more than %d", s.Name, n, maxValue)
-	}
-	s.Complete = true
+	s.measure()
+	c.limits(s)
 	c.unit.Decls = append(c.unit.Decls, s)
+}
+
+// limits reports a struct that is too large or too deep. It then counts as small, so that those with it as a part are not
+// reported as well.
+func (c *checker) limits(s *Struct) {
+	if s.memory > maxValue {
+		c.report.errorf(s.Pos, "use sequences for its arrays", "struct %s takes %.0f bytes, more than %d", s.Name, s.memory, maxValue)
+		s.memory = 0
+	}
+	if s.depth > maxDepth {
+		c.report.errorf(s.Pos, "nest fewer structs and arrays", "struct %s has values nested more than %d deep", s.Name, maxDepth)
+		s.depth = 0
+	}
 }
 
 func hasExtensibility(as []*annotation) bool {
@@ -118,6 +130,8 @@ func (c *checker) inherit(s *Struct, d *structDef, explicit bool) {
 			c.report.errorf(d.Base.Pos, "", "base %s is not a struct", d.Base)
 		case b == s || !b.Complete:
 			c.report.errorf(d.Base.Pos, "define it before", "base struct %s is not complete here", b.Name)
+		case b.bases+1 >= maxBases:
+			c.report.errorf(d.Base.Pos, "make the bases members", "struct %s has more than %d bases above it", s.Name, maxBases-1)
 		case explicit && b.Extensibility != s.Extensibility:
 			c.report.errorf(d.Base.Pos, "annotate both alike", "struct %s is %s, its base %s is %s", s.Name, s.Extensibility, b.Name, b.Extensibility)
 		default:
@@ -140,7 +154,7 @@ func (c *checker) members(s *Struct, d *structDef) {
 	for _, syn := range d.Members {
 		t := c.typeOf(syn.Type, false)
 		for _, decl := range syn.Declarators {
-			m := &Member{Name: c.cleanName(decl.Name), Doc: syn.Doc, Pos: decl.Name.Pos, ID: nextID}
+			m := &Member{Name: c.cleanName(decl.Name), Of: s, Doc: syn.Doc, Pos: decl.Name.Pos, ID: nextID}
 			applied := c.annotations(syn.Annotations, "member", m)
 			for _, a := range applied {
 				if a.Name.String() == "id" && len(syn.Declarators) > 1 {
@@ -180,21 +194,4 @@ func (c *checker) keyMember(s *Struct, m *Member) {
 		c.report.errorf(m.Pos, "use an array or a bounded string, or mark key members in the nested struct",
 			"key member %s of %s holds a sequence: %s is %s", m.Name, s.Name, path, typeName(seq))
 	}
-}
-
-// sequenceIn finds a sequence in what a member contributes to a key.
-func sequenceIn(t Type, path string) (string, *Sequence) {
-	switch t := resolve(t).(type) {
-	case *Sequence:
-		return path, t
-	case *Array:
-		return sequenceIn(t.Elem, path+"[]")
-	case *Struct:
-		for _, m := range t.holder() {
-			if p, s := sequenceIn(m.Type, path+"."+m.Name); s != nil {
-				return p, s
-			}
-		}
-	}
-	return "", nil
 }

@@ -110,6 +110,7 @@ type Array struct {
 type Alias struct {
 	Common
 	Target Type
+	final  Type // Target without typedefs
 }
 
 // Const is a constant of a primitive type, a string or an enum.
@@ -125,6 +126,7 @@ type Enum struct {
 	Width       int
 	Enumerators []*Enumerator
 	Default     *Enumerator // of members that are absent
+	names       *scope      // lets enumerators be named as members of their enum
 }
 
 // Enumerator is a value of an Enum.
@@ -144,11 +146,13 @@ type Struct struct {
 	Extensibility cdr.Extensibility
 	Nested        bool
 	Complete      bool // not just declared forward
+	measures
 }
 
 // Member is a member of a struct.
 type Member struct {
 	Name string
+	Of   *Struct // that declares it
 	Type Type
 	Key  bool
 	ID   uint32
@@ -167,13 +171,10 @@ func (*Struct) isType()   {}
 
 // resolve looks through typedefs.
 func resolve(t Type) Type {
-	for {
-		a, ok := t.(*Alias)
-		if !ok {
-			return t
-		}
-		t = a.Target
+	if a, ok := t.(*Alias); ok {
+		return a.final
 	}
+	return t
 }
 
 // allMembers gives inherited members first.

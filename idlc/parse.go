@@ -27,7 +27,6 @@ func grammar[G any]() *participle.Parser[G] {
 const (
 	maxNesting     = 64      // brackets within brackets, and with them the depth of recursion
 	maxDeclaration = 1 << 12 // tokens of one declaration, enumerator or member
-	maxErrors      = 1000    // reported; nobody reads more
 )
 
 // parser cuts the token stream into declarations at semicolons and braces and has participle parse each alone: an error
@@ -66,6 +65,7 @@ type chunk struct {
 	stop  token // the semicolon, comma or brace that ended it; its zero value: end of file
 	doc   string
 	trail string
+	cut   bool // it was too long or too deep, which is reported
 }
 
 func (c chunk) pos(p *parser) Pos {
@@ -113,7 +113,8 @@ func (p *parser) next(stops string) chunk {
 			switch t.Value {
 			case "(", "[":
 				if depth++; depth == maxNesting {
-					p.report.errorf(t.Pos, "", "brackets nested more than %d deep", maxNesting)
+					c.cut = true
+					p.report.errorf(t.Pos, "", "brackets nested more than %d deep", maxNesting-1)
 				}
 			case ")", "]":
 				depth = max(0, depth-1)
@@ -121,11 +122,13 @@ func (p *parser) next(stops string) chunk {
 		}
 		if t.word("sequence") {
 			if sequences++; sequences == maxNesting {
-				p.report.errorf(t.Pos, "", "sequences nested more than %d deep", maxNesting)
+				c.cut = true
+				p.report.errorf(t.Pos, "give the inner ones names with typedef", "sequences nested more than %d deep", maxNesting-1)
 			}
 		}
 		if len(c.toks) == maxDeclaration {
 			p.report.errorf(t.Pos, "", "declaration has more than %d words and signs", maxDeclaration)
+			c.cut = true
 			c.toks = append(c.toks, t)
 		}
 		if depth < maxNesting && sequences < maxNesting && len(c.toks) < maxDeclaration {
@@ -142,8 +145,7 @@ func (p *parser) next(stops string) chunk {
 func (p *parser) definitions(depth int) []definition {
 	var defs []definition
 	for p.at < len(p.toks) && !p.toks[p.at].is("}") {
-		if len(p.report.diagnostics) >= maxErrors {
-			p.report.errorf(p.toks[p.at].Pos, "", "too many errors")
+		if p.report.full() {
 			p.at = len(p.toks)
 			p.gaveUp = true
 			break
@@ -509,6 +511,9 @@ func (s *tokenStream) Next() (lexer.Token, error) {
 
 // runGrammar parses one declaration; nil after it has reported an error.
 func runGrammar[G any](p *parser, g *participle.Parser[G], c chunk) *G {
+	if c.cut {
+		return nil
+	}
 	lx, err := lexer.Upgrade(&tokenStream{c.toks, p.stopPos(c)})
 	if err != nil {
 		p.report.errorf(c.pos(p), "", "%v", err)

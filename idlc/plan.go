@@ -152,12 +152,9 @@ func (p *plan) goName(d Decl) string {
 func (p *plan) enumeratorName(v *Enumerator) string { return p.goName(v.Enum) + constGoName(v.Name) }
 
 // fieldName is the name of a member's field. It is decided where the member is declared, also for structs that inherit it.
-func (p *plan) fieldName(s *Struct, m *Member) string {
-	for s.Base != nil && !slices.Contains(s.Members, m) {
-		s = s.Base
-	}
+func (p *plan) fieldName(m *Member) string {
 	name := exportedName(m.Name)
-	if methodNames[name] || slices.Contains(p.embedded(s), name) {
+	if methodNames[name] || slices.Contains(p.embedded(m.Of), name) {
 		return name + "_"
 	}
 	return name
@@ -206,7 +203,7 @@ func (p *plan) checkFields(s *Struct) {
 	names := map[string]*Member{}
 	embedded := p.embedded(s)
 	for _, m := range s.allMembers() {
-		name := p.fieldName(s, m)
+		name := p.fieldName(m)
 		if slices.Contains(embedded, name) {
 			p.report.errorf(s.Pos, "rename one of them", "in %s, the inherited member %s hides behind the embedded base %s", s.Name, m.Name, name)
 		}

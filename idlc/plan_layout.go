@@ -28,22 +28,18 @@ func fixedLayout(t Type, v2 bool) (align, size int, ok bool) {
 		n := primitives[p].size
 		return min(n, most), n * t.count(), true
 	case *Struct:
-		if t.Extensibility != cdr.Final {
-			return 0, 0, false
-		}
-		for i, m := range t.allMembers() {
-			a, n, ok := fixedLayout(m.Type, v2)
-			if !ok || i > 0 && a > align {
-				return 0, 0, false
-			}
-			if i == 0 {
-				align = a
-			}
-			size = alignUp(size, a) + n
-		}
-		return align, size, size > 0
+		f := t.fixed[cdrVersion(v2)]
+		return f.align, f.size, f.ok
 	}
 	return 0, 0, false
+}
+
+// cdrVersion is the index of XCDR1 and XCDR2.
+func cdrVersion(v2 bool) int {
+	if v2 {
+		return 1
+	}
+	return 0
 }
 
 // slot is where a builder puts a member.

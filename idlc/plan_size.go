@@ -9,64 +9,68 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 )
 
-// unbounded is the size of what has no largest encoding.
+// unbounded is the size of what has no largest encoding, or none that fits 32 bits.
 const unbounded = -1
 
 // sizer computes the end of the largest XCDR2 encoding. The end grows with the start, so the largest parts make the
-// largest whole.
-type sizer struct {
-	key    bool             // of the key holder
-	within map[*Struct]bool // to find recursion, which has no bound
+// largest whole. It depends on the start modulo 4 only, and is kept for each of these.
+type sizer struct{ known map[sizeOf]int64 }
+
+// sizeOf asks for the size of a value, or of its key, that starts at a residue modulo 4.
+type sizeOf struct {
+	of    Type
+	key   bool
+	start int64
 }
 
-func maxSize(s *Struct) int {
-	return (&sizer{within: map[*Struct]bool{}}).structEnd(s, 0)
-}
+func (z *sizer) maxSize(s *Struct) int { return int(z.end(s, 0, false)) }
 
-func maxKeySize(s *Struct) int {
+func (z *sizer) maxKeySize(s *Struct) int {
 	if !s.keyed() {
 		return 0
 	}
-	return (&sizer{key: true, within: map[*Struct]bool{}}).structEnd(s, 0)
+	return int(z.end(s, 0, true))
 }
 
-func alignUp(n, a int) int { return (n + a - 1) &^ (a - 1) }
+func alignUp[N int | int64](n, a N) N { return (n + a - 1) &^ (a - 1) }
 
-func (z *sizer) structEnd(s *Struct, at int) int {
-	if z.within[s] {
-		return unbounded
-	}
-	z.within[s] = true
-	defer delete(z.within, s)
-	members := s.allMembers()
-	if z.key {
-		members = keyOrder(s)
-	} else if s.Extensibility != cdr.Final {
-		at = alignUp(at, 4) + 4
-	}
-	for _, m := range members {
-		if at = z.end(m.Type, at); at == unbounded {
-			return unbounded
-		}
-	}
-	return at
-}
-
-func (z *sizer) end(t Type, at int) int {
-	switch t := resolve(t).(type) {
+// end gives where a value ends that starts at an offset.
+func (z *sizer) end(t Type, at int64, key bool) int64 {
+	t = resolve(t)
+	switch t := t.(type) {
 	case Primitive:
-		n := primitives[t].size
+		n := int64(primitives[t].size)
 		return alignUp(at, min(n, 4)) + n
 	case *Enum:
-		return alignUp(at, t.Width) + t.Width
+		return alignUp(at, int64(t.Width)) + int64(t.Width)
+	}
+	q := sizeOf{t, key, at % 4}
+	size, known := z.known[q]
+	if !known {
+		z.known[q] = unbounded // for a type that is part of itself
+		if end := z.compute(t, q.start, key); end != unbounded && end <= math.MaxInt32 {
+			size = end - q.start
+		} else {
+			size = unbounded
+		}
+		z.known[q] = size
+	}
+	if size == unbounded {
+		return unbounded
+	}
+	return at + size
+}
+
+func (z *sizer) compute(t Type, at int64, key bool) int64 {
+	switch t := t.(type) {
 	case *String:
 		switch {
 		case t.Bound == 0:
 			return unbounded
 		case t.Wide:
-			return alignUp(at, 4) + 4 + 2*t.Bound
+			return alignUp(at, 4) + 4 + 2*int64(t.Bound)
 		}
-		return alignUp(at, 4) + 4 + t.Bound + 1
+		return alignUp(at, 4) + 4 + int64(t.Bound) + 1
 	case *Sequence:
 		if t.Bound == 0 {
 			return unbounded
@@ -74,75 +78,55 @@ func (z *sizer) end(t Type, at int) int {
 		if !isPrimitive(t.Elem) {
 			at = alignUp(at, 4) + 4
 		}
-		return z.elements(t.Elem, alignUp(at, 4)+4, t.Bound)
+		return z.elements(t.Elem, alignUp(at, 4)+4, int64(t.Bound), key)
 	case *Array:
 		if !isPrimitive(t.Elem) {
 			at = alignUp(at, 4) + 4
 		}
-		return z.elements(t.Elem, at, t.count())
+		return z.elements(t.Elem, at, int64(t.count()), key)
 	case *Struct:
-		return z.structEnd(t, at)
+		members := t.allMembers()
+		if key {
+			members = keyOrder(t)
+		} else if t.Extensibility != cdr.Final {
+			at = alignUp(at, 4) + 4
+		}
+		for _, m := range members {
+			if at = z.end(m.Type, at, key); at == unbounded || at > math.MaxInt32 {
+				return unbounded
+			}
+		}
+		return at
 	}
 	return unbounded
 }
 
-// elements adds n elements. Where an element ends depends on its start modulo 4 only, so four make up a period.
-func (z *sizer) elements(elem Type, at, n int) int {
-	for n > 0 && n%4 != 0 || n > 0 && n <= 8 {
-		if at = z.end(elem, at); at == unbounded {
+// elements adds n elements. Where an element ends depends on its start modulo 4 only, so after at most four of them
+// the residues repeat.
+func (z *sizer) elements(elem Type, at, n int64, key bool) int64 {
+	seen := map[int64]int64{} // residue to how many were left
+	var ends [4]int64
+	for n > 0 {
+		r := at % 4
+		if before, again := seen[r]; again {
+			period, bytes := before-n, at-ends[r]
+			if bytes > 0 && n/period > math.MaxInt32/bytes {
+				return unbounded
+			}
+			at += n / period * bytes
+			n %= period
+			clear(seen)
+			if n == 0 {
+				break
+			}
+		}
+		seen[r], ends[r] = n, at
+		if at = z.end(elem, at, key); at == unbounded {
 			return unbounded
 		}
 		n--
 	}
-	if n == 0 {
-		return at
-	}
-	for range 4 { // into the cycle
-		if at = z.end(elem, at); at == unbounded {
-			return unbounded
-		}
-	}
-	next := at
-	for range 4 {
-		if next = z.end(elem, next); next == unbounded {
-			return unbounded
-		}
-	}
-	for at%4 != next%4 { // cannot stay different for long: at most four residues
-		at = next
-		n -= 4
-		for range 4 {
-			if next = z.end(elem, next); next == unbounded {
-				return unbounded
-			}
-		}
-	}
-	periods := (n - 4) / 4
-	if next-at > 0 && periods > math.MaxInt32/(next-at) {
-		return unbounded
-	}
-	return at + periods*(next-at)
-}
-
-// memorySize is a lower bound of the memory that a value takes in Go, as a float because it may be absurd.
-func memorySize(t Type) float64 {
-	switch t := resolve(t).(type) {
-	case Primitive:
-		return float64(primitives[t].size)
-	case *Array:
-		n := memorySize(t.Elem)
-		for _, d := range t.Dims {
-			n *= float64(d)
-		}
-		return n
-	case *Struct:
-		n := 0.0
-		for _, m := range t.allMembers() {
-			n += memorySize(m.Type)
-		}
-		return n
-	}
-	return 4
+	return at
 }
 
 func (a *Array) count() int {
@@ -162,28 +146,6 @@ func isPrimitive(t Type) bool {
 // keyOrder gives the holder's members by id.
 func keyOrder(s *Struct) []*Member {
 	return slices.SortedStableFunc(slices.Values(s.holder()), func(a, b *Member) int { return int(a.ID) - int(b.ID) })
-}
-
-// minSize is a lower bound of what a value takes in either version of XCDR. It is never 0.
-func minSize(t Type) int {
-	switch t := resolve(t).(type) {
-	case Primitive:
-		return primitives[t].size
-	case *Enum:
-		return t.Width
-	case *Array:
-		return min(math.MaxInt32, minSize(t.Elem)*t.count())
-	case *Struct:
-		n := 0
-		for _, m := range t.allMembers() {
-			n = min(math.MaxInt32, n+minSize(m.Type))
-		}
-		if t.Extensibility != cdr.Final {
-			n = min(n, 4) // members may be absent
-		}
-		return max(1, n)
-	}
-	return 4 // a length
 }
 
 // typeText is the normalised definition of a struct with all that it refers to: typedefs resolved, base members

@@ -26,6 +26,7 @@ type printer struct {
 	pkg     *goPackage
 	body    strings.Builder
 	imports map[string]string // path to name
+	sizes   *sizer
 }
 
 // p writes a line; its arguments stand one after the other.
@@ -43,21 +44,30 @@ func (w *printer) use(importPath string) string {
 	return name
 }
 
-// print turns the plan into files.
+// maxOutput bounds the code of one file, in bytes. Some of what is printed for a type is there again for each type that
+// has it as a part.
+const maxOutput = 1 << 26
+
+// print turns the plan into files; none after it has reported an error.
 func (p *plan) print() []OutFile {
 	var files []OutFile
+	sizes := &sizer{known: map[sizeOf]int64{}}
 	for _, g := range p.packages {
-		w := &printer{plan: p, pkg: g, imports: map[string]string{}}
+		w := &printer{plan: p, pkg: g, imports: map[string]string{}, sizes: sizes}
 		w.use(cdrPath)
 		for _, d := range g.decls {
 			w.decl(d)
+			if w.body.Len() > maxOutput {
+				p.report.errorf(d.common().Pos, "split the file", "the Go code up to %s is larger than %d bytes", d.common().Name, maxOutput)
+				return nil
+			}
 		}
 		src := w.file()
 		formatted, err := format.Source(src)
 		if err != nil { // the generator wrote what is no Go
 			_, perr := goparser.ParseFile(gotoken.NewFileSet(), "", src, 0)
 			p.report.errorf(Pos{Filename: p.unit.File}, "report it with this file", "internal error: generated code does not parse: %v", perr)
-			formatted = src
+			return nil
 		}
 		files = append(files, OutFile{path.Join(g.dir, baseName(p.unit.File)+"_idl.go"), formatted})
 	}

@@ -35,7 +35,7 @@ func (w *printer) builder(s *Struct) {
 	w.p("}")
 	w.p()
 	for i, m := range members {
-		f := w.field(s, m)
+		f := w.field(m)
 		if slots[i].fixed {
 			w.fixedSetter(name, f, i, slots[i], seg)
 		} else {
@@ -57,7 +57,7 @@ func (w *printer) builderOrder(s *Struct, slots []slot) {
 		if variable != "" {
 			variable += ", "
 		}
-		variable += w.plan.fieldName(s, m)
+		variable += w.plan.fieldName(m)
 	}
 	if variable == "" {
 		w.p("// The members may be set in any order.")

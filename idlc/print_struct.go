@@ -25,7 +25,7 @@ func (w *printer) structure(s *Struct) {
 			doc = strings.TrimLeft(doc+"\nKey.", "\n")
 		}
 		w.comment(doc, "")
-		w.p(w.plan.fieldName(s, m), " ", w.goType(m.Type))
+		w.p(w.plan.fieldName(m), " ", w.goType(m.Type))
 	}
 	w.p("}")
 	w.p()
@@ -62,8 +62,8 @@ func (w *printer) typeInfo(s *Struct) {
 	if s.Nested {
 		w.p("Nested: true,")
 	}
-	w.p("MaxSize: ", maxSize(s), ",")
-	w.p("MaxKeySize: ", maxKeySize(s), ",")
+	w.p("MaxSize: ", w.sizes.maxSize(s), ",")
+	w.p("MaxKeySize: ", w.sizes.maxKeySize(s), ",")
 	a1, n1, ok1 := fixedLayout(s, false)
 	a2, n2, ok2 := fixedLayout(s, true)
 	if ok1 && ok2 {
@@ -116,8 +116,8 @@ type field struct {
 	offset int    // in a run
 }
 
-func (w *printer) field(s *Struct, m *Member) field {
-	n := w.plan.fieldName(s, m)
+func (w *printer) field(m *Member) field {
+	n := w.plan.fieldName(m)
 	return field{Member: m, goName: n, x: "m." + n}
 }
 
@@ -134,7 +134,7 @@ func (w *printer) fields(s *Struct, one func(field), run func(fs []field, align,
 			run(fs, align, size)
 			i += len(fs)
 		} else {
-			one(w.field(s, members[i]))
+			one(w.field(members[i]))
 			i++
 		}
 		known = 1
@@ -166,7 +166,7 @@ func (w *printer) run(s *Struct, members []*Member, known int) (fs []field, alig
 		if a > align {
 			break
 		}
-		f := w.field(s, m)
+		f := w.field(m)
 		f.offset = alignUp(size, a)
 		size = f.offset + n
 		fs = append(fs, f)
@@ -283,7 +283,7 @@ func (w *printer) keys(s *Struct) {
 	w.p("// MarshalKeyCDR writes ", what, ".")
 	w.p("func (m *", name, ") MarshalKeyCDR(e *cdr.Encoder) {")
 	for _, m := range order {
-		f := w.field(s, m)
+		f := w.field(m)
 		w.encode(f.Type, f.x, m.Name, 0, true)
 	}
 	w.p("}")
@@ -292,7 +292,7 @@ func (w *printer) keys(s *Struct) {
 	w.p("func (m *", name, ") UnmarshalKeyCDR(d *cdr.Decoder) {")
 	w.p("s := d.Begin(cdr.Final)")
 	for _, m := range order {
-		f := w.field(s, m)
+		f := w.field(m)
 		w.decode(f.Type, f.x, m.Name, 0, true)
 	}
 	w.p("d.End(s)")

@@ -38,7 +38,7 @@ func (w *printer) view(s *Struct) {
 	w.p("}")
 	w.p()
 	for i, m := range members {
-		w.accessor(name, w.field(s, m), i)
+		w.accessor(name, w.field(m), i)
 	}
 	w.views(s, name)
 }

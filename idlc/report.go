@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/participle/v2/lexer"
 )
@@ -47,15 +48,53 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
+// maxErrors bounds what is reported; nobody reads more.
+const maxErrors = 1000
+
 // Report collects the findings of all stages: none of them stops at its first.
-type Report struct{ diagnostics []Diagnostic }
+type Report struct {
+	diagnostics []Diagnostic
+	errors      int
+	dropped     *Diagnostic // stands for the errors above maxErrors; at the first of them
+}
 
 func (r *Report) errorf(pos Pos, hint, format string, args ...any) {
-	r.diagnostics = append(r.diagnostics, Diagnostic{pos, Error, fmt.Sprintf(format, args...), hint})
+	switch {
+	case !r.full():
+		r.errors++
+		r.add(pos, Error, hint, format, args)
+	case r.dropped == nil:
+		r.dropped = &Diagnostic{pos, Error, fmt.Sprintf("too many errors: those above %d are not shown", maxErrors), ""}
+	}
 }
 
 func (r *Report) warnf(pos Pos, hint, format string, args ...any) {
-	r.diagnostics = append(r.diagnostics, Diagnostic{pos, Warning, fmt.Sprintf(format, args...), hint})
+	r.add(pos, Warning, hint, format, args)
+}
+
+func (r *Report) add(pos Pos, severity Severity, hint, format string, args []any) {
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			args[i] = clip(a)
+		case *scopedName:
+			args[i] = clip(a.String())
+		}
+	}
+	r.diagnostics = append(r.diagnostics, Diagnostic{pos, severity, fmt.Sprintf(format, args...), clip(hint)})
+}
+
+// full tells whether further errors are dropped, so that costly hints can be left out.
+func (r *Report) full() bool { return r.errors >= maxErrors }
+
+// clip takes the middle out of what is too long for a message.
+func clip(s string) string {
+	const most, tail = 160, 60
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:most-tail-3]) + "..." + string(r[len(r)-tail:])
 }
 
 // Failed tells whether there is an error among the findings.
@@ -64,7 +103,7 @@ func (r *Report) Failed() bool {
 }
 
 // Diagnostics gives the findings in the order of their positions, each once: a file that several others include is
-// read once for each of them.
+// read once for each of them. The last stands for those that are left out, if any.
 func (r *Report) Diagnostics() []Diagnostic {
 	sorted := slices.Clone(r.diagnostics)
 	slices.SortStableFunc(sorted, func(a, b Diagnostic) int {
@@ -76,7 +115,11 @@ func (r *Report) Diagnostics() []Diagnostic {
 		}
 		return a.Pos.Column - b.Pos.Column
 	})
-	return slices.Compact(sorted)
+	sorted = slices.Compact(sorted)
+	if r.dropped != nil {
+		sorted = append(sorted, *r.dropped)
+	}
+	return sorted
 }
 
 // String gives one finding a line.

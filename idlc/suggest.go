@@ -7,10 +7,18 @@ import (
 	"strings"
 )
 
-// didYouMean suggests the candidate nearest to a name that is not known; "" if none is near.
+// maxSuggestWork bounds what looking for one suggestion may cost, in letters compared with letters.
+const maxSuggestWork = 1 << 18
+
+// didYouMean suggests the candidate nearest to a name that is not known; "" if none is near, or if there are so many that
+// the search is not worth it.
 func didYouMean(name string, candidates iter.Seq[string]) string {
 	best, bestDistance := "", len(name)/3+1
+	work := 0
 	for c := range candidates {
+		if work += (len(name) + 1) * (len(c) + 1); work > maxSuggestWork {
+			return ""
+		}
 		d := distance(strings.ToLower(name), strings.ToLower(c), bestDistance)
 		if d < bestDistance || d == bestDistance && (best == "" || c < best) {
 			best, bestDistance = c, d

@@ -18,7 +18,8 @@ var idlLexer = lexer.MustStateful(lexer.Rules{"Root": {
 	{Name: "Float", Pattern: `(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdDlL]?|\d+[eE][+-]?\d+[fFdDlL]?|\d+[fFdD]\b`},
 	{Name: "Int", Pattern: `0[xX][0-9a-fA-F]+|\d+`},
 	{Name: "String", Pattern: `L?"(?:\\[^\n]|[^"\\\n])*"`},
-	{Name: "Char", Pattern: `L?'(?:\\[^\n]|[^'\\\n])*'`},
+	{Name: "OpenString", Pattern: `L?"(?:\\[^\n]|[^"\\\n])*`},
+	{Name: "Char", Pattern: `L?'(?:\\[^\n]|[^'\\\n]){0,32}'`},
 	{Name: "Ident", Pattern: `[A-Za-z_][A-Za-z0-9_]*`},
 	{Name: "Scope", Pattern: `::`},
 	{Name: "Punct", Pattern: `[-+*/%&|^~(){}\[\]<>=,;:@?]`},
@@ -37,6 +38,8 @@ var (
 	kindDirective    = kindOf("Directive")
 	kindIdent        = kindOf("Ident")
 	kindInt          = kindOf("Int")
+	kindString       = kindOf("String")
+	kindOpenString   = kindOf("OpenString")
 	kindPunct        = kindOf("Punct")
 	kindInvalid      = kindOf("Invalid")
 )

@@ -10,6 +10,7 @@ const (
 	maxIncludeDepth = 32
 	maxTokens       = 1 << 19 // of one translation unit after all substitutions
 	maxExpansions   = 1 << 19 // of macros: their bodies may be empty and still multiply
+	maxMacroDepth   = 1 << 7  // of macros within macros
 	maxFiles        = 1 << 10 // read for one translation unit
 )
 
@@ -52,6 +53,7 @@ func (p *preprocessor) file(name, text string, stack []string) {
 	p.reads++
 	var conds []condition
 	active := func() bool { return len(conds) == 0 || conds[len(conds)-1].active }
+	text = strings.TrimPrefix(text, "\uFEFF") // some editors put it in front of UTF-8
 	for _, t := range lex(name, text, p.report) {
 		switch {
 		case t.Type == kindDirective && t.newLine:
@@ -59,8 +61,6 @@ func (p *preprocessor) file(name, text string, stack []string) {
 		case !active():
 		case t.Type == kindDirective:
 			p.report.errorf(t.Pos, "a directive begins its line", "unexpected %q", "#")
-		case t.Type == kindInvalid:
-			p.report.errorf(t.Pos, invalidHint(t.Value), "unexpected character %q", t.Value)
 		default:
 			p.emit(t, nil)
 		}
@@ -70,14 +70,28 @@ func (p *preprocessor) file(name, text string, stack []string) {
 	}
 }
 
-func invalidHint(c string) string {
-	switch c {
-	case `"`:
-		return "a string ends on the line it begins on"
-	case `'`:
-		return "a character literal is one character between single quotes"
+// literal reports what is no token, and gives what may be meant by it.
+func (p *preprocessor) literal(t token) []token {
+	switch t.Type {
+	case kindInvalid:
+		hint := ""
+		if t.Value == "'" {
+			hint = "a character literal is one character between single quotes"
+		}
+		p.report.errorf(t.Pos, hint, "unexpected character %q", t.Value)
+		return nil
+	case kindOpenString:
+		p.report.errorf(t.Pos, `close it with " on the line it begins on`, "string does not end")
+		semicolon := t
+		text, ended := strings.CutSuffix(strings.TrimRight(t.Value, " \t\r"), ";")
+		semicolon.Pos.Advance(text)
+		semicolon.Type, semicolon.Value, semicolon.doc = kindPunct, ";", ""
+		t.Type, t.Value = kindString, `""`
+		if ended {
+			return []token{t, semicolon}
+		}
 	}
-	return ""
+	return []token{t}
 }
 
 // emit appends a token, or what its macro stands for.
@@ -88,8 +102,12 @@ func (p *preprocessor) emit(t token, within []string) {
 			p.report.errorf(t.Pos, "look for macros that multiply", "more than %d tokens", maxTokens)
 		}
 		if len(p.out) <= maxTokens {
-			p.out = append(p.out, t)
+			p.out = append(p.out, p.literal(t)...)
 		}
+		return
+	}
+	if len(within) == maxMacroDepth {
+		p.report.errorf(t.Pos, "look for macros that stand for one another", "macros are nested more than %d deep", maxMacroDepth)
 		return
 	}
 	if p.expands++; p.expands == maxExpansions {

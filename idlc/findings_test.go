@@ -1,0 +1,31 @@
+package idlc
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestFindings wants exactly these findings.
+func TestFindings(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"byte order mark", "\uFEFFstruct X { lung a; };", "fuzz.idl:1:12: unknown type lung; did you mean long?\n"},
+		{"byte order mark alone", "\uFEFFstruct X { long a; };", ""},
+		{"byte order mark elsewhere", "struct X { long \uFEFFa; };", "fuzz.idl:1:17: unexpected character \"\\ufeff\"\n"},
+		{"string without end", "const string A = \"abc;  \nconst long B = somethingElse;\n",
+			"fuzz.idl:1:18: string does not end; close it with \" on the line it begins on\nfuzz.idl:2:16: unknown constant somethingElse\n"},
+		{"string without end in a macro", "#define M \"abc\nconst string A = M;",
+			"fuzz.idl:2:18: string does not end; close it with \" on the line it begins on\n"},
+		{"string without end that is left out", "#if 0\nconst string A = \"abc;\n#endif\nstruct X { long a; };", ""},
+		{"long name", "struct X { " + strings.Repeat("y", 1000) + " a; };",
+			"fuzz.idl:1:12: unknown type " + strings.Repeat("y", 97) + "..." + strings.Repeat("y", 60) + "\n"},
+		{"macros", levels(200, "#define A0 long\n", func(i int) string { return fmt.Sprintf("#define A%d A%d\n", i, i-1) }) + "A200",
+			"fuzz.idl:202:1: macros are nested more than 128 deep; look for macros that stand for one another\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, report := compileText(c.text); report.String() != c.want {
+				t.Errorf("got  %s\nwant %s", report, c.want)
+			}
+		})
+	}
+}

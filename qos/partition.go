@@ -130,6 +130,24 @@ func matchBracket(pattern string, c rune) (end int, in, ok bool) {
 	return 0, false, false
 }
 
+// openBracket gives the offset of the first bracket in a pattern that is not closed; -1 if there is none. fnmatch lets it
+// stand for itself, which is hardly what is meant.
+func openBracket(pattern string) int {
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '[':
+			end, _, ok := matchBracket(pattern[i:], 0)
+			if !ok {
+				return i
+			}
+			i += end - 1
+		}
+	}
+	return -1
+}
+
 func bracketRune(s string) (rune, int) {
 	if len(s) > 1 && s[0] == '\\' {
 		r, size := utf8.DecodeRuneInString(s[1:])

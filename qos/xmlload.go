@@ -240,6 +240,11 @@ func (l *loader) filter(a attribute, kind entityKind, path string, single bool) 
 			return ""
 		}
 	}
+	if i := openBracket(a.value); i >= 0 {
+		l.fail(a.at, path, fmt.Sprintf("topic_filter %s has a set that does not end: %s", quote(a.value), quote(a.value[i:])),
+			"close it with ]; [[] is the bracket itself")
+		return ""
+	}
 	if a.value == "*" {
 		return ""
 	}

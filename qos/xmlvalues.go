@@ -192,10 +192,22 @@ func (r valueReader) numberError(n *node, path, text string, err error, literals
 	r.fail(n.textAt, path, fmt.Sprintf("%s %v", quote(text), err), hint)
 }
 
-// The numbers behind DURATION_INFINITE_SEC and DURATION_INFINITE_NSEC.
+// durationPart is <sec> or <nanosec>. DDS-XML has both literals of each, and DURATION_INFINITY for either.
+type durationPart struct {
+	name, infinite, zero string
+	most                 int64 // of a number that is not the literal's
+}
+
+var (
+	secPart     = durationPart{"sec", "DURATION_INFINITE_SEC", "DURATION_ZERO_SEC", math.MaxInt32}
+	nanosecPart = durationPart{"nanosec", "DURATION_INFINITE_NSEC", "DURATION_ZERO_NSEC", 999_999_999}
+)
+
+// infinitePart is the number behind DURATION_INFINITE_SEC and DURATION_INFINITE_NSEC.
 const infinitePart = math.MaxInt32
 
-// duration reads <sec> and <nanosec>. A part that is missing is zero, or infinite if the other is.
+// duration reads <sec> and <nanosec>. A part that is missing is zero, or infinite if the other is; zero nanoseconds beside
+// infinite seconds are infinite as well, for that is how many write it.
 func (r valueReader) duration(n *node, path string) (time.Duration, bool) {
 	r.noAttributes(n, path)
 	ok := true
@@ -223,48 +235,56 @@ func (r valueReader) duration(n *node, path string) (time.Duration, bool) {
 	}
 	var sec, nsec int64
 	if c := parts["sec"]; c != nil {
-		v, partOK := r.durationPart(c, path+"/sec", "DURATION_INFINITE_SEC", "DURATION_ZERO_SEC", math.MaxInt32)
+		v, partOK := r.durationPart(c, path+"/sec", secPart)
 		sec, ok = v, ok && partOK
 	}
 	if c := parts["nanosec"]; c != nil {
-		v, partOK := r.durationPart(c, path+"/nanosec", "DURATION_INFINITE_NSEC", "DURATION_ZERO_NSEC", math.MaxUint32)
+		v, partOK := r.durationPart(c, path+"/nanosec", nanosecPart)
 		nsec, ok = v, ok && partOK
 	}
+	const both = "make both DURATION_INFINITY, or neither"
 	switch {
 	case !ok:
 		return 0, false
+	case sec == infinitePart && nsec != 0 && nsec != infinitePart:
+		c := parts["nanosec"]
+		r.fail(c.textAt, path+"/nanosec", fmt.Sprintf("finite nanosec %d beside an infinite sec", nsec), both)
+		return 0, false
 	case sec == infinitePart, parts["sec"] == nil && nsec == infinitePart:
 		return Infinite, true
-	case parts["nanosec"] != nil && nsec == infinitePart:
-		r.fail(parts["nanosec"].textAt, path+"/nanosec", fmt.Sprintf("infinite nanosec beside a finite sec %d", sec),
-			"make both DURATION_INFINITY, or neither")
+	case nsec == infinitePart:
+		c := parts["nanosec"]
+		r.fail(c.textAt, path+"/nanosec", fmt.Sprintf("infinite nanosec beside a finite sec %d", sec), both)
 		return 0, false
 	}
 	return time.Duration(sec)*time.Second + time.Duration(nsec), true
 }
 
-// durationPart gives infinitePart for the literals that mean infinite.
-func (r valueReader) durationPart(n *node, path, infinite, zero string, most int64) (int64, bool) {
+// durationPart gives infinitePart for what means infinite.
+func (r valueReader) durationPart(n *node, path string, part durationPart) (int64, bool) {
 	text, ok := r.content(n, path)
 	if !ok {
 		return 0, false
 	}
 	switch text {
-	case "DURATION_INFINITY", infinite:
+	case "DURATION_INFINITY", part.infinite:
 		return infinitePart, true
-	case zero:
+	case part.zero:
 		return 0, true
 	}
 	v, err := parseNumber(text)
-	if err == nil && v > most {
-		err = errRange
-	}
 	switch {
-	case err != nil:
-		r.numberError(n, path, text, err, []string{"DURATION_INFINITY", infinite})
-		return 0, false
-	case v < 0:
+	case err == nil && v == infinitePart:
+		return infinitePart, true
+	case err == nil && v < 0:
 		r.fail(n.textAt, path, fmt.Sprintf("negative duration %d", v), "durations are zero or more, or DURATION_INFINITY")
+		return 0, false
+	case err == nil && v > part.most, errors.Is(err, errRange):
+		r.fail(n.textAt, path, fmt.Sprintf("%s is above %d, the most that <%s> may be", quote(text), part.most, part.name),
+			fmt.Sprintf("write 0 to %d, or %s", part.most, part.infinite))
+		return 0, false
+	case err != nil:
+		r.numberError(n, path, text, err, []string{"DURATION_INFINITY", part.infinite})
 		return 0, false
 	}
 	return v, true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/token"
 	"io"
 	"os"
 	"path"
@@ -41,14 +42,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		s.includes = append(s.includes, v)
 		return nil
 	})
-	fs.Func("map", "the Go package of a module of included files, as `MODULE=IMPORT/PATH`; may be repeated", func(v string) error {
-		module, importPath, ok := strings.Cut(v, "=")
-		if !ok || module == "" || importPath == "" {
-			return errors.New("write MODULE=IMPORT/PATH")
-		}
-		s.modules[strings.ReplaceAll(module, ".", "::")] = importPath
-		return nil
-	})
+	fs.Func("map", "the Go package of a module of included files, as `MODULE=IMPORT/PATH`; may be repeated", s.mapModule)
 	fs.Usage = func() {
 		fmt.Fprint(stderr, usage)
 		fs.PrintDefaults()
@@ -68,8 +62,12 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 			return nil, errors.New("flag behind a file")
 		}
 	}
-	if s.pkg != "" && !isIdentifier(s.pkg) {
-		fmt.Fprintf(stderr, "idlgen: -pkg %q is not a Go package name\n", s.pkg)
+	if s.pkg != "" && (!token.IsIdentifier(s.pkg) || s.pkg == "_") {
+		why := ""
+		if token.IsKeyword(s.pkg) {
+			why = ": it is a keyword"
+		}
+		fmt.Fprintf(stderr, "idlgen: -pkg %q is not a Go package name%s\n", s.pkg, why)
 		return nil, errors.New("bad package name")
 	}
 	return s, nil
@@ -92,13 +90,27 @@ In Go code: //go:generate go run github.com/omg-dds-go/dds/cmd/idlgen types.idl
 Exit status: 0 done, 1 errors in the input or files not up to date (-check), 2 wrong use.
 `
 
-func isIdentifier(s string) bool {
-	for i, r := range s {
-		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
+// mapModule reads the value of -map.
+func (s *settings) mapModule(v string) error {
+	module, importPath, ok := strings.Cut(v, "=")
+	module = strings.ReplaceAll(module, ".", "::")
+	if !ok || module == "" || importPath == "" {
+		return errors.New("write MODULE=IMPORT/PATH")
+	}
+	for part := range strings.SplitSeq(module, "::") {
+		if !token.IsIdentifier(part) && !token.IsKeyword(part) { // Go's keywords are names in IDL
+			return fmt.Errorf("%q is not the name of a module, as in a::b", module)
 		}
 	}
-	return s != ""
+	// What Go lets compilers refuse in an import path, most do.
+	if strings.ContainsAny(importPath, "!\"#$%&'()*,:;<=>?[]^`{|}\\ \uFFFD") || path.Clean(importPath) != importPath || strings.ContainsAny(importPath[:1], "./") {
+		return fmt.Errorf("%q is not the import path of a Go package", importPath)
+	}
+	if old, twice := s.modules[module]; twice && old != importPath {
+		return fmt.Errorf("module %s is mapped to %s already", module, old)
+	}
+	s.modules[module] = importPath
+	return nil
 }
 
 func run(args []string, stdout, stderr io.Writer) int {

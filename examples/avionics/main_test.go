@@ -257,6 +257,19 @@ func TestEveryRecordOfTheInputsArrives(t *testing.T) {
 	assert.False(t, s.Synthetic)
 }
 
+// A line that does not end for a hundred gigabytes neither fills the memory nor outlasts -duration. The file is sparse.
+func TestEndlessLineEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "endless.sbs1")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(feedLines(50), "")), 0o600))
+	if err := os.Truncate(path, 100<<30); err != nil {
+		t.Skipf("no sparse files here: %v", err)
+	}
+	s := fly(t, "-sbs1", path, "-speed", "max", "-duration", "500ms").end(0)
+	requireAll(t, s, "TrafficReport", 50)
+	assert.False(t, s.Inputs[0].Complete)
+}
+
 // The verdict is not always ok: readers that keep only the last report of each aircraft do not see them all.
 func TestVerdictFailsWhereSamplesAreMissing(t *testing.T) {
 	t.Parallel()
@@ -432,6 +445,8 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 		`<qos_profile name="Position" base_name="Reliable"><datareader_qos><deadline><period><sec>1</sec><nanosec>0</nanosec></period></deadline></datareader_qos></qos_profile>
 		<qos_profile name="Unused" base_name="Reliable">`, 1))
 	file := write("file", "")
+	fifo := filepath.Join(dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	for _, c := range []struct {
 		name   string
 		args   []string
@@ -443,6 +458,7 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 		{"bad speed", []string{"-speed", "-1"}, 2, "or max"},
 		{"an argument", []string{"recording.igc"}, 2, `unexpected argument "recording.igc"`},
 		{"missing file", []string{"-flight", "/does/not/exist.igc"}, 2, "/does/not/exist.igc: no such file"},
+		{"a FIFO that nobody writes to", []string{"-sbs1", fifo}, 2, "fifo is a pipe: not a regular file"},
 		{"late after the end", []string{"-duration", "1s", "-late-display", "2s"}, 2, "not before the end"},
 		{"help", []string{"-h"}, 0, "Exit status: 0 verdict ok"},
 		{"no flight in the file", []string{"-flight", noFlight}, 1, "photo.igc: no fix: none of 1 lines"},

@@ -60,11 +60,13 @@ func TestWrongOptions(t *testing.T) {
 		"-traffic 0":                    "-traffic 0 is not between 1 and 200",
 		"-duration -1s":                 "can not be negative",
 		"-timeout 0s":                   "must be positive",
-		"-qos .":                        "-qos: . is a directory",
+		"-qos .":                        "-qos: . is a directory: not a regular file",
 		"-domain 99999999999":           "-domain 99999999999 is above",
 		"-transport udp":                `-transport "udp" is not known; use shm or tcp`,
 		"-duration 2s -late-display 2s": "not before the end of the run",
-		"-sbs1 no-such-recording":       "-sbs1: stat no-such-recording",
+		"-sbs1 no-such-recording":       "-sbs1: open no-such-recording: no such file",
+		"-sbs1 /dev/zero":               "-sbs1: /dev/zero is a device: not a regular file; give the path of a recording",
+		"-flight /dev/zero":             "-flight: /dev/zero is a device",
 		"somewhere":                     `unexpected argument "somewhere"`,
 	} {
 		var errs strings.Builder

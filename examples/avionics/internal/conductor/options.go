@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/omg-dds-go/dds/examples/avionics/internal/recording"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/roles"
 )
 
@@ -141,15 +142,15 @@ func (o *Options) check(rest []string) error {
 	case o.Domain > 1<<32-1:
 		return fmt.Errorf("-domain %d is above %d", o.Domain, uint32(1<<32-1))
 	}
-	for flagName, path := range map[string]string{"-flight": o.Flight, "-sbs1": o.SBS1, "-qos": o.QoS} {
-		if path == "" || flagName == "-sbs1" && roles.IsAddress(path) {
+	for _, file := range []struct{ flag, path string }{{"-flight", o.Flight}, {"-sbs1", o.SBS1}, {"-qos", o.QoS}} {
+		if file.path == "" || file.flag == "-sbs1" && roles.IsAddress(file.path) {
 			continue
 		}
-		if st, err := os.Stat(path); err != nil {
-			return fmt.Errorf("%s: %w", flagName, err)
-		} else if st.IsDir() {
-			return fmt.Errorf("%s: %s is a directory", flagName, path)
+		f, err := recording.Open(file.path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file.flag, err)
 		}
+		_ = f.Close() // nothing was read: each process opens it for itself
 	}
 	if o.Duration == 0 && o.Flight == "" && o.SBS1 == "" && o.Speed != 0 {
 		o.Duration = 10 * time.Second

@@ -1,10 +1,10 @@
 // Package igc reads the fixes of a flight recorder file in the IGC format of the FAI.
 //
-//	flight, err := igc.Parse("glider.igc", file)
+//	flight, err := igc.Parse(ctx, "glider.igc", file)
 //	for _, fix := range flight.Fixes { ... }
 //
 // Of the records it takes the date (H record DTE) and the fixes (B records); all others are counted and skipped. What
-// does not follow the format is named by line and reason in Flight.Malformed, and never ends the reading: a recorder
+// does not follow the format is counted, named by line and reason in Flight.Named, and never ends the reading: a recorder
 // that lost power in the middle of a line still gives its flight.
 //
 // The time of day of a B record is UTC without date. A fix whose time lies more than twelve hours before that of the

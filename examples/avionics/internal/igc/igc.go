@@ -3,6 +3,7 @@ package igc
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,27 +36,34 @@ type Flight struct {
 	Fixes     []Fix
 	Lines     int
 	Skipped   int // lines of other records
-	Malformed []Malformed
-	Backwards int  // fixes whose time is before that of the one before, on the same day
-	Undated   bool // no DTE record: fixes begin on 1 January 1970
+	Malformed int
+	Named     []Malformed // the first of the malformed lines; see maxNamed
+	Backwards int         // fixes whose time is before that of the one before, on the same day
+	Undated   bool        // no DTE record: fixes begin on 1 January 1970
 }
 
 // ErrNoFix means that a file holds no B record that can be read.
 var ErrNoFix = errors.New("no fix")
 
-const maxLine = 4096 // the format allows 76 characters, and recorders exceed it a little
+const (
+	maxLine  = 4096 // the format allows 76 characters, and recorders exceed it a little
+	maxNamed = 100  // what is no flight at all must not fill the memory
+)
 
-// Parse reads a whole file; name stands for it in errors.
-func Parse(name string, r io.Reader) (*Flight, error) {
+// Parse reads a whole file, or until ctx ends; name stands for it in errors.
+func Parse(ctx context.Context, name string, r io.Reader) (*Flight, error) {
 	p := parser{flight: &Flight{Name: name}, day: time.Unix(0, 0).UTC()}
 	p.flight.Undated = true
 	in := bufio.NewReaderSize(r, maxLine)
 	for {
 		line, err := in.ReadSlice('\n')
 		tooLong := false
-		for errors.Is(err, bufio.ErrBufferFull) {
+		for errors.Is(err, bufio.ErrBufferFull) && ctx.Err() == nil {
 			tooLong = true
 			_, err = in.ReadSlice('\n')
+		}
+		if ctx.Err() != nil {
+			err = ctx.Err()
 		}
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("igc: reading %s: %w", name, err)
@@ -86,7 +94,10 @@ type parser struct {
 }
 
 func (p *parser) malformed(reason string) {
-	p.flight.Malformed = append(p.flight.Malformed, Malformed{p.flight.Lines, reason})
+	p.flight.Malformed++
+	if len(p.flight.Named) < maxNamed {
+		p.flight.Named = append(p.flight.Named, Malformed{p.flight.Lines, reason})
+	}
 }
 
 func (p *parser) line(line []byte) {

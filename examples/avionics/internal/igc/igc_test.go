@@ -1,6 +1,7 @@
 package igc
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 const head = "AXXX001\r\nHFDTEDATE:230719,01\r\nHFDTE230719\r\nI013638FXA\r\n"
 
 func TestParse(t *testing.T) {
-	flight, err := Parse("x.igc", strings.NewReader(head+
+	flight, err := Parse(t.Context(), "x.igc", strings.NewReader(head+
 		"B0834374533430N00558757EA002370034500406\r\n"+
 		"LXXX a comment\r\n"+
 		"B1201004533430S00558757WV-0123-0045\n"+
@@ -24,7 +25,7 @@ func TestParse(t *testing.T) {
 	require.Len(t, flight.Fixes, 3)
 	assert.Equal(t, 8, flight.Lines)
 	assert.Equal(t, 5, flight.Skipped)
-	assert.Empty(t, flight.Malformed)
+	assert.Zero(t, flight.Malformed)
 	assert.Equal(t, 1, flight.Backwards)
 	assert.False(t, flight.Undated)
 
@@ -45,7 +46,7 @@ func TestParse(t *testing.T) {
 
 func TestDayRollsOverAtMidnightOnly(t *testing.T) {
 	const place = "4533430N00558757EA0023700345\n"
-	flight, err := Parse("x", strings.NewReader(head+
+	flight, err := Parse(t.Context(), "x", strings.NewReader(head+
 		"B235958"+place+"B000002"+place+"B000001"+place+"HFDTE240719\n"+"B120000"+place))
 	require.NoError(t, err)
 	var got []string
@@ -72,20 +73,20 @@ func TestMalformedLinesAreNamed(t *testing.T) {
 		{"HFDTE330719", `date "HFDTE330719" is not HFDTEddmmyy or HFDTEDATE:ddmmyy`},
 		{strings.Repeat("B", 10_000), "longer than 4096 bytes"},
 	} {
-		flight, err := Parse("x", strings.NewReader(head+c.line+"\nB0834374533430N00558757EA0023700345\n"))
+		flight, err := Parse(t.Context(), "x", strings.NewReader(head+c.line+"\nB0834374533430N00558757EA0023700345\n"))
 		require.NoError(t, err, c.line)
-		require.Len(t, flight.Malformed, 1, c.line)
-		assert.Equal(t, "line 5: "+c.want, flight.Malformed[0].String())
+		require.Equal(t, 1, flight.Malformed, c.line)
+		assert.Equal(t, "line 5: "+c.want, flight.Named[0].String())
 		assert.Len(t, flight.Fixes, 1, "the line after it is read")
 	}
 }
 
 func TestNoFixIsAnError(t *testing.T) {
-	_, err := Parse("photo.jpg", strings.NewReader("\xff\xd8\xff\xe0 no flight\n"))
+	_, err := Parse(t.Context(), "photo.jpg", strings.NewReader("\xff\xd8\xff\xe0 no flight\n"))
 	require.ErrorIs(t, err, ErrNoFix)
 	assert.Equal(t, "igc: photo.jpg: no fix: none of 1 lines is a B record that can be read; is this an IGC file?", err.Error())
 
-	_, err = Parse("x", errReader{})
+	_, err = Parse(t.Context(), "x", errReader{})
 	assert.ErrorIs(t, err, errRead)
 }
 
@@ -99,24 +100,50 @@ func (errReader) Read([]byte) (int, error) { return 0, errRead }
 func TestCutAtEveryByte(t *testing.T) {
 	text := head + strings.Repeat("B0834374533430N00558757EA0023700345\r\n", 3)
 	for n := range len(text) {
-		flight, err := Parse("x", strings.NewReader(text[:n]))
+		flight, err := Parse(t.Context(), "x", strings.NewReader(text[:n]))
 		if err != nil {
 			require.ErrorIs(t, err, ErrNoFix)
 			continue
 		}
-		assert.LessOrEqual(t, len(flight.Malformed), 1)
+		assert.LessOrEqual(t, flight.Malformed, 1)
 	}
+}
+
+// endless is a line without an end, and ends a context after a while.
+type endless struct {
+	reads  int
+	cancel context.CancelFunc
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	if e.reads++; e.reads == 100 {
+		e.cancel()
+	}
+	return len(b), nil
+}
+
+func TestEndlessLineIsLeftWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Parse(ctx, "x", &endless{cancel: cancel})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestOnlyTheFirstMalformedLinesAreNamed(t *testing.T) {
+	flight, err := Parse(t.Context(), "x", strings.NewReader(head+strings.Repeat("B junk\n", 2*maxNamed)+"B0834374533430N00558757EA0023700345\n"))
+	require.NoError(t, err)
+	assert.Equal(t, 2*maxNamed, flight.Malformed)
+	assert.Len(t, flight.Named, maxNamed)
 }
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + "B0834374533430N00558757EA0023700345\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		flight, err := Parse("x", strings.NewReader(string(data)))
+		flight, err := Parse(t.Context(), "x", strings.NewReader(string(data)))
 		if err != nil {
 			return
 		}
-		if flight.Lines != flight.Skipped+len(flight.Fixes)+len(flight.Malformed) {
-			t.Fatalf("%d lines, but %d skipped, %d fixes, %d malformed", flight.Lines, flight.Skipped, len(flight.Fixes), len(flight.Malformed))
+		if flight.Lines != flight.Skipped+len(flight.Fixes)+flight.Malformed {
+			t.Fatalf("%d lines, but %d skipped, %d fixes, %d malformed", flight.Lines, flight.Skipped, len(flight.Fixes), flight.Malformed)
 		}
 		for _, fix := range flight.Fixes {
 			if fix.Lat < -90 || fix.Lat > 90 || fix.Lon < -180 || fix.Lon > 180 {
@@ -133,10 +160,10 @@ func TestRecording(t *testing.T) {
 		t.Skipf("the recorded flight is not beside this repository: %v", err)
 	}
 	defer file.Close()
-	flight, err := Parse(path, file)
+	flight, err := Parse(t.Context(), path, file)
 	require.NoError(t, err)
 	assert.Len(t, flight.Fixes, 8154)
-	assert.Empty(t, flight.Malformed)
+	assert.Zero(t, flight.Malformed)
 	assert.Zero(t, flight.Backwards)
 	valid := 0
 	for _, f := range flight.Fixes {

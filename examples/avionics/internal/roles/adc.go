@@ -26,9 +26,9 @@ type airDataComputer struct {
 	stop   chan struct{}
 }
 
-func (a *airDataComputer) setup(context.Context) error {
+func (a *airDataComputer) setup(ctx context.Context) error {
 	var err error
-	if a.source, err = newOwnShip(a.cfg); err != nil {
+	if a.source, err = newOwnShip(ctx, a.cfg); err != nil {
 		return err
 	}
 	a.stop = make(chan struct{})

@@ -15,9 +15,9 @@ type navigation struct {
 	stop   chan struct{}
 }
 
-func (n *navigation) setup(context.Context) error {
+func (n *navigation) setup(ctx context.Context) error {
 	var err error
-	if n.source, err = newOwnShip(n.cfg); err != nil {
+	if n.source, err = newOwnShip(ctx, n.cfg); err != nil {
 		return err
 	}
 	n.stop = make(chan struct{})

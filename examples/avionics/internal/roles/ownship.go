@@ -1,8 +1,8 @@
 package roles
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/omg-dds-go/dds/examples/avionics/internal/avionics"
@@ -10,6 +10,7 @@ import (
 	"github.com/omg-dds-go/dds/examples/avionics/internal/geo"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/igc"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/model"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/recording"
 )
 
 // ownState is own-ship at one moment.
@@ -34,7 +35,7 @@ type ownShip interface {
 	input() *control.Input
 }
 
-func newOwnShip(cfg control.Config) (ownShip, error) {
+func newOwnShip(ctx context.Context, cfg control.Config) (ownShip, error) {
 	if cfg.Flight == "" {
 		s := &syntheticFlight{flight: model.NewFlight(cfg.Seed)}
 		if cfg.Speed == 0 {
@@ -42,12 +43,12 @@ func newOwnShip(cfg control.Config) (ownShip, error) {
 		}
 		return s, nil
 	}
-	file, err := os.Open(cfg.Flight)
+	file, err := recording.Open(cfg.Flight)
 	if err != nil {
 		return nil, fmt.Errorf("opening flight: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	flight, err := igc.Parse(cfg.Flight, file)
+	flight, err := igc.Parse(ctx, cfg.Flight, file)
 	if err != nil {
 		return nil, err
 	}
@@ -156,9 +157,9 @@ func (f *recordedFlight) next() (time.Duration, ownState, bool) {
 func (f *recordedFlight) input() *control.Input {
 	in := &control.Input{
 		What: f.flight.Name, Read: f.flight.Lines, Used: len(f.flight.Fixes), Skipped: f.flight.Skipped,
-		Malformed: len(f.flight.Malformed), Complete: f.ended,
+		Malformed: f.flight.Malformed, Complete: f.ended,
 	}
-	for _, m := range f.flight.Malformed {
+	for _, m := range f.flight.Named {
 		in.Named = append(in.Named, m.String())
 	}
 	return in

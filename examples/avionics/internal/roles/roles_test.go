@@ -35,7 +35,7 @@ func TestSameNumbers(t *testing.T) {
 }
 
 func TestRecordedFlightBetweenFixes(t *testing.T) {
-	file, err := igc.Parse("x", strings.NewReader("HFDTE230719\n"+
+	file, err := igc.Parse(t.Context(), "x", strings.NewReader("HFDTE230719\n"+
 		"B1000004730000N00800000EA0100001100\n"+
 		"B1000104730000N00801000EA0110001200\n"+
 		"B1000104730000N00801000EV0110001200\n"))
@@ -68,7 +68,7 @@ func TestRecordedFlightBetweenFixes(t *testing.T) {
 }
 
 func TestSyntheticFlightEndsAsFastAsItGoes(t *testing.T) {
-	s, err := newOwnShip(control.Config{Seed: 1})
+	s, err := newOwnShip(t.Context(), control.Config{Seed: 1})
 	require.NoError(t, err)
 	n := 0
 	for {
@@ -78,7 +78,7 @@ func TestSyntheticFlightEndsAsFastAsItGoes(t *testing.T) {
 		n++
 	}
 	assert.Equal(t, 12_001, n, "twenty minutes at ten a second")
-	_, err = newOwnShip(control.Config{Flight: "/does/not/exist.igc"})
+	_, err = newOwnShip(t.Context(), control.Config{Flight: "/does/not/exist.igc"})
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 

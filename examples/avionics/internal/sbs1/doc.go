@@ -9,7 +9,8 @@
 //	src.Stats()                                    // lines, messages, malformed lines by number and reason
 //
 // A line is MSG,<type 1..8>,... of 22 fields, most of them empty in most messages. Lines of other kinds (SEL, ID, AIR,
-// STA, CLK) are counted and skipped. A line that does not follow the format is counted and named, never fatal.
+// STA, CLK) are counted and skipped. A line that does not follow the format is counted and named, never fatal. No more
+// than about a kilobyte of a line is kept, however long it is.
 //
 // # Cut connections
 //

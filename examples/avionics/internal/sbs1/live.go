@@ -83,7 +83,7 @@ func (s *liveSource) fill(ctx context.Context) error {
 	}
 	conn := s.conn
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	line, err := readLine(s.in)
+	line, err := readLine(ctx, s.in)
 	stop()
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -100,6 +100,27 @@ func TestRecordingIsReadToItsEnd(t *testing.T) {
 	assert.True(t, errors.Is(err, context.Canceled))
 }
 
+// endless is a line without an end, and ends a context after a while.
+type endless struct {
+	reads  int
+	cancel context.CancelFunc
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	if e.reads++; e.reads == 100 {
+		e.cancel()
+	}
+	return len(b), nil
+}
+
+func (e *endless) Close() error { return nil }
+
+func TestEndlessLineIsLeftWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := newFileSource("x", &endless{cancel: cancel}).Next(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 func TestTracksAccumulate(t *testing.T) {
 	var table Table
 	var last *Track

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/recording"
 )
 
 // Malformed names a line that could not be read.
@@ -90,14 +91,18 @@ func (d *decoder) Stats() Stats {
 }
 
 // readLine gives the next line with its end, cut to a little more than maxLine; the last line of a stream may lack
-// its end, which the error io.EOF tells. The bytes are valid until the next call.
-func readLine(in *bufio.Reader) ([]byte, error) {
+// its end, which the error io.EOF tells. The bytes are valid until the next call. A line that does not end is left when
+// ctx does.
+func readLine(ctx context.Context, in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		return line, err
 	}
 	head := append([]byte(nil), line[:maxLine+1]...)
 	for errors.Is(err, bufio.ErrBufferFull) {
+		if ctx.Err() != nil {
+			return head, ctx.Err()
+		}
 		_, err = in.ReadSlice('\n')
 	}
 	if err == nil {
@@ -117,9 +122,9 @@ type fileSource struct {
 	done bool
 }
 
-// Open opens a recording.
+// Open opens a recording, which must be a regular file.
 func Open(path string) (Source, error) {
-	file, err := os.Open(path)
+	file, err := recording.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("sbs1: opening recording: %w", err)
 	}
@@ -135,7 +140,7 @@ func (s *fileSource) Next(ctx context.Context) (*Message, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		line, err := readLine(s.in)
+		line, err := readLine(ctx, s.in)
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("sbs1: reading %s: %w", s.name, err)
 		}

@@ -103,7 +103,11 @@ func (d *Decoder) Enter() bool {
 	return true
 }
 
-// Leave ends what Enter began and puts the member into the path of an error.
+// EnterPresent is Enter for a value that is only passed over. It says no where the value is absent as well, for then so is
+// all that is within: a type may have very many parts, and a sample without it few bytes.
+func (d *Decoder) EnterPresent() bool { return !d.Absent() && d.Enter() }
+
+// Leave ends what Enter or EnterPresent began and puts the member into the path of an error.
 func (d *Decoder) Leave(name string) {
 	d.depth--
 	if d.err != nil {

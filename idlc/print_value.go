@@ -22,19 +22,30 @@ func markVar(name string, depth int) string {
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
+// guard is what coders call before a nested value: Enter, or EnterPresent where the value is passed over.
+type guard string
+
+const (
+	encoding guard = "e.Enter()"
+	decoding guard = "d.Enter()"
+	passing  guard = "d.EnterPresent()"
+)
+
+func (g guard) coder() string { return string(g[:1]) }
+
 // nested prints a call with the guard against depth around it.
-func (w *printer) nested(coder, name, call string) {
-	w.p("if ", coder, ".Enter() {")
+func (w *printer) nested(g guard, name, call string) {
+	w.p("if ", g, " {")
 	w.p(call)
-	w.p(coder, ".Leave(", quote(name), ")")
+	w.p(g.coder(), ".Leave(", quote(name), ")")
 	w.p("}")
 }
 
 // element prints the code for element v of a collection within a loop.
-func (w *printer) element(coder, name, v string, print func()) {
-	w.p("if !", coder, ".Enter() {\nbreak\n}")
+func (w *printer) element(g guard, name, v string, print func()) {
+	w.p("if !", g, " {\nbreak\n}")
 	print()
-	w.p(coder, ".LeaveElement(", quote(name), ", ", v, ")")
+	w.p(g.coder(), ".LeaveElement(", quote(name), ", ", v, ")")
 }
 
 func (w *printer) encode(t Type, x, name string, depth int, key bool) {
@@ -58,7 +69,7 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 			w.p(x, method)
 			return
 		}
-		w.nested("e", name, x+method)
+		w.nested(encoding, name, x+method)
 	case *Sequence:
 		if p, ok := resolve(r.Elem).(Primitive); ok {
 			f := "cdr.EncodeSequence"
@@ -72,7 +83,7 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 		w.p(mark, " := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", false)")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
-		w.element("e", name, v, func() { w.encode(r.Elem, x+"["+v+"]", "", depth+1, key) })
+		w.element(encoding, name, v, func() { w.encode(r.Elem, x+"["+v+"]", "", depth+1, key) })
 		w.p("}")
 		w.p("e.End(", mark, ")")
 	case *Array:
@@ -99,7 +110,7 @@ func (w *printer) encodeArray(a *Array, x, name string, dims []int, depth int, k
 	v := loopVar(depth)
 	w.p("for ", v, " := range ", x, " {")
 	inner := x + "[" + v + "]"
-	w.element("e", name, v, func() {
+	w.element(encoding, name, v, func() {
 		if len(dims) > 1 {
 			w.encodeArray(a, inner, "", dims[1:], depth+1, key)
 		} else {
@@ -132,7 +143,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 			w.p(x, method)
 			return
 		}
-		w.nested("d", name, x+method)
+		w.nested(decoding, name, x+method)
 	case *Sequence:
 		if p, ok := resolve(r.Elem).(Primitive); ok {
 			f := "cdr.DecodeSequence"
@@ -147,7 +158,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		w.p(x, " = cdr.Grow(", x, ", n)")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
-		w.element("d", name, v, func() { w.decode(r.Elem, x+"["+v+"]", "", depth+1, key) })
+		w.element(decoding, name, v, func() { w.decode(r.Elem, x+"["+v+"]", "", depth+1, key) })
 		w.p("}")
 		w.p("d.End(", scope, ")")
 	case *Array:
@@ -178,7 +189,7 @@ func (w *printer) decodeArray(a *Array, x, name string, dims []int, depth int, k
 	v := loopVar(depth)
 	w.p("for ", v, " := range ", x, " {")
 	inner := x + "[" + v + "]"
-	w.element("d", name, v, func() {
+	w.element(decoding, name, v, func() {
 		if len(dims) > 1 {
 			w.decodeArray(a, inner, "", dims[1:], depth+1, key)
 		} else {
@@ -208,7 +219,7 @@ func (w *printer) transcode(t Type, name string, depth int) {
 			w.p(call)
 			return
 		}
-		w.nested("d", name, call)
+		w.nested(decoding, name, call)
 	case *Array:
 		if p, ok := resolve(r.Elem).(Primitive); ok && p != Boolean {
 			goType := primitives[p].goType
@@ -221,7 +232,7 @@ func (w *printer) transcode(t Type, name string, depth int) {
 		}
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", r.count(), " {")
-		w.element("d", name, v, func() { w.transcode(r.Elem, "", depth+1) })
+		w.element(decoding, name, v, func() { w.transcode(r.Elem, "", depth+1) })
 		w.p("}")
 		if !isPrimitive(r.Elem) {
 			w.p("d.End(", scope, ")")
@@ -249,7 +260,7 @@ func (w *printer) skipValue(t Type, name string, depth int) {
 			w.p(call)
 			return
 		}
-		w.nested("d", name, call)
+		w.nested(passing, name, call)
 	case *Sequence:
 		if isPrimitive(r.Elem) {
 			w.p("d.SkipSequence(", quote(name), ", ", primitives[resolve(r.Elem).(Primitive)].size, ")")
@@ -277,6 +288,6 @@ func (w *printer) skipValue(t Type, name string, depth int) {
 func (w *printer) skipElements(elem Type, name, n string, depth int) {
 	v := loopVar(depth)
 	w.p("for ", v, " := range ", n, " {")
-	w.element("d", name, v, func() { w.skipValue(elem, "", depth+1) })
+	w.element(passing, name, v, func() { w.skipValue(elem, "", depth+1) })
 	w.p("}")
 }

@@ -117,11 +117,7 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 			w.p("e.ScanCDR(d)")
 			return
 		}
-		w.p("if d.Enter() {")
-		w.p("var e ", view)
-		w.p("e.ScanCDR(d)")
-		w.p("d.Leave(", quote(name), ")")
-		w.p("}")
+		w.nested(passing, name, "var e "+view+"\ne.ScanCDR(d)")
 	case *String:
 		method := "LocateString"
 		if r.Wide {
@@ -164,7 +160,7 @@ func (w *printer) scanElements(elem Type, name, n string, depth int) {
 	}
 	v := loopVar(depth)
 	w.p("for ", v, " := range ", n, " {")
-	w.element("d", name, v, func() { w.scanValue(elem, "", depth+1) })
+	w.element(passing, name, v, func() { w.scanValue(elem, "", depth+1) })
 	w.p("}")
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
+	tt "github.com/omg-dds-go/dds/idlc/internal/testtypes"
 )
 
 // compileText compiles one file that lies in no directory.
@@ -233,5 +234,33 @@ func TestRandomFiles(t *testing.T) {
 		if formatted, err := format.Source(files[0].Content); err != nil || string(formatted) != string(files[0].Content) {
 			t.Fatalf("%v\n%s", err, text)
 		}
+	}
+}
+
+// TestAbsentCostsNothing gives the reader of a very large type samples that end before it: what only passes over them must
+// not visit its parts.
+func TestAbsentCostsNothing(t *testing.T) {
+	id := hexBytes(t, "0009 0000 04000000 07000000") // Vast without cells
+	empty := hexBytes(t, "0009 0000 00000000")       // Outside without anything
+	xcdr1 := hexBytes(t, "0001 0000 07000000")       // Vast in XCDR1, where the end of the sample delimits
+	for name, walk := range map[string]func() error{
+		"view":           func() error { _, err := tt.NewVastView(id); return err },
+		"view in XCDR1":  func() error { _, err := tt.NewVastView(xcdr1); return err },
+		"view of nested": func() error { _, err := tt.NewOutsideView(empty); return err },
+		"key":            func() error { _, err := cdr.KeyFromSample(nil, (*tt.Vast)(nil), id); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			took := time.Hour
+			for range 3 {
+				start := time.Now()
+				if err := walk(); err != nil {
+					t.Fatal(err)
+				}
+				took = min(took, time.Since(start))
+			}
+			if took > 50*time.Millisecond {
+				t.Errorf("took %s", took)
+			}
+		})
 	}
 }

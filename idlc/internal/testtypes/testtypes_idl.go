@@ -2045,7 +2045,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("names") {
 			n, s := d.BeginSequence("names", 0, 4, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.SkipString("")
@@ -2056,7 +2056,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("labels") {
 			s := d.BeginArray("labels")
 			for i := range 2 {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.SkipString("")
@@ -2067,7 +2067,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("wides") {
 			n, s := d.BeginSequence("wides", 0, 4, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.SkipWString("")
@@ -2078,7 +2078,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("colors") {
 			n, s := d.BeginSequence("colors", 0, 4, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.Skip("", 4, 4)
@@ -2089,7 +2089,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("tinies") {
 			s := d.BeginArray("tinies")
 			for i := range 3 {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.Skip("", 1, 1)
@@ -2100,7 +2100,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("smalls") {
 			n, s := d.BeginSequence("smalls", 0, 2, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.Skip("", 2, 2)
@@ -2111,7 +2111,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("points") {
 			n, s := d.BeginSequence("points", 0, 17, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				(*Point)(nil).SkipCDR(d)
@@ -2122,7 +2122,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("corners") {
 			s := d.BeginArray("corners")
 			for i := range 2 {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				(*Point)(nil).SkipCDR(d)
@@ -2133,7 +2133,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("ragged") {
 			n, s := d.BeginSequence("ragged", 0, 9, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				(*Ragged)(nil).SkipCDR(d)
@@ -2144,7 +2144,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("items") {
 			n, s := d.BeginSequence("items", 0, 4, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				(*Derived)(nil).SkipCDR(d)
@@ -2155,7 +2155,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("table") {
 			n, s := d.BeginSequence("table", 0, 4, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.SkipSequence("", 2)
@@ -2166,7 +2166,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("matrices") {
 			n, s := d.BeginSequence("matrices", 0, 48, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.Skip("", 8, 48)
@@ -2174,14 +2174,14 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 			}
 			d.End(s)
 		}
-		if d.Enter() {
+		if d.EnterPresent() {
 			(*shared.Stamp)(nil).SkipCDR(d)
 			d.Leave("stamp")
 		}
 		if !d.SkipDelimited("stamps") {
 			n, s := d.BeginSequence("stamps", 0, 8, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				(*shared.Stamp)(nil).SkipCDR(d)
@@ -2192,7 +2192,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("tagged") {
 			n, s := d.BeginSequence("tagged", 0, 4, false)
 			for i := range n {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				(*shared.Tagged)(nil).SkipCDR(d)
@@ -2222,7 +2222,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("names") {
 		n, s := d.BeginSequence("names", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipString("")
@@ -2233,7 +2233,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("labels") {
 		s := d.BeginArray("labels")
 		for i := range 2 {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipString("")
@@ -2244,7 +2244,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("wides") {
 		n, s := d.BeginSequence("wides", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipWString("")
@@ -2255,7 +2255,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("colors") {
 		n, s := d.BeginSequence("colors", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 4, 4)
@@ -2266,7 +2266,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("tinies") {
 		s := d.BeginArray("tinies")
 		for i := range 3 {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 1, 1)
@@ -2277,7 +2277,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("smalls") {
 		n, s := d.BeginSequence("smalls", 0, 2, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 2, 2)
@@ -2288,7 +2288,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("points") {
 		n, s := d.BeginSequence("points", 0, 17, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*Point)(nil).SkipCDR(d)
@@ -2299,7 +2299,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("corners") {
 		s := d.BeginArray("corners")
 		for i := range 2 {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*Point)(nil).SkipCDR(d)
@@ -2310,7 +2310,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("ragged") {
 		n, s := d.BeginSequence("ragged", 0, 9, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*Ragged)(nil).SkipCDR(d)
@@ -2321,7 +2321,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("items") {
 		n, s := d.BeginSequence("items", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*Derived)(nil).SkipCDR(d)
@@ -2332,7 +2332,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("table") {
 		n, s := d.BeginSequence("table", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipSequence("", 2)
@@ -2343,7 +2343,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("matrices") {
 		n, s := d.BeginSequence("matrices", 0, 48, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 8, 48)
@@ -2351,14 +2351,14 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 		}
 		d.End(s)
 	}
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*shared.Stamp)(nil).SkipCDR(d)
 		d.Leave("stamp")
 	}
 	if !d.SkipDelimited("stamps") {
 		n, s := d.BeginSequence("stamps", 0, 8, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*shared.Stamp)(nil).SkipCDR(d)
@@ -2369,7 +2369,7 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("tagged") {
 		n, s := d.BeginSequence("tagged", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*shared.Tagged)(nil).SkipCDR(d)
@@ -2417,7 +2417,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[8] = d.Here(4)
 	n, namesBegin := d.BeginSequence("names", 4, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.LocateString("", 8)
@@ -2427,7 +2427,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[9] = d.HereArray(4)
 	labelsBegin := d.BeginArray("labels")
 	for i := range 2 {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.LocateString("", 0)
@@ -2437,7 +2437,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[10] = d.Here(4)
 	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.LocateWString("", 0)
@@ -2467,7 +2467,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[16] = d.Here(4)
 	n, raggedBegin := d.BeginSequence("ragged", 0, 9, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		var e RaggedView
@@ -2478,7 +2478,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[17] = d.Here(4)
 	n, itemsBegin := d.BeginSequence("items", 5, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		var e DerivedView
@@ -2489,7 +2489,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[18] = d.Here(4)
 	n, tableBegin := d.BeginSequence("table", 4, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.LocateSequence("", 0, 2)
@@ -2499,7 +2499,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[19] = d.Here(4)
 	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.Skip("", 8, 48)
@@ -2507,7 +2507,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	}
 	d.End(matricesBegin)
 	v.at[20] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e shared.StampView
 		e.ScanCDR(d)
 		d.Leave("stamp")
@@ -2519,7 +2519,7 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.at[22] = d.Here(4)
 	n, taggedBegin := d.BeginSequence("tagged", 0, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		var e shared.TaggedView
@@ -3297,11 +3297,11 @@ func (*Keys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.Skip("last", 8, 8)
 	d.SkipString("text")
 	e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Point)(nil).SkipCDR(d)
 		d.Leave("where")
 	}
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Base)(nil).SkipCDR(d)
 		d.Leave("base")
 	}
@@ -3310,7 +3310,7 @@ func (*Keys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.Skip("last", 8, 8)
 	d.SkipString("text")
 	d.Skip("color", 4, 4)
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Point)(nil).SkipCDR(d)
 		d.Leave("where")
 	}
@@ -3335,11 +3335,11 @@ func (*Keys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	if d.Rest(s) {
 		d.SkipString("text")
 		d.Skip("color", 4, 4)
-		if d.Enter() {
+		if d.EnterPresent() {
 			(*Point)(nil).SkipCDR(d)
 			d.Leave("where")
 		}
-		if d.Enter() {
+		if d.EnterPresent() {
 			(*Base)(nil).SkipCDR(d)
 			d.Leave("base")
 		}
@@ -3348,7 +3348,7 @@ func (*Keys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("names") {
 			s := d.BeginArray("names")
 			for i := range 2 {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.SkipString("")
@@ -3366,11 +3366,11 @@ func (*Keys) SkipCDR(d *cdr.Decoder) {
 	d.Skip("last", 8, 8)
 	d.SkipString("text")
 	d.Skip("color", 4, 4)
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Point)(nil).SkipCDR(d)
 		d.Leave("where")
 	}
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Base)(nil).SkipCDR(d)
 		d.Leave("base")
 	}
@@ -3379,7 +3379,7 @@ func (*Keys) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("names") {
 		s := d.BeginArray("names")
 		for i := range 2 {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipString("")
@@ -3419,13 +3419,13 @@ func (v *KeysView) ScanCDR(d *cdr.Decoder) {
 	v.at[1] = d.LocateString("text", 0)
 	v.at[2] = d.Locate("color", 4, 4)
 	v.at[3] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e PointView
 		e.ScanCDR(d)
 		d.Leave("where")
 	}
 	v.at[4] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e BaseView
 		e.ScanCDR(d)
 		d.Leave("base")
@@ -3435,7 +3435,7 @@ func (v *KeysView) ScanCDR(d *cdr.Decoder) {
 	v.at[7] = d.HereArray(4)
 	namesBegin := d.BeginArray("names")
 	for i := range 2 {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.LocateString("", 8)
@@ -3747,7 +3747,7 @@ func (*Node) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("children") {
 		n, s := d.BeginSequence("children", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*Node)(nil).SkipCDR(d)
@@ -3787,7 +3787,7 @@ func (v *NodeView) ScanCDR(d *cdr.Decoder) {
 	v.at[1] = d.Here(4)
 	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		var e NodeView
@@ -4871,12 +4871,12 @@ func (*Version2) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		d.Skip("accent", 4, 4)
 		d.SkipString("text")
 		d.SkipSequence("more", 4)
-		if d.Enter() {
+		if d.EnterPresent() {
 			(*Point)(nil).SkipCDR(d)
 			d.Leave("at")
 		}
 		d.Skip("last", 8, 16)
-		if d.Enter() {
+		if d.EnterPresent() {
 			(*Base)(nil).SkipCDR(d)
 			d.Leave("base")
 		}
@@ -4895,12 +4895,12 @@ func (*Version2) SkipCDR(d *cdr.Decoder) {
 	d.Skip("accent", 4, 4)
 	d.SkipString("text")
 	d.SkipSequence("more", 4)
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Point)(nil).SkipCDR(d)
 		d.Leave("at")
 	}
 	d.Skip("last", 8, 16)
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Base)(nil).SkipCDR(d)
 		d.Leave("base")
 	}
@@ -4944,14 +4944,14 @@ func (v *Version2View) ScanCDR(d *cdr.Decoder) {
 	v.at[3] = d.LocateString("text", 0)
 	v.at[4] = d.LocateSequence("more", 0, 4)
 	v.at[5] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e PointView
 		e.ScanCDR(d)
 		d.Leave("at")
 	}
 	v.at[6] = d.Locate("last", 8, 16)
 	v.at[7] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e BaseView
 		e.ScanCDR(d)
 		d.Leave("base")
@@ -5445,7 +5445,7 @@ func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	if !d.SkipDelimited("matrices") {
 		n, s := d.BeginSequence("matrices", 0, 48, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 8, 48)
@@ -5453,7 +5453,7 @@ func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		}
 		d.End(s)
 	}
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Collections)(nil).SkipCDR(d)
 		d.Leave("all")
 	}
@@ -5462,7 +5462,7 @@ func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	if !d.SkipDelimited("names") {
 		n, s := d.BeginSequence("names", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipString("")
@@ -5473,7 +5473,7 @@ func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	if !d.SkipDelimited("grid") {
 		s := d.BeginArray("grid")
 		for i := range 4 {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 4, 4)
@@ -5484,7 +5484,7 @@ func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	if !d.SkipDelimited("nodes") {
 		n, s := d.BeginSequence("nodes", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*Node)(nil).SkipCDR(d)
@@ -5492,7 +5492,7 @@ func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		}
 		d.End(s)
 	}
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Primitives)(nil).SkipCDR(d)
 		d.Leave("primitives")
 	}
@@ -5501,7 +5501,7 @@ func (*Behind) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.SkipDelimited("more") {
 			s := d.BeginArray("more")
 			for i := range 2 {
-				if !d.Enter() {
+				if !d.EnterPresent() {
 					break
 				}
 				d.SkipWString("")
@@ -5521,7 +5521,7 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("matrices") {
 		n, s := d.BeginSequence("matrices", 0, 48, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 8, 48)
@@ -5529,7 +5529,7 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 		}
 		d.End(s)
 	}
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Collections)(nil).SkipCDR(d)
 		d.Leave("all")
 	}
@@ -5538,7 +5538,7 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("names") {
 		n, s := d.BeginSequence("names", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipString("")
@@ -5549,7 +5549,7 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("grid") {
 		s := d.BeginArray("grid")
 		for i := range 4 {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.Skip("", 4, 4)
@@ -5560,7 +5560,7 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("nodes") {
 		n, s := d.BeginSequence("nodes", 0, 4, false)
 		for i := range n {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			(*Node)(nil).SkipCDR(d)
@@ -5568,7 +5568,7 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 		}
 		d.End(s)
 	}
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Primitives)(nil).SkipCDR(d)
 		d.Leave("primitives")
 	}
@@ -5576,7 +5576,7 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 	if !d.SkipDelimited("more") {
 		s := d.BeginArray("more")
 		for i := range 2 {
-			if !d.Enter() {
+			if !d.EnterPresent() {
 				break
 			}
 			d.SkipWString("")
@@ -5617,7 +5617,7 @@ func (v *BehindView) ScanCDR(d *cdr.Decoder) {
 	v.at[2] = d.Here(4)
 	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.Skip("", 8, 48)
@@ -5625,7 +5625,7 @@ func (v *BehindView) ScanCDR(d *cdr.Decoder) {
 	}
 	d.End(matricesBegin)
 	v.at[3] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e CollectionsView
 		e.ScanCDR(d)
 		d.Leave("all")
@@ -5635,7 +5635,7 @@ func (v *BehindView) ScanCDR(d *cdr.Decoder) {
 	v.at[6] = d.Here(4)
 	n, namesBegin := d.BeginSequence("names", 0, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.LocateString("", 0)
@@ -5649,7 +5649,7 @@ func (v *BehindView) ScanCDR(d *cdr.Decoder) {
 	v.at[8] = d.Here(4)
 	n, nodesBegin := d.BeginSequence("nodes", 0, 4, false)
 	for i := range n {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		var e NodeView
@@ -5658,7 +5658,7 @@ func (v *BehindView) ScanCDR(d *cdr.Decoder) {
 	}
 	d.End(nodesBegin)
 	v.at[9] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e PrimitivesView
 		e.ScanCDR(d)
 		d.Leave("primitives")
@@ -5667,7 +5667,7 @@ func (v *BehindView) ScanCDR(d *cdr.Decoder) {
 	v.at[11] = d.HereArray(4)
 	moreBegin := d.BeginArray("more")
 	for i := range 2 {
-		if !d.Enter() {
+		if !d.EnterPresent() {
 			break
 		}
 		d.LocateWString("", 0)
@@ -6100,7 +6100,7 @@ func (m *Extended) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Extended) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	d.SkipString("tag")
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*shared.Stamp)(nil).SkipCDR(d)
 		d.Leave("at")
 	}
@@ -6118,7 +6118,7 @@ func (*Extended) SkipCDR(d *cdr.Decoder) {
 	}
 	s := d.Begin(cdr.Appendable)
 	d.SkipString("tag")
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*shared.Stamp)(nil).SkipCDR(d)
 		d.Leave("at")
 	}
@@ -6154,7 +6154,7 @@ func (v *ExtendedView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	v.at[0] = d.LocateString("tag", 16)
 	v.at[1] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e shared.StampView
 		e.ScanCDR(d)
 		d.Leave("at")
@@ -6526,3 +6526,827 @@ func (b *HashedBuilder) SetFlags(v *[2]bool) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *HashedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// A sample without the cells is small, the type is not.
+type Cell struct {
+	Value byte
+}
+
+var cellType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Cell",
+	Extensibility: cdr.Appendable,
+	MaxSize:       5,
+	MaxKeySize:    0,
+	Text: `@appendable struct testtypes::Cell {
+	@id(0) octet value;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Cell) CDRType() *cdr.TypeInfo { return cellType }
+
+// MarshalCDR writes all members.
+func (m *Cell) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Uint8(m.Value)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Cell) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Value = d.Uint8("value")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Cell) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Uint8(m.Value)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Cell) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Value = d.Uint8("value")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Cell) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Uint8(d.Uint8("value"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Cell) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("value", 1, 1)
+	d.End(s)
+}
+
+// CellView reads the members of an encoded Cell where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type CellView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewCellView checks the structure of an encoded sample, encapsulation header included.
+func NewCellView(sample []byte) (CellView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, cellType); err != nil {
+		return CellView{}, err
+	}
+	var v CellView
+	v.ScanCDR(&d)
+	if err := d.Close(cellType); err != nil {
+		return CellView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *CellView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("value", 1, 1)
+	d.End(s)
+}
+
+// Value reads value.
+func (v CellView) Value() byte { return v.s.Uint8(v.at[0]) }
+
+// CellViews reads the elements of an encoded sequence or array of Cell.
+type CellViews struct{ c cdr.Elements }
+
+// CellViewsOf is for generated code.
+func CellViewsOf(c cdr.Elements) CellViews { return CellViews{c} }
+
+// Len is the number of elements.
+func (vs CellViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs CellViews) At(i int) CellView {
+	var d cdr.Decoder
+	var v CellView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs CellViews) All() iter.Seq2[int, CellView] {
+	return func(yield func(int, CellView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v CellView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var cellMembers = []string{
+	"value",
+}
+
+// CellBuilder builds an encoded Cell in the caller's bytes, without an intermediate value.
+// The members may be set in any order.
+type CellBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewCellBuilder starts a sample in buf, encapsulation header included.
+func NewCellBuilder(buf []byte) CellBuilder {
+	var b CellBuilder
+	b.b.Init(buf, cellType, cellMembers)
+	b.b.Claim(0, 5)
+	return b
+}
+
+// SetValue sets value.
+func (b *CellBuilder) SetValue(v byte) {
+	if f := b.b.Field(0, 0, 4, 1); f != nil {
+		f[0] = v
+		b.has[0] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *CellBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Vast is the IDL struct testtypes::Vast.
+type Vast struct {
+	// Key.
+	ID    int32
+	Cells [67108864]Cell
+}
+
+var vastType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Vast",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       536870921,
+	MaxKeySize:    4,
+	Text: `@appendable struct testtypes::Cell {
+	@id(0) octet value;
+};
+@appendable struct testtypes::Vast {
+	@key @id(0) int32 id;
+	@id(1) testtypes::Cell[67108864] cells;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Vast) CDRType() *cdr.TypeInfo { return vastType }
+
+// MarshalCDR writes all members.
+func (m *Vast) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.ID)
+	cellsBegin := e.BeginArray()
+	for i := range m.Cells {
+		if !e.Enter() {
+			break
+		}
+		m.Cells[i].MarshalCDR(e)
+		e.LeaveElement("cells", i)
+	}
+	e.End(cellsBegin)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Vast) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.ID = d.Int32("id")
+	cellsBegin := d.BeginArray("cells")
+	for i := range m.Cells {
+		if !d.Enter() {
+			break
+		}
+		m.Cells[i].UnmarshalCDR(d)
+		d.LeaveElement("cells", i)
+	}
+	d.End(cellsBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Vast) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Vast) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Vast) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Int32(d.Int32("id"))
+	if d.Rest(s) {
+		if !d.SkipDelimited("cells") {
+			s := d.BeginArray("cells")
+			for i := range 67108864 {
+				if !d.EnterPresent() {
+					break
+				}
+				(*Cell)(nil).SkipCDR(d)
+				d.LeaveElement("cells", i)
+			}
+			d.End(s)
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Vast) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("id", 4, 4)
+	if !d.SkipDelimited("cells") {
+		s := d.BeginArray("cells")
+		for i := range 67108864 {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Cell)(nil).SkipCDR(d)
+			d.LeaveElement("cells", i)
+		}
+		d.End(s)
+	}
+	d.End(s)
+}
+
+// VastView reads the members of an encoded Vast where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type VastView struct {
+	s  cdr.Sample
+	at [2]int32 // offsets of the members
+}
+
+// NewVastView checks the structure of an encoded sample, encapsulation header included.
+func NewVastView(sample []byte) (VastView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, vastType); err != nil {
+		return VastView{}, err
+	}
+	var v VastView
+	v.ScanCDR(&d)
+	if err := d.Close(vastType); err != nil {
+		return VastView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *VastView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("id", 4, 4)
+	v.at[1] = d.HereArray(1)
+	cellsBegin := d.BeginArray("cells")
+	for i := range 67108864 {
+		if !d.EnterPresent() {
+			break
+		}
+		var e CellView
+		e.ScanCDR(d)
+		d.LeaveElement("cells", i)
+	}
+	d.End(cellsBegin)
+	d.End(s)
+}
+
+// ID reads id.
+func (v VastView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// Cells reads cells.
+func (v VastView) Cells() CellViews { return CellViewsOf(v.s.ArrayElements(v.at[1], 67108864, nil)) }
+
+// VastViews reads the elements of an encoded sequence or array of Vast.
+type VastViews struct{ c cdr.Elements }
+
+// VastViewsOf is for generated code.
+func VastViewsOf(c cdr.Elements) VastViews { return VastViews{c} }
+
+// Len is the number of elements.
+func (vs VastViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs VastViews) At(i int) VastView {
+	var d cdr.Decoder
+	var v VastView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs VastViews) All() iter.Seq2[int, VastView] {
+	return func(yield func(int, VastView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v VastView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var vastMembers = []string{
+	"id",
+	"cells",
+}
+
+// VastBuilder builds an encoded Vast in the caller's bytes, without an intermediate value.
+// Set in this order: Cells.
+// Another member may be set as soon as those of them that are declared before it are set.
+type VastBuilder struct {
+	b   cdr.Builder
+	has [2]bool
+}
+
+// NewVastBuilder starts a sample in buf, encapsulation header included.
+func NewVastBuilder(buf []byte) VastBuilder {
+	var b VastBuilder
+	b.b.Init(buf, vastType, vastMembers)
+	b.b.Claim(0, 8)
+	return b
+}
+
+// SetID sets id.
+func (b *VastBuilder) SetID(v int32) {
+	if f := b.b.Field(0, 0, 4, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// SetCells sets cells.
+func (b *VastBuilder) SetCells(v *[67108864]Cell) {
+	if e := b.b.Variable(1, 0); e != nil {
+		cellsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("cells", i)
+		}
+		e.End(cellsBegin)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *VastBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Around is the IDL struct testtypes::Around.
+type Around struct {
+	Vast Vast
+	// Key.
+	ID int32
+}
+
+var aroundType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Around",
+	Extensibility: cdr.Final,
+	Keyed:         true,
+	MaxSize:       536870928,
+	MaxKeySize:    4,
+	Text: `@appendable struct testtypes::Cell {
+	@id(0) octet value;
+};
+@appendable struct testtypes::Vast {
+	@key @id(0) int32 id;
+	@id(1) testtypes::Cell[67108864] cells;
+};
+@final struct testtypes::Around {
+	@id(0) testtypes::Vast vast;
+	@key @id(1) int32 id;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Around) CDRType() *cdr.TypeInfo { return aroundType }
+
+// MarshalCDR writes all members.
+func (m *Around) MarshalCDR(e *cdr.Encoder) {
+	if e.Enter() {
+		m.Vast.MarshalCDR(e)
+		e.Leave("vast")
+	}
+	e.Int32(m.ID)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Around) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	if d.Enter() {
+		m.Vast.UnmarshalCDR(d)
+		d.Leave("vast")
+	}
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Around) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Around) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Around) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	if d.EnterPresent() {
+		(*Vast)(nil).SkipCDR(d)
+		d.Leave("vast")
+	}
+	e.Int32(d.Int32("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Around) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	if d.EnterPresent() {
+		(*Vast)(nil).SkipCDR(d)
+		d.Leave("vast")
+	}
+	d.Skip("id", 4, 4)
+	d.End(s)
+}
+
+// AroundView reads the members of an encoded Around where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type AroundView struct {
+	s  cdr.Sample
+	at [2]int32 // offsets of the members
+}
+
+// NewAroundView checks the structure of an encoded sample, encapsulation header included.
+func NewAroundView(sample []byte) (AroundView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, aroundType); err != nil {
+		return AroundView{}, err
+	}
+	var v AroundView
+	v.ScanCDR(&d)
+	if err := d.Close(aroundType); err != nil {
+		return AroundView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *AroundView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	v.at[0] = d.Here(1)
+	if d.EnterPresent() {
+		var e VastView
+		e.ScanCDR(d)
+		d.Leave("vast")
+	}
+	v.at[1] = d.Locate("id", 4, 4)
+	d.End(s)
+}
+
+// Vast reads vast.
+func (v AroundView) Vast() VastView {
+	var d cdr.Decoder
+	var m VastView
+	if v.s.Seek(&d, v.at[0]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// ID reads id.
+func (v AroundView) ID() int32 { return v.s.Int32(v.at[1]) }
+
+// AroundViews reads the elements of an encoded sequence or array of Around.
+type AroundViews struct{ c cdr.Elements }
+
+// AroundViewsOf is for generated code.
+func AroundViewsOf(c cdr.Elements) AroundViews { return AroundViews{c} }
+
+// Len is the number of elements.
+func (vs AroundViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs AroundViews) At(i int) AroundView {
+	var d cdr.Decoder
+	var v AroundView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs AroundViews) All() iter.Seq2[int, AroundView] {
+	return func(yield func(int, AroundView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v AroundView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var aroundMembers = []string{
+	"vast",
+	"id",
+}
+
+// AroundBuilder builds an encoded Around in the caller's bytes, without an intermediate value.
+// Set in this order: Vast.
+// Another member may be set as soon as those of them that are declared before it are set.
+type AroundBuilder struct {
+	b   cdr.Builder
+	has [2]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewAroundBuilder starts a sample in buf, encapsulation header included.
+func NewAroundBuilder(buf []byte) AroundBuilder {
+	var b AroundBuilder
+	b.b.Init(buf, aroundType, aroundMembers)
+	return b
+}
+
+// SetVast sets vast.
+func (b *AroundBuilder) SetVast(v *Vast) {
+	if e := b.b.Variable(0, 0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("vast")
+		}
+		b.has[0] = b.b.EndVariable(0)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(1, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetID sets id.
+func (b *AroundBuilder) SetID(v int32) {
+	p := b.seg[0]
+	if f := b.b.Field(1, 1, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[1] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *AroundBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Outside is the IDL struct testtypes::Outside.
+type Outside struct {
+	Around Around
+}
+
+var outsideType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Outside",
+	Extensibility: cdr.Appendable,
+	MaxSize:       536870932,
+	MaxKeySize:    0,
+	Text: `@appendable struct testtypes::Cell {
+	@id(0) octet value;
+};
+@appendable struct testtypes::Vast {
+	@key @id(0) int32 id;
+	@id(1) testtypes::Cell[67108864] cells;
+};
+@final struct testtypes::Around {
+	@id(0) testtypes::Vast vast;
+	@key @id(1) int32 id;
+};
+@appendable struct testtypes::Outside {
+	@id(0) testtypes::Around around;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Outside) CDRType() *cdr.TypeInfo { return outsideType }
+
+// MarshalCDR writes all members.
+func (m *Outside) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	if e.Enter() {
+		m.Around.MarshalCDR(e)
+		e.Leave("around")
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Outside) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	if d.Enter() {
+		m.Around.UnmarshalCDR(d)
+		d.Leave("around")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Outside) MarshalKeyCDR(e *cdr.Encoder) {
+	if e.Enter() {
+		m.Around.MarshalKeyCDR(e)
+		e.Leave("around")
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Outside) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	if d.Enter() {
+		m.Around.UnmarshalKeyCDR(d)
+		d.Leave("around")
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Outside) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	if d.Enter() {
+		(*Around)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("around")
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Outside) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	if d.EnterPresent() {
+		(*Around)(nil).SkipCDR(d)
+		d.Leave("around")
+	}
+	d.End(s)
+}
+
+// OutsideView reads the members of an encoded Outside where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type OutsideView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewOutsideView checks the structure of an encoded sample, encapsulation header included.
+func NewOutsideView(sample []byte) (OutsideView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, outsideType); err != nil {
+		return OutsideView{}, err
+	}
+	var v OutsideView
+	v.ScanCDR(&d)
+	if err := d.Close(outsideType); err != nil {
+		return OutsideView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *OutsideView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Here(1)
+	if d.EnterPresent() {
+		var e AroundView
+		e.ScanCDR(d)
+		d.Leave("around")
+	}
+	d.End(s)
+}
+
+// Around reads around.
+func (v OutsideView) Around() AroundView {
+	var d cdr.Decoder
+	var m AroundView
+	if v.s.Seek(&d, v.at[0]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// OutsideViews reads the elements of an encoded sequence or array of Outside.
+type OutsideViews struct{ c cdr.Elements }
+
+// OutsideViewsOf is for generated code.
+func OutsideViewsOf(c cdr.Elements) OutsideViews { return OutsideViews{c} }
+
+// Len is the number of elements.
+func (vs OutsideViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs OutsideViews) At(i int) OutsideView {
+	var d cdr.Decoder
+	var v OutsideView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs OutsideViews) All() iter.Seq2[int, OutsideView] {
+	return func(yield func(int, OutsideView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v OutsideView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var outsideMembers = []string{
+	"around",
+}
+
+// OutsideBuilder builds an encoded Outside in the caller's bytes, without an intermediate value.
+// Set in this order: Around.
+// Another member may be set as soon as those of them that are declared before it are set.
+type OutsideBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewOutsideBuilder starts a sample in buf, encapsulation header included.
+func NewOutsideBuilder(buf []byte) OutsideBuilder {
+	var b OutsideBuilder
+	b.b.Init(buf, outsideType, outsideMembers)
+	return b
+}
+
+// SetAround sets around.
+func (b *OutsideBuilder) SetAround(v *Around) {
+	if e := b.b.Variable(0, 0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("around")
+		}
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *OutsideBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

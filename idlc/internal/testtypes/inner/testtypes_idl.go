@@ -123,7 +123,7 @@ func (*Holder) SkipCDR(d *cdr.Decoder) {
 		return
 	}
 	s := d.Begin(cdr.Appendable)
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*testtypes.Point)(nil).SkipCDR(d)
 		d.Leave("at")
 	}
@@ -159,7 +159,7 @@ func (v *HolderView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
 	v.at[0] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e testtypes.PointView
 		e.ScanCDR(d)
 		d.Leave("at")

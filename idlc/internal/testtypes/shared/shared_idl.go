@@ -295,7 +295,7 @@ func (*Tagged) SkipCDR(d *cdr.Decoder) {
 	}
 	s := d.Begin(cdr.Appendable)
 	d.SkipString("tag")
-	if d.Enter() {
+	if d.EnterPresent() {
 		(*Stamp)(nil).SkipCDR(d)
 		d.Leave("at")
 	}
@@ -329,7 +329,7 @@ func (v *TaggedView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	v.at[0] = d.LocateString("tag", 16)
 	v.at[1] = d.Here(1)
-	if d.Enter() {
+	if d.EnterPresent() {
 		var e StampView
 		e.ScanCDR(d)
 		d.Leave("at")

@@ -73,9 +73,15 @@ var isProcess = regexp.MustCompile(`^(\w+) is process (\d+)$`)
 // fly starts the example with -json, so that what is to be read is apart from what is to be watched.
 func fly(t *testing.T, args ...string) *flying {
 	t.Helper()
+	return flyIn(t, t.TempDir(), args...)
+}
+
+// flyIn is fly with a place for temporary directories.
+func flyIn(t *testing.T, temp string, args ...string) *flying {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
-	f := &flying{t: t, temp: t.TempDir(), lines: make(chan string, 4096), drained: make(chan struct{}), pids: make(map[string]int)}
+	f := &flying{t: t, temp: temp, lines: make(chan string, 4096), drained: make(chan struct{}), pids: make(map[string]int)}
 	f.cmd = exec.CommandContext(ctx, program, append([]string{"-json", "-timeout", "20s"}, args...)...)
 	f.cmd.Env = append(os.Environ(), "TMPDIR="+f.temp)
 	f.cmd.Stdout = &f.stdout
@@ -405,12 +411,14 @@ func TestKilledDisplayEndsTheRun(t *testing.T) {
 
 func TestInterruptEndsInOrder(t *testing.T) {
 	t.Parallel()
-	f := fly(t, "-duration", "60s")
-	f.until("the run begins")
-	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
-	f.until("ending the run")
-	s := f.end(0)
-	assert.Equal(t, "ok", s.Verdict)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGQUIT} {
+		f := fly(t, "-duration", "60s")
+		f.until("the run begins")
+		require.NoError(t, f.cmd.Process.Signal(signal))
+		f.until("ending the run")
+		s := f.end(0)
+		assert.Equal(t, "ok", s.Verdict)
+	}
 }
 
 func TestNoProcessOutlivesTheConductor(t *testing.T) {
@@ -430,6 +438,14 @@ func TestNoProcessOutlivesTheConductor(t *testing.T) {
 		}
 		return len(f.pids) == 7
 	}, 5*time.Second, 10*time.Millisecond)
+
+	// It could not remove its directory; the next run does.
+	left, err := os.ReadDir(f.temp)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	next := flyIn(t, f.temp, "-duration", "300ms")
+	next.until("removed " + filepath.Join(f.temp, left[0].Name()))
+	next.end(0)
 }
 
 func TestWhatCanNotRunSaysWhy(t *testing.T) {

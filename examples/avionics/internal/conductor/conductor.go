@@ -72,12 +72,12 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 	if err != nil {
 		return fail(fmt.Errorf("finding this program to run it again: %w", err))
 	}
-	dir, cleanup, err := runDir(opts.Dir)
+	dir, err := makeRunDir(opts.Dir)
 	if err != nil {
 		return fail(err)
 	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	// A reader of the output that goes away (| head) must not kill the conductor: there is a directory to remove.
 	brokenPipe := make(chan os.Signal, 1)
@@ -89,8 +89,12 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 		out = stderr
 	}
 	c := &conductor{
-		opts: opts, qos: qos, dir: dir, crew: newCrew(program, stderr), screen: newScreen(out), signals: signals,
+		opts: opts, qos: qos, dir: dir.path, crew: newCrew(program, stderr), screen: newScreen(out), signals: signals,
 		ready: make(map[string]bool), published: make(map[string]map[string]uint64), reports: make(map[string]*control.Report),
+	}
+	if dir.lock != nil {
+		c.crew.inherited = []*os.File{dir.lock}
+		c.sweep()
 	}
 	elapsed, err := c.conduct()
 	c.crew.dismiss(patience)
@@ -99,7 +103,7 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 		c.problems = append(c.problems, err.Error())
 	}
 	summary := report.Assemble(c.outcome(elapsed))
-	if err := errors.Join(c.write(summary, out, stdout), cleanup()); err != nil {
+	if err := errors.Join(c.write(summary, out, stdout), dir.remove()); err != nil {
 		return fail(err)
 	}
 	if !summary.OK() {
@@ -108,23 +112,15 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 	return 0
 }
 
-// runDir makes the directory of a run. What it gives to clean up removes a temporary one.
-func runDir(parent string) (dir string, cleanup func() error, err error) {
-	if parent == "" {
-		dir, err = os.MkdirTemp("", "avionics-")
-		if err != nil {
-			return "", nil, fmt.Errorf("making a directory for the logs: %w", err)
-		}
-		return dir, func() error { return os.RemoveAll(dir) }, nil
+// sweep tidies up after runs that were killed. What can not be removed is of no concern to this run.
+func (c *conductor) sweep() {
+	removed, err := sweep(os.TempDir())
+	for _, path := range removed {
+		c.screen.say("removed %s, which a run that was killed had left", path)
 	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", nil, fmt.Errorf("-dir: %w", err)
-	}
-	dir, err = os.MkdirTemp(parent, "run-"+time.Now().Format("20060102-150405")+"-")
 	if err != nil {
-		return "", nil, fmt.Errorf("-dir: %w", err)
+		c.screen.say("tidying up after runs that were killed: %v", err)
 	}
-	return dir, func() error { return nil }, nil
 }
 
 func (c *conductor) write(s *report.Summary, people, programs io.Writer) error {

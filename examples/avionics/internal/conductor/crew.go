@@ -35,6 +35,8 @@ type crew struct {
 	members map[string]*member
 	news    chan happening // buffered: a process never waits for the conductor to listen
 	errs    io.Writer      // what processes complain about, line by line
+	// inherited are files that each process keeps open while it lives, and knows nothing of.
+	inherited []*os.File
 
 	mu sync.Mutex // of errs
 }
@@ -51,9 +53,7 @@ func (c *crew) start(cfg control.Config) (pid int, err error) {
 		return 0, fmt.Errorf("starting %s: %w", cfg.Role, err)
 	}
 	defer func() { _ = write.Close() }() // the process has its own
-	cmd := exec.Command(c.program, RoleArgument, cfg.Role)
-	cmd.ExtraFiles = []*os.File{write}
-	cmd.SysProcAttr = processAttributes()
+	cmd := c.command(cfg.Role, write)
 	stdin, err1 := cmd.StdinPipe()
 	stdout, err2 := cmd.StdoutPipe()
 	stderr, err3 := cmd.StderrPipe()
@@ -70,6 +70,14 @@ func (c *crew) start(cfg control.Config) (pid int, err error) {
 		return 0, fmt.Errorf("configuring %s: %w", cfg.Role, err)
 	}
 	return cmd.Process.Pid, nil
+}
+
+// command is that of a process which writes its events to the file.
+func (c *crew) command(role string, events *os.File) *exec.Cmd {
+	cmd := exec.Command(c.program, RoleArgument, role)
+	cmd.ExtraFiles = append([]*os.File{events}, c.inherited...)
+	cmd.SysProcAttr = processAttributes()
+	return cmd
 }
 
 // RoleArgument is the first argument of a process, before its role.

@@ -14,6 +14,11 @@
 // signal, Linux). A process that does not leave in time is killed. A process that dies ends the run: the conductor says
 // which one and why, ends the others, and fails.
 //
+// # No files
+//
+// The directory of the logs is removed at the end, after all processes have gone. A conductor that is killed leaves it; the
+// next one sweeps it, as rundir.go tells.
+//
 // # Concurrency
 //
 // One goroutine conducts. Each process has one that reads its events and then waits for its end, and two that pass its

@@ -124,6 +124,7 @@ type Subscription struct {
 // Input is what a source read.
 type Input struct {
 	What      string   `json:"what"`
+	Live      bool     `json:"live,omitempty"`
 	Read      int      `json:"read"`      // lines
 	Used      int      `json:"used"`      // fixes or messages
 	Skipped   int      `json:"skipped"`   // lines of other kinds

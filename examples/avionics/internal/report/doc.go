@@ -16,6 +16,7 @@
 //     one that was there;
 //   - a log on disk that does not hold exactly what was delivered where it is;
 //   - an input that was read to its end of which not every record was published;
+//   - an input that gave nothing at all;
 //   - whatever kept the run from its orderly end.
 //
 // Samples of an unordered topic that did not arrive are counted and shown; they are no finding.

@@ -89,6 +89,19 @@ func TestVerdict(t *testing.T) {
 		{"the log can not be read", func(r *Run) { r.Logs["display1"] = Log{Error: "corrupt at 4096"} }, []string{"display1: its log on disk can not be read: corrupt at 4096"}},
 		{"not all of the input was published", func(r *Run) { r.Reports[2].Input.Used = 101 }, []string{"nav: 101 records of flight.igc were read, and 100 samples of Position published"}},
 		{"a run that was stopped need not publish all", func(r *Run) { r.Reports[2].Input.Used, r.Reports[2].Input.Complete = 101, false }, nil},
+		{"an input of junk", func(r *Run) {
+			r.Reports[2].Input.Used, r.Reports[2].Input.Malformed, r.Reports[2].Input.Complete = 0, 101, false
+		}, []string{"nav: nothing of flight.igc was used: of 103 lines 101 were malformed and 2 of other kinds"}},
+		{"an empty input", func(r *Run) {
+			*r.Reports[2].Input = control.Input{What: "flight.igc"}
+		}, []string{"nav: nothing of flight.igc was used: no line came"}},
+		{"a feed that nobody serves", func(r *Run) {
+			*r.Reports[2].Input = control.Input{What: "localhost:1", Live: true}
+		}, []string{"nav: nothing of localhost:1 was used: nobody answered there before the run ended"}},
+		{"an input that gave nothing in a run that went wrong", func(r *Run) {
+			*r.Reports[2].Input = control.Input{What: "localhost:1", Live: true}
+			r.Problems = []string{"display1 was killed"}
+		}, []string{"display1 was killed"}},
 		{"a problem is the only news", func(r *Run) {
 			r.Problems = []string{"display1 was killed"}
 			r.of("display1", "Position").Delivered = 3
@@ -173,7 +186,7 @@ func TestTable(t *testing.T) {
 	run.Problems = []string{"display1 was killed"}
 	b.Reset()
 	require.NoError(t, Assemble(*run).WriteTable(&b))
-	assert.True(t, strings.HasSuffix(b.String(), "verdict: FAILED (1 findings)\n  - display1 was killed\n"))
+	assert.True(t, strings.HasSuffix(b.String(), "verdict: FAILED (1 finding)\n  - display1 was killed\n"))
 }
 
 func TestJSON(t *testing.T) {

@@ -267,12 +267,26 @@ func (s *Summary) inputs(run Run) {
 			continue
 		}
 		s.Inputs = append(s.Inputs, *r.Input)
+		if r.Input.Used == 0 && len(run.Problems) == 0 {
+			s.find("%s: nothing of %s was used: %s", r.Role, r.Input.What, emptiness(*r.Input))
+		}
 		for _, p := range r.Publications {
 			if r.Input.Complete && uint64(r.Input.Used) != p.Published {
 				s.find("%s: %d records of %s were read, and %d samples of %s published", r.Role, r.Input.Used, r.Input.What, p.Published, p.Topic)
 			}
 		}
 	}
+}
+
+// emptiness tells why an input gave nothing.
+func emptiness(in control.Input) string {
+	switch {
+	case in.Live && in.Connected == 0:
+		return "nobody answered there before the run ended"
+	case in.Read == 0:
+		return "no line came"
+	}
+	return fmt.Sprintf("of %d lines %d were malformed and %d of other kinds", in.Read, in.Malformed, in.Skipped)
 }
 
 // logs checks that what is on disk is what was delivered. A late process was given the history by its peers; its log

@@ -35,13 +35,20 @@ func (s *Summary) WriteTable(out io.Writer) error {
 	if s.OK() {
 		b.WriteString("verdict: ok\n")
 	} else {
-		fmt.Fprintf(&b, "verdict: FAILED (%d findings)\n", len(s.Findings))
+		fmt.Fprintf(&b, "verdict: FAILED (%s)\n", findings(len(s.Findings)))
 		for _, f := range s.Findings {
 			fmt.Fprintf(&b, "  - %s\n", f)
 		}
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+func findings(n int) string {
+	if n == 1 {
+		return "1 finding"
+	}
+	return fmt.Sprintf("%d findings", n)
 }
 
 func (s *Summary) figures(b *strings.Builder) {

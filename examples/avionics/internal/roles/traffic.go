@@ -189,7 +189,7 @@ func (f *feed) next(ctx context.Context) (time.Duration, *sbs1.Message, error) {
 func (f *feed) input() *control.Input {
 	st := f.source.Stats()
 	in := &control.Input{
-		What: f.name, Read: st.Lines, Used: st.Messages, Skipped: st.Other, Malformed: st.Malformed,
+		What: f.name, Live: f.live, Read: st.Lines, Used: st.Messages, Skipped: st.Other, Malformed: st.Malformed,
 		Resent: st.Resent, Connected: st.Connections, Complete: f.ended,
 	}
 	for _, m := range st.Named {

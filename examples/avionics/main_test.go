@@ -421,6 +421,18 @@ func TestInterruptEndsInOrder(t *testing.T) {
 	}
 }
 
+func TestSecondRunInADomainIsRefused(t *testing.T) {
+	t.Parallel()
+	const domain = "70707"
+	f := fly(t, "-duration", "60s", "-domain", domain)
+	f.until("the run begins")
+	second := fly(t, "-duration", "1s", "-domain", domain)
+	assert.Nil(t, second.end(1), "it does not begin")
+	assert.Contains(t, second.said(), "another run of this program is in domain 70707")
+	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+	assert.Equal(t, "ok", f.end(0).Verdict)
+}
+
 func TestNoProcessOutlivesTheConductor(t *testing.T) {
 	t.Parallel()
 	f := fly(t, "-duration", "60s")
@@ -471,7 +483,7 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 	}{
 		{"unknown transport", []string{"-transport", "pigeon"}, 2, `-transport "pigeon" is not known; use shm or tcp`},
 		{"unknown flag", []string{"-sped", "max"}, 2, "-sped"},
-		{"bad speed", []string{"-speed", "-1"}, 2, "or max"},
+		{"bad speed", []string{"-speed", "-1"}, 2, "or max\nRun with -help for help.\n"},
 		{"an argument", []string{"recording.igc"}, 2, `unexpected argument "recording.igc"`},
 		{"missing file", []string{"-flight", "/does/not/exist.igc"}, 2, "/does/not/exist.igc: no such file"},
 		{"a FIFO that nobody writes to", []string{"-sbs1", fifo}, 2, "fifo is a pipe: not a regular file"},
@@ -481,6 +493,9 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 		{"bad QoS", []string{"-qos", badQoS}, 1, "bad.xml:1:"},
 		{"incompatible QoS", []string{"-qos", incompatible}, 1, "of Position is incompatible with that of a peer: DEADLINE: offered "},
 		{"-dir is a file", []string{"-dir", file}, 1, "-dir: mkdir"},
+		{"nothing but junk in the recording", []string{"-sbs1", noFlight, "-speed", "max"}, 1, "photo.igc was used: of 1 lines 1 were malformed and 0 of other kinds"},
+		{"nothing at all in the recording", []string{"-sbs1", file, "-speed", "max"}, 1, "file was used: no line came"},
+		{"nobody served the feed yet", []string{"-sbs1", "127.0.0.1:1", "-duration", "300ms"}, 1, "127.0.0.1:1 was used: nobody answered there before the run ended"},
 		{"nobody serves the feed", []string{"-sbs1", "127.0.0.1:1", "-sbs1-wait", "50ms"}, 1, "connecting to 127.0.0.1:1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

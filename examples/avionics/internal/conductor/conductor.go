@@ -72,6 +72,11 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 	if err != nil {
 		return fail(fmt.Errorf("finding this program to run it again: %w", err))
 	}
+	release, err := claimDomain(uint32(opts.Domain))
+	if err != nil {
+		return fail(err)
+	}
+	defer release()
 	dir, err := makeRunDir(opts.Dir)
 	if err != nil {
 		return fail(err)

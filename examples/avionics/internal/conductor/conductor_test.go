@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -55,7 +56,10 @@ func TestOptions(t *testing.T) {
 
 func TestWrongOptions(t *testing.T) {
 	for args, want := range map[string]string{
-		"-speed 0":                      "or max",
+		"-speed 0":                      `invalid value "0" for flag -speed: want a number above 0 and up to 1000000, or max`,
+		"-duration forever":             `invalid value "forever" for flag -duration: parse error`,
+		"-sped max":                     "flag provided but not defined: -sped",
+		"-speed":                        "flag needs an argument: -speed",
 		"-speed NaN":                    "or max",
 		"-traffic 0":                    "-traffic 0 is not between 1 and 200",
 		"-duration -1s":                 "can not be negative",
@@ -73,7 +77,25 @@ func TestWrongOptions(t *testing.T) {
 		_, err := Parse(strings.Fields(args), &errs)
 		require.Error(t, err, args)
 		assert.Contains(t, errs.String(), want)
+		said := strings.Split(errs.String(), "\n")
+		require.Len(t, said, 3, "a line and a hint, not the whole help")
+		assert.Equal(t, "Run with -help for help.", said[1])
 	}
+}
+
+func TestOneRunInADomain(t *testing.T) {
+	domain := uint32(domainBase + os.Getpid())
+	release, err := claimDomain(domain)
+	require.NoError(t, err)
+	_, err = claimDomain(domain)
+	require.ErrorContains(t, err, fmt.Sprintf("another run of this program is in domain %d; ", domain))
+	other, err := claimDomain(domain + 1)
+	require.NoError(t, err)
+	other()
+	release()
+	release, err = claimDomain(domain)
+	require.NoError(t, err)
+	release()
 }
 
 func TestScreenKeepsTablesInPlace(t *testing.T) {

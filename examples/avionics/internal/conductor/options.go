@@ -84,7 +84,7 @@ func (s *speedValue) Set(text string) error {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0 && v <= 1e6) {
-		return errors.New("want a number from 0 to 1000000 that is not 0, or max")
+		return errors.New("want a number above 0 and up to 1000000, or max")
 	}
 	*s = speedValue(v)
 	return nil
@@ -94,12 +94,7 @@ func (s *speedValue) Set(text string) error {
 func Parse(args []string, errs io.Writer) (Options, error) {
 	var o Options
 	f := flag.NewFlagSet("avionics", flag.ContinueOnError)
-	f.SetOutput(errs)
-	f.Usage = func() {
-		_, _ = io.WriteString(errs, usage)
-		f.PrintDefaults()
-		_, _ = io.WriteString(errs, afterFlags)
-	}
+	f.SetOutput(io.Discard) // what is wrong fits one line, and need not come with all the help
 	speed := speedValue(1)
 	f.StringVar(&o.Flight, "flight", "", "replay own-ship's flight from a flight recorder `FILE.igc` (default: synthetic)")
 	f.StringVar(&o.SBS1, "sbs1", "", "take traffic from an SBS-1 recording or a live receiver: `FILE|host:port` (default: synthetic)")
@@ -116,15 +111,22 @@ func Parse(args []string, errs io.Writer) (Options, error) {
 	f.StringVar(&o.QoS, "qos", "", "QoS `FILE.xml` to use instead of the built-in one")
 	f.DurationVar(&o.GiveUp, "sbs1-wait", 5*time.Second, "how long a live receiver may not answer before its feed counts as ended")
 	f.DurationVar(&o.Timeout, "timeout", 60*time.Second, "how long each step that waits for other processes may take")
-	if err := f.Parse(args); err != nil {
+	err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		f.SetOutput(errs)
+		_, _ = io.WriteString(errs, usage)
+		f.PrintDefaults()
+		_, _ = io.WriteString(errs, afterFlags)
 		return o, err
 	}
-	o.Speed = float64(speed)
-	if err := o.check(f.Args()); err != nil {
-		_, _ = fmt.Fprintf(errs, "avionics: %v\nRun with -h for help.\n", err)
-		return o, err
+	if err == nil {
+		o.Speed = float64(speed)
+		err = o.check(f.Args())
 	}
-	return o, nil
+	if err != nil {
+		_, _ = fmt.Fprintf(errs, "avionics: %v\nRun with -help for help.\n", err)
+	}
+	return o, err
 }
 
 func (o *Options) check(rest []string) error {

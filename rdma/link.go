@@ -37,6 +37,10 @@ type Link interface {
 	// RaiseFence raises the peer's fence, if the link is Aliased, and wakes it. It works also when
 	// the peer is stopped, and does no harm when it is dead.
 	RaiseFence()
+	// Drop gives the peer up: the link ends at once from this side, whatever has not been sent yet is
+	// lost, and the peer sees the link end. LinkDown follows as an event, with err, without a
+	// certified death. A new link to the same node may be made afterwards.
+	Drop(err error)
 }
 
 // MaxMessage bounds a control message.

@@ -90,15 +90,20 @@ func (f *Fabric) Start() {
 				n.later(func() { p.events.Refused(f.self, mismatch(p, f)) })
 				continue
 			}
-			here := &link{owner: f, peer: p, opening: map[rdma.Key]rdma.Shape{}}
-			there := &link{owner: p, peer: f, opening: map[rdma.Key]rdma.Shape{}}
-			f.links[p.self.ID], p.links[f.self.ID] = here, there
-			n.later(func() { p.events.LinkUp(there) })
-			n.later(func() { f.events.LinkUp(here) })
+			f.connect(p)
 		}
 		n.nodes = append(n.nodes, f)
 		n.later(f.events.Scanned)
 	})
+}
+
+// connect links two nodes. The caller holds net.mu.
+func (f *Fabric) connect(p *Fabric) {
+	here := &link{owner: f, peer: p, opening: map[rdma.Key]rdma.Shape{}}
+	there := &link{owner: p, peer: f, opening: map[rdma.Key]rdma.Shape{}}
+	f.links[p.self.ID], p.links[f.self.ID] = here, there
+	f.net.later(func() { p.events.LinkUp(there) })
+	f.net.later(func() { f.events.LinkUp(here) })
 }
 
 func mismatch(f, p *Fabric) error {
@@ -114,8 +119,20 @@ func (f *Fabric) Fence() *rdma.Fence { return f.fence }
 // LowerFence implements rdma.Fabric: no link copies.
 func (f *Fabric) LowerFence(value uint32) { f.fence.Lower(value) }
 
-// Dial implements rdma.Fabric: all nodes are linked from the start.
-func (f *Fabric) Dial(rdma.PeerInfo) {}
+// Dial implements rdma.Fabric. All nodes are linked from the start; a link that was dropped since is
+// made anew.
+func (f *Fabric) Dial(peer rdma.PeerInfo) {
+	n := f.net
+	n.do(func() {
+		i := slices.IndexFunc(n.nodes, func(p *Fabric) bool { return p.self.ID == peer.ID })
+		if i < 0 || !slices.Contains(n.nodes, f) || peer.ID == f.self.ID || f.links[peer.ID] != nil {
+			return
+		}
+		if p := n.nodes[i]; p.self.Fingerprint == f.self.Fingerprint {
+			f.connect(p)
+		}
+	})
+}
 
 // Register implements rdma.Fabric.
 func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) {
@@ -160,15 +177,20 @@ func (f *Fabric) end(died bool, err error) {
 	n.do(func() {
 		n.nodes = slices.DeleteFunc(n.nodes, func(g *Fabric) bool { return g == f })
 		for _, l := range f.links {
-			back := l.peer.links[f.self.ID]
-			delete(l.peer.links, f.self.ID)
-			for key, ws := range l.peer.wanted {
-				l.peer.wanted[key] = slices.DeleteFunc(ws, func(w *link) bool { return w == l })
-			}
-			n.later(func() { back.owner.events.LinkDown(back, died, err) })
+			l.cut(died, err)
 		}
-		f.links = map[uint64]*link{}
 	})
+}
+
+// cut takes a link away on both sides and reports that to the peer. The caller holds net.mu.
+func (l *link) cut(died bool, err error) {
+	back := l.peer.links[l.owner.self.ID]
+	delete(l.owner.links, l.peer.self.ID)
+	delete(l.peer.links, l.owner.self.ID)
+	for key, ws := range l.peer.wanted {
+		l.peer.wanted[key] = slices.DeleteFunc(ws, func(w *link) bool { return w == l })
+	}
+	l.owner.net.later(func() { back.owner.events.LinkDown(back, died, err) })
 }
 
 // up: neither end has closed. The caller holds net.mu.
@@ -190,6 +212,16 @@ func (l *link) Ring() { l.peer.bell.Ring() }
 func (l *link) RaiseFence() {
 	l.peer.word.Add(1)
 	l.Ring()
+}
+
+// Drop implements rdma.Link.
+func (l *link) Drop(err error) {
+	l.owner.net.do(func() {
+		if l.up() {
+			l.cut(false, fmt.Errorf("mem: %s has given up the link", l.owner.self.Name))
+			l.owner.net.later(func() { l.owner.events.LinkDown(l, false, err) })
+		}
+	})
 }
 
 // Release implements rdma.Link.

@@ -206,3 +206,28 @@ func TestEventsInOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestDropAndDialAgain(t *testing.T) {
+	var net Network
+	a, b := attach(&net, 1, "x"), attach(&net, 2, "x")
+	a.Start()
+	b.Start()
+	a.take()
+	b.take()
+	old := a.links[2]
+	old.Drop(errors.New("silent"))
+	require.Equal(t, []string{"down 2 died=false: silent"}, a.take())
+	require.Equal(t, []string{"down 1 died=false: mem: 1 has given up the link"}, b.take())
+	old.Drop(errors.New("again"))
+	old.Send([]byte("lost"))
+	require.Empty(t, a.take())
+	require.Empty(t, b.take())
+
+	a.Dial(b.Self())
+	a.Dial(b.Self())
+	require.Equal(t, []string{"up 2"}, a.take())
+	require.Equal(t, []string{"up 1"}, b.take())
+	require.NotSame(t, old, a.links[2])
+	a.links[2].Send([]byte("hi"))
+	require.Equal(t, []string{"1 says hi"}, b.take())
+}

@@ -53,6 +53,7 @@ type Link struct {
 	ended  chan struct{} // closed when Run returns
 
 	closing  atomic.Bool           // set by Close
+	dropped  atomic.Pointer[error] // set by Drop before it ends reading
 	writeErr atomic.Pointer[error] // set by write before it ends reading
 
 	mu      sync.Mutex
@@ -105,8 +106,10 @@ func (l *Link) Run() {
 	if p := l.writeErr.Load(); p != nil {
 		err = *p
 	}
-	died := broken && !l.closing.Load() && l.diedNow()
-	if died {
+	died := false
+	if p := l.dropped.Load(); p != nil {
+		err = *p
+	} else if died = broken && !l.closing.Load() && l.diedNow(); died {
 		err = fmt.Errorf("process %d died (%w)", l.peer.PID, err)
 	}
 	l.conn.Close()
@@ -141,6 +144,19 @@ func (l *Link) Close() {
 	_ = l.conn.SetWriteDeadline(time.Now().Add(lingerTime))
 	l.out.Close()
 	<-l.ended
+}
+
+// Drop implements rdma.Link. The peer is told that this is no death, if the socket takes that.
+func (l *Link) Drop(err error) {
+	if !l.dropped.CompareAndSwap(nil, &err) {
+		return
+	}
+	if rc, err := l.conn.SyscallConn(); err == nil {
+		_ = rc.Control(func(fd uintptr) {
+			_, _ = unix.SendmsgN(int(fd), []byte{msgBye}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		})
+	}
+	_ = l.conn.CloseRead()
 }
 
 // Peer implements rdma.Link.

@@ -2,6 +2,7 @@ package shm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -173,6 +174,25 @@ func TestMessagesInOrderUpToTheEnd(t *testing.T) {
 	}
 	require.Len(t, get(t, "message", nb.messages), rdma.MaxMessage)
 	require.Len(t, nb.down, 0, "down once")
+}
+
+// A link that is dropped ends at once on both sides, and nobody takes it for a death.
+func TestDrop(t *testing.T) {
+	na, nb, la, lb := linked(t)
+	begin := time.Now()
+	la.Drop(errors.New("silent for too long"))
+	la.Drop(errors.New("once more"))
+	d := get(t, "down", na.down)
+	require.False(t, d.died)
+	require.ErrorContains(t, d.err, "silent for too long")
+	d = get(t, "down", nb.down)
+	require.False(t, d.died)
+	require.Less(t, time.Since(begin), deathTime, "it did not wait for a death")
+	la.Send([]byte("lost"))
+	la.Drop(errors.New("late"))
+	lb.Drop(errors.New("late"))
+	require.Empty(t, na.down)
+	require.Empty(t, nb.down)
 }
 
 func TestCloseAtBothEndsAtOnce(t *testing.T) {

@@ -72,6 +72,10 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 		if f.closed || p.closed || slices.ContainsFunc(f.links, func(l *link) bool { return l.to == p }) {
 			return
 		}
+		if slices.ContainsFunc(p.links, func(l *link) bool { return l.to == f }) {
+			f.connect(p) // it has not seen yet that the link before was dropped
+			return
+		}
 		f.links, p.links = append(f.links, here), append(p.links, there)
 		p.events.LinkUp(there)
 		f.events.LinkUp(here)
@@ -133,15 +137,19 @@ func (f *Fabric) Close() error {
 			l.transmit(l.exports[key])
 		}
 		l.arrive(func() {
-			b := l.back
-			if i := slices.Index(l.to.links, b); i >= 0 {
-				l.to.links = slices.Delete(l.to.links, i, i+1)
-				l.to.events.LinkDown(b, false, nil)
-				l.to.wake()
-			}
+			l.back.down(nil)
+			l.to.wake()
 		})
 	}
 	return nil
+}
+
+// down takes the link away from its node and reports that.
+func (l *link) down(err error) {
+	if i := slices.Index(l.from.links, l); i >= 0 {
+		l.from.links = slices.Delete(l.from.links, i, i+1)
+		l.from.events.LinkDown(l, false, err)
+	}
 }
 
 // link is one direction: what from does to to.
@@ -170,12 +178,27 @@ func (l *link) arrive(do func()) {
 	w := l.from.w
 	at := max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay))
 	l.last = at
-	w.After(at-w.now, func() {
-		if !l.to.closed {
-			do()
-			l.to.wake()
+	w.After(at-w.now, func() { l.happen(do) })
+}
+
+// happen lets an event happen at the far end, unless that has closed or has no such link any more.
+func (l *link) happen(do func()) {
+	if !l.to.closed && slices.Contains(l.to.links, l.back) {
+		do()
+		l.to.wake()
+	}
+}
+
+// Drop implements rdma.Link. What is under way to the peer still arrives before the end of the link.
+func (l *link) Drop(err error) {
+	w := l.from.w
+	w.After(0, func() {
+		if !l.from.closed {
+			l.down(err)
+			l.from.wake()
 		}
 	})
+	l.arrive(func() { l.back.down(fmt.Errorf("sim: %s has given up the link", l.from.self.Name)) })
 }
 
 func (l *link) Send(msg []byte) {
@@ -291,10 +314,5 @@ func (l *link) transmit(e *export) {
 // atLast queues an event at the time at which the last thing on the link arrives.
 func (l *link) atLast(do func()) {
 	w := l.from.w
-	w.After(max(l.last-w.now, 0), func() {
-		if !l.to.closed {
-			do()
-			l.to.wake()
-		}
-	})
+	w.After(max(l.last-w.now, 0), func() { l.happen(do) })
 }

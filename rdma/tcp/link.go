@@ -56,6 +56,7 @@ type Link struct {
 	copies  map[rdma.Key]*rdma.Region // read by the read goroutine
 
 	writeErr atomic.Pointer[error] // set by write before it closes the connection
+	dropped  atomic.Pointer[error] // set by Drop before it closes the connection
 	ended    chan struct{}         // closed when Run returns
 }
 
@@ -102,6 +103,9 @@ func (l *Link) Run() {
 	if p := l.writeErr.Load(); p != nil && errors.Is(err, net.ErrClosed) {
 		err = *p
 	}
+	if p := l.dropped.Load(); p != nil {
+		err = *p
+	}
 	l.events.LinkDown(l, false, fmt.Errorf("tcp: link to %s: %w", l.peer.Name, err))
 }
 
@@ -116,6 +120,12 @@ func (l *Link) Ring() {}
 
 // RaiseFence implements rdma.Link: no memory is shared.
 func (l *Link) RaiseFence() {}
+
+// Drop implements rdma.Link.
+func (l *Link) Drop(err error) {
+	l.dropped.CompareAndSwap(nil, &err)
+	l.conn.Close()
+}
 
 // Post implements rdma.Link.
 func (l *Link) Post(key rdma.Key) {

@@ -374,8 +374,12 @@ func (c *checker) declared(t Type, d *declarator) Type {
 			return nil
 		}
 	}
-	if depthOf(t) > maxDepth {
+	switch {
+	case depthOf(t) > maxDepth:
 		c.report.errorf(d.Pos, "nest fewer arrays and sequences", "%s has values nested more than %d deep", d.Name.Text, maxDepth)
+		return nil
+	case sequencesOf(t) > maxSequences:
+		c.report.errorf(d.Pos, "put structs between them", "%s has sequences nested more than %d deep", d.Name.Text, maxSequences)
 		return nil
 	}
 	return t

@@ -103,14 +103,17 @@ func (c *checker) structDef(d *structDef) {
 // limits reports a struct that is too large or too deep. It then counts as small, so that those with it as a part are not
 // reported as well.
 func (c *checker) limits(s *Struct) {
-	if s.memory > maxValue {
+	switch {
+	case s.memory > maxValue:
 		c.report.errorf(s.Pos, "use sequences for its arrays", "struct %s takes %.0f bytes, more than %d", s.Name, s.memory, maxValue)
-		s.memory = 0
-	}
-	if s.depth > maxDepth {
+	case s.parts > maxParts:
+		c.report.errorf(s.Pos, "use arrays or sequences", "struct %s has %d members with those of its members, more than %d", s.Name, s.parts, maxParts)
+	case s.depth > maxDepth:
 		c.report.errorf(s.Pos, "nest fewer structs and arrays", "struct %s has values nested more than %d deep", s.Name, maxDepth)
-		s.depth = 0
+	default:
+		return
 	}
+	s.memory, s.parts, s.depth = 0, 0, 0
 }
 
 func hasExtensibility(as []*annotation) bool {

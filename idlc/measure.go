@@ -11,6 +11,10 @@ const (
 	maxValue = 1 << 28
 	// maxDepth bounds how deep a value of fixed shape lies in another: what is deeper could never be encoded.
 	maxDepth = cdr.MaxDepth
+	// maxSequences bounds sequences of sequences, and maxParts the members of a struct with those of its members: above, the Go
+	// compiler takes minutes.
+	maxSequences = 32
+	maxParts     = 1 << 20
 	// maxBases bounds a chain of inheritance. Every struct of it has the members of all its bases.
 	maxBases = 64
 )
@@ -21,6 +25,7 @@ const (
 type measures struct {
 	memory float64        // see memorySize
 	depth  int            // of the values within it, see depthOf
+	parts  int            // members, and members of members; those of elements once
 	bases  int            // above it
 	min    int            // see minSize
 	fixed  [2]fixedValues // see fixedLayout; XCDR1 and XCDR2
@@ -46,6 +51,7 @@ func (s *Struct) measure() {
 	for _, member := range members {
 		m.memory += memorySize(member.Type)
 		m.depth = max(m.depth, depthWithin(member.Type))
+		m.parts = min(1<<30, m.parts+partsOf(member.Type))
 		m.min = min(math.MaxInt32, m.min+minSize(member.Type))
 	}
 	if s.Extensibility != cdr.Final {
@@ -123,6 +129,28 @@ func depthWithin(t Type) int {
 		return 1 + s.depth
 	}
 	return depthOf(t)
+}
+
+// partsOf counts the values that the Go type of a member lists.
+func partsOf(t Type) int {
+	switch t := resolve(t).(type) {
+	case *Struct:
+		return max(1, t.parts)
+	case *Array:
+		return partsOf(t.Elem)
+	}
+	return 1
+}
+
+// sequencesOf counts sequences within one another.
+func sequencesOf(t Type) int {
+	switch t := resolve(t).(type) {
+	case *Sequence:
+		return 1 + sequencesOf(t.Elem)
+	case *Array:
+		return sequencesOf(t.Elem)
+	}
+	return 0
 }
 
 // minSize is a lower bound of what a value takes in either version of XCDR. It is never 0.

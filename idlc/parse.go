@@ -121,9 +121,9 @@ func (p *parser) next(stops string) chunk {
 			}
 		}
 		if t.word("sequence") {
-			if sequences++; sequences == maxNesting {
+			if sequences++; sequences == maxSequences+1 {
 				c.cut = true
-				p.report.errorf(t.Pos, "give the inner ones names with typedef", "sequences nested more than %d deep", maxNesting-1)
+				p.report.errorf(t.Pos, "put structs between them", "sequences nested more than %d deep", maxSequences)
 			}
 		}
 		if len(c.toks) == maxDeclaration {
@@ -131,7 +131,7 @@ func (p *parser) next(stops string) chunk {
 			c.cut = true
 			c.toks = append(c.toks, t)
 		}
-		if depth < maxNesting && sequences < maxNesting && len(c.toks) < maxDeclaration {
+		if depth < maxNesting && sequences <= maxSequences && len(c.toks) < maxDeclaration {
 			c.toks = append(c.toks, t)
 		}
 	}

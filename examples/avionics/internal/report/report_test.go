@@ -183,6 +183,9 @@ func TestTable(t *testing.T) {
 	} {
 		assert.Contains(t, text, want)
 	}
+	b.Reset()
+	require.NoError(t, Assemble(Run{Synthetic: true, Problems: []string{"ended by a signal"}}).WriteTable(&b))
+	assert.Equal(t, "verdict: FAILED (1 finding)\n  - ended by a signal\n", b.String(), "of a run that did not begin there is no more to say")
 	run.Problems = []string{"display1 was killed"}
 	b.Reset()
 	require.NoError(t, Assemble(*run).WriteTable(&b))

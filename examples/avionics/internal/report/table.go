@@ -29,7 +29,7 @@ func (s *Summary) WriteTable(out io.Writer) error {
 		fmt.Fprintf(&b, "reliable topics: %d samples published and %d delivered in %v, that is %.0f and %.0f samples/s (speed %s, %s)\n",
 			s.Reliable, s.Delivered, s.Elapsed.Round(time.Millisecond), s.PublishedPerSec, s.DeliveredPerSec, s.Speed, s.Transport)
 	}
-	if s.Synthetic {
+	if s.Synthetic && len(s.Topics) > 0 {
 		b.WriteString("flight or traffic was SYNTHETIC: made up by a point-mass model\n")
 	}
 	if s.OK() {

@@ -409,6 +409,33 @@ func TestKilledDisplayEndsTheRun(t *testing.T) {
 	assert.Contains(t, s.Findings[0], fmt.Sprintf("display1 (process %d) was killed by a signal (killed) in the middle of the run", f.pid("display1")))
 }
 
+// Who is named is the one that stands still, and not those that wait for it.
+func TestStoppedDisplayIsNamed(t *testing.T) {
+	t.Parallel()
+	const patient, impatient = "<max_blocking_time><sec>30</sec>", "<max_blocking_time><sec>2</sec>"
+	require.Contains(t, qosFile, patient)
+	quick := filepath.Join(t.TempDir(), "quick.xml")
+	require.NoError(t, os.WriteFile(quick, []byte(strings.Replace(qosFile, patient, impatient, 1)), 0o600))
+	f := fly(t, "-duration", "60s", "-speed", "2000", "-qos", quick)
+	f.until("the run begins")
+	require.NoError(t, syscall.Kill(f.pid("display1"), syscall.SIGSTOP))
+	s := f.end(1)
+	require.NotEmpty(t, s.Findings)
+	assert.Contains(t, s.Findings[0], fmt.Sprintf("display1 (process %d) is stopped, by a signal or a debugger, and has given no sign of life for ", f.pid("display1")))
+}
+
+func TestStoppedDisplayIsMissedAndComesBack(t *testing.T) {
+	t.Parallel()
+	f := fly(t, "-duration", "60s")
+	f.until("the run begins")
+	require.NoError(t, syscall.Kill(f.pid("display2"), syscall.SIGSTOP))
+	f.until(fmt.Sprintf("nothing is heard of display2 (process %d) for 4s: it is stopped, by a signal or a debugger", f.pid("display2")))
+	require.NoError(t, syscall.Kill(f.pid("display2"), syscall.SIGCONT))
+	f.until("display2 is there again")
+	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+	assert.Equal(t, "ok", f.end(0).Verdict)
+}
+
 func TestInterruptEndsInOrder(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGQUIT} {
@@ -455,6 +482,10 @@ func TestNoProcessOutlivesTheConductor(t *testing.T) {
 	left, err := os.ReadDir(f.temp)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
+	lock, err := os.Open(filepath.Join(f.temp, left[0].Name(), "avionics.lock"))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX), "free when the last thread of the last process has gone")
+	require.NoError(t, lock.Close())
 	next := flyIn(t, f.temp, "-duration", "300ms")
 	next.until("removed " + filepath.Join(f.temp, left[0].Name()))
 	next.end(0)

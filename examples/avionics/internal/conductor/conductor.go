@@ -44,7 +44,12 @@ type conductor struct {
 	published map[string]map[string]uint64 // by role, topic
 	reports   map[string]*control.Report
 
-	leaving     bool // processes are told to leave
+	watch  watch
+	failed map[string]bool // roles that said what went wrong
+
+	began       bool      // processes were told to start
+	leaving     bool      // processes are told to leave
+	signal      os.Signal // that ended it before it began
 	interrupted bool
 	lateTimer   <-chan time.Time
 	endTimer    <-chan time.Time
@@ -77,10 +82,6 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 		return fail(err)
 	}
 	defer release()
-	dir, err := makeRunDir(opts.Dir)
-	if err != nil {
-		return fail(err)
-	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
@@ -88,6 +89,10 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 	brokenPipe := make(chan os.Signal, 1)
 	signal.Notify(brokenPipe, syscall.SIGPIPE)
 	defer signal.Stop(brokenPipe)
+	dir, err := makeRunDir(opts.Dir)
+	if err != nil {
+		return fail(err)
+	}
 
 	out := stdout
 	if opts.JSON {
@@ -96,17 +101,16 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 	c := &conductor{
 		opts: opts, qos: qos, dir: dir.path, crew: newCrew(program, stderr), screen: newScreen(out), signals: signals,
 		ready: make(map[string]bool), published: make(map[string]map[string]uint64), reports: make(map[string]*control.Report),
+		watch: make(watch), failed: make(map[string]bool),
 	}
 	if dir.lock != nil {
 		c.crew.inherited = []*os.File{dir.lock}
 		c.sweep()
 	}
 	elapsed, err := c.conduct()
+	c.conclude(err)
 	c.crew.dismiss(patience)
 	c.screen.leave()
-	if err != nil && !errors.Is(err, errAbort) {
-		c.problems = append(c.problems, err.Error())
-	}
 	summary := report.Assemble(c.outcome(elapsed))
 	if err := errors.Join(c.write(summary, out, stdout), dir.remove()); err != nil {
 		return fail(err)
@@ -115,6 +119,38 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 		return 1
 	}
 	return 0
+}
+
+// conclude notes what ended the run before its time, as long as its processes can be asked.
+func (c *conductor) conclude(err error) {
+	if err == nil {
+		return
+	}
+	if sig := c.early(); sig != nil {
+		c.problems = []string{fmt.Sprintf("ended by a signal (%v) before the run began", sig)}
+		return
+	}
+	if !errors.Is(err, errAbort) {
+		c.problems = append(c.problems, err.Error())
+	}
+	waitedFor := slices.DeleteFunc(c.crew.alive(), func(role string) bool { return c.failed[role] })
+	c.problems = append(c.watch.standstill(waitedFor, time.Now(), c.crew.pid), c.problems...)
+}
+
+// early gives the signal that came before the run began; nil if there was none. One from the terminal also hits a process
+// that has just been forked and is not in a group of its own yet, which may be noticed before the signal itself.
+func (c *conductor) early() os.Signal {
+	if c.began || c.signal != nil {
+		return c.signal
+	}
+	limit := time.NewTimer(settle / 10)
+	defer limit.Stop()
+	select {
+	case sig := <-c.signals:
+		return sig
+	case <-limit.C:
+		return nil
+	}
 }
 
 // sweep tidies up after runs that were killed. What can not be removed is of no concern to this run.
@@ -150,6 +186,7 @@ func (c *conductor) conduct() (elapsed time.Duration, err error) {
 		return 0, err
 	}
 	c.screen.say("all processes are matched: the run begins")
+	c.began = true
 	began := time.Now()
 	c.tellAll(control.Command{Kind: control.Start})
 	if late {
@@ -203,6 +240,7 @@ func (c *conductor) start(role string, late bool) error {
 	if err != nil {
 		return err
 	}
+	c.watch.started(role, time.Now())
 	c.screen.say("%s is process %d", role, pid)
 	return nil
 }
@@ -306,8 +344,12 @@ var errLimit = errors.New("time is over")
 
 // pump handles what happens until the condition holds.
 func (c *conductor) pump(until func() bool, limit <-chan time.Time) error {
+	look := time.NewTicker(control.Beat)
+	defer look.Stop()
 	for !until() {
 		select {
+		case now := <-look.C:
+			c.lookAround(now)
 		case h := <-c.crew.news:
 			if err := c.happened(h); err != nil {
 				return err
@@ -317,8 +359,8 @@ func (c *conductor) pump(until func() bool, limit <-chan time.Time) error {
 				c.problems = append(c.problems, fmt.Sprintf("ended at once by a second signal (%v)", sig))
 				return errAbort
 			}
-			if len(c.ready) < len(c.crew.members) && len(c.published) == 0 {
-				c.problems = append(c.problems, fmt.Sprintf("ended by a signal (%v) before the run began", sig))
+			if !c.began {
+				c.signal = sig
 				return errAbort
 			}
 			c.interrupted = true
@@ -338,6 +380,17 @@ func (c *conductor) pump(until func() bool, limit <-chan time.Time) error {
 	return nil
 }
 
+// lookAround says of whom nothing is heard any more, long before those who wait for it give up.
+func (c *conductor) lookAround(now time.Time) {
+	for _, role := range c.watch.missing(c.crew.alive(), now) {
+		why := ""
+		if isStopped(c.crew.pid(role)) {
+			why = ": it is stopped, by a signal or a debugger"
+		}
+		c.screen.say("nothing is heard of %s (process %d) for %v%s", role, c.crew.pid(role), stillLimit, why)
+	}
+}
+
 // happened handles one event, or the end of a process.
 func (c *conductor) happened(h happening) error {
 	if h.event == nil {
@@ -352,6 +405,10 @@ func (c *conductor) happened(h happening) error {
 		c.ready[h.role] = true
 		if c.crew.members[h.role] != nil && h.role == lateRole && c.opts.Late > 0 {
 			c.crew.tell(h.role, control.Command{Kind: control.Start})
+		}
+	case control.Alive:
+		if c.watch.alive(h.role, e.Reached, time.Now()) {
+			c.screen.say("%s is there again", h.role)
 		}
 	case control.Note:
 		c.screen.say("%s: %s", h.role, e.Text)

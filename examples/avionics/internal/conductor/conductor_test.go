@@ -135,6 +135,22 @@ func TestScreenOfAFileIsNotLive(t *testing.T) {
 	assert.Equal(t, []int{80, 24}, []int{w, h})
 }
 
+// A signal that hits a process first, which has just been forked, is not told as the failure of that process.
+func TestSignalBeforeTheRunBegins(t *testing.T) {
+	for range 20 { // whichever is noticed first
+		signals := make(chan os.Signal, 1)
+		signals <- os.Interrupt
+		c := &conductor{
+			crew: newCrew("/bin/false", io.Discard), screen: &screen{out: io.Discard}, signals: signals,
+			watch: watch{}, failed: map[string]bool{}, opts: Options{Timeout: time.Minute},
+		}
+		_, err := c.conduct()
+		c.conclude(err)
+		c.crew.dismiss(patience)
+		require.Equal(t, []string{"ended by a signal (interrupt) before the run began"}, c.problems)
+	}
+}
+
 // What is told of several bad ends is the one that began them.
 func TestExplainFindsTheCause(t *testing.T) {
 	c := &conductor{crew: newCrew("", io.Discard)}

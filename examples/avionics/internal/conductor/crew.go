@@ -132,6 +132,9 @@ func (c *crew) alive() []string {
 	return roles
 }
 
+// pid is the process of a role.
+func (c *crew) pid(role string) int { return c.members[role].cmd.Process.Pid }
+
 // gone notes that a process has ended.
 func (c *crew) gone(role string) {
 	m := c.members[role]

@@ -33,6 +33,9 @@ wait:
 			break wait
 		}
 	}
+	for _, h := range news {
+		c.failed[h.role] = true
+	}
 	c.problems = append(c.problems, c.explain(news)...)
 	return errAbort
 }
@@ -41,7 +44,7 @@ wait:
 func (c *conductor) explain(news []happening) []string {
 	var killed, failed, ended []string
 	for _, h := range news {
-		pid := c.crew.members[h.role].cmd.Process.Pid
+		pid := c.crew.pid(h.role)
 		switch sig, signalled := signalOf(h.exit); {
 		case h.event != nil:
 			failed = append(failed, fmt.Sprintf("%s (process %d) failed: %s", h.role, pid, h.event.Text))

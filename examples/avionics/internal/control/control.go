@@ -65,6 +65,7 @@ type Event struct {
 	Kind      EventKind         `json:"event"`
 	Text      string            `json:"text,omitempty"`      // Note, Failed
 	Frame     []string          `json:"frame,omitempty"`     // Frame
+	Reached   map[string]uint64 `json:"reached,omitempty"`   // Alive: number of the last sample taken, by reliable topic
 	Published map[string]uint64 `json:"published,omitempty"` // Done
 	Report    *Report           `json:"report,omitempty"`    // Reported
 }
@@ -75,12 +76,16 @@ type EventKind string
 // The events; see doc.go.
 const (
 	Ready    EventKind = "ready"
+	Alive    EventKind = "alive"
 	Note     EventKind = "note"
 	Frame    EventKind = "frame"
 	Done     EventKind = "done"
 	Reported EventKind = "reported"
 	Failed   EventKind = "failed"
 )
+
+// Beat is how often a process says that it is alive, and how far it got.
+const Beat = 500 * time.Millisecond
 
 // Report is what a process counted.
 type Report struct {

@@ -8,6 +8,7 @@
 //	                         <-   Ready        its entities exist and are matched
 //	Start                    ->                sources begin to publish
 //	                         <-   Note, Frame  whenever there is something to say or show
+//	                         <-   Alive        every Beat, with how far it got
 //	Stop                     ->                sources stop early
 //	                         <-   Done         a source has published all, and all of it was acknowledged
 //	Drain                    ->                fms: this is what the sources published

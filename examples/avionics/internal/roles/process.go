@@ -147,6 +147,7 @@ func (pr *process) play(ctx context.Context, commands <-chan control.Command) er
 	for _, s := range pr.subscriptions {
 		go s.run(ctx)
 	}
+	go pr.beat(ctx)
 	if err := pr.match(ctx); err != nil {
 		return cause(ctx, err)
 	}
@@ -166,6 +167,27 @@ func (pr *process) play(ctx context.Context, commands <-chan control.Command) er
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		}
+	}
+}
+
+// beat tells the conductor that the process is alive, and how far it got, until ctx ends. It waits for nothing else in the
+// process: one that waits for another is alive.
+func (pr *process) beat(ctx context.Context) {
+	tick := time.NewTicker(control.Beat)
+	defer tick.Stop()
+	for {
+		reached := make(map[string]uint64)
+		for _, s := range pr.subscriptions {
+			if s.reliable() {
+				reached[s.topic] = s.reached()
+			}
+		}
+		pr.send(control.Event{Kind: control.Alive, Reached: reached})
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
 		}
 	}
 }

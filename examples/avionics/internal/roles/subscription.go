@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -56,13 +57,14 @@ type subscription struct {
 	trace  bool
 	logDir string // of this process's log of the topic; empty if it has none
 
+	last atomic.Uint64 // greatest number; stored with mu held
+
 	mu        sync.Mutex
 	tracker   *order.Tracker
 	delays    latency.Recorder
 	malformed int
-	logged    hash.Hash // over numbers and bytes, for comparison with the log
-	last      uint64
-	changed   chan struct{} // closed, and made anew, whenever last has changed
+	logged    hash.Hash     // over numbers and bytes, for comparison with the log
+	changed   chan struct{} // closed, and made anew, whenever last may have changed
 	history   bool          // a late reader has not got to the end of its history yet
 	cut       uint64
 	picture   map[string]uint64
@@ -157,7 +159,7 @@ func (s *subscription) sample(info *dcps.SampleInfo, encoded []byte, now time.Ti
 		sample.Instance = icaoText(id.icao)
 	}
 	s.tracker.Sample(sample)
-	s.last = max(s.last, id.number)
+	s.last.Store(max(s.last.Load(), id.number))
 	if s.history {
 		return // delivered, but old when it came, and not logged here
 	}
@@ -207,14 +209,14 @@ const quiet = 50 * time.Millisecond
 // await returns when the sample with that number has come; false if it has not for too long. A sample of an unordered
 // topic may never come: there it waits until no more do.
 func (s *subscription) await(ctx context.Context, number uint64, timeout time.Duration) bool {
-	if s.reader.Qos().Reliability.Kind != qos.ReliabilityReliable {
+	if !s.reliable() {
 		timeout, number = quiet, math.MaxUint64
 	}
 	limit := time.NewTimer(timeout)
 	defer limit.Stop()
 	for {
 		s.mu.Lock()
-		last, changed := s.last, s.changed
+		last, changed := s.last.Load(), s.changed
 		s.mu.Unlock()
 		if last >= number {
 			return true
@@ -233,10 +235,11 @@ func (s *subscription) await(ctx context.Context, number uint64, timeout time.Du
 }
 
 // reached is the greatest number so far.
-func (s *subscription) reached() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
+func (s *subscription) reached() uint64 { return s.last.Load() }
+
+// reliable tells whether every sample comes.
+func (s *subscription) reliable() bool {
+	return s.reader.Qos().Reliability.Kind == qos.ReliabilityReliable
 }
 
 // report sums up. A late process tells the part behind its cut, the others the part that since asks for.

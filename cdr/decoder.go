@@ -1,7 +1,6 @@
 package cdr
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 )
@@ -287,46 +286,19 @@ func (d *Decoder) Uint8(name string) uint8 {
 func (d *Decoder) Int8(name string) int8 { return int8(d.Uint8(name)) }
 
 // Uint16 reads an unsigned short or a wchar.
-func (d *Decoder) Uint16(name string) uint16 {
-	b := d.take(name, 2, 2)
-	if b == nil {
-		return 0
-	}
-	if d.big {
-		return binary.BigEndian.Uint16(b)
-	}
-	return binary.LittleEndian.Uint16(b)
-}
+func (d *Decoder) Uint16(name string) uint16 { return loadUint16(d.take(name, 2, 2), d.big) }
 
 // Int16 reads a short.
 func (d *Decoder) Int16(name string) int16 { return int16(d.Uint16(name)) }
 
 // Uint32 reads an unsigned long.
-func (d *Decoder) Uint32(name string) uint32 {
-	b := d.take(name, 4, 4)
-	if b == nil {
-		return 0
-	}
-	if d.big {
-		return binary.BigEndian.Uint32(b)
-	}
-	return binary.LittleEndian.Uint32(b)
-}
+func (d *Decoder) Uint32(name string) uint32 { return loadUint32(d.take(name, 4, 4), d.big) }
 
 // Int32 reads a long.
 func (d *Decoder) Int32(name string) int32 { return int32(d.Uint32(name)) }
 
 // Uint64 reads an unsigned long long.
-func (d *Decoder) Uint64(name string) uint64 {
-	b := d.take(name, 8, 8)
-	if b == nil {
-		return 0
-	}
-	if d.big {
-		return binary.BigEndian.Uint64(b)
-	}
-	return binary.LittleEndian.Uint64(b)
-}
+func (d *Decoder) Uint64(name string) uint64 { return loadUint64(d.take(name, 8, 8), d.big) }
 
 // Int64 reads a long long.
 func (d *Decoder) Int64(name string) int64 { return int64(d.Uint64(name)) }

@@ -2,7 +2,6 @@ package cdr
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -138,11 +137,11 @@ func (d *Decoder) wstringBytes(name string, bound int) []byte {
 		return nil
 	}
 	for i := 0; i < len(b); i += 2 {
-		u := rune(codeUnit(b[i:], d.big))
+		u := rune(loadUint16(b[i:], d.big))
 		if !utf16.IsSurrogate(u) {
 			continue
 		}
-		if i+4 > len(b) || utf16.DecodeRune(u, rune(codeUnit(b[i+2:], d.big))) == utf8.RuneError {
+		if i+4 > len(b) || utf16.DecodeRune(u, rune(loadUint16(b[i+2:], d.big))) == utf8.RuneError {
 			d.fail(&Error{Path: name, Err: ErrMalformed, Detail: fmt.Sprintf("wstring has half of a surrogate pair at code unit %d", i/2)})
 			return nil
 		}
@@ -151,20 +150,13 @@ func (d *Decoder) wstringBytes(name string, bound int) []byte {
 	return b
 }
 
-func codeUnit(b []byte, big bool) uint16 {
-	if big {
-		return binary.BigEndian.Uint16(b)
-	}
-	return binary.LittleEndian.Uint16(b)
-}
-
 // appendUTF8 converts code units that are known to pair up.
 func appendUTF8(dst, units []byte, big bool) []byte {
 	for ; len(units) >= 2; units = units[2:] {
-		r := rune(codeUnit(units, big))
+		r := rune(loadUint16(units, big))
 		if utf16.IsSurrogate(r) && len(units) >= 4 {
 			units = units[2:]
-			r = utf16.DecodeRune(r, rune(codeUnit(units, big)))
+			r = utf16.DecodeRune(r, rune(loadUint16(units, big)))
 		}
 		dst = utf8.AppendRune(dst, r)
 	}

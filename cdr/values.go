@@ -1,7 +1,6 @@
 package cdr
 
 import (
-	"encoding/binary"
 	"iter"
 )
 
@@ -31,24 +30,13 @@ func (v Values[T]) At(i int) T {
 		return 0
 	}
 	b := v.bytes[i*width : (i+1)*width]
-	if v.big {
-		switch width {
-		case 2:
-			return reinterpret[T](binary.BigEndian.Uint16(b))
-		case 4:
-			return reinterpret[T](binary.BigEndian.Uint32(b))
-		case 8:
-			return reinterpret[T](binary.BigEndian.Uint64(b))
-		}
-		return reinterpret[T](b[0])
-	}
 	switch width {
 	case 2:
-		return reinterpret[T](binary.LittleEndian.Uint16(b))
+		return reinterpret[T](loadUint16(b, v.big))
 	case 4:
-		return reinterpret[T](binary.LittleEndian.Uint32(b))
+		return reinterpret[T](loadUint32(b, v.big))
 	case 8:
-		return reinterpret[T](binary.LittleEndian.Uint64(b))
+		return reinterpret[T](loadUint64(b, v.big))
 	}
 	return reinterpret[T](b[0])
 }

@@ -1,7 +1,6 @@
 package cdr
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 )
@@ -154,46 +153,19 @@ func (s Sample) Uint8(at int32) uint8 {
 func (s Sample) Int8(at int32) int8 { return int8(s.Uint8(at)) }
 
 // Uint16 reads an unsigned short or a wchar.
-func (s Sample) Uint16(at int32) uint16 {
-	b := s.at(at, 2)
-	switch {
-	case b == nil:
-		return 0
-	case s.big:
-		return binary.BigEndian.Uint16(b)
-	}
-	return binary.LittleEndian.Uint16(b)
-}
+func (s Sample) Uint16(at int32) uint16 { return loadUint16(s.at(at, 2), s.big) }
 
 // Int16 reads a short.
 func (s Sample) Int16(at int32) int16 { return int16(s.Uint16(at)) }
 
 // Uint32 reads an unsigned long.
-func (s Sample) Uint32(at int32) uint32 {
-	b := s.at(at, 4)
-	switch {
-	case b == nil:
-		return 0
-	case s.big:
-		return binary.BigEndian.Uint32(b)
-	}
-	return binary.LittleEndian.Uint32(b)
-}
+func (s Sample) Uint32(at int32) uint32 { return loadUint32(s.at(at, 4), s.big) }
 
 // Int32 reads a long.
 func (s Sample) Int32(at int32) int32 { return int32(s.Uint32(at)) }
 
 // Uint64 reads an unsigned long long.
-func (s Sample) Uint64(at int32) uint64 {
-	b := s.at(at, 8)
-	switch {
-	case b == nil:
-		return 0
-	case s.big:
-		return binary.BigEndian.Uint64(b)
-	}
-	return binary.LittleEndian.Uint64(b)
-}
+func (s Sample) Uint64(at int32) uint64 { return loadUint64(s.at(at, 8), s.big) }
 
 // Int64 reads a long long.
 func (s Sample) Int64(at int32) int64 { return int64(s.Uint64(at)) }

@@ -14,26 +14,21 @@ func itoa(n int) string { return strconv.Itoa(n) }
 const maxShift = 63
 
 // eval computes a constant expression; an invalid value after it has reported why.
-func (c *checker) eval(e *expr) constValue {
-	v := c.evalXor(e.Left)
-	for _, r := range e.Right {
-		v = c.bitwise(e.Pos, "|", v, c.evalXor(r))
-	}
-	return v
-}
+func (c *checker) eval(e *expr) constValue { return fold(c, e.Pos, "|", c.evalXor, e.Left, e.Right) }
 
 func (c *checker) evalXor(e *exprXor) constValue {
-	v := c.evalAnd(e.Left)
-	for _, r := range e.Right {
-		v = c.bitwise(e.Pos, "^", v, c.evalAnd(r))
-	}
-	return v
+	return fold(c, e.Pos, "^", c.evalAnd, e.Left, e.Right)
 }
 
 func (c *checker) evalAnd(e *exprAnd) constValue {
-	v := c.evalShift(e.Left)
-	for _, r := range e.Right {
-		v = c.bitwise(e.Pos, "&", v, c.evalShift(r))
+	return fold(c, e.Pos, "&", c.evalShift, e.Left, e.Right)
+}
+
+// fold applies a bitwise operator from left to right.
+func fold[E any](c *checker, pos Pos, op string, operand func(E) constValue, first E, rest []E) constValue {
+	v := operand(first)
+	for _, e := range rest {
+		v = c.bitwise(pos, op, v, operand(e))
 	}
 	return v
 }

@@ -17,17 +17,7 @@ import (
 // something that decodes to the same, and a view must agree that the structure is sound.
 func FuzzDecode(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	for i, g := range allGenerated {
-		m := g.message()
-		fill(rnd, reflect.ValueOf(m).Elem(), 0)
-		for _, enc := range encapsulations(m.CDRType()) {
-			sample, err := cdr.Marshal(m, enc)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(uint8(i), sample)
-		}
-	}
+	eachSample(f, rnd, func(i int, _ cdr.Message, _ cdr.Encapsulation, sample []byte) { f.Add(uint8(i), sample) })
 	f.Fuzz(func(t *testing.T, which uint8, sample []byte) {
 		g := allGenerated[int(which)%len(allGenerated)]
 		m := g.message()

@@ -274,40 +274,49 @@ func sameAsBuilt(t *testing.T, g generated, m cdr.Message) {
 	}
 }
 
-// TestShort cuts samples and buffers at every byte.
-func TestShort(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(5, 6))
-	for _, g := range allGenerated {
+// eachSample visits a random value of every generated type in each of its encodings; i is the index in allGenerated.
+func eachSample(t testing.TB, rnd *rand.Rand, visit func(i int, m cdr.Message, enc cdr.Encapsulation, sample []byte)) {
+	t.Helper()
+	for i, g := range allGenerated {
 		m := g.message()
 		fill(rnd, reflect.ValueOf(m).Elem(), 0)
 		for _, enc := range encapsulations(m.CDRType()) {
-			whole, err := cdr.Marshal(m, enc)
+			sample, err := cdr.Marshal(m, enc)
 			if err != nil {
 				t.Fatal(err)
 			}
-			body := len(whole) - int(whole[3])
-			for n := range whole {
-				if _, err := cdr.MarshalTo(make([]byte, n), m, enc); err == nil {
-					t.Errorf("%s %s: marshal into %d of %d bytes", g.name, enc, n, len(whole))
-				}
-				cut := bytes.Clone(whole[:n])
-				if n > 3 {
-					cut[3] = 0
-				}
-				errDecode := cdr.Unmarshal(cut, g.message())
-				_, errView := g.view(cut)
-				// Without a DHEADER, a sample cut between members is one of an older version.
-				if n < body && (errDecode == nil || errView == nil) && (enc.XCDR2() || m.CDRType().Extensibility == cdr.Final) {
-					t.Errorf("%s %s cut at %d of %d: decode %v, view %v", g.name, enc, n, len(whole), errDecode, errView)
-				}
-				if enc == cdr.DefaultEncapsulation(m.CDRType()) {
-					b := g.build(make([]byte, n))
-					set(b, m)
-					if _, err := b.(interface{ Finish() (int, error) }).Finish(); err == nil {
-						t.Errorf("%s: built in %d of %d bytes", g.name, n, len(whole))
-					}
+			visit(i, m, enc, sample)
+		}
+	}
+}
+
+// TestShort cuts samples and buffers at every byte.
+func TestShort(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	eachSample(t, rnd, func(i int, m cdr.Message, enc cdr.Encapsulation, whole []byte) {
+		g := allGenerated[i]
+		body := len(whole) - int(whole[3])
+		for n := range whole {
+			if _, err := cdr.MarshalTo(make([]byte, n), m, enc); err == nil {
+				t.Errorf("%s %s: marshal into %d of %d bytes", g.name, enc, n, len(whole))
+			}
+			cut := bytes.Clone(whole[:n])
+			if n > 3 {
+				cut[3] = 0
+			}
+			errDecode := cdr.Unmarshal(cut, g.message())
+			_, errView := g.view(cut)
+			// Without a DHEADER, a sample cut between members is one of an older version.
+			if n < body && (errDecode == nil || errView == nil) && (enc.XCDR2() || m.CDRType().Extensibility == cdr.Final) {
+				t.Errorf("%s %s cut at %d of %d: decode %v, view %v", g.name, enc, n, len(whole), errDecode, errView)
+			}
+			if enc == cdr.DefaultEncapsulation(m.CDRType()) {
+				b := g.build(make([]byte, n))
+				set(b, m)
+				if _, err := b.(interface{ Finish() (int, error) }).Finish(); err == nil {
+					t.Errorf("%s: built in %d of %d bytes", g.name, n, len(whole))
 				}
 			}
 		}
-	}
+	})
 }

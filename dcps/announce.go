@@ -1,13 +1,13 @@
 package dcps
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
 )
 
 // announcement is what the participants of a domain tell each other about a DataWriter or DataReader: it travels in
@@ -35,8 +35,8 @@ type announcement struct {
 const (
 	announceMagic   = 'D'
 	announceVersion = 1
-	// maxAnnounced bounds a topic's name, and the text of a type, which is cut to it: an announcement has to fit a
-	// message of the control subgroup.
+	// maxAnnounced bounds the text of a type, which is cut to it: an announcement has to fit a message of the control
+	// subgroup.
 	maxAnnounced = 8 << 10
 )
 
@@ -66,35 +66,27 @@ func (a *archive) take(n int) []byte {
 	return a.buf[a.pos-n : a.pos]
 }
 
-func (a *archive) u8(v *uint8) {
-	if b := a.take(1); b == nil {
+// unsigned carries an unsigned number in so many bytes, little endian.
+func unsigned[N ~uint8 | ~uint32 | ~uint64](a *archive, v *N, size int) {
+	b := a.take(size)
+	if b == nil {
 		return
-	} else if a.dec {
-		*v = b[0]
-	} else {
-		b[0] = *v
+	}
+	if a.dec {
+		*v = 0
+	}
+	for i := range b {
+		if a.dec {
+			*v |= N(b[i]) << (8 * i)
+		} else {
+			b[i] = byte(*v >> (8 * i))
+		}
 	}
 }
 
-func (a *archive) u32(v *uint32) {
-	if b := a.take(4); b == nil {
-		return
-	} else if a.dec {
-		*v = binary.LittleEndian.Uint32(b)
-	} else {
-		binary.LittleEndian.PutUint32(b, *v)
-	}
-}
-
-func (a *archive) u64(v *uint64) {
-	if b := a.take(8); b == nil {
-		return
-	} else if a.dec {
-		*v = binary.LittleEndian.Uint64(b)
-	} else {
-		binary.LittleEndian.PutUint64(b, *v)
-	}
-}
+func (a *archive) u8(v *uint8)   { unsigned(a, v, 1) }
+func (a *archive) u32(v *uint32) { unsigned(a, v, 4) }
+func (a *archive) u64(v *uint64) { unsigned(a, v, 8) }
 
 func (a *archive) i32(v *int32) {
 	u := uint32(*v)
@@ -332,8 +324,8 @@ func decodeAnnouncement(b []byte) (*announcement, error) {
 
 // validate refuses what no process of this version announces, so that what follows can rely on it.
 func (n *announcement) validate() error {
-	if n.topic == "" {
-		return errors.New("no topic")
+	if err := topic.CheckName(n.topic); err != nil {
+		return err
 	}
 	if n.writes {
 		return n.writer.Validate()

@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -14,6 +15,7 @@ type Condition interface {
 	// the condition became true, not that it still is.
 	Ready() <-chan struct{}
 
+	absence() error // why there is nothing to attach, or nil
 	attach(*WaitSet)
 	detach(*WaitSet)
 }
@@ -64,21 +66,27 @@ func (t *trigger) readyLocked() <-chan struct{} {
 	return t.ready
 }
 
-// entityCondition is a condition over the state of an entity.
+// entityCondition is a condition over the state of an entity. Nil, or without entity, it never holds.
 type entityCondition struct {
 	e *entity
 	t trigger
 }
 
-// TriggerValue tells whether the condition holds now (DDS: get_trigger_value).
-func (c *entityCondition) TriggerValue() bool {
+func (c *entityCondition) absent() bool { return c == nil || c.e == nil }
+
+func (c *entityCondition) triggerValue() bool {
+	if c.absent() {
+		return false
+	}
 	c.e.lock()
 	defer c.e.unlock()
 	return c.t.eval()
 }
 
-// Ready gives a channel that is closed once the condition holds; see Condition.
-func (c *entityCondition) Ready() <-chan struct{} {
+func (c *entityCondition) readyChan() <-chan struct{} {
+	if c.absent() {
+		return nil
+	}
 	c.e.lock()
 	defer c.e.unlock()
 	c.watch()
@@ -122,8 +130,31 @@ func newStatusCondition(e *entity) *StatusCondition {
 	return c
 }
 
+func (c *StatusCondition) base() *entityCondition {
+	if c == nil {
+		return nil
+	}
+	return &c.entityCondition
+}
+
+// TriggerValue tells whether the condition holds now (DDS: get_trigger_value).
+func (c *StatusCondition) TriggerValue() bool { return c.base().triggerValue() }
+
+// Ready gives a channel that is closed once the condition holds; see Condition.
+func (c *StatusCondition) Ready() <-chan struct{} { return c.base().readyChan() }
+
+func (c *StatusCondition) absence() error {
+	if c.base().absent() {
+		return missing("Attach", "the StatusCondition", "an entity")
+	}
+	return nil
+}
+
 // SetEnabledStatuses says which statuses count; all do at first (DDS: set_enabled_statuses).
 func (c *StatusCondition) SetEnabledStatuses(mask StatusMask) {
+	if c.base().absent() {
+		return
+	}
 	c.e.lock()
 	defer c.e.unlock()
 	c.enabled = mask
@@ -132,6 +163,9 @@ func (c *StatusCondition) SetEnabledStatuses(mask StatusMask) {
 
 // EnabledStatuses gives what SetEnabledStatuses set.
 func (c *StatusCondition) EnabledStatuses() StatusMask {
+	if c.base().absent() {
+		return 0
+	}
 	c.e.lock()
 	defer c.e.unlock()
 	return c.enabled
@@ -143,8 +177,31 @@ type ReadCondition struct {
 	selection selection
 }
 
+func (c *ReadCondition) base() *entityCondition {
+	if c == nil {
+		return nil
+	}
+	return &c.entityCondition
+}
+
+// TriggerValue tells whether the condition holds now (DDS: get_trigger_value).
+func (c *ReadCondition) TriggerValue() bool { return c.base().triggerValue() }
+
+// Ready gives a channel that is closed once the condition holds; see Condition.
+func (c *ReadCondition) Ready() <-chan struct{} { return c.base().readyChan() }
+
+func (c *ReadCondition) absence() error {
+	if c.base().absent() {
+		return missing("Attach", "the ReadCondition", "NewReadCondition")
+	}
+	return nil
+}
+
 // Close ends the condition; it never holds again (DDS: delete_readcondition).
 func (c *ReadCondition) Close() error {
+	if c.base().absent() {
+		return missing("Close", "the ReadCondition", "NewReadCondition")
+	}
 	c.e.lock()
 	defer c.e.unlock()
 	c.t.eval = func() bool { return false }
@@ -161,6 +218,9 @@ type GuardCondition struct {
 
 // SetTriggerValue says whether the condition holds (DDS: set_trigger_value).
 func (c *GuardCondition) SetTriggerValue(v bool) {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.init()
@@ -176,6 +236,9 @@ func (c *GuardCondition) init() {
 
 // TriggerValue tells what SetTriggerValue said.
 func (c *GuardCondition) TriggerValue() bool {
+	if c == nil {
+		return false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.value
@@ -183,10 +246,20 @@ func (c *GuardCondition) TriggerValue() bool {
 
 // Ready gives a channel that is closed once the condition holds; see Condition.
 func (c *GuardCondition) Ready() <-chan struct{} {
+	if c == nil {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.init()
 	return c.t.readyLocked()
+}
+
+func (c *GuardCondition) absence() error {
+	if c == nil {
+		return isNil("Attach", "WaitSet", "the GuardCondition")
+	}
+	return nil
 }
 
 func (c *GuardCondition) attach(ws *WaitSet) {
@@ -207,24 +280,35 @@ func (c *GuardCondition) detach(ws *WaitSet) {
 	c.t.sets = slices.DeleteFunc(c.t.sets, func(s *WaitSet) bool { return s == ws })
 }
 
-// WaitSet waits for any of its conditions (§2.2.2.1.6). Make one with NewWaitSet.
+// WaitSet waits for any of its conditions (§2.2.2.1.6). The zero value has none.
 type WaitSet struct {
-	wake chan struct{} // capacity 1: something may have become true
-
 	mu         sync.Mutex
 	waiting    bool
+	wake       chan struct{} // capacity 1: something may have become true; made by ready before anything is attached
 	conditions []Condition
+	refused    error // of a condition that NewWaitSet was given; Wait tells
 }
 
-// NewWaitSet makes a WaitSet with the conditions attached.
+// NewWaitSet makes a WaitSet with the conditions attached. If one of them can not be attached, Wait fails with the
+// error of Attach.
 func NewWaitSet(conditions ...Condition) *WaitSet {
-	ws := &WaitSet{wake: make(chan struct{}, 1)}
+	ws := new(WaitSet)
 	for _, c := range conditions {
-		ws.Attach(c)
+		if err := ws.Attach(c); err != nil && ws.refused == nil {
+			ws.refused = err
+		}
 	}
 	return ws
 }
 
+// ready makes what the zero value lacks. Called with mu held.
+func (ws *WaitSet) ready() {
+	if ws.wake == nil {
+		ws.wake = make(chan struct{}, 1)
+	}
+}
+
+// notify takes no lock: the polling goroutine calls it.
 func (ws *WaitSet) notify() {
 	select {
 	case ws.wake <- struct{}{}:
@@ -233,17 +317,39 @@ func (ws *WaitSet) notify() {
 }
 
 // Attach adds a condition; attaching it again has no effect (DDS: attach_condition).
-func (ws *WaitSet) Attach(c Condition) {
+func (ws *WaitSet) Attach(c Condition) error {
+	const op = "Attach"
+	if ws == nil {
+		return isNil(op, "", "the WaitSet")
+	}
+	switch c.(type) {
+	case *StatusCondition, *ReadCondition, *GuardCondition:
+	case nil:
+		return isNil(op, "WaitSet", "the condition")
+	default:
+		return &Error{Op: op, Entity: "WaitSet", Code: ErrBadParameter, Detail: fmt.Sprintf("the condition is a %T, which this package did not make", c)}
+	}
+	if err := c.absence(); err != nil {
+		return err
+	}
 	ws.mu.Lock()
+	ws.ready()
 	if !slices.Contains(ws.conditions, c) {
 		ws.conditions = append(ws.conditions, c)
 	}
 	ws.mu.Unlock()
 	c.attach(ws)
+	return nil
 }
 
 // Detach removes a condition (DDS: detach_condition).
 func (ws *WaitSet) Detach(c Condition) error {
+	if ws == nil {
+		return isNil("Detach", "", "the WaitSet")
+	}
+	if c == nil {
+		return isNil("Detach", "WaitSet", "the condition")
+	}
 	ws.mu.Lock()
 	i := slices.Index(ws.conditions, c)
 	if i >= 0 {
@@ -259,6 +365,9 @@ func (ws *WaitSet) Detach(c Condition) error {
 
 // Conditions lists what is attached (DDS: get_conditions).
 func (ws *WaitSet) Conditions() []Condition {
+	if ws == nil {
+		return nil
+	}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return slices.Clone(ws.conditions)
@@ -267,12 +376,23 @@ func (ws *WaitSet) Conditions() []Condition {
 // Wait returns the conditions that hold, as soon as there is one. One goroutine waits at a time; a second one is
 // refused with ErrPreconditionNotMet.
 func (ws *WaitSet) Wait(ctx context.Context) ([]Condition, error) {
+	const op = "Wait"
+	if ws == nil {
+		return nil, isNil(op, "", "the WaitSet")
+	}
+	if ctx == nil {
+		return nil, isNil(op, "WaitSet", "ctx")
+	}
+	if ws.refused != nil {
+		return nil, ws.refused
+	}
 	ws.mu.Lock()
+	ws.ready()
 	busy := ws.waiting
 	ws.waiting = true
 	ws.mu.Unlock()
 	if busy {
-		return nil, &Error{Op: "Wait", Entity: "WaitSet", Code: ErrPreconditionNotMet, Detail: "another goroutine waits on this WaitSet"}
+		return nil, &Error{Op: op, Entity: "WaitSet", Code: ErrPreconditionNotMet, Detail: "another goroutine waits on this WaitSet"}
 	}
 	defer func() {
 		ws.mu.Lock()
@@ -292,7 +412,7 @@ func (ws *WaitSet) Wait(ctx context.Context) ([]Condition, error) {
 		select {
 		case <-ws.wake:
 		case <-ctx.Done():
-			return nil, failure("Wait", "WaitSet", "", ctx.Err())
+			return nil, failure(op, "WaitSet", "", ctx.Err())
 		}
 	}
 }

@@ -65,8 +65,18 @@ func WithReaderListener[T any](l *DataReaderListener[T]) ReaderOption {
 // NewDataReader makes a DataReader (DDS: create_datareader).
 func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*DataReader[T], error) {
 	const op = "NewDataReader"
+	if sub.absent() {
+		return nil, missing(op, "the subscriber", "NewSubscriber")
+	}
+	of, err := t.offered(op)
+	if err != nil {
+		return nil, err
+	}
 	var o readerOptions
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, isNil(op, "", fmt.Sprintf("option %d", i+1))
+		}
 		opt.applyReader(&o)
 	}
 	q := qos.DefaultDataReader()
@@ -76,7 +86,7 @@ func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*
 	if o.qos != nil {
 		q = *o.qos
 	}
-	r, err := newReader(op, sub, t.topicEntity, q)
+	r, err := newReader(op, sub, of, q)
 	if err != nil {
 		return nil, err
 	}
@@ -156,11 +166,10 @@ func (r *reader) announce(op string, tq qos.Topic) error {
 		err = p.core.AddEndpoint(ctx, ep)
 	}
 	if err != nil {
-		r.sub.remove(r)
-		p.retire(r.id)
-		p.delist(&r.entity)
-		r.close()
-		r.topic.release()
+		_ = r.ending.do(func() error {
+			r.dismantle()
+			return nil
+		})
 		if own := (*Error)(nil); errors.As(err, &own) {
 			return err
 		}
@@ -168,9 +177,6 @@ func (r *reader) announce(op string, tq qos.Topic) error {
 	}
 	return nil
 }
-
-// Topic gives the reader's Topic.
-func (r *DataReader[T]) Topic() *Topic[T] { return r.of }
 
 // ReadOption narrows what Read, Take and their kin return. It is a value, so that options cost nothing.
 type ReadOption struct {
@@ -255,8 +261,9 @@ func (r *DataReader[T]) Take(opts ...ReadOption) (*Samples[T], error) {
 }
 
 func (r *DataReader[T]) samples(op string, opts []ReadOption, take bool) (*Samples[T], error) {
-	s := r.selectionOf(opts, take)
-	c, err := r.collect(op, &s)
+	u := r.untyped()
+	s := u.selectionOf(opts, take)
+	c, err := u.collect(op, &s)
 	if err != nil {
 		return nil, err
 	}
@@ -266,12 +273,12 @@ func (r *DataReader[T]) samples(op string, opts []ReadOption, take bool) (*Sampl
 // TakeLoan is Take without decoding: it lends the encoded samples until Close, and allocates nothing in the steady
 // state. See LoanedSamples for who may use it.
 func (r *DataReader[T]) TakeLoan(opts ...ReadOption) (LoanedSamples, error) {
-	return r.loan("TakeLoan", opts, true)
+	return r.untyped().loan("TakeLoan", opts, true)
 }
 
 // ReadLoan is Read without decoding; see TakeLoan.
 func (r *DataReader[T]) ReadLoan(opts ...ReadOption) (LoanedSamples, error) {
-	return r.loan("ReadLoan", opts, false)
+	return r.untyped().loan("ReadLoan", opts, false)
 }
 
 func (r *reader) loan(op string, opts []ReadOption, take bool) (LoanedSamples, error) {
@@ -288,11 +295,12 @@ func (r *reader) loan(op string, opts []ReadOption, take bool) (LoanedSamples, e
 // ctx that did.
 func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq2[*Sample[T], error] {
 	return func(yield func(*Sample[T], error) bool) {
-		s := r.selectionOf(opts, true)
+		u := r.untyped()
+		s := u.selectionOf(opts, true)
 		s.inOrder = true
 		for {
-			if err := r.waitFor(ctx, &s); err != nil {
-				if ctx.Err() == nil {
+			if err := u.await(ctx, "Stream", func() bool { return u.cache.any(&s) }); err != nil {
+				if ctx == nil || ctx.Err() == nil {
 					yield(nil, err)
 				}
 				return
@@ -323,17 +331,16 @@ func (s *Samples[T]) stream(yield func(*Sample[T], error) bool) bool {
 	return true
 }
 
-// waitFor waits until a read with the selection would find something.
-func (r *reader) waitFor(ctx context.Context, s *selection) error {
-	return r.await("Stream", ctx.Done(), ctx.Err, func() (bool, error) { return r.cache.any(s), nil })
-}
-
 // NewReadCondition makes a condition that holds while there are samples in the given states (DDS:
-// create_readcondition). A zero mask means any.
+// create_readcondition). A zero mask means any. It is nil, as at create_readcondition's failure, if there is no reader.
 func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, instances InstanceState) *ReadCondition {
-	c := &ReadCondition{selection: r.selectionOf([]ReadOption{States(samples, views, instances)}, false)}
-	c.e = &r.entity
-	c.t.eval = func() bool { return r.cache.any(&c.selection) }
+	u := r.untyped()
+	if u == noReader {
+		return nil
+	}
+	c := &ReadCondition{selection: u.selectionOf([]ReadOption{States(samples, views, instances)}, false)}
+	c.e = &u.entity
+	c.t.eval = func() bool { return u.cache.any(&c.selection) }
 	return c
 }
 
@@ -341,8 +348,11 @@ func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, i
 // know it (DDS: lookup_instance).
 func (r *DataReader[T]) LookupInstance(key *T) (InstanceHandle, error) {
 	const op = "LookupInstance"
+	if r.untyped() == noReader {
+		return HandleNil, noReader.deleted(op)
+	}
 	if key == nil {
-		return HandleNil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: "the key is nil"}
+		return HandleNil, isNil(op, r.what, "the key")
 	}
 	h, err := topic.NewKeys(r.topic.support).Of(r.of.message(key))
 	if err != nil {
@@ -365,7 +375,7 @@ type Samples[T any] struct {
 
 // Len is the number of samples.
 func (s *Samples[T]) Len() int {
-	if s.c == nil {
+	if s == nil || s.c == nil {
 		return 0
 	}
 	return len(s.c.items)
@@ -392,10 +402,12 @@ func (s *Samples[T]) All() iter.Seq2[int, Sample[T]] {
 
 // Close gives the memory back to the reader (DDS: return_loan). Closing again has no effect.
 func (s *Samples[T]) Close() {
-	if c := s.c; c != nil {
-		s.c = nil
-		s.r.giveBack(c)
+	if s == nil || s.c == nil {
+		return
 	}
+	c := s.c
+	s.c = nil
+	s.r.giveBack(c)
 }
 
 // Sample is one sample with its SampleInfo.
@@ -410,7 +422,10 @@ type Sample[T any] struct {
 // Data decodes the sample, once: nil if !Info.ValidData, or if the bytes are malformed, which Err tells. What it
 // returns is the caller's, also after Close.
 func (s *Sample[T]) Data() *T {
-	if !s.Info.ValidData || s.data != nil || s.err != nil {
+	if s == nil {
+		return nil
+	}
+	if !s.Info.ValidData || s.message == nil || s.data != nil || s.err != nil {
 		return s.data
 	}
 	v := new(T)
@@ -421,12 +436,17 @@ func (s *Sample[T]) Data() *T {
 }
 
 // Err tells why Data could not decode the sample.
-func (s *Sample[T]) Err() error { return s.err }
+func (s *Sample[T]) Err() error {
+	if s == nil {
+		return isNil("Err", "", "the sample")
+	}
+	return s.err
+}
 
 // Encoded gives the sample as it travelled, for the generated View; nil if !Info.ValidData. It is valid until Close of
 // the Samples.
 func (s *Sample[T]) Encoded() []byte {
-	if !s.Info.ValidData {
+	if s == nil || !s.Info.ValidData {
 		return nil
 	}
 	return s.encoded

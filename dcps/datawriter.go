@@ -59,8 +59,18 @@ func (fromTopic) applyReader(c *readerOptions) { c.fromQos = true }
 // or on their way of being told.
 func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*DataWriter[T], error) {
 	const op = "NewDataWriter"
+	if pub.absent() {
+		return nil, missing(op, "the publisher", "NewPublisher")
+	}
+	of, err := t.offered(op)
+	if err != nil {
+		return nil, err
+	}
 	var o writerOptions
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, isNil(op, "", fmt.Sprintf("option %d", i+1))
+		}
 		opt.applyWriter(&o)
 	}
 	q := qos.DefaultDataWriter()
@@ -70,7 +80,7 @@ func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*D
 	if o.qos != nil {
 		q = *o.qos
 	}
-	w, err := newWriter(op, pub, t.topicEntity, q)
+	w, err := newWriter(op, pub, of, q)
 	if err != nil {
 		return nil, err
 	}
@@ -177,12 +187,11 @@ func (w *writer) announce(op string, tq qos.Topic) error {
 		err = p.core.AddEndpoint(ctx, ep)
 	}
 	if err != nil {
-		w.ended.Store(true)
-		w.pub.remove(w)
-		p.retire(w.id)
-		p.delist(&w.entity)
-		w.close()
-		w.topic.release()
+		_ = w.ending.do(func() error {
+			w.ended.Store(true)
+			w.dismantle()
+			return nil
+		})
 		if own := (*Error)(nil); errors.As(err, &own) {
 			return err
 		}
@@ -213,9 +222,6 @@ func (t *topicEntity) announcement(tq qos.Topic) *announcement {
 	}
 }
 
-// Topic gives the writer's Topic.
-func (w *DataWriter[T]) Topic() *Topic[T] { return w.of }
-
 // WriteOption is an option of Write and of what else sends something.
 type WriteOption struct{ at time.Time }
 
@@ -234,9 +240,15 @@ func timestampOf(opts []WriteOption) time.Time {
 
 // Write sends a sample (DDS: write). It returns once the sample is on its way. RELIABLE waits for room up to
 // max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not wait.
+// PERSISTENT fails with ErrOutOfResources while a process whose log failed, say because its disk is full, is in the
+// domain.
 func (w *DataWriter[T]) Write(ctx context.Context, data *T, opts ...WriteOption) error {
+	const op = "Write"
+	if w.untyped() == noWriter {
+		return noWriter.deleted(op)
+	}
 	if data == nil {
-		return &Error{Op: "Write", Entity: w.what, Code: ErrBadParameter, Detail: "the sample is nil"}
+		return isNil(op, w.what, "the sample")
 	}
 	return w.write(ctx, w.of.message(data), timestampOf(opts))
 }
@@ -248,12 +260,20 @@ func (w *DataWriter[T]) Register(ctx context.Context, key *T, opts ...WriteOptio
 	if err != nil {
 		return HandleNil, err
 	}
-	if w.instances != nil {
-		if _, err := w.instances.note(w.writer, op, w.of.message(key), nil, now(), 0); err != nil {
-			return HandleNil, err
-		}
+	m := w.of.message(key)
+	if err := w.sendable(ctx, op); err != nil {
+		return HandleNil, err
 	}
-	return h, w.send(ctx, op, kindRegister, 0, w.of.message(key), timestampOf(opts))
+	counted, err := w.instances.note(w.writer, op, m, nil, 0)
+	if err != nil {
+		return HandleNil, err
+	}
+	if err := w.send(ctx, op, kindRegister, 0, m, timestampOf(opts)); err != nil {
+		w.instances.unwrote(counted)
+		return HandleNil, err
+	}
+	w.instances.wrote(w.writer, counted)
+	return h, nil
 }
 
 // Dispose says that an instance does not exist any more (DDS: dispose). Only the key members of key count.
@@ -264,20 +284,21 @@ func (w *DataWriter[T]) Dispose(ctx context.Context, key *T, opts ...WriteOption
 // Unregister says that the writer has no more to say about an instance (DDS: unregister_instance). With
 // WRITER_DATA_LIFECYCLE autodispose_unregistered_instances, which is the default, it disposes it too.
 func (w *DataWriter[T]) Unregister(ctx context.Context, key *T, opts ...WriteOption) error {
-	return w.tell(ctx, "Unregister", kindUnregister, w.autodispose(), key, opts)
+	return w.tell(ctx, "Unregister", kindUnregister, w.untyped().autodispose(), key, opts)
 }
 
 func (w *DataWriter[T]) tell(ctx context.Context, op string, k derecho.Kind, flags uint8, key *T, opts []WriteOption) error {
+	if w.untyped() == noWriter {
+		return noWriter.deleted(op)
+	}
 	if key == nil {
-		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "the key is nil"}
+		return isNil(op, w.what, "the key")
 	}
 	m := w.of.message(key)
 	if err := w.send(ctx, op, k, flags, m, timestampOf(opts)); err != nil {
 		return err
 	}
-	if w.instances != nil {
-		w.instances.forget(m, k == kindUnregister)
-	}
+	w.instances.forget(m, k == kindUnregister)
 	return nil
 }
 
@@ -287,8 +308,11 @@ func (w *DataWriter[T]) LookupInstance(key *T) (InstanceHandle, error) {
 }
 
 func (w *DataWriter[T]) handleOf(op string, key *T) (InstanceHandle, error) {
+	if w.untyped() == noWriter {
+		return HandleNil, noWriter.deleted(op)
+	}
 	if key == nil {
-		return HandleNil, &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "the key is nil"}
+		return HandleNil, isNil(op, w.what, "the key")
 	}
 	h, err := topic.NewKeys(w.topic.support).Of(w.of.message(key))
 	if err != nil {
@@ -297,84 +321,38 @@ func (w *DataWriter[T]) handleOf(op string, key *T) (InstanceHandle, error) {
 	return h, nil
 }
 
-// Loan is room for one encoded sample in the ring: it is built in place and published without a copy. One goroutine
-// uses it, and ends it with Publish or Discard: what is behind it in the ring waits for that.
-type Loan struct {
-	w  *writer
-	r  reservation
-	at time.Time
-	// scratch stands in for the ring when a best-effort writer found it full.
-	scratch []byte
-}
-
 // Loan reserves room for a sample of at most maxBytes, encapsulation header included. It waits like Write. The
 // generated Builder fills it in:
 //
 //	l, err := w.Loan(ctx, 256)
+//	defer l.Discard() // if Publish is not reached
 //	b := avionics.NewAirDataBuilder(l.Bytes())
 //	b.SetAltitude(31000)
 //	n, err := b.Finish()
 //	err = l.Publish(n)
+//
+// A loan that is not returned holds its subgroup up; see Loan.
 func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int) (Loan, error) {
 	const op = "Loan"
-	if err := w.sendable(ctx, op); err != nil {
+	u := w.untyped()
+	if err := u.sendable(ctx, op); err != nil {
 		return Loan{}, err
 	}
 	if maxBytes < cdr.HeaderSize {
-		return Loan{}, &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
+		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
 	}
 	at := time.Now()
-	r, err := w.reserve(ctx, op, maxBytes, at)
+	r, err := u.reserve(ctx, op, maxBytes, at)
 	if err != nil {
 		return Loan{}, err
 	}
-	l := Loan{w: w.writer, r: r, at: at}
+	l := Loan{w: u, at: at, room: r.slot.bytes}
 	if !r.sent {
-		l.scratch = make([]byte, maxBytes)
+		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
+	}
+	if !u.loans.lend(&l, r) {
+		u.waste(r, at)
+		return Loan{}, u.deleted(op)
 	}
 	return l, nil
-}
-
-// Bytes is the room to fill.
-func (l *Loan) Bytes() []byte {
-	if l.w != nil && !l.r.sent {
-		return l.scratch
-	}
-	return l.r.slot.bytes
-}
-
-// At sets the source timestamp, which is otherwise the time of Loan.
-func (l *Loan) At(t time.Time) { l.at = t }
-
-// Publish sends the first n bytes, an encoded sample.
-func (l *Loan) Publish(n int) error {
-	const op = "Publish"
-	w := l.w
-	if w == nil {
-		return &Error{Op: op, Entity: "loan", Code: ErrPreconditionNotMet, Detail: "it was published or discarded already"}
-	}
-	if n < cdr.HeaderSize || n > len(l.Bytes()) {
-		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(l.Bytes()))}
-	}
-	if w.instances != nil {
-		if _, err := w.instances.note(w, op, nil, l.Bytes()[:n], now(), 1); err != nil {
-			return errors.Join(err, l.Discard())
-		}
-	}
-	l.w = nil
-	if l.r.sent {
-		l.r.slot.commit(w.header(kindData, l.r.seq, 0, l.at), n)
-	}
-	l.r.slot.bytes = nil
-	return nil
-}
-
-// Discard gives the room back; nothing is sent. It has no effect on a loan that ended already.
-func (l *Loan) Discard() error {
-	if w := l.w; w != nil {
-		l.w = nil
-		w.waste(l.r, l.at)
-		l.r.slot.bytes = nil
-	}
-	return nil
 }

@@ -26,12 +26,16 @@
 // Inside, the state of an entity is a plain single-threaded value behind a lock that the core's polling goroutine never
 // waits for: it posts to an inbox and goes on; whoever holds the lock applies what was posted (entity.go). Matching,
 // histories and all else that follows the core's upcalls belong to the polling goroutine (hub.go). Locks are taken in
-// this order: DomainParticipant.mu or Publisher.mu or Subscriber.mu, then an entity's, then writerInstances.mu.
+// this order: DomainParticipant.mu or Publisher.mu or Subscriber.mu, then an entity's, then writerInstances.mu. Nothing is
+// locked while leases.mu or WaitSet.mu is held.
+//
+// Close of any entity may be called again, and while another goroutine is at it: all wait for the end and get one result.
 //
 // # Samples and memory
 //
 // A sample is encoded once, into the ring that its receivers read, and copied once, by each reader. Readers recycle the
-// copies: what Samples and LoanedSamples lend is valid until their Close. TakeLoan, and a writer's Loan and Write, allocate
+// copies: what Samples and LoanedSamples lend is valid until their Close. A writer's Loan is room in the ring until Publish,
+// Discard or the writer's Close, and holds its subgroup up so long. TakeLoan, and a writer's Loan and Write, allocate
 // nothing in the steady state; Sample.Data decodes into memory of the caller's own.
 //
 // # Invariants
@@ -42,6 +46,8 @@
 //  3. A sample that is not delivered is counted: SAMPLE_LOST, SAMPLE_REJECTED, DataWriter.Dropped.
 //  4. A policy whose value has no effect here is refused with ErrUnsupported.
 //  5. Nothing that a peer sends, or that a log holds, makes this package panic.
+//  6. Nor does a caller: nil, a zero value in place of an entity, or a zero entity gives ErrBadParameter, which names it,
+//     and zero statuses (absent.go).
 //
 // # A full reader
 //

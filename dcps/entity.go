@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -14,9 +15,10 @@ import (
 // be it a user's goroutine or the poller, applies what is in the inbox before letting go, and looks again afterwards:
 // an item posted while the lock was held is applied by its holder. (Flat combining, after Hendler et al., 2010.)
 type entity struct {
-	p     *DomainParticipant
-	what  string // for errors: `writer of topic "Track"`
-	logic entityLogic
+	p      *DomainParticipant // nil for what stands in for an entity that does not exist; see absent.go
+	what   string             // for errors: `writer of topic "Track"`
+	madeBy string             // of what stands in: its constructor
+	logic  entityLogic
 
 	inbox atomic.Pointer[item] // newest first
 
@@ -138,9 +140,17 @@ func (e *entity) fire(now int64) {
 // usable tells why an operation can not be done, if so. Called with mu held.
 func (e *entity) usable(op string) error {
 	if e.closed {
-		return &Error{Op: op, Entity: e.what, Code: ErrAlreadyDeleted, Detail: "it was closed"}
+		return e.deleted(op)
 	}
 	return nil
+}
+
+// deleted is the error of an operation on an entity that is closed, or does not exist.
+func (e *entity) deleted(op string) error {
+	if e.p == nil {
+		return missing(op, e.what, e.madeBy)
+	}
+	return &Error{Op: op, Entity: e.what, Code: ErrAlreadyDeleted, Detail: "it was closed"}
 }
 
 // close marks the entity deleted, once; the listener goroutine ends after the callback that runs, if any.
@@ -176,16 +186,15 @@ func (e *entity) listen(mask StatusMask, deliver func()) {
 }
 
 // await blocks until cond holds, checked with the lock held each time something changed.
-func (e *entity) await(op string, done <-chan struct{}, ctxErr func() error, cond func() (bool, error)) error {
-	t := trigger{}
-	held := false
-	var condErr error
-	t.eval = func() bool {
-		if !held && condErr == nil {
-			held, condErr = cond()
-		}
-		return held || condErr != nil || e.closed || e.failure != nil
+func (e *entity) await(ctx context.Context, op string, cond func() bool) error {
+	if ctx == nil {
+		return isNil(op, e.what, "ctx")
 	}
+	held := false
+	t := trigger{eval: func() bool {
+		held = held || cond()
+		return held || e.closed || e.failure != nil
+	}}
 	e.lock()
 	e.watched = append(e.watched, &t)
 	defer func() {
@@ -197,8 +206,8 @@ func (e *entity) await(op string, done <-chan struct{}, ctxErr func() error, con
 		if err := e.usable(op); err != nil {
 			return err
 		}
-		if held || condErr != nil {
-			return condErr
+		if held {
+			return nil
 		}
 		if e.failure != nil {
 			return e.failed(op)
@@ -206,15 +215,22 @@ func (e *entity) await(op string, done <-chan struct{}, ctxErr func() error, con
 		e.unlock()
 		select {
 		case <-ready:
-		case <-done:
+		case <-ctx.Done():
 			e.lock()
 			if t.eval() && held {
 				return nil
 			}
-			return failure(op, e.what, "", ctxErr())
+			return failure(op, e.what, "", ctx.Err())
 		}
 		e.lock()
 	}
+}
+
+// statusChanges tells which statuses changed since they were looked at.
+func (e *entity) statusChanges() StatusMask {
+	e.lock()
+	defer e.unlock()
+	return e.changed
 }
 
 func (e *entity) unwatch(t *trigger) {

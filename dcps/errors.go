@@ -54,6 +54,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	if e == nil {
+		return "dcps: no error"
+	}
 	var b strings.Builder
 	b.WriteString("dcps: ")
 	b.WriteString(e.Op)
@@ -72,6 +75,9 @@ func (e *Error) Error() string {
 
 // Unwrap gives the return code and the cause.
 func (e *Error) Unwrap() []error {
+	if e == nil {
+		return nil
+	}
 	if e.Err == nil {
 		return []error{e.Code}
 	}

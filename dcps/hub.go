@@ -23,6 +23,7 @@ type hub struct {
 	topics    map[string]*topicPeers
 	channels  map[channelKey]*channel
 	names     topic.Names
+	failed    []failedLog
 	latest    *endpoint // the writer of the latest message, which is likely that of the next
 	touched   []*reader // readers with items to post
 }
@@ -331,8 +332,8 @@ func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 // NodeJoined has no effect here: endpoints tell all that matters.
 func (h *hub) NodeJoined(derecho.NodeID) {}
 
-// NodeLeft has no effect here: the endpoints of the node were removed before.
-func (h *hub) NodeLeft(derecho.NodeID) {}
+// NodeLeft forgets the logs of a node; its endpoints were removed before.
+func (h *hub) NodeLeft(id derecho.NodeID) { h.forgetLogs(id) }
 
 // Deliver hands one batch to the readers of this process, and to the histories.
 func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
@@ -463,11 +464,6 @@ func (h *hub) flush() {
 		r.post(head, tail)
 	}
 	h.touched = h.touched[:0]
-}
-
-// LogFailed passes a storage failure on to the writers that depend on it.
-func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
-	h.p.logFailed(sg, node, err)
 }
 
 // Failed passes on that the domain can not go on.

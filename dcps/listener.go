@@ -228,7 +228,7 @@ func (t *topicEntity) listenTopic(l *TopicListener) {
 		return
 	}
 	t.listen(InconsistentTopicStatusBit, func() {
-		if s := t.InconsistentTopicStatus(); s.TotalCountChange > 0 {
+		if s := t.inconsistentStatus(); s.TotalCountChange > 0 {
 			call(t.name, s)
 		}
 	})

@@ -61,7 +61,7 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 		return fail(errors.New("set Settings.Dir or DDS_DIR to a directory"))
 	}
 	sg := derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))
-	dir := t.LogDir()
+	dir := t.logDir()
 	l := s.log(sg)
 	if err := l.start(dir, s.p.name); err != nil {
 		return fail(err)
@@ -95,9 +95,11 @@ func (s *logSet) close() error {
 	return errors.Join(errs...)
 }
 
-// LogDir is the directory where this process keeps the log of the topic's subgroup, which other topics may share, if
-// the topic is PERSISTENT and Settings.Dir is set. Package storage reads it.
-func (t *topicEntity) LogDir() string {
+// logDir is where the log of the topic's subgroup is.
+func (t *topicEntity) logDir() string {
+	if t.p == nil {
+		return ""
+	}
 	sg := t.p.hub.placement.Subgroup(topic.Logged, t.name)
 	return filepath.Join(t.p.settings.Dir, fmt.Sprintf("domain-%d-subgroup-%d", t.p.id, sg))
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"os"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,7 +38,7 @@ type DomainParticipant struct {
 	failedCh chan struct{} // closed by fail
 	failure  atomic.Pointer[error]
 	problems atomic.Pointer[error]
-	logErrs  sync.Map // derecho.SubgroupID -> error
+	logErrs  sync.Map // derecho.SubgroupID -> error; stored by the polling goroutine
 	logs     logSet
 
 	// What the polling goroutine looks up; replaced as a whole under mu.
@@ -44,6 +46,7 @@ type DomainParticipant struct {
 	readers atomic.Pointer[map[derecho.EndpointID]*reader]
 	all     atomic.Pointer[[]*entity] // for timers
 
+	ending     ending // of Close
 	mu         sync.Mutex
 	closed     bool
 	lastID     derecho.EndpointID
@@ -56,11 +59,14 @@ type DomainParticipant struct {
 // readers that exist.
 func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantOption) (*DomainParticipant, error) {
 	const op = "NewDomainParticipant"
-	c := participantConfig{qos: qos.DefaultDomainParticipant(), name: programName(), core: joinCore}
-	for _, o := range opts {
-		o(&c)
+	where := "domain " + strconv.FormatUint(uint64(id), 10)
+	if ctx == nil {
+		return nil, isNil(op, where, "ctx")
 	}
-	where := "domain " + itoa(int32(id))
+	c := participantConfig{qos: qos.DefaultDomainParticipant(), name: programName(), core: joinCore}
+	if err := configure(op, &c, opts); err != nil {
+		return nil, err
+	}
 	if err := invalid(op, where, c.qos.Validate()); err != nil {
 		return nil, err
 	}
@@ -89,6 +95,9 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	c.openLog = p.logs.open
 	p.core, err = c.core(p.hub, c)
 	if err != nil {
+		if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "listen" && e.Net == "tcp" {
+			return nil, &Error{Op: op, Entity: where, Code: ErrBadParameter, Detail: "Settings.Listen or DDS_LISTEN names an address that this host can not listen on", Err: err}
+		}
 		return nil, failure(op, where, "", err)
 	}
 	p.holds.hold = p.core.Hold
@@ -97,35 +106,84 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	return p, nil
 }
 
+func (p *DomainParticipant) absent() bool { return p == nil || p.core == nil }
+
+func noParticipant(op string) error { return missing(op, "the participant", "NewDomainParticipant") }
+
 // ID is the domain's number (DDS: get_domain_id).
-func (p *DomainParticipant) ID() DomainID { return p.id }
+func (p *DomainParticipant) ID() DomainID {
+	if p.absent() {
+		return 0
+	}
+	return p.id
+}
 
 // Name is the name that peers see.
-func (p *DomainParticipant) Name() string { return p.name }
+func (p *DomainParticipant) Name() string {
+	if p.absent() {
+		return ""
+	}
+	return p.name
+}
 
 // Handle names the participant in its domain (DDS: get_instance_handle).
 func (p *DomainParticipant) Handle() InstanceHandle {
+	if p.absent() {
+		return HandleNil
+	}
 	return topic.HandleOfEntity(uint64(p.core.ID()), 0)
 }
 
 // Qos gives the QoS that the participant was made with.
-func (p *DomainParticipant) Qos() qos.DomainParticipant { return p.qos }
+func (p *DomainParticipant) Qos() qos.DomainParticipant {
+	if p.absent() {
+		return qos.DomainParticipant{}
+	}
+	return p.qos
+}
 
 // Settings gives the settings in force, defaults filled in.
-func (p *DomainParticipant) Settings() Settings { return p.settings }
+func (p *DomainParticipant) Settings() Settings {
+	if p.absent() {
+		return Settings{}
+	}
+	return p.settings
+}
 
 // Done gives a channel that is closed when the domain can not go on, and Err tells why.
-func (p *DomainParticipant) Done() <-chan struct{} { return p.failedCh }
+func (p *DomainParticipant) Done() <-chan struct{} {
+	if p.absent() {
+		return closedChan
+	}
+	return p.failedCh
+}
 
 // Err tells why the domain can not go on, or else what the latest problem was that no entity has a status for, such as
 // a malformed announcement of a peer. It is nil as long as all is well.
 func (p *DomainParticipant) Err() error {
+	if p.absent() {
+		return noParticipant("Err")
+	}
 	if err := p.failure.Load(); err != nil {
 		return *err
 	}
 	if err := p.problems.Load(); err != nil {
 		return *err
 	}
+	return nil
+}
+
+// adopt adds a Publisher or Subscriber to the participant.
+func (p *DomainParticipant) adopt(op string, add func()) error {
+	if p.absent() {
+		return noParticipant(op)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.usable(op); err != nil {
+		return err
+	}
+	add()
 	return nil
 }
 
@@ -156,23 +214,7 @@ func (p *DomainParticipant) failed(op, entity string) error {
 	return nil
 }
 
-// logFailed notes that a node does not log a subgroup any more. If it is this one, writers of PERSISTENT topics on it are
-// told when they write; if it is another, when they wait for acknowledgments, and Err says it too. The first failure
-// stays.
-func (p *DomainParticipant) logFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
-	if err == nil {
-		err = derecho.ErrLog
-	}
-	failed := &Error{
-		Op: "log", Entity: "node " + node.String(), Code: ErrOutOfResources,
-		Detail: "samples of PERSISTENT topics are not stored there any more", Err: err,
-	}
-	p.problem(failed)
-	if uint64(node) == p.hub.self.Load() {
-		p.logErrs.LoadOrStore(sg, failed)
-	}
-}
-
+// logFailure tells which process does not store the samples of a subgroup any more, if one does not.
 func (p *DomainParticipant) logFailure(sg derecho.SubgroupID) error {
 	if err, ok := p.logErrs.Load(sg); ok {
 		return err.(error)
@@ -224,13 +266,16 @@ func (p *DomainParticipant) usable(op string) error {
 }
 
 // Close closes everything that was made by the participant and leaves the domain (DDS: delete_contained_entities and
-// delete_participant). Closing again has no effect.
+// delete_participant). Closing an entity again has no effect: it waits for the first Close and gives its result.
 func (p *DomainParticipant) Close() error {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil
+	if p.absent() {
+		return noParticipant("Close")
 	}
+	return p.ending.do(p.leave)
+}
+
+func (p *DomainParticipant) leave() error {
+	p.mu.Lock()
 	p.closed = true
 	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), p.topics
 	p.topics = nil

@@ -23,11 +23,16 @@ type control struct {
 type itemPool struct {
 	returned atomic.Pointer[item]
 	size     atomic.Int32
-	ready    *item // the polling goroutine's
+	bytes    atomic.Int64 // of their buffers
+	ready    *item        // the polling goroutine's
 }
 
-// maxPooled bounds the items that a reader keeps for reuse after a burst.
-const maxPooled = 8192
+// maxPooled and maxPooledBytes bound the items that a reader keeps for reuse after a burst, and their buffers. What is
+// given back beyond is left to the garbage collector.
+const (
+	maxPooled      = 8192
+	maxPooledBytes = 8 << 20
+)
 
 // get gives an item with room for size bytes, for the polling goroutine.
 func (p *itemPool) get(size int) *item {
@@ -40,6 +45,7 @@ func (p *itemPool) get(size int) *item {
 	} else {
 		p.ready = it.next
 		p.size.Add(-1)
+		p.bytes.Add(-int64(cap(it.buf)))
 	}
 	if cap(it.buf) < size {
 		it.buf = make([]byte, 0, roundUp(size))
@@ -56,10 +62,12 @@ func roundUp(size int) int {
 
 // put takes an item back. Items that were not made by get have no buffer and are left to the garbage collector.
 func (p *itemPool) put(it *item) {
-	if cap(it.buf) == 0 || p.size.Load() >= maxPooled {
+	n := int64(cap(it.buf))
+	if n == 0 || p.size.Load() >= maxPooled || p.bytes.Load()+n > maxPooledBytes {
 		return
 	}
 	p.size.Add(1)
+	p.bytes.Add(n)
 	buf := it.buf[:0]
 	*it = item{buf: buf}
 	for {
@@ -86,6 +94,7 @@ type reader struct {
 	status    *StatusCondition
 	callbacks readerCallbacks
 	typed     AnyDataReader
+	ending    ending // of Close
 
 	// The polling goroutine's.
 	pendingHead, pendingTail *item

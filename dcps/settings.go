@@ -2,10 +2,14 @@ package dcps
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
@@ -18,7 +22,7 @@ type DomainID uint32
 type Settings struct {
 	// Transport is "shm" for processes of one host, or "tcp". Default: DDS_TRANSPORT, else shm.
 	Transport string
-	// Peers are host:port of processes on other hosts. Default: DDS_PEERS, separated by commas.
+	// Peers are host:port of processes on other hosts. Default: DDS_PEERS, separated by commas and nothing else.
 	Peers []string
 	// Listen is where the tcp transport accepts its peers. Default: DDS_LISTEN, else a free port of 127.0.0.1.
 	Listen string
@@ -27,7 +31,8 @@ type Settings struct {
 	// Subgroups is how many subgroups topics are hashed onto, per delivery path; equal at all processes of a domain.
 	// Default 8.
 	Subgroups int
-	// RingBytes is the size of a sender's ring in a subgroup; equal at all processes of a domain. Default 1 MiB.
+	// RingBytes is the size of a sender's ring in a subgroup, a power of two from 4 KiB to 1 GiB; equal at all processes
+	// of a domain. Default 1 MiB.
 	RingBytes int
 }
 
@@ -35,6 +40,8 @@ const (
 	defaultSubgroups = 8
 	maxSubgroups     = 1 << 16
 	defaultRingBytes = 1 << 20
+	minRingBytes     = 1 << 12
+	maxRingBytes     = 1 << 30
 )
 
 // withDefaults fills in what is not set from the environment, and checks the rest.
@@ -48,15 +55,23 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 	if s.Transport != "shm" && s.Transport != "tcp" {
 		return s, fmt.Errorf("transport %q is not known; use shm or tcp", s.Transport)
 	}
-	if s.Peers == nil {
-		for _, peer := range strings.Split(getenv("DDS_PEERS"), ",") {
-			if peer = strings.TrimSpace(peer); peer != "" {
-				s.Peers = append(s.Peers, peer)
-			}
+	from := "Settings.Peers"
+	if list := getenv("DDS_PEERS"); s.Peers == nil && list != "" {
+		s.Peers, from = strings.Split(list, ","), "DDS_PEERS"
+	}
+	for i, peer := range s.Peers {
+		if err := checkAddress(peer, true); err != nil {
+			return s, fmt.Errorf("entry %d of %s, %q, is not host:port: %w", i+1, from, peer, err)
 		}
 	}
+	from = "Settings.Listen"
 	if s.Listen == "" {
-		s.Listen = getenv("DDS_LISTEN")
+		s.Listen, from = getenv("DDS_LISTEN"), "DDS_LISTEN"
+	}
+	if s.Listen != "" {
+		if err := checkAddress(s.Listen, false); err != nil {
+			return s, fmt.Errorf("%s, %q, is not host:port: %w", from, s.Listen, err)
+		}
 	}
 	if s.Dir == "" {
 		s.Dir = getenv("DDS_DIR")
@@ -70,10 +85,35 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 	if s.RingBytes == 0 {
 		s.RingBytes = defaultRingBytes
 	}
-	if s.RingBytes < 4096 {
-		return s, fmt.Errorf("Settings.RingBytes is %d; it must be at least 4096", s.RingBytes)
+	if n := s.RingBytes; n < minRingBytes || n > maxRingBytes || n&(n-1) != 0 {
+		return s, fmt.Errorf("Settings.RingBytes is %d; it must be a power of two from %d to %d", n, minRingBytes, maxRingBytes)
 	}
 	return s, nil
+}
+
+// checkAddress tells why address can not be dialled or, if peer is false, listened on. Names are not looked up.
+func checkAddress(address string, peer bool) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		if e := (*net.AddrError)(nil); errors.As(err, &e) {
+			return errors.New(e.Err)
+		}
+		return err
+	}
+	if strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return errors.New("it has a space; leave it out")
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return fmt.Errorf("port %q is no number up to 65535", port)
+	}
+	if peer && host == "" {
+		return errors.New("the host is missing")
+	}
+	if peer && n == 0 {
+		return errors.New("a peer has no port 0")
+	}
+	return nil
 }
 
 // fingerprint names what all processes of a domain must have in common.

@@ -15,7 +15,8 @@ type Topic[T any] struct {
 	*topicEntity
 	message func(*T) cdr.Message
 	qos     qos.Topic
-	closed  atomic.Bool
+	gone    atomic.Bool
+	ending  ending // of Close
 }
 
 // topicEntity is what the Topics of one name share.
@@ -51,21 +52,24 @@ func WithTopicListener(l *TopicListener) TopicOption {
 // INCONSISTENT_TOPIC once both have a writer or reader.
 func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...TopicOption) (*Topic[T], error) {
 	const op = "NewTopic"
+	if p.absent() {
+		return nil, noParticipant(op)
+	}
 	c := topicConfig{qos: qos.DefaultTopic()}
-	for _, o := range opts {
-		o(&c)
+	if err := configure(op, &c, opts); err != nil {
+		return nil, err
 	}
 	entity := fmt.Sprintf("topic %q", name)
-	if name == "" {
-		return nil, &Error{Op: op, Code: ErrBadParameter, Detail: "a topic needs a name"}
-	}
-	if len(name) > maxAnnounced {
-		return nil, &Error{Op: op, Code: ErrBadParameter, Detail: fmt.Sprintf("the topic's name has %d bytes, the limit is %d", len(name), maxAnnounced)}
+	if err := topic.CheckName(name); err != nil {
+		return nil, &Error{Op: op, Code: ErrBadParameter, Err: err}
 	}
 	if err := invalid(op, entity, c.qos.Validate()); err != nil {
 		return nil, err
 	}
 	support := topic.SupportOf[T, PT]()
+	if support.Type == nil {
+		return nil, isNil(op, entity, "what the type's CDRType returns")
+	}
 	if support.Type.Extensibility == cdr.Mutable {
 		return nil, &Error{Op: op, Entity: entity, Code: ErrUnsupported, Detail: "type " + support.Type.Name + " is @mutable, which is not encoded in this version"}
 	}
@@ -120,20 +124,41 @@ func (t *topicEntity) apply(it *item) {
 func (t *topicEntity) nextTick() int64 { return 0 }
 func (t *topicEntity) tick(int64)      {}
 
+// shared is the topic, or what stands in for one that does not exist.
+func (t *Topic[T]) shared() *topicEntity {
+	if t == nil || t.topicEntity == nil {
+		return noTopic
+	}
+	return t.topicEntity
+}
+
+// offered gives the topic for a new writer or reader.
+func (t *Topic[T]) offered(op string) (*topicEntity, error) {
+	s := t.shared()
+	if s == noTopic || t.gone.Load() {
+		return nil, s.deleted(op)
+	}
+	return s, nil
+}
+
 // Name is the topic's name.
-func (t *topicEntity) Name() string { return t.name }
+func (t *Topic[T]) Name() string { return t.shared().name }
 
 // TypeName is the name of the topic's type.
-func (t *topicEntity) TypeName() string { return t.support.Type.Name }
+func (t *Topic[T]) TypeName() string { return t.shared().support.Type.Name }
 
 // Participant gives the topic's participant.
-func (t *topicEntity) Participant() *DomainParticipant { return t.p }
+func (t *Topic[T]) Participant() *DomainParticipant { return t.shared().p }
 
 // StatusCondition gives the condition over the topic's status.
-func (t *topicEntity) StatusCondition() *StatusCondition { return t.status }
+func (t *Topic[T]) StatusCondition() *StatusCondition { return t.shared().status }
 
 // InconsistentTopicStatus tells of endpoints that use the name with another type, and starts a new count of changes.
-func (t *topicEntity) InconsistentTopicStatus() InconsistentTopicStatus {
+func (t *Topic[T]) InconsistentTopicStatus() InconsistentTopicStatus {
+	return t.shared().inconsistentStatus()
+}
+
+func (t *topicEntity) inconsistentStatus() InconsistentTopicStatus {
 	t.lock()
 	defer t.unlock()
 	out := t.inconsistent
@@ -143,14 +168,28 @@ func (t *topicEntity) InconsistentTopicStatus() InconsistentTopicStatus {
 }
 
 // Qos gives the QoS that the Topic was made with.
-func (t *Topic[T]) Qos() qos.Topic { return t.qos }
+func (t *Topic[T]) Qos() qos.Topic {
+	if t.shared() == noTopic {
+		return qos.Topic{}
+	}
+	return t.qos
+}
+
+// LogDir is the directory where this process keeps the log of the topic's subgroup, which other topics may share, if
+// the topic is PERSISTENT and Settings.Dir is set. Package storage reads it.
+func (t *Topic[T]) LogDir() string { return t.shared().logDir() }
 
 // Close gives the Topic up (DDS: delete_topic). Writers and readers that were made with it live on.
 func (t *Topic[T]) Close() error {
-	if t.closed.CompareAndSwap(false, true) {
-		t.topicEntity.release()
+	s := t.shared()
+	if s == noTopic {
+		return s.deleted("Close")
 	}
-	return nil
+	return t.ending.do(func() error {
+		t.gone.Store(true)
+		s.release()
+		return nil
+	})
 }
 
 // retain counts a writer or reader of the topic. Called with the participant's mu held.

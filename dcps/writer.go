@@ -39,6 +39,8 @@ type writer struct {
 	ended     atomic.Bool   // nothing may be sent any more
 	dropped   atomic.Uint64 // best effort: not sent because the ring was full
 	instances *writerInstances
+	loans     leases
+	ending    ending // of Close
 
 	// Guarded by mu.
 	matched        MatchedStatus
@@ -86,11 +88,19 @@ func (w *writer) tick(now int64) {
 // sendable tells why the writer can not send, if so. It takes no lock.
 func (w *writer) sendable(ctx context.Context, op string) error {
 	if w.ended.Load() {
-		return &Error{Op: op, Entity: w.what, Code: ErrAlreadyDeleted, Detail: "it was closed"}
+		return w.deleted(op)
+	}
+	if ctx == nil {
+		return isNil(op, w.what, "ctx")
 	}
 	if err := ctx.Err(); err != nil {
 		return failure(op, w.what, "", err)
 	}
+	return w.broken(op)
+}
+
+// broken tells why nothing that is sent now arrives as it should, if so.
+func (w *writer) broken(op string) error {
 	if err := w.p.failed(op, w.what); err != nil {
 		return err
 	}
@@ -128,7 +138,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 	}
 	defer func() { <-w.turn }()
 	if w.ended.Load() {
-		return reservation{}, &Error{Op: op, Entity: w.what, Code: ErrAlreadyDeleted, Detail: "it was closed"}
+		return reservation{}, w.deleted(op)
 	}
 	s, err := w.p.core.reserve(ctx, w.at.sg, w.at.ch, size, deadline)
 	if errors.Is(err, derecho.ErrWouldBlock) {
@@ -191,28 +201,25 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	if at.IsZero() {
 		at = from
 	}
-	counted := 0
-	if w.instances != nil {
-		if counted, err = w.instances.note(w, op, m, nil, from.UnixNano(), 1); err != nil {
-			return err
-		}
-	}
-	r, err := w.reserve(ctx, op, size, from)
-	if err != nil || !r.sent {
-		if err != nil && counted > 0 {
-			w.instances.unwrote(m)
-		}
+	counted, err := w.instances.note(w, op, m, nil, 1)
+	if err != nil {
 		return err
 	}
-	n, err := cdr.MarshalTo(r.slot.bytes, m, w.enc)
+	r, err := w.reserve(ctx, op, size, from)
 	if err != nil {
-		w.waste(r, at)
-		if counted > 0 {
-			w.instances.unwrote(m)
-		}
-		return failure(op, w.what, "", err)
+		w.instances.unwrote(counted)
+		return err
 	}
-	r.slot.commit(w.header(kindData, r.seq, 0, at), n)
+	if r.sent {
+		n, err := cdr.MarshalTo(r.slot.bytes, m, w.enc)
+		if err != nil {
+			w.waste(r, at)
+			w.instances.unwrote(counted)
+			return failure(op, w.what, "", err)
+		}
+		r.slot.commit(w.header(kindData, r.seq, 0, at), n)
+	}
+	w.instances.wrote(w, counted)
 	return nil
 }
 
@@ -272,39 +279,6 @@ func (w *writer) autodispose() uint8 {
 	return 0
 }
 
-// Handle names the writer in its domain (DDS: get_instance_handle).
-func (w *writer) Handle() InstanceHandle { return w.handle }
-
-// Publisher gives the writer's Publisher.
-func (w *writer) Publisher() *Publisher { return w.pub }
-
-// Qos gives the QoS that the writer was made with.
-func (w *writer) Qos() qos.DataWriter { return w.q }
-
-// TopicName is the name of the writer's topic.
-func (w *writer) TopicName() string { return w.topic.name }
-
-// DeliveryPath tells how the writer's samples travel.
-func (w *writer) DeliveryPath() topic.Path { return w.path }
-
-// MaxSampleSize is the size of the largest encoded sample that can be written.
-func (w *writer) MaxSampleSize() int { return w.maxSize }
-
-// Dropped counts the samples of a best-effort writer that were not sent because its ring was full. Its readers count
-// them in SAMPLE_LOST.
-func (w *writer) Dropped() uint64 { return w.dropped.Load() }
-
-// StatusCondition gives the condition over the writer's statuses (DDS: get_statuscondition).
-func (w *writer) StatusCondition() *StatusCondition { return w.status }
-
-// StatusChanges tells which statuses changed since they were looked at (DDS: get_status_changes).
-func (w *writer) StatusChanges() StatusMask {
-	w.lock()
-	defer w.unlock()
-	return w.changed
-}
-
-// PublicationMatchedStatus gives the status and starts a new count of changes; so do the others.
 func (w *writer) PublicationMatchedStatus() PublicationMatchedStatus {
 	w.lock()
 	defer w.unlock()
@@ -312,7 +286,6 @@ func (w *writer) PublicationMatchedStatus() PublicationMatchedStatus {
 	return w.matched.taken()
 }
 
-// OfferedIncompatibleQosStatus tells of readers that ask for more than the writer offers.
 func (w *writer) OfferedIncompatibleQosStatus() OfferedIncompatibleQosStatus {
 	w.lock()
 	defer w.unlock()
@@ -320,7 +293,6 @@ func (w *writer) OfferedIncompatibleQosStatus() OfferedIncompatibleQosStatus {
 	return w.incompatible.taken()
 }
 
-// OfferedDeadlineMissedStatus tells of instances that were not written within DEADLINE.
 func (w *writer) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatus {
 	w.lock()
 	defer w.unlock()
@@ -328,18 +300,6 @@ func (w *writer) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatus {
 	return w.deadlineMissed.taken()
 }
 
-// LivelinessLostStatus stays zero: LIVELINESS AUTOMATIC is not lost while the process lives.
-func (w *writer) LivelinessLostStatus() LivelinessLostStatus { return LivelinessLostStatus{} }
-
-// WaitForMatch waits until at least n readers are matched (extension).
-func (w *writer) WaitForMatch(ctx context.Context, n int) error {
-	return w.await("WaitForMatch", ctx.Done(), ctx.Err, func() (bool, error) {
-		return int(w.matched.CurrentCount) >= n, nil
-	})
-}
-
-// WaitForAcknowledgments waits until all that was written before has been handed over at every receiving process, and
-// with DURABILITY PERSISTENT is on disk at every process that stores it (DDS: wait_for_acknowledgments).
 func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 	const op = "WaitForAcknowledgments"
 	if err := w.sendable(ctx, op); err != nil {
@@ -350,29 +310,40 @@ func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 		wait = w.p.core.WaitDurable
 	}
 	if err := wait(ctx, w.at.sg); err != nil {
-		if failed := w.p.failed(op, w.what); failed != nil {
-			return failed
+		if known := w.broken(op); known != nil {
+			return known
 		}
 		return failure(op, w.what, "", err)
 	}
 	return nil
 }
 
-// Close unregisters all instances of the writer, waits until its samples were handed over, and deletes it (DDS:
-// delete_datawriter). Closing again has no effect.
+// Close discards the loans first: a slot that is reserved and never ended holds up all that follows it, also the
+// farewell.
 func (w *writer) Close() error {
-	if !w.ended.CompareAndSwap(false, true) {
-		return nil
+	if w.p == nil {
+		return w.deleted("Close")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
-	defer cancel()
-	err := w.farewell(ctx)
+	return w.ending.do(func() error {
+		w.ended.Store(true)
+		for _, r := range w.loans.close() {
+			w.waste(r, time.Now())
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+		defer cancel()
+		err := w.farewell(ctx)
+		w.dismantle()
+		return err
+	})
+}
+
+// dismantle takes the writer out of what its participant knows.
+func (w *writer) dismantle() {
 	w.pub.remove(w)
 	w.p.retire(w.id)
 	w.p.delist(&w.entity)
 	w.close()
 	w.topic.release()
-	return err
 }
 
 // farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell, because its
@@ -428,16 +399,27 @@ type writerInstances struct {
 	mu       sync.Mutex
 	keys     *topic.Keys
 	byHandle map[InstanceHandle]*writtenInstance
-	samples  int
+	samples  int   // held of all instances
 	next     int64 // when the earliest deadline is missed; 0 for none
 }
 
 type writtenInstance struct {
-	due     int64
-	samples int
+	handle  InstanceHandle
+	due     int64 // when DEADLINE is missed; 0 for never
+	uses    int   // registered and written since it is known, also under way; a failure takes its own back
+	written int   // samples since it was disposed of, also under way: as many are held as depth lets
+	life    int   // rises when it is disposed of
 }
 
-// newWriterInstances gives nil if the QoS needs no record of the instances.
+// noted is what note changed, for wrote to confirm or unwrote to take back.
+type noted struct {
+	in      *writtenInstance
+	samples int
+	life    int
+	at      int64 // ns
+}
+
+// newWriterInstances gives nil if the QoS needs no record of the instances; the methods of nil do nothing.
 func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support) *writerInstances {
 	t := &writerInstances{
 		deadline:     finite(q.Deadline.Period),
@@ -464,52 +446,65 @@ func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support
 	return t
 }
 
-// note follows an instance that is about to be registered, or to get a sample; an error says which limit forbids it. The
-// instance is that of m, or of an encoded sample. It gives how many samples more are held.
-func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []byte, now int64, samples int) (int, error) {
+// note counts an instance that is about to be registered, or to get a sample; an error says which limit forbids it.
+// The instance is that of m, or of an encoded sample.
+func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []byte, samples int) (noted, error) {
+	if t == nil {
+		return noted{}, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var h InstanceHandle
+	var err error
+	if m != nil {
+		h, err = t.keys.Of(m)
+	} else {
+		h, err = t.keys.OfSample(encoded)
+	}
+	if err != nil {
+		return noted{}, failure(op, w.what, "", err)
+	}
+	in := t.byHandle[h]
+	if in == nil {
+		if len(t.byHandle) >= t.maxInstances {
+			return noted{}, t.full(w, op, "max_instances", t.maxInstances, "a new instance")
+		}
+		in = &writtenInstance{handle: h}
+	}
+	more := t.held(in.written+samples) - t.held(in.written)
+	if t.held(in.written)+more > t.maxPer {
+		return noted{}, t.full(w, op, "max_samples_per_instance", t.maxPer, "another sample of the instance")
+	}
+	if t.samples+more > t.maxSamples {
+		return noted{}, t.full(w, op, "max_samples", t.maxSamples, "another sample")
+	}
+	t.byHandle[h] = in
+	in.uses++
+	in.written += samples
+	t.samples += more
+	return noted{in, samples, in.life, now()}, nil
+}
+
+// held is how many of an instance's samples are kept.
+func (t *writerInstances) held(written int) int { return min(written, t.depth) }
+
+// wrote confirms what note counted: from now on DEADLINE runs anew.
+func (t *writerInstances) wrote(w *writer, n noted) {
+	if t == nil || t.deadline == 0 {
+		return
+	}
+	t.mu.Lock()
 	rearm := false
-	err := func() error {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		var h InstanceHandle
-		var err error
-		if m != nil {
-			h, err = t.keys.Of(m)
-		} else {
-			h, err = t.keys.OfSample(encoded)
+	if t.byHandle[n.in.handle] == n.in && n.in.life == n.life {
+		n.in.due = max(n.in.due, n.at+t.deadline)
+		if t.next == 0 {
+			t.next, rearm = n.in.due, true
 		}
-		if err != nil {
-			return failure(op, w.what, "", err)
-		}
-		in := t.byHandle[h]
-		if in == nil {
-			if len(t.byHandle) >= t.maxInstances {
-				return t.full(w, op, "max_instances", t.maxInstances, "a new instance")
-			}
-			in = new(writtenInstance)
-		}
-		samples = min(samples, t.depth-in.samples)
-		if in.samples+samples > t.maxPer {
-			return t.full(w, op, "max_samples_per_instance", t.maxPer, "another sample of the instance")
-		}
-		if t.samples+samples > t.maxSamples {
-			return t.full(w, op, "max_samples", t.maxSamples, "another sample")
-		}
-		t.byHandle[h] = in
-		in.samples += samples
-		t.samples += samples
-		if t.deadline > 0 {
-			in.due = now + t.deadline
-			if t.next == 0 {
-				t.next, rearm = in.due, true
-			}
-		}
-		return nil
-	}()
+	}
+	t.mu.Unlock()
 	if rearm {
 		w.rearm()
 	}
-	return samples, err
 }
 
 // rearm has the timer look at the writer's deadlines.
@@ -518,15 +513,22 @@ func (w *writer) rearm() {
 	defer w.unlock()
 }
 
-// unwrote takes back a sample that note counted, and that was not sent.
-func (t *writerInstances) unwrote(m cdr.Message) {
+// unwrote takes back what note counted, as nothing was sent.
+func (t *writerInstances) unwrote(n noted) {
+	if t == nil || n.in == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if h, err := t.keys.Of(m); err == nil {
-		if in := t.byHandle[h]; in != nil && in.samples > 0 {
-			in.samples--
-			t.samples--
-		}
+	if t.byHandle[n.in.handle] != n.in {
+		return // unregistered meanwhile
+	}
+	if n.in.life == n.life {
+		t.samples -= t.held(n.in.written) - t.held(n.in.written-n.samples)
+		n.in.written -= n.samples
+	}
+	if n.in.uses--; n.in.uses == 0 {
+		delete(t.byHandle, n.in.handle)
 	}
 }
 
@@ -539,6 +541,9 @@ func (t *writerInstances) full(w *writer, op, limit string, n int, what string) 
 
 // forget follows an instance that is unregistered, or of which a disposal drops what was kept.
 func (t *writerInstances) forget(key cdr.Message, unregister bool) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h, err := t.keys.Of(key)
@@ -546,8 +551,9 @@ func (t *writerInstances) forget(key cdr.Message, unregister bool) {
 	if err != nil || in == nil {
 		return
 	}
-	t.samples -= in.samples
-	in.samples, in.due = 0, 0
+	t.samples -= t.held(in.written)
+	in.written, in.due = 0, 0
+	in.life++
 	if unregister {
 		delete(t.byHandle, h)
 	}

@@ -1,0 +1,168 @@
+package dcps
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/cdr"
+)
+
+// Loan is room for one encoded sample in the ring: it is built in place and published without a copy. One goroutine
+// uses it, and ends it with Publish or Discard.
+//
+// Until then it holds up its subgroup: what any writer of this process sends there after it, on topics that share the
+// subgroup too, is not delivered anywhere, and once the ring is full writers time out. Build quickly, and defer Discard.
+//
+// Close of the writer discards its loans: Publish and Discard then fail with ErrAlreadyDeleted, and Bytes is nil. Once
+// a loan has ended, in any of the three ways, what Bytes gave before, and a builder over it, must not be touched: the
+// ring has the room again, other samples may be in it, and with the participant the memory goes. A program that closes a
+// writer while another goroutine builds makes that goroutine stop first.
+//
+// A copy of a Loan is the same loan.
+type Loan struct {
+	w       *writer
+	l       *lease
+	turn    uint64
+	at      time.Time
+	room    []byte
+	expired bool // this copy was published or discarded
+}
+
+// Bytes is the room to fill; nil once the loan has ended.
+func (l *Loan) Bytes() []byte {
+	if l == nil || l.w == nil || !l.w.loans.has(l) {
+		return nil
+	}
+	return l.room
+}
+
+// At sets the source timestamp, which is otherwise the time of Loan.
+func (l *Loan) At(t time.Time) {
+	if l != nil {
+		l.at = t
+	}
+}
+
+// Publish sends the first n bytes, an encoded sample. If n is not that of a sample, the loan goes on; after any other
+// error it has ended, and nothing was sent.
+func (l *Loan) Publish(n int) error {
+	const op = "Publish"
+	if l == nil || l.w == nil {
+		return missing(op, "the loan", "DataWriter.Loan")
+	}
+	w := l.w
+	if w.loans.has(l) && (n < cdr.HeaderSize || n > len(l.room)) {
+		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(l.room))}
+	}
+	r, err := w.loans.end(op, l)
+	if err != nil {
+		return err
+	}
+	// From here on the room is this goroutine's: Close waits for it, as for every slot that is reserved.
+	if err := w.broken(op); err != nil {
+		w.waste(r, l.at)
+		return err
+	}
+	counted, err := w.instances.note(w, op, nil, l.room[:n], 1)
+	if err != nil {
+		w.waste(r, l.at)
+		return err
+	}
+	if r.sent {
+		r.slot.commit(w.header(kindData, r.seq, 0, l.at), n)
+	}
+	w.instances.wrote(w, counted)
+	return nil
+}
+
+// Discard gives the room back; nothing is sent. It has no effect on a loan that ended already.
+func (l *Loan) Discard() error {
+	const op = "Discard"
+	if l == nil || l.w == nil {
+		return missing(op, "the loan", "DataWriter.Loan")
+	}
+	r, err := l.w.loans.end(op, l)
+	switch {
+	case err == nil:
+		l.w.waste(r, l.at)
+	case errors.Is(err, ErrPreconditionNotMet):
+		return nil
+	}
+	return err
+}
+
+// lease is the writer's side of a loan. Leases are used again: turn tells the loans of one from each other.
+type lease struct {
+	r reservation
+	// turn is odd while the lease is lent. Who makes it even, by compare-and-swap, has the reservation: one of the
+	// copies of the loan, or Close.
+	turn atomic.Uint64
+}
+
+func (l *lease) take(turn uint64) bool { return l.turn.CompareAndSwap(turn, turn+1) }
+
+// leases are those of a writer. They are at most as many as there were loans at once.
+type leases struct {
+	mu     sync.Mutex
+	closed bool
+	all    []*lease
+	free   []*lease // to use again
+}
+
+// lend makes a loan of a reservation; false if the writer is closed.
+func (s *leases) lend(l *Loan, r reservation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	if n := len(s.free) - 1; n >= 0 {
+		l.l = s.free[n]
+		s.free = s.free[:n]
+	} else {
+		l.l = new(lease)
+		s.all = append(s.all, l.l)
+	}
+	l.l.r = r
+	l.turn = l.l.turn.Add(1)
+	return true
+}
+
+// has tells whether a loan has not ended.
+func (s *leases) has(l *Loan) bool { return l.l.turn.Load() == l.turn }
+
+// end takes the reservation of a loan: one caller gets it.
+func (s *leases) end(op string, l *Loan) (reservation, error) {
+	taken := l.l.take(l.turn)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !taken {
+		if s.closed && !l.expired {
+			return reservation{}, l.w.deleted(op)
+		}
+		return reservation{}, &Error{Op: op, Entity: l.w.what, Code: ErrPreconditionNotMet, Detail: "the loan was published or discarded already"}
+	}
+	l.expired = true
+	r := l.l.r
+	l.l.r = reservation{}
+	s.free = append(s.free, l.l)
+	return r, nil
+}
+
+// close ends all loans and lends no more. It gives the reservations that nobody will end.
+func (s *leases) close() []reservation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var left []reservation
+	for _, l := range s.all {
+		if turn := l.turn.Load(); turn%2 == 1 && l.take(turn) {
+			left = append(left, l.r)
+			l.r = reservation{}
+		}
+	}
+	return left
+}

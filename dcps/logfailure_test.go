@@ -1,0 +1,78 @@
+package dcps
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+func persistentQos() qos.DataWriter {
+	return writerQos(blocking(patience), func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityPersistent })
+}
+
+// Once the log of a replica has failed, the writers of the topic are told who it is and do not go on, until it has left.
+func TestReplicaLogFailure(t *testing.T) {
+	d := onBus(t)
+	a := d.node(t, WithName("display"), WithSettings(Settings{Dir: t.TempDir()}))
+	b := d.node(t, WithName("sensor"), WithSettings(Settings{Dir: t.TempDir()}))
+	w := b.writer(t, persistentQos())
+	other, err := NewDataWriter(b.pub, w.Topic())
+	require.NoError(t, err)
+	a.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent }))
+	write(t, w, 1, 1)
+	loan, err := w.Loan(patiently(t), 100)
+	require.NoError(t, err)
+	d.bus.settle(t)
+	b.p.hub.LogFailed(w.at.sg, a.p.core.ID(), derecho.ErrLog)
+
+	want := []string{`writer of topic "Track"`, fmt.Sprintf("display (pid %d on %s)", os.Getpid(), a.p.host), `PERSISTENT topics "Track"`}
+	_, full := w.Loan(patiently(t), 100)
+	for _, err := range []error{
+		w.Write(patiently(t), &track{}), w.Dispose(patiently(t), &track{}), w.WaitForAcknowledgments(patiently(t)), full, loan.Publish(50),
+	} {
+		require.ErrorIs(t, err, ErrOutOfResources)
+		require.ErrorIs(t, err, derecho.ErrLog)
+		for _, text := range want {
+			require.ErrorContains(t, err, text)
+		}
+	}
+	write(t, other, 1, 1) // a VOLATILE writer needs no log
+	require.ErrorContains(t, b.p.Err(), "display (pid")
+
+	require.NoError(t, a.p.Close())
+	d.bus.settle(t)
+	write(t, w, 1, 2)
+	require.NoError(t, w.Close())
+}
+
+// The same over the real core: a log that can not be written at one process stops the writer at another.
+func TestCoreReplicaLogFailure(t *testing.T) {
+	d := onCore(t, Settings{})
+	a := d.node(t, WithName("display"), WithSettings(Settings{Dir: t.TempDir()}))
+	b := d.node(t, WithName("sensor"), WithSettings(Settings{Dir: t.TempDir()}))
+	w := b.writer(t, persistentQos())
+	r := a.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent }))
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	require.NoError(t, r.WaitForMatch(patiently(t), 1))
+	write(t, w, 1, 1)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	require.NoError(t, a.p.logs.log(w.at.sg).disk.Load().log.Close())
+	ctx := patiently(t)
+	var err error
+	for err == nil {
+		err = w.Write(ctx, &track{ID: 1, Value: 2})
+	}
+	require.ErrorIs(t, err, ErrOutOfResources)
+	require.ErrorContains(t, err, `writer of topic "Track"`)
+	require.ErrorContains(t, err, "display (pid")
+	require.NoError(t, a.p.Close())
+	for err != nil && ctx.Err() == nil {
+		err = w.Write(ctx, &track{ID: 1, Value: 3})
+	}
+	require.NoError(t, err)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+}

@@ -1,0 +1,87 @@
+package dcps
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSettingsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		s      Settings
+		env    map[string]string
+		errors []string // what the error says; none if the settings are good
+	}{
+		{name: "nothing"},
+		{name: "peers", env: map[string]string{"DDS_PEERS": "a:1,10.0.0.1:65535,[::1]:7400"}},
+		{name: "listen", env: map[string]string{"DDS_LISTEN": ":7400"}},
+		{name: "listen anywhere", s: Settings{Listen: "0.0.0.0:0"}},
+		{name: "settings go before the environment", s: Settings{Peers: []string{"a:1"}, Listen: ":1"}, env: map[string]string{"DDS_PEERS": "no", "DDS_LISTEN": "no"}},
+		{name: "no port", env: map[string]string{"DDS_PEERS": "a:1,b"}, errors: []string{"entry 2 of DDS_PEERS", `"b"`, "missing port"}},
+		{name: "empty port", env: map[string]string{"DDS_PEERS": "a:"}, errors: []string{`"a:"`, `port ""`}},
+		{name: "named port", env: map[string]string{"DDS_PEERS": "a:http"}, errors: []string{`"a:http"`, `port "http"`}},
+		{name: "great port", env: map[string]string{"DDS_PEERS": "a:65536"}, errors: []string{`"a:65536"`, "65535"}},
+		{name: "negative port", env: map[string]string{"DDS_PEERS": "a:-1"}, errors: []string{`"a:-1"`}},
+		{name: "port 0", env: map[string]string{"DDS_PEERS": "a:0"}, errors: []string{`"a:0"`, "port 0"}},
+		{name: "no host", env: map[string]string{"DDS_PEERS": ":7400"}, errors: []string{`":7400"`, "host is missing"}},
+		{name: "space", env: map[string]string{"DDS_PEERS": "a:1, b:2"}, errors: []string{"entry 2", `" b:2"`, "space"}},
+		{name: "only a space", env: map[string]string{"DDS_PEERS": " "}, errors: []string{"entry 1", `" "`}},
+		{name: "empty entry", env: map[string]string{"DDS_PEERS": "a:1,,b:2"}, errors: []string{"entry 2", `""`}},
+		{name: "comma at the end", env: map[string]string{"DDS_PEERS": "a:1,"}, errors: []string{"entry 2", `""`}},
+		{name: "IPv6 without brackets", env: map[string]string{"DDS_PEERS": "::1:7400"}, errors: []string{`"::1:7400"`, "too many colons"}},
+		{name: "peers in settings", s: Settings{Peers: []string{"a:1", "b"}}, errors: []string{"entry 2 of Settings.Peers", `"b"`}},
+		{name: "listen without port", env: map[string]string{"DDS_LISTEN": "nonsense"}, errors: []string{"DDS_LISTEN", `"nonsense"`}},
+		{name: "listen in settings", s: Settings{Listen: "a:b"}, errors: []string{"Settings.Listen", `"a:b"`, `port "b"`}},
+		{name: "small ring", s: Settings{RingBytes: 4095}, errors: []string{"RingBytes is 4095", "power of two"}},
+		{name: "odd ring", s: Settings{RingBytes: 5000}, errors: []string{"RingBytes is 5000"}},
+		{name: "negative ring", s: Settings{RingBytes: -4096}, errors: []string{"RingBytes is -4096"}},
+		{name: "great ring", s: Settings{RingBytes: 1 << 31}, errors: []string{"RingBytes is 2147483648", "1073741824"}},
+		{name: "subgroups", s: Settings{Subgroups: -1}, errors: []string{"Subgroups is -1"}},
+		{name: "transport", env: map[string]string{"DDS_TRANSPORT": "carrier pigeon"}, errors: []string{"carrier pigeon"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := c.s.withDefaults(func(name string) string { return c.env[name] })
+			if c.errors == nil {
+				require.NoError(t, err)
+				return
+			}
+			for _, text := range c.errors {
+				require.ErrorContains(t, err, text)
+			}
+			for name, value := range c.env {
+				t.Setenv(name, value)
+			}
+			_, err = NewDomainParticipant(patiently(t), 0, WithSettings(c.s), newBus().join())
+			require.ErrorIs(t, err, ErrBadParameter)
+		})
+	}
+}
+
+// An address that is written well, and that this host does not have.
+func TestCoreCanNotListen(t *testing.T) {
+	d := onCore(t, Settings{Listen: "192.0.2.1:7400"}) // of TEST-NET-1: no host has it
+	_, err := NewDomainParticipant(patiently(t), d.id, WithSettings(d.settings))
+	require.ErrorIs(t, err, ErrBadParameter)
+	require.ErrorContains(t, err, "192.0.2.1:7400")
+	require.ErrorContains(t, err, "DDS_LISTEN")
+}
+
+func TestTopicNamesAreChecked(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	for name, want := range map[string]string{
+		"": "empty", "Tra\x00ck": "byte 3", "Track\n": "0x0a", "Tr\xffack": "0xff", strings.Repeat("x", 256): "256 bytes",
+	} {
+		_, err := NewTopic[track](n.p, name)
+		require.ErrorIs(t, err, ErrBadParameter, "%q", name)
+		require.ErrorContains(t, err, want)
+		bad := announced()[0]
+		bad.topic = name
+		_, err = decodeAnnouncement(bad.encode())
+		require.ErrorIs(t, err, errAnnouncement, "a peer does not get around it")
+	}
+	_, err := NewTopic[track](n.p, strings.Repeat("x", 255))
+	require.NoError(t, err)
+}

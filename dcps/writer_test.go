@@ -1,0 +1,173 @@
+package dcps
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+	"github.com/stretchr/testify/require"
+)
+
+// tooLarge is a sample that no ring has room for: writing it fails after it was counted.
+func tooLarge(id int32) *track { return &track{ID: id, Text: strings.Repeat("x", 1<<17)} }
+
+// A write or registration that fails leaves nothing behind: its instance is not counted.
+func TestFailedWriteIsNotCounted(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	w := n.writer(t, writerQos(func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityTransientLocal
+		q.History = qos.History{Kind: qos.HistoryKeepAll, Depth: 1}
+		q.ResourceLimits = qos.ResourceLimits{MaxInstances: 2, MaxSamples: 3, MaxSamplesPerInstance: 2}
+		q.Reliability.MaxBlockingTime = time.Millisecond
+	}))
+	ctx := patiently(t)
+	for id := range int32(5) {
+		require.ErrorIs(t, w.Write(ctx, tooLarge(id)), ErrOutOfResources)
+		require.Empty(t, w.instances.byHandle)
+		require.Zero(t, w.instances.samples)
+	}
+	d.bus.settle(t)
+	d.bus.mu.Lock()
+	d.bus.capacity = 0
+	d.bus.mu.Unlock()
+	for id := range int32(5) {
+		require.ErrorIs(t, w.Write(ctx, &track{ID: id}), ErrTimeout)
+		_, err := w.Register(ctx, &track{ID: id})
+		require.ErrorIs(t, err, ErrTimeout)
+	}
+	d.bus.mu.Lock()
+	d.bus.capacity = 64
+	d.bus.mu.Unlock()
+
+	write(t, w, 1, 1)
+	require.ErrorIs(t, w.Write(ctx, tooLarge(1)), ErrOutOfResources)
+	write(t, w, 1, 2)
+	require.ErrorContains(t, w.Write(ctx, &track{ID: 1}), "max_samples_per_instance")
+	require.ErrorIs(t, w.Write(ctx, tooLarge(2)), ErrOutOfResources)
+	_, err := w.Register(ctx, &track{ID: 2})
+	require.NoError(t, err)
+	require.ErrorIs(t, w.Write(ctx, tooLarge(2)), ErrOutOfResources)
+	require.ErrorContains(t, w.Write(ctx, &track{ID: 3}), "max_instances", "a failed write does not take the registration back")
+	write(t, w, 2, 1)
+	require.ErrorContains(t, w.Write(ctx, &track{ID: 2}), "max_samples is 3")
+}
+
+// fickle is measured at one size and encoded at another, as a sample is that its owner changes meanwhile.
+type fickle struct {
+	track
+	encoded int
+}
+
+var fickleType = cdr.Define(cdr.TypeInfo{
+	Name: "test::Fickle", Keyed: true, MaxSize: -1, MaxKeySize: 4, Text: "@final struct test::Fickle { @key long id; string<8> text; };",
+})
+
+func (*fickle) CDRType() *cdr.TypeInfo { return fickleType }
+
+func (m *fickle) MarshalCDR(e *cdr.Encoder) {
+	m.encoded++
+	e.Int32(m.ID)
+	e.String("text", strings.Repeat("x", 8*max(0, m.encoded)), 8)
+}
+
+// A sample that can not be encoded after its room was taken gives room and count back.
+func TestSampleThatChangesWhileWritten(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	tp, err := NewTopic[fickle](n.p, "Fickle")
+	require.NoError(t, err)
+	w, err := NewDataWriter(n.pub, tp, WithWriterQos(writerQos(func(q *qos.DataWriter) {
+		q.ResourceLimits.MaxInstances = 1
+		q.ResourceLimits.MaxSamples = qos.LengthUnlimited
+	})))
+	require.NoError(t, err)
+	require.ErrorIs(t, w.Write(patiently(t), &fickle{track: track{ID: 1}}), ErrBadParameter)
+	require.Empty(t, w.instances.byHandle)
+	require.NoError(t, w.Write(patiently(t), &fickle{track: track{ID: 2}, encoded: -2}))
+	require.NoError(t, within(t, w.Close))
+}
+
+// What several goroutines have under way comes and goes without a trace, in any order.
+func TestWriterInstancesUndo(t *testing.T) {
+	d := onBus(t)
+	w := d.node(t).writer(t, writerQos())
+	q := writerQos(func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityTransientLocal
+		q.History.Depth = 2
+		q.ResourceLimits.MaxSamples = 10
+	})
+	s := newWriterInstances(q, topic.Stored, w.topic.support)
+	note := func(id int32) noted {
+		n, err := s.note(w.writer, "Write", &track{ID: id}, nil, 1)
+		require.NoError(t, err)
+		return n
+	}
+	a, b, c := note(1), note(1), note(1)
+	require.Equal(t, 2, s.samples, "KEEP_LAST 2")
+	s.unwrote(a)
+	require.Equal(t, 2, s.samples, "b and c may be held")
+	s.unwrote(c)
+	require.Equal(t, 1, s.samples)
+	s.forget(&track{ID: 1}, false)
+	require.Zero(t, s.samples)
+	s.unwrote(b)
+	require.Zero(t, s.samples, "the disposal had dropped it")
+	require.Empty(t, s.byHandle)
+
+	a = note(1)
+	s.forget(&track{ID: 1}, true)
+	b = note(1)
+	s.unwrote(a)
+	require.Equal(t, 1, s.samples, "a belongs to an instance that was unregistered")
+	s.unwrote(b)
+	require.Zero(t, s.samples)
+	require.Empty(t, s.byHandle)
+}
+
+// DEADLINE runs from what was sent: a write that fails neither arms nor postpones it.
+func TestFailedWriteArmsNoDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := onBus(t)
+		n := d.node(t)
+		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Deadline.Period = time.Second }))
+		ctx := context.Background()
+		require.ErrorIs(t, w.Write(ctx, tooLarge(1)), ErrOutOfResources)
+		time.Sleep(3 * time.Second)
+		require.Zero(t, w.OfferedDeadlineMissedStatus().TotalCount)
+		write(t, w, 1, 1)
+		time.Sleep(600 * time.Millisecond)
+		require.ErrorIs(t, w.Write(ctx, tooLarge(1)), ErrOutOfResources)
+		time.Sleep(600 * time.Millisecond)
+		require.Equal(t, int32(1), w.OfferedDeadlineMissedStatus().TotalCount)
+		require.NoError(t, n.p.Close())
+	})
+}
+
+// The buffers that a reader keeps for reuse are bounded by their bytes too.
+func TestItemPoolIsBounded(t *testing.T) {
+	var p itemPool
+	var lent []*item
+	for range 20 {
+		lent = append(lent, p.get(1<<20))
+	}
+	for _, it := range lent {
+		p.put(it)
+	}
+	require.Equal(t, int64(maxPooledBytes), p.bytes.Load())
+	require.Equal(t, int32(maxPooledBytes>>20), p.size.Load())
+	for range 20 {
+		p.get(10)
+	}
+	require.Zero(t, p.bytes.Load())
+	require.Zero(t, p.size.Load())
+	for range maxPooled + 10 {
+		p.put(&item{buf: make([]byte, 1)})
+	}
+	require.Equal(t, int32(maxPooled), p.size.Load())
+}

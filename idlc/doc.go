@@ -33,6 +33,13 @@
 // version. The bound of a string or a sequence may add and multiply; anything that contains a comparison sign, that is
 // a shift, goes into parentheses.
 //
+// # Limits
+//
+// Whatever the file holds, compiling takes time and memory in proportion to it, and what is accepted can be compiled by Go and
+// encoded: the members of a struct with those of its members (maxParts), the memory of a value (maxValue), the depth of values
+// (maxDepth), of sequences (maxSequences), of bases (maxBases), of brackets and of macros are bounded, and so is the code of one file
+// (maxOutput). What exceeds a bound is an error where it first does.
+//
 // # How IDL becomes Go
 //
 // One module becomes one package (see makePlan), a struct becomes a struct with a field for each member, an inherited

@@ -54,11 +54,11 @@ func TestScale(t *testing.T) {
 			return fmt.Sprintf("typedef sequence<T%d, 9> T%d;", i-1, i)
 		}) + "struct X { T31 a; };",
 		"each within the other": "struct A; struct B { sequence<A, 3> a; sequence<A, 3> b; }; struct A { sequence<B, 3> a; sequence<B, 3> b; };",
-		"typedefs":              levels(20_000, "typedef long T0;", func(i int) string { return fmt.Sprintf("typedef T%d T%d;", i-1, i) }),
+		"typedefs":              levels(10_000, "typedef long T0;", func(i int) string { return fmt.Sprintf("typedef T%d T%d;", i-1, i) }),
 		"bases":                 levels(60, "struct T0 { long a; };", func(i int) string { return fmt.Sprintf("struct T%d : T%d { long a%d; };", i, i-1, i) }),
-		"inherited members":     "struct B { long x; }; struct X : B {" + levels(10_000, "", func(i int) string { return fmt.Sprintf("long a%d;", i) }) + "};",
-		"enumerators": "enum E { " + levels(10_000, "z", func(i int) string { return fmt.Sprintf(", a%d", i) }) + " };" +
-			levels(10_000, "", func(i int) string { return fmt.Sprintf("const E c%d = E::a%d;", i, i) }),
+		"inherited members":     "struct B { long x; }; struct X : B {" + levels(3_000, "", func(i int) string { return fmt.Sprintf("long a%d;", i) }) + "};",
+		"enumerators": "enum E { " + levels(3_000, "z", func(i int) string { return fmt.Sprintf(", a%d", i) }) + " };" +
+			levels(3_000, "", func(i int) string { return fmt.Sprintf("const E c%d = E::a%d;", i, i) }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
@@ -114,7 +114,7 @@ func TestOutputLimit(t *testing.T) {
 
 // TestTooManyErrors wants the line that says so behind all others.
 func TestTooManyErrors(t *testing.T) {
-	_, report := compileText(levels(20_000, "", func(i int) string { return fmt.Sprintf("struct A%d { Unknown%d a; };\n", i, i) }))
+	_, report := compileText(levels(3_000, "", func(i int) string { return fmt.Sprintf("struct A%d { Unknown%d a; };\n", i, i) }))
 	got := report.Diagnostics()
 	if len(got) != maxErrors+1 {
 		t.Fatalf("%d lines, want %d", len(got), maxErrors+1)

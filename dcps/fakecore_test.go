@@ -346,7 +346,7 @@ func (n *busNode) Hold(sg derecho.SubgroupID, ch derecho.ChannelID, held bool) {
 func (n *busNode) WaitAcked(ctx context.Context, sg derecho.SubgroupID) error {
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()
-	for n.inFlight[sg] > len(n.slots[sg]) {
+	for n.inFlight[sg] > 0 { // a slot that is reserved counts too
 		changed := n.b.changed
 		n.b.mu.Unlock()
 		select {

@@ -3,11 +3,14 @@ package dcps
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/derecho"
 )
 
 // Loan is room for one encoded sample in the ring: it is built in place and published without a copy. One goroutine
@@ -165,4 +168,30 @@ func (s *leases) close() []reservation {
 		}
 	}
 	return left
+}
+
+// out counts the loans that have not ended.
+func (s *leases) out() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, l := range s.all {
+		n += int(l.turn.Load() % 2)
+	}
+	return n
+}
+
+// lent names the loans of this process that hold up a subgroup, for errors of those who wait for it; "" for none.
+func (p *DomainParticipant) lent(sg derecho.SubgroupID) string {
+	var text []string
+	for _, w := range *p.writers.Load() {
+		if n := w.loans.out(); n > 0 && w.at.sg == sg {
+			text = append(text, fmt.Sprintf("%d of the %s", n, w.what))
+		}
+	}
+	if text == nil {
+		return ""
+	}
+	slices.Sort(text)
+	return "; loans that were not published or discarded hold up what follows them: " + strings.Join(text, ", ")
 }

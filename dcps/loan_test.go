@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/qos"
@@ -174,5 +175,33 @@ func TestCloseWhileLending(t *testing.T) {
 			}
 		}
 		require.Equal(t, len(accepted), got)
+	})
+}
+
+// Who waits in vain behind a loan is told of it.
+func TestTimeoutNamesLoans(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *domain) {
+		d.settings.RingBytes = 1 << 12
+		n := d.node(t)
+		n.reader(t, readerQos())
+		w := n.writer(t, writerQos(blocking(time.Millisecond)))
+		lender := n.writer(t, writerQos(blocking(patience)))
+		write(t, w, 1, 1)
+		l, err := lender.Loan(patiently(t), 100)
+		require.NoError(t, err)
+		for err == nil {
+			err = w.Write(patiently(t), &track{ID: 1})
+		}
+		require.ErrorIs(t, err, ErrTimeout)
+		require.ErrorContains(t, err, `loans that were not published or discarded hold up what follows them: 1 of the writer of topic "Track"`)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		err = w.WaitForAcknowledgments(ctx)
+		require.ErrorIs(t, err, ErrTimeout)
+		require.ErrorContains(t, err, "1 of the writer")
+
+		require.NoError(t, l.Discard())
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+		require.NotContains(t, n.p.lent(w.at.sg), "writer")
 	})
 }

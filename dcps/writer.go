@@ -152,7 +152,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 		}
 		detail := ""
 		if errors.Is(err, derecho.ErrTimeout) {
-			detail = fmt.Sprintf("no room within RELIABILITY max_blocking_time %v: a reader with HISTORY KEEP_ALL is full, or a process is slow", w.blocking)
+			detail = fmt.Sprintf("no room within RELIABILITY max_blocking_time %v: a reader with HISTORY KEEP_ALL is full, or a process is slow", w.blocking) + w.p.lent(w.at.sg)
 		}
 		return reservation{}, failure(op, w.what, detail, err)
 	}
@@ -179,7 +179,7 @@ func (w *writer) takeTurn(ctx context.Context, op string, deadline time.Time) er
 	case <-ctx.Done():
 		return failure(op, w.what, "", ctx.Err())
 	case <-late:
-		return failure(op, w.what, fmt.Sprintf("other goroutines wait for room on the same writer, longer than RELIABILITY max_blocking_time %v", w.blocking), derecho.ErrTimeout)
+		return failure(op, w.what, fmt.Sprintf("other goroutines wait for room on the same writer, longer than RELIABILITY max_blocking_time %v", w.blocking)+w.p.lent(w.at.sg), derecho.ErrTimeout)
 	}
 }
 
@@ -313,7 +313,7 @@ func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 		if known := w.broken(op); known != nil {
 			return known
 		}
-		return failure(op, w.what, "", err)
+		return failure(op, w.what, "not all was acknowledged"+w.p.lent(w.at.sg), err)
 	}
 	return nil
 }

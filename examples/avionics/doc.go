@@ -10,6 +10,6 @@
 //	internal/roles       what each process does, on dcps and qos alone
 //	internal/report      the table and the verdict
 //	internal/order       completeness, order, digests
-//	internal/sbs1 igc    recorded and live input
+//	internal/sbs1 igc    recorded and live input; internal/recording opens the files
 //	internal/model       synthetic input
 package main

@@ -45,6 +45,7 @@ type conductor struct {
 	reports   map[string]*control.Report
 
 	watch  watch
+	looked time.Time       // when it last looked around
 	failed map[string]bool // roles that said what went wrong
 
 	began       bool      // processes were told to start
@@ -382,6 +383,10 @@ func (c *conductor) pump(until func() bool, limit <-chan time.Time) error {
 
 // lookAround says of whom nothing is heard any more, long before those who wait for it give up.
 func (c *conductor) lookAround(now time.Time) {
+	if now.Sub(c.looked) > stillLimit/2 { // it was the conductor that stood still
+		c.watch.slept(now)
+	}
+	c.looked = now
 	for _, role := range c.watch.missing(c.crew.alive(), now) {
 		why := ""
 		if isStopped(c.crew.pid(role)) {

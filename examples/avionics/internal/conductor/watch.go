@@ -38,6 +38,13 @@ func (w watch) alive(role string, reached map[string]uint64, now time.Time) (bac
 	return back
 }
 
+// slept forgives the silence of a time in which nobody listened.
+func (w watch) slept(now time.Time) {
+	for _, s := range w {
+		s.at, s.moved = now, now
+	}
+}
+
 // missing lists those of whom nothing was heard for too long, each once for each silence.
 func (w watch) missing(roles []string, now time.Time) []string {
 	var list []string

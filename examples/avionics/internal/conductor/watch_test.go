@@ -37,6 +37,11 @@ func TestWatchNamesWhoStandsStill(t *testing.T) {
 	assert.True(t, w.alive("display1", reached(13), at(8)))
 	assert.False(t, w.alive("display1", reached(13), at(9)))
 	assert.Equal(t, []string{"display1"}, w.missing(roles[1:2], at(13)))
+
+	c := &conductor{watch: w, crew: newCrew("", nil), looked: at(13)}
+	c.lookAround(at(99)) // it was suspended itself, by Ctrl-Z: what was said meanwhile is still to be read
+	assert.Empty(t, w.missing(roles, at(100)))
+	assert.Empty(t, w.standstill(roles, at(100), pid))
 }
 
 // A process that takes other topics than the one that goes on is not behind.

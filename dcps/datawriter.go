@@ -346,7 +346,7 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int) (Loan, error) {
 	if err != nil {
 		return Loan{}, err
 	}
-	l := Loan{w: u, at: at, room: r.slot.bytes}
+	l := Loan{w: u, at: at, slot: r.slot, room: r.slot.bytes}
 	if !r.sent {
 		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
 	}

@@ -20,9 +20,10 @@ import (
 // subgroup too, is not delivered anywhere, and once the ring is full writers time out. Build quickly, and defer Discard.
 //
 // Close of the writer discards its loans: Publish and Discard then fail with ErrAlreadyDeleted, and Bytes is nil. Once
-// a loan has ended, in any of the three ways, what Bytes gave before, and a builder over it, must not be touched: the
-// ring has the room again, other samples may be in it, and with the participant the memory goes. A program that closes a
-// writer while another goroutine builds makes that goroutine stop first.
+// a loan has ended, in any of the three ways, what Bytes gave before, and a builder over it, must not be written to: the
+// ring has the room again, and a sample of another writer of this process may be in it. A program that closes a writer
+// while another goroutine builds makes that goroutine stop first. The memory itself stays as long as the Loan is
+// referred to, also after the participant's Close: a late builder whose Loan is still to be published does not fault.
 //
 // A copy of a Loan is the same loan.
 type Loan struct {
@@ -30,6 +31,7 @@ type Loan struct {
 	l       *lease
 	turn    uint64
 	at      time.Time
+	slot    slot // keeps the ring mapped
 	room    []byte
 	expired bool // this copy was published or discarded
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -204,4 +205,28 @@ func TestTimeoutNamesLoans(t *testing.T) {
 		require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
 		require.NotContains(t, n.p.lent(w.at.sg), "writer")
 	})
+}
+
+// A builder that goes on after everything was closed writes where it hurts nobody, and Publish refuses.
+func TestCoreBuilderOutlivesParticipant(t *testing.T) {
+	d := onCore(t, Settings{})
+	p, err := NewDomainParticipant(patiently(t), d.id, WithSettings(d.settings))
+	require.NoError(t, err)
+	pub, err := p.NewPublisher()
+	require.NoError(t, err)
+	tp, err := NewTopic[track](p, "Track")
+	require.NoError(t, err)
+	w, err := NewDataWriter(pub, tp)
+	require.NoError(t, err)
+	l, err := w.Loan(patiently(t), 100)
+	require.NoError(t, err)
+	room := l.Bytes()
+	require.NoError(t, within(t, p.Close))
+	for range 5 {
+		runtime.GC() // unmaps what nothing refers to
+	}
+	for i := range room {
+		room[i] = 1
+	}
+	require.ErrorIs(t, l.Publish(len(room)), ErrAlreadyDeleted)
 }

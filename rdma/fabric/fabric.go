@@ -24,7 +24,13 @@ const Slots = 256
 const (
 	greetTimeout  = 2 * time.Second // for a peer to answer a greeting
 	redialEvery   = 500 * time.Millisecond
-	firstDialTime = time.Second // how long Scanned waits for an address that does not answer
+	firstDialTime = time.Second           // how long Scanned waits for an address that does not answer
+	firstAsk      = 20 * time.Millisecond // after which a peer that should have dialled is asked whether it is there
+
+	// A dial that may yet succeed is repeated; a peer may need a second to see that its link is down.
+	redials     = 16
+	firstRedial = 5 * time.Millisecond
+	lastRedial  = 250 * time.Millisecond
 )
 
 // ErrSlots: the host has no room for another node of this user and domain.
@@ -59,9 +65,8 @@ type Fabric struct {
 	links  map[uint64]link // by peer; an entry exists from the greeting on, nil until it is over
 	// dialing are addresses and slots being dialled; true: once more, another dial was asked for.
 	dialing map[string]bool
-	// expected has a channel for each peer that was found but whose link is being made elsewhere;
-	// it is closed when the link was reported up.
-	expected map[uint64]chan struct{}
+	// expected are the peers that were found but whose links are being made elsewhere.
+	expected map[uint64]*expectation
 	reported map[uint64]bool   // peers whose LinkUp has returned, until their LinkDown
 	refused  map[uint64]bool   // peers of which Refused has told; one report each
 	answered map[string]uint64 // who answered at a configured address
@@ -98,7 +103,7 @@ func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) 
 		self: rdma.PeerInfo{
 			ID: cfg.ID, Host: host, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint,
 		},
-		links: map[uint64]link{}, dialing: map[string]bool{}, expected: map[uint64]chan struct{}{},
+		links: map[uint64]link{}, dialing: map[string]bool{}, expected: map[uint64]*expectation{},
 		reported: map[uint64]bool{}, refused: map[uint64]bool{}, answered: map[string]uint64{},
 		regions: map[rdma.Key]*export{}, wanted: map[rdma.Key][]want{}, wants: map[link]int{},
 	}
@@ -174,7 +179,16 @@ func (f *Fabric) Bell() *rdma.Bell { return f.bell.Bell }
 func (f *Fabric) Fence() *rdma.Fence { return f.fence }
 
 // LowerFence implements rdma.Fabric.
-func (f *Fabric) LowerFence(value uint32) { f.fence.Lower(value) }
+func (f *Fabric) LowerFence(value uint32) {
+	f.fence.Lower(value)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.links {
+		if l, ok := l.(*tcp.Link); ok {
+			l.FenceLowered()
+		}
+	}
+}
 
 // Register implements rdma.Fabric.
 func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) {

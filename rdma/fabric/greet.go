@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strconv"
@@ -29,6 +30,7 @@ const (
 	useTCP    = 3 // dial my tcp address instead
 	refuse    = 4 // the configurations differ
 	leaving   = 5 // I am closing
+	gone      = 6 // I do not have the session that you want to resume
 )
 
 // errRefused carries a verdict other than accept.
@@ -87,10 +89,7 @@ func (f *Fabric) up(l link) error {
 	f.events.LinkUp(l)
 	f.mu.Lock()
 	f.reported[id] = true
-	if c := f.expected[id]; c != nil {
-		delete(f.expected, id)
-		close(c)
-	}
+	f.unexpect(id)
 	f.mu.Unlock()
 	f.spawn("link", l.Run)
 	return nil
@@ -106,10 +105,20 @@ type linkEvents struct {
 func (e linkEvents) LinkDown(l rdma.Link, died bool, err error) {
 	e.Events.LinkDown(l, died, err)
 	e.f.mu.Lock()
-	defer e.f.mu.Unlock()
 	delete(e.f.links, l.Peer().ID)
 	delete(e.f.reported, l.Peer().ID)
 	e.f.forget(l.(link))
+	e.f.mu.Unlock()
+	if l, ok := l.(*shm.Link); ok && l.Lost() {
+		// Both live, as far as anybody knows. What ended the link may end the next one too: not at once.
+		e.f.spawn("dial", func() {
+			select {
+			case <-time.After(lastRedial):
+				e.f.dialPeerSlot(l.Peer())
+			case <-e.f.ctx.Done():
+			}
+		})
+	}
 }
 
 // --- Unix sockets: one packet each way, the doorbell's descriptor rides along.
@@ -140,17 +149,17 @@ func (f *Fabric) pause() {
 	}
 }
 
-// limit bounds the time that a greeting may take, and ends it when the fabric is closed.
+// limit bounds the time that a greeting may take, and ends it with a context.
 type limit struct {
 	c    net.Conn
 	stop func() bool
 }
 
-func (f *Fabric) limit(c net.Conn) (limit, error) {
+func newLimit(ctx context.Context, c net.Conn) (limit, error) {
 	if err := c.SetDeadline(time.Now().Add(greetTimeout)); err != nil {
 		return limit{}, err
 	}
-	return limit{c, context.AfterFunc(f.ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}, nil
+	return limit{c, context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}, nil
 }
 
 // lift takes the bound away from a connection that becomes a link's.
@@ -162,7 +171,7 @@ func (l limit) lift() error {
 }
 
 func (f *Fabric) answerUnix(c *net.UnixConn) error {
-	lim, err := f.limit(c)
+	lim, err := newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}
@@ -207,7 +216,7 @@ func (f *Fabric) declined(v byte, p rdma.PeerInfo, version uint32, onHost bool) 
 	switch v {
 	case callBack:
 		if onHost && rdma.Aliased(p, f.self) {
-			f.dialOnce(fmt.Sprintf("slot %d", p.Slot), func() error { return f.dialSlot(int(p.Slot)) })
+			f.dialPeerSlot(p)
 		} else {
 			f.Dial(p)
 		}
@@ -243,6 +252,11 @@ func (f *Fabric) sendGreeting(c *net.UnixConn, prefix []byte, withBell bool) err
 	return err
 }
 
+// dialPeerSlot makes a link to a node of this host.
+func (f *Fabric) dialPeerSlot(p rdma.PeerInfo) {
+	f.dialOnce(fmt.Sprintf("slot %d", p.Slot), func() error { return f.dialSlot(int(p.Slot)) })
+}
+
 // dialSlot greets whoever is bound to a slot of this host.
 func (f *Fabric) dialSlot(slot int) error {
 	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: f.slotName(slot), Net: "unixpacket"})
@@ -251,13 +265,13 @@ func (f *Fabric) dialSlot(slot int) error {
 	}
 	if err := f.greetUnix(c); err != nil {
 		c.Close()
-		return f.wasDeclined(err)
+		return f.wasDeclined(err, func() error { return f.dialSlot(slot) })
 	}
 	return nil
 }
 
 func (f *Fabric) greetUnix(c *net.UnixConn) error {
-	lim, err := f.limit(c)
+	lim, err := newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}
@@ -332,20 +346,28 @@ func verdict(b []byte) (rdma.PeerInfo, error) {
 }
 
 // wasDeclined acts on the verdict of a peer that this node dialled. What needs no further act of
-// ours is no error.
-func (f *Fabric) wasDeclined(err error) error {
+// ours is no error. ask dials once more.
+func (f *Fabric) wasDeclined(err error, ask func() error) error {
 	var r errRefused
 	if !errors.As(err, &r) {
 		return err
 	}
 	switch r.verdict {
-	case callBack, duplicate: // there will be a link, made elsewhere
-		f.expect(r.peer.ID)
+	case callBack: // there will be a link, made elsewhere
+		f.expect(r.peer.ID, ask)
+	case duplicate: // or there is one; or the peer has not seen yet that the last one ended
+		if f.expect(r.peer.ID, ask) {
+			return err
+		}
 	case useTCP:
-		f.expect(r.peer.ID)
+		f.expect(r.peer.ID, ask)
 		f.Dial(r.peer)
 	case refuse:
 		f.refuses(r.peer, r.version)
+	case leaving:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.unexpect(r.peer.ID)
 	}
 	return nil
 }
@@ -396,7 +418,7 @@ func checkUser(c *net.UnixConn) (pid uint32, err error) {
 	return uint32(cred.Pid), nil
 }
 
-// --- TCP: the same greeting, each with a length in front.
+// --- TCP: the same greeting, each with a length in front; the one that dials adds the session.
 
 func (f *Fabric) acceptTCP() {
 	for {
@@ -417,7 +439,7 @@ func (f *Fabric) acceptTCP() {
 }
 
 func (f *Fabric) answerTCP(c net.Conn) error {
-	lim, err := f.limit(c)
+	lim, err := newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}
@@ -426,7 +448,10 @@ func (f *Fabric) answerTCP(c net.Conn) error {
 	if err != nil {
 		return err
 	}
-	p, version, err := rdma.ParseHello(b)
+	if r, ok := parseResume(b); ok {
+		return f.answerResume(c, r, lim)
+	}
+	p, session, version, err := parseFirst(b)
 	if err != nil && (version == 0 || version == rdma.ProtocolVersion) {
 		return err
 	}
@@ -443,7 +468,7 @@ func (f *Fabric) answerTCP(c net.Conn) error {
 		return err
 	}
 	if err == nil {
-		err = f.finishTCP(c, p, lim)
+		err = f.finishTCP(c, session, false, p, lim)
 	}
 	if err != nil {
 		f.dropReserved(p.ID)
@@ -461,18 +486,19 @@ func (f *Fabric) dialTCP(addr, configured string, limit time.Duration) error {
 	}
 	if err := f.greetTCP(c, configured); err != nil {
 		c.Close()
-		return f.wasDeclined(err)
+		return f.wasDeclined(err, func() error { return f.dialTCP(addr, configured, limit) })
 	}
 	return nil
 }
 
 func (f *Fabric) greetTCP(c net.Conn, configured string) error {
-	lim, err := f.limit(c)
+	lim, err := newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}
 	defer lim.stop()
-	if err := writeSized(c, rdma.AppendHello(nil, f.selfOn(c))); err != nil {
+	session := rand.Uint64()
+	if err := writeSized(c, appendFirst(nil, f.selfOn(c), session)); err != nil {
 		return err
 	}
 	b, err := readSized(c)
@@ -491,17 +517,24 @@ func (f *Fabric) greetTCP(c net.Conn, configured string) error {
 	if !f.reserve(p.ID) {
 		return errRefused{duplicate, p, rdma.ProtocolVersion}
 	}
-	if err = f.finishTCP(c, p, lim); err != nil {
+	if err = f.finishTCP(c, session, true, p, lim); err != nil {
 		f.dropReserved(p.ID)
 	}
 	return err
 }
 
-func (f *Fabric) finishTCP(c net.Conn, p rdma.PeerInfo, lim limit) error {
+func (f *Fabric) finishTCP(c net.Conn, session uint64, initiator bool, p rdma.PeerInfo, lim limit) error {
+	if err := noticeSilence(c); err != nil {
+		return err
+	}
 	if err := lim.lift(); err != nil {
 		return err
 	}
-	return f.up(tcp.NewLink(c, p, f.bell.Bell, tcpExporter{f}, linkEvents{f.events, f}))
+	return f.up(tcp.NewLink(c, tcp.Config{
+		Peer: p, Session: session, Initiator: initiator, Bell: f.bell.Bell, Fence: f.fence,
+		Exporter: tcpExporter{f}, Events: linkEvents{f.events, f},
+		Redial: f.redialler(session, p, addressFor(c, initiator, p)),
+	}))
 }
 
 // selfOn is what this node tells of itself over c: a listener on all addresses is reached at the one

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net"
-	"slices"
 	"syscall"
 	"time"
 
@@ -31,30 +30,67 @@ func (f *Fabric) scan() {
 	f.events.Scanned()
 }
 
-// expect notes that a link to a peer is on its way, or made but not reported yet.
-func (f *Fabric) expect(id uint64) {
+// expectation is a link that is made elsewhere.
+type expectation struct {
+	ask func() error  // greets the peer once more
+	end chan struct{} // closed when the link was reported up, or the peer has gone
+}
+
+// expect notes that a link to a peer is on its way, or made but not reported yet. It reports whether
+// this node does not even know of a greeting.
+func (f *Fabric) expect(id uint64, ask func() error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.reported[id] && f.expected[id] == nil && id != f.self.ID {
-		f.expected[id] = make(chan struct{})
+		f.expected[id] = &expectation{ask, make(chan struct{})}
+	}
+	_, have := f.links[id]
+	return !have && id != f.self.ID
+}
+
+// unexpect ends an expectation. The caller holds mu.
+func (f *Fabric) unexpect(id uint64) {
+	if x := f.expected[id]; x != nil {
+		delete(f.expected, id)
+		close(x.end)
 	}
 }
 
 // awaitExpected waits for the links that are on their way. A peer that was found must be known
-// before this node decides that it is alone.
+// before this node decides that it is alone. One that goes away meanwhile is not waited for: a
+// greeting that failed may be repeated, so what counts is that nobody is there any more.
 func (f *Fabric) awaitExpected() {
+	ctx, stop := context.WithTimeout(f.ctx, greetTimeout)
+	defer stop()
 	f.mu.Lock()
-	waits := slices.Collect(maps.Values(f.expected))
+	waits := maps.Clone(f.expected)
 	f.mu.Unlock()
-	limit := time.NewTimer(greetTimeout)
-	defer limit.Stop()
-	for _, c := range waits {
+	for id, x := range waits {
+		f.spawn("expect", func() { f.askAgain(ctx, id, x) })
+	}
+	for _, x := range waits {
 		select {
-		case <-c:
-		case <-limit.C:
+		case <-x.end:
+		case <-ctx.Done():
 			return
-		case <-f.ctx.Done():
+		}
+	}
+}
+
+// askAgain greets a peer that is expected, until it is linked to or has gone.
+func (f *Fabric) askAgain(ctx context.Context, id uint64, x *expectation) {
+	for wait := firstAsk; ; wait = min(2*wait, redialEvery) {
+		select {
+		case <-x.end:
 			return
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if errors.Is(x.ask(), syscall.ECONNREFUSED) {
+			f.mu.Lock()
+			f.unexpect(id)
+			f.mu.Unlock()
 		}
 	}
 }
@@ -122,16 +158,24 @@ func (f *Fabric) dialOnce(target string, dial func() error) {
 	})
 }
 
-// redial dials until there is an answer of any kind, a few times.
+// redial dials until there is an answer that settles it, a few times.
 func redial(ctx context.Context, dial func() error) {
-	for range 5 {
+	wait := firstRedial
+	for range redials {
 		err := dial()
-		if err == nil || ctx.Err() != nil || errors.Is(err, syscall.ECONNREFUSED) {
+		if err == nil || errors.Is(err, syscall.ECONNREFUSED) {
 			return
 		}
 		var n net.Error
-		if !errors.As(err, &n) {
+		var r errRefused
+		if !errors.As(err, &n) && !errors.As(err, &r) {
 			return
 		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, lastRedial)
 	}
 }

@@ -51,6 +51,7 @@ type Link struct {
 	out    *rdma.Outbox[packet]
 	pidfd  int           // -1 where the kernel has none; closed by Run
 	ended  chan struct{} // closed when Run returns
+	lost   bool          // set by Run
 
 	closing  atomic.Bool           // set by Close
 	dropped  atomic.Pointer[error] // set by Drop before it ends reading
@@ -102,14 +103,18 @@ func (l *Link) Run() {
 		defer close(written)
 		l.write()
 	}()
-	broken, err := l.read()
+	end, err := l.read()
 	if p := l.writeErr.Load(); p != nil {
 		err = *p
 	}
 	died := false
 	if p := l.dropped.Load(); p != nil {
 		err = *p
-	} else if died = broken && !l.closing.Load() && l.diedNow(); died {
+	} else if !l.closing.Load() {
+		died = end == endBroken && l.diedNow()
+		l.lost = end != endBye && !died
+	}
+	if died {
 		err = fmt.Errorf("process %d died (%w)", l.peer.PID, err)
 	}
 	l.conn.Close()
@@ -120,6 +125,10 @@ func (l *Link) Run() {
 	}
 	l.events.LinkDown(l, died, fmt.Errorf("shm: link to %s: %w", l.peer.Name, err))
 }
+
+// Lost reports whether the link ended though neither end wanted that, and no process is known to have
+// died. It may be asked once the link has been reported down.
+func (l *Link) Lost() bool { return l.lost }
 
 // diedNow waits for the kernel to certify the death of the peer's process, for a moment only: its
 // sockets are closed before its death can be seen.
@@ -277,11 +286,20 @@ func (l *Link) giveUp(err error, unsent []packet) {
 	}
 }
 
-// read handles messages until there are no more. broken tells that the end came unannounced.
-func (l *Link) read() (broken bool, err error) {
+// ending is how reading ended.
+type ending int
+
+const (
+	endBye    ending = iota // after the peer's goodbye
+	endBroken               // unannounced
+	endFault                // with a message that can not be handled
+)
+
+// read handles messages until there are no more.
+func (l *Link) read() (ending, error) {
 	buf := make([]byte, rdma.MaxMessage+64)
 	oob := make([]byte, unix.CmsgSpace(4))
-	bye, reset := false, false
+	end, reset := endBroken, false
 	for {
 		n, oobn, flags, _, err := l.conn.ReadMsgUnix(buf, oob)
 		if err == nil && n == 0 {
@@ -292,20 +310,20 @@ func (l *Link) read() (broken bool, err error) {
 			continue
 		}
 		if err != nil {
-			return !bye, err
+			return end, err
 		}
 		fd := ReceivedFD(oob[:oobn])
 		if flags&unix.MSG_TRUNC != 0 {
 			packet{fd: fd}.close()
-			return false, errors.New("message too long")
+			return endFault, errors.New("message too long")
 		}
 		if buf[0] == msgBye {
 			packet{fd: fd}.close()
-			bye = true
+			end = endBye
 			continue
 		}
 		if err := l.handle(buf[:n], fd); err != nil {
-			return false, err
+			return endFault, err
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package tcp emulates one-sided writes over a TCP connection.
+// Package tcp emulates one-sided writes over TCP, for longer than one connection lasts.
 //
 // The peer's copy of a region lives in its heap; frames are applied straight into it. The sending
 // side keeps dirty state, not a queue: Post marks a region dirty, and the link's writer, when the
@@ -11,12 +11,53 @@
 // loaded a later still, so it has the new a, and the peer stores a first. The tail is cell 0: it is
 // captured last, after every cell that speaks of ring contents, and applied after the bytes.
 //
-// Framing, little endian:
+// # A broken connection is not a failure
+//
+// A link is a session, which outlives its connections. While it has none it is suspended, without
+// limit: whoever uses it decides by heartbeats when to Drop it. It ends by itself only if
+//
+//   - one end closes it: the goodbye comes behind everything else, then the end of the connection;
+//   - the peer is gone for certain: its address refuses, or who answers does not have the session;
+//   - what the peer sends can not be.
+//
+// The initiator dials again; the other end can only ask it to, and thereby also learns whether the
+// peer is still there. Either may see a break first, so a resumption replaces a connection that
+// looks alive. Attempts are numbered, so one that was overtaken by the next is told from it.
+//
+// On a connection that resumes, the first frame in each direction is the position of its sender: how
+// many numbered frames it has handled, and for each copy the tail that it has applied. It is taken when
+// the reader of the last connection has ended, so it is exact. The other end goes back to it:
+//
+//  1. Numbered frames are kept until they are confirmed, and sent again from the first that the peer
+//     has not handled. None is lost, none comes twice.
+//  2. All cells of all regions are sent again. They carry state: newer values do no harm.
+//  3. Ring bytes are sent from the tail on that the peer has applied. They are still in the ring: the
+//     owner waits for the peer's cells before it reuses them, and the peer can not have told, in cells
+//     of its own, that it is done with bytes that it does not have. What was applied of them above the
+//     tail when the connection broke is written again, to the same place.
+//  4. The last state of a withdrawn region is kept until the peer has it: the frame withdrawn, behind
+//     it, is numbered.
+//
+// # The fence
+//
+// Everything that a link sends passes the node's fence: the writer captures, then looks, then sends
+// (package rdma, Fence). If the fence is raised, nothing of the turn is sent, neither captures nor
+// frames; what is dirty is captured anew when the fence was lowered. Only positions, and the greetings
+// around them, do not pass it: they say what this end has received, which nobody acts on but the
+// sender of it.
+//
+// # Framing
+//
+// Little endian; those with # are numbered, by counting them:
 //
 //	length u32 (of what follows) | type u8 | ...
-//	control  1: bytes
-//	open     2: subgroup u32, epoch u32, cells u32, ring u32
-//	openfail 3: subgroup, epoch, text
-//	opened   4: subgroup, epoch
-//	write    5: subgroup, epoch, ring position u64, ring bytes u32, cells u32, cells * (index u32, value u64), bytes
+//	control   1 #  bytes
+//	open      2 #  subgroup u32, epoch u32, cells u32, ring u32
+//	openfail  3 #  subgroup, epoch, text
+//	opened    4 #  subgroup, epoch
+//	write     5    subgroup, epoch, ring position u64, ring bytes u32, cells u32, cells * (index u32, value u64), bytes
+//	position  6    numbered frames handled u64, copies * (subgroup, epoch, tail u64)
+//	confirm   7    numbered frames handled u64
+//	withdrawn 8 #  subgroup, epoch
+//	bye       9    nothing follows
 package tcp

@@ -1,14 +1,12 @@
 package tcp
 
 import (
-	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,19 +14,8 @@ import (
 	"github.com/omg-dds-go/dds/rdma"
 )
 
-const (
-	frameControl  = 1
-	frameOpen     = 2
-	frameOpenFail = 3
-	frameOpened   = 4
-	frameWrite    = 5
-
-	writeHeader = 5 + 8 + 8 + 4 + 4 // length and type, key, position, bytes, cells
-	cellBytes   = 4 + 8
-
-	// lingerTime is how long a closing link waits for the peer to take what is left and to close too.
-	lingerTime = time.Second
-)
+// lingerTime is how long a closing link waits for the peer to take what is left and to close too.
+const lingerTime = time.Second
 
 // Exporter finds regions that peers ask for. Want answers through Link.Export, now or when the
 // region is registered.
@@ -36,50 +23,67 @@ type Exporter interface {
 	Want(l *Link, key rdma.Key, shape rdma.Shape)
 }
 
-// Link connects two nodes over TCP. It takes over the connection after the greeting.
+// Config is what a link needs of its node.
+type Config struct {
+	Peer rdma.PeerInfo
+	// Session names the link in greetings that resume it; both ends have the same.
+	Session uint64
+	// Initiator: this end makes the connections. The other end can only ask for one.
+	Initiator bool
+	Bell      *rdma.Bell  // this node's: frames that were applied are news for its poller
+	Fence     *rdma.Fence // this node's: nothing is sent while it is raised
+	Exporter  Exporter
+	Events    rdma.Events
+	// Redial tries once to get a connection on which the peer has agreed to resume the session. At
+	// the end that is not the initiator it only makes the peer do so, and never returns one. An
+	// error that is ErrGone ends the link; after any other one Redial is called again.
+	//
+	// The initiator numbers its attempts: generation is the number of this one. At the other end it
+	// is that of the connection that broke.
+	Redial func(ctx context.Context, generation uint64) (net.Conn, error)
+}
+
+// Link connects two nodes over TCP, for longer than one connection lasts. It takes over the first
+// connection after the greeting.
 //
-// Two goroutines: Run reads, and is the one that ends the link; write writes, and closes the
-// connection if it can not.
+// Goroutines: Run has the link from its beginning to its end, reads each connection, and makes the
+// next. For each connection it starts a writer, which has ended before the next one begins. So what
+// the writer owns needs no lock, and neither does what Run tells the peer when a session is resumed.
 type Link struct {
-	conn   net.Conn
-	peer   rdma.PeerInfo
-	exp    Exporter
-	events rdma.Events
-	bell   *rdma.Bell // this node's: frames that were applied are news for its poller
+	cfg    Config
 	out    *rdma.Outbox[[]byte]
+	sender sender // the writer's
 
 	// exports is replaced, never changed, so that Post can look it up without a lock.
 	exports atomic.Pointer[map[rdma.Key]*export]
 
-	mu      sync.Mutex // guards writers of exports, and what follows
-	opening map[rdma.Key]rdma.Shape
-	copies  map[rdma.Key]*rdma.Region // read by the read goroutine
+	// Numbered frames (see doc.go), counted since the link was made.
+	received  atomic.Uint64 // that came and were handled; stored by the reader
+	sent      atomic.Uint64 // that went out at least once; stored by the writer
+	confirmed atomic.Uint64 // of those, that the peer has handled; stored by the reader
 
-	writeErr atomic.Pointer[error] // set by write before it closes the connection
-	dropped  atomic.Pointer[error] // set by Drop before it closes the connection
-	ended    chan struct{}         // closed when Run returns
+	mu         sync.Mutex // guards writers of exports, and what follows
+	opening    map[rdma.Key]rdma.Shape
+	copies     map[rdma.Key]*rdma.Region // read by the reader
+	conn       net.Conn                  // the connection in use; nil while the link is suspended
+	generation uint64                    // of conn, or of the last one; the first is 0
+	arrived    net.Conn                  // on which the peer resumes, not taken yet
+	interrupt  context.CancelFunc        // ends an attempt to redial; nil when there is none
+
+	news  chan struct{} // capacity 1: something arrived, or the peer asks for a connection
+	ctx   context.Context
+	end   context.CancelCauseFunc // ends the link at once
+	ended chan struct{}           // closed when Run returns
 }
 
-// export is what the peer has of a region of ours. Only the writer goroutine touches announced,
-// sent and now.
-type export struct {
-	key       rdma.Key
-	region    *rdma.Region
-	ring      bool        // the peer wants the ring, not only the cells
-	announced bool        // the opened frame went out
-	dirty     atomic.Bool // set by Post after its stores; cleared by the writer before it captures
-	closing   atomic.Bool // set by Withdraw; the next capture is the last
-	sent      []uint64    // values that the peer has; sent[TailCell] is also the ring position
-	now       []uint64    // capture, reused
-}
-
-// NewLink makes a link of a greeted connection; bell is this node's own.
-func NewLink(conn net.Conn, peer rdma.PeerInfo, bell *rdma.Bell, exp Exporter, events rdma.Events) *Link {
+// NewLink makes a link of a greeted connection.
+func NewLink(conn net.Conn, cfg Config) *Link {
 	l := &Link{
-		conn: conn, peer: peer, exp: exp, events: events, bell: bell,
-		out: rdma.NewOutbox[[]byte](), ended: make(chan struct{}),
+		cfg: cfg, conn: conn, out: rdma.NewOutbox[[]byte](),
 		opening: map[rdma.Key]rdma.Shape{}, copies: map[rdma.Key]*rdma.Region{},
+		news: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
+	l.ctx, l.end = context.WithCancelCause(context.Background())
 	l.exports.Store(&map[rdma.Key]*export{})
 	return l
 }
@@ -88,29 +92,60 @@ func NewLink(conn net.Conn, peer rdma.PeerInfo, bell *rdma.Bell, exp Exporter, e
 // reported before.
 func (l *Link) Run() {
 	defer close(l.ended)
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		l.write()
-	}()
-	err := l.readFrames(bufio.NewReaderSize(l.conn, 64<<10))
-	if err == io.EOF {
-		err = errors.New("connection closed")
+	err := l.serve(l.conn, false)
+	for errors.Is(err, errBroken) {
+		var conn net.Conn
+		if conn, err = l.reconnect(err); err == nil {
+			err = l.serve(conn, true)
+		}
 	}
-	l.conn.Close()
+	l.end(err)
+	l.mu.Lock()
+	if l.arrived != nil {
+		l.arrived.Close()
+	}
+	l.mu.Unlock()
 	l.out.Close()
-	<-written
-	if p := l.writeErr.Load(); p != nil && errors.Is(err, net.ErrClosed) {
-		err = *p
-	}
-	if p := l.dropped.Load(); p != nil {
-		err = *p
-	}
-	l.events.LinkDown(l, false, fmt.Errorf("tcp: link to %s: %w", l.peer.Name, err))
+	l.cfg.Events.LinkDown(l, false, fmt.Errorf("tcp: link to %s: %w", l.cfg.Peer.Name, err))
 }
 
+// connection is what reader and writer of one connection share.
+type connection struct {
+	net.Conn
+	resumed bool
+	peer    chan position // capacity 1: from the reader to the writer, if resumed
+	over    chan struct{} // closed when the reader has ended
+	left    atomic.Bool   // the writer has said goodbye
+}
+
+// serve uses one connection until it ends. An error that is errBroken is the connection's; any other
+// one ends the link.
+func (l *Link) serve(conn net.Conn, resumed bool) error {
+	c := &connection{Conn: conn, resumed: resumed, peer: make(chan position, 1), over: make(chan struct{})}
+	stop := context.AfterFunc(l.ctx, func() { conn.Close() })
+	defer stop()
+	written := make(chan error, 1)
+	go func() { written <- l.write(c) }()
+	err := l.read(c)
+	close(c.over)
+	conn.Close()
+	l.out.Nudge() // the writer sees that it is over
+	// What the writer met says more, if it ends the link, or if reading ended because of it.
+	if failure := <-written; failure != nil && errors.Is(err, errBroken) &&
+		(!errors.Is(failure, errBroken) || errors.Is(err, errClosed) || errors.Is(err, net.ErrClosed)) {
+		err = failure
+	}
+	l.mu.Lock()
+	l.conn = nil
+	l.mu.Unlock()
+	return err
+}
+
+// Session names the link in greetings that resume it.
+func (l *Link) Session() uint64 { return l.cfg.Session }
+
 // Peer implements rdma.Link.
-func (l *Link) Peer() rdma.PeerInfo { return l.peer }
+func (l *Link) Peer() rdma.PeerInfo { return l.cfg.Peer }
 
 // Aliased implements rdma.Link: the peer has a copy.
 func (l *Link) Aliased() bool { return false }
@@ -121,11 +156,11 @@ func (l *Link) Ring() {}
 // RaiseFence implements rdma.Link: no memory is shared.
 func (l *Link) RaiseFence() {}
 
-// Drop implements rdma.Link.
-func (l *Link) Drop(err error) {
-	l.dropped.CompareAndSwap(nil, &err)
-	l.conn.Close()
-}
+// FenceLowered lets what the fence held go on.
+func (l *Link) FenceLowered() { l.out.Nudge() }
+
+// Drop implements rdma.Link. The peer learns that the session is gone when it tries to resume it.
+func (l *Link) Drop(err error) { l.end(err) }
 
 // Post implements rdma.Link.
 func (l *Link) Post(key rdma.Key) {
@@ -190,289 +225,10 @@ func (l *Link) changeExports(change func(map[rdma.Key]*export)) {
 // Close ends the link from this side and waits for its end: what was queued or posted is still
 // sent, unless the peer does not take it.
 func (l *Link) Close() {
-	_ = l.conn.SetWriteDeadline(time.Now().Add(lingerTime))
+	linger := time.AfterFunc(lingerTime, func() {
+		l.end(fmt.Errorf("closed; the peer did not take the rest within %v", lingerTime))
+	})
+	defer linger.Stop()
 	l.out.Close()
 	<-l.ended
-}
-
-func frame(kind byte, n int) []byte {
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 5+n), uint32(1+n))
-	return append(b, kind)
-}
-
-func appendKey(b []byte, key rdma.Key) []byte {
-	b = binary.LittleEndian.AppendUint32(b, key.Subgroup)
-	return binary.LittleEndian.AppendUint32(b, key.Epoch)
-}
-
-func parseKey(b []byte) rdma.Key {
-	return rdma.Key{Subgroup: binary.LittleEndian.Uint32(b), Epoch: binary.LittleEndian.Uint32(b[4:])}
-}
-
-// turn is what the writer sends with one writev.
-type turn struct {
-	vec   net.Buffers
-	heads []byte    // write headers, back to back
-	last  []*export // that were captured for the last time
-}
-
-func (l *Link) write() {
-	var (
-		items [][]byte
-		t     turn
-		vec   = new(net.Buffers) // WriteTo consumes it; on the heap once, not once a turn
-	)
-	for closed := false; !closed; {
-		items, closed = l.out.Take(items)
-		t.vec = append(t.vec[:0], items...)
-		err := l.collect(&t)
-		if err == nil && len(t.vec) > 0 {
-			*vec = t.vec
-			_, err = vec.WriteTo(l.conn)
-		}
-		if err != nil {
-			failure := err // a copy: err would else be on the heap, once a turn
-			l.writeErr.Store(&failure)
-			l.conn.Close()
-			l.out.Close()
-			return
-		}
-		// Not earlier: an export keeps the ring mapped that the turn was sent from.
-		for _, e := range t.last {
-			l.changeExports(func(m map[rdma.Key]*export) {
-				if m[e.key] == e {
-					delete(m, e.key)
-				}
-			})
-			runtime.KeepAlive(e.region)
-		}
-	}
-	// Half-close, and let the reader see the peer's end: to close with unread input would reset the
-	// connection and could take back what was just sent.
-	_ = l.conn.SetReadDeadline(time.Now().Add(lingerTime))
-	if c, ok := l.conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
-		l.conn.Close()
-	}
-}
-
-// collect captures all regions that are dirty.
-func (l *Link) collect(t *turn) error {
-	t.heads, t.last = t.heads[:0], t.last[:0]
-	for _, e := range *l.exports.Load() {
-		if !e.dirty.Swap(false) {
-			continue
-		}
-		closing := e.closing.Load() // before the capture, which then is complete
-		if !e.announced {
-			e.announced = true
-			t.vec = append(t.vec, appendKey(frame(frameOpened, 8), e.key))
-		}
-		if err := e.capture(t); err != nil {
-			return err
-		}
-		if closing {
-			t.last = append(t.last, e)
-		}
-	}
-	return nil
-}
-
-// capture appends what the peer lacks of the region: a header with the cells that changed, then the
-// ring bytes. The ring bytes are sent from where they lie: the ring's owner does not reuse them
-// before this peer has told, through cells of its own, that it is done with them.
-func (e *export) capture(t *turn) error {
-	changed := 0
-	for i := len(e.now) - 1; i >= 0; i-- {
-		e.now[i] = e.region.Cell(i).Load()
-		if e.now[i] != e.sent[i] {
-			changed++
-		}
-	}
-	if changed == 0 {
-		return nil
-	}
-	pos, ring := e.sent[rdma.TailCell], e.region.Ring()
-	n := uint64(0)
-	if e.ring {
-		n = e.now[rdma.TailCell] - pos
-	}
-	if n > uint64(len(ring)) { // it asked for a ring whose owner does not wait for it
-		return fmt.Errorf("%s: %d bytes from %d on were asked for, the ring keeps %d", e.key, n, pos, len(ring))
-	}
-	heads, start := t.heads, len(t.heads)
-	heads = binary.LittleEndian.AppendUint32(heads, uint32(writeHeader-4+changed*cellBytes)+uint32(n))
-	heads = appendKey(append(heads, frameWrite), e.key)
-	heads = binary.LittleEndian.AppendUint64(heads, pos)
-	heads = binary.LittleEndian.AppendUint32(heads, uint32(n))
-	heads = binary.LittleEndian.AppendUint32(heads, uint32(changed))
-	for i, v := range e.now {
-		if v != e.sent[i] {
-			heads = binary.LittleEndian.AppendUint32(heads, uint32(i))
-			heads = binary.LittleEndian.AppendUint64(heads, v)
-		}
-	}
-	e.sent, e.now = e.now, e.sent
-	t.heads = heads
-	t.vec = append(t.vec, heads[start:len(heads):len(heads)])
-	if n > 0 {
-		from := pos & uint64(len(ring)-1)
-		first := min(n, uint64(len(ring))-from)
-		t.vec = append(t.vec, ring[from:from+first])
-		if first < n {
-			t.vec = append(t.vec, ring[:n-first])
-		}
-	}
-	return nil
-}
-
-func (l *Link) readFrames(r *bufio.Reader) error {
-	var head [writeHeader]byte
-	var cells []byte
-	for {
-		if _, err := io.ReadFull(r, head[:5]); err != nil {
-			return err
-		}
-		n, kind := int(binary.LittleEndian.Uint32(head[:]))-1, head[4]
-		if kind == frameWrite {
-			if n < writeHeader-5 {
-				return errors.New("short write frame")
-			}
-			if _, err := io.ReadFull(r, head[5:]); err != nil {
-				return err
-			}
-			var err error
-			if cells, err = l.apply(r, head[5:], n-(writeHeader-5), cells); err != nil {
-				return err
-			}
-			l.bell.Ring()
-			continue
-		}
-		if n < 0 || n > rdma.MaxMessage+64 {
-			return fmt.Errorf("frame of %d bytes", n)
-		}
-		b := make([]byte, n)
-		if _, err := io.ReadFull(r, b); err != nil {
-			return err
-		}
-		if err := l.handle(kind, b); err != nil {
-			return err
-		}
-	}
-}
-
-// apply reads the rest of a write frame into the copy of the region: bytes first, then the cells in
-// ascending order. The ring bytes are plain memory that this node's poller reads only below the
-// tail that it loaded; they are above it until the tail cell is stored.
-func (l *Link) apply(r *bufio.Reader, head []byte, rest int, cells []byte) ([]byte, error) {
-	key := parseKey(head)
-	pos := binary.LittleEndian.Uint64(head[8:])
-	n := int(binary.LittleEndian.Uint32(head[16:]))
-	count := int(binary.LittleEndian.Uint32(head[20:]))
-	if count > rdma.MaxCells || n > rdma.MaxRing || rest != count*cellBytes+n {
-		return cells, fmt.Errorf("write frame of %s does not add up", key)
-	}
-	l.mu.Lock()
-	region := l.copies[key]
-	l.mu.Unlock()
-	if region == nil { // released here while it was under way
-		_, err := r.Discard(rest)
-		return cells, err
-	}
-	if cap(cells) < count*cellBytes {
-		cells = make([]byte, count*cellBytes)
-	}
-	cells = cells[:count*cellBytes]
-	if _, err := io.ReadFull(r, cells); err != nil {
-		return cells, err
-	}
-	if err := checkCells(region, pos, n, cells); err != nil {
-		return cells, fmt.Errorf("write of %d bytes at %d to %s: %w", n, pos, key, err)
-	}
-	ring := region.Ring()
-	if n > 0 {
-		from := int(pos) & (len(ring) - 1)
-		first := min(n, len(ring)-from)
-		if _, err := io.ReadFull(r, ring[from:from+first]); err != nil {
-			return cells, err
-		}
-		if _, err := io.ReadFull(r, ring[:n-first]); err != nil {
-			return cells, err
-		}
-	}
-	for c := cells; len(c) > 0; c = c[cellBytes:] {
-		region.Cell(int(binary.LittleEndian.Uint32(c))).Store(binary.LittleEndian.Uint64(c[4:]))
-	}
-	return cells, nil
-}
-
-// checkCells checks a write before any of it is applied: cells ascend, and the ring bytes are those
-// between the tail that this node has and the tail that is written.
-func checkCells(region *rdma.Region, pos uint64, n int, cells []byte) error {
-	last := -1
-	old := region.Cell(rdma.TailCell).Load()
-	tail := old
-	for c := cells; len(c) > 0; c = c[cellBytes:] {
-		i := int(binary.LittleEndian.Uint32(c))
-		if i <= last || i >= region.Shape().Cells {
-			return fmt.Errorf("cell %d after %d, of %d", i, last, region.Shape().Cells)
-		}
-		if i == rdma.TailCell {
-			tail = binary.LittleEndian.Uint64(c[4:])
-		}
-		last = i
-	}
-	size := len(region.Ring())
-	if size == 0 && n == 0 {
-		return nil
-	}
-	if n > size || n > 0 && pos != old || tail != old+uint64(n) {
-		return fmt.Errorf("tail %d to %d does not fit a ring of %d bytes at %d", old, tail, size, pos)
-	}
-	return nil
-}
-
-func (l *Link) handle(kind byte, b []byte) error {
-	if kind == frameControl {
-		l.events.Message(l, b)
-		return nil
-	}
-	if len(b) < 8 {
-		return errors.New("short frame")
-	}
-	key, b := parseKey(b), b[8:]
-	switch kind {
-	case frameOpen:
-		if len(b) < 8 {
-			return errors.New("short frame")
-		}
-		shape := rdma.Shape{Cells: int(binary.LittleEndian.Uint32(b)), Ring: int(binary.LittleEndian.Uint32(b[4:]))}
-		if err := shape.Check(); err != nil {
-			return err
-		}
-		l.exp.Want(l, key, shape)
-	case frameOpened:
-		l.mu.Lock()
-		shape, wanted := l.opening[key]
-		delete(l.opening, key)
-		var r *rdma.Region
-		if wanted {
-			r = rdma.NewHeapRegion(shape)
-			l.copies[key] = r
-		}
-		l.mu.Unlock()
-		if wanted {
-			l.events.Opened(l, key, r, nil)
-		}
-	case frameOpenFail:
-		l.mu.Lock()
-		_, wanted := l.opening[key]
-		delete(l.opening, key)
-		l.mu.Unlock()
-		if wanted {
-			l.events.Opened(l, key, nil, fmt.Errorf("tcp: %s: %s: %s", l.peer.Name, key, b))
-		}
-	default:
-		return fmt.Errorf("unknown frame %d", kind)
-	}
-	return nil
 }

@@ -1,12 +1,14 @@
 package tcp
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,8 @@ type node struct {
 	mu       sync.Mutex
 	regions  map[rdma.Key]*rdma.Region
 	bell     *rdma.Bell
+	word     atomic.Uint32 // of the fence
+	fence    *rdma.Fence
 	messages chan string
 	opened   chan opened
 	down     chan error
@@ -32,9 +36,19 @@ type opened struct {
 }
 
 func newNode() *node {
-	return &node{
+	n := &node{
 		regions: map[rdma.Key]*rdma.Region{}, bell: rdma.NewBell(new(uint32)), messages: make(chan string, 10000),
 		opened: make(chan opened, 100), down: make(chan error, 10),
+	}
+	n.fence = rdma.NewFence(&n.word)
+	return n
+}
+
+// config is that of a link which does not outlive its connection.
+func (n *node) config(peer string) Config {
+	return Config{
+		Peer: rdma.PeerInfo{Name: peer}, Bell: n.bell, Fence: n.fence, Exporter: n, Events: n,
+		Redial: func(context.Context, uint64) (net.Conn, error) { return nil, ErrGone },
 	}
 }
 
@@ -109,8 +123,7 @@ func linked(t testing.TB) (na, nb *node, la, lb *Link) {
 	t.Helper()
 	ca, cb := loopback(t)
 	na, nb = newNode(), newNode()
-	la = NewLink(ca, rdma.PeerInfo{Name: "b"}, na.bell, na, na)
-	lb = NewLink(cb, rdma.PeerInfo{Name: "a"}, nb.bell, nb, nb)
+	la, lb = NewLink(ca, na.config("b")), NewLink(cb, nb.config("a"))
 	go la.Run()
 	go lb.Run()
 	t.Cleanup(func() { la.Close(); lb.Close() })
@@ -253,7 +266,9 @@ func TestWithdrawSendsTheLastState(t *testing.T) {
 
 	lb.Send([]byte("behind"))
 	require.Equal(t, "behind", get(t, "message", na.messages))
-	lb.Send([]byte("turn")) // the turn after the one that ended the export
+	la.Send([]byte("behind the confirmation"))
+	get(t, "message", nb.messages)
+	lb.Send([]byte("turn")) // the turn that finds that confirmed
 	require.Equal(t, "turn", get(t, "message", na.messages))
 	require.Empty(t, *lb.exports.Load(), "the export is gone")
 	own.Cell(8).Store(99)
@@ -307,7 +322,7 @@ func TestSlowPeer(t *testing.T) {
 	ca, cb := loopback(t)
 	defer ca.Close()
 	n := newNode()
-	l := NewLink(cb, rdma.PeerInfo{Name: "slow"}, n.bell, n, n)
+	l := NewLink(cb, n.config("slow"))
 	go l.Run()
 	own := n.register(key, rdma.Shape{Cells: 1 << 12, Ring: 4096})
 	b := appendKey(frame(frameOpen, 16), key)
@@ -375,7 +390,7 @@ func write(pos uint64, cells [][2]uint64, data string) []byte {
 func reader() (*node, *Link, net.Conn) {
 	here, there := net.Pipe()
 	n := newNode()
-	l := NewLink(here, rdma.PeerInfo{Name: "hostile"}, n.bell, n, n)
+	l := NewLink(here, n.config("hostile"))
 	l.opening[key] = shape
 	go l.Run()
 	return n, l, there

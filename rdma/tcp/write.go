@@ -1,0 +1,327 @@
+package tcp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// sender is what the writer goroutine owns; it outlives connections.
+type sender struct {
+	// kept are the numbered frames that the peer has not confirmed, oldest first; the first of them
+	// has number base. Those from next on were not sent on this connection.
+	kept []keptFrame
+	base uint64
+	next int
+
+	told      uint64    // what the last confirmation said
+	withdrawn []*export // that are kept until the peer has their last state
+}
+
+type keptFrame struct {
+	b       []byte
+	derived bool // from the state of an export, and made anew when the session is resumed
+}
+
+// export is what the peer has of a region of ours. What is not atomic is the writer's.
+type export struct {
+	key     rdma.Key
+	region  *rdma.Region
+	ring    bool        // the peer wants the ring, not only the cells
+	dirty   atomic.Bool // set by Post after its stores; cleared by the writer before it captures
+	closing atomic.Bool // set by Withdraw; the next capture is the last
+
+	announced, withdrawn     bool   // the frame went out
+	announcedAt, withdrawnAt uint64 // and this is its number
+	sent                     []uint64
+	now                      []uint64 // capture, reused
+	pos                      uint64   // ring position up to which the peer has the bytes
+	whole                    bool     // sent is unknown: every cell is sent
+}
+
+// turn is what the writer sends with one writev. Nothing of it is noted as sent before commit.
+type turn struct {
+	vec      net.Buffers
+	confirm  []byte // frame, reused
+	received uint64 // what it says
+	heads    []byte // write headers, back to back
+	captured []captured
+	derived  []keptFrame // of captured, in order
+}
+
+type captured struct {
+	*export
+	last bool
+}
+
+// write sends until the connection is over, or the link is closed and everything was sent.
+func (l *Link) write(c *connection) error {
+	err := l.writeTurns(c)
+	switch {
+	case err == nil:
+	case errors.Is(err, errBroken):
+		// What the peer sent before the end, a goodbye perhaps, is still read.
+		if half, ok := c.Conn.(interface{ CloseRead() error }); !ok || half.CloseRead() != nil {
+			c.Close()
+		}
+	default:
+		c.Close()
+	}
+	return err
+}
+
+func (l *Link) writeTurns(c *connection) error {
+	if c.resumed {
+		if over, err := l.resume(c); over || err != nil {
+			return err
+		}
+	}
+	var (
+		s     = &l.sender
+		t     turn
+		vec   = new(net.Buffers) // WriteTo consumes it; on the heap once, not once a turn
+		items [][]byte
+	)
+	// Nobody may nudge again for what the last connection left: the first turn waits for nothing.
+	items, closed := l.out.Drain(items)
+	for {
+		for _, b := range items {
+			s.kept = append(s.kept, keptFrame{b: b})
+		}
+		select {
+		case <-c.over:
+			return nil
+		default:
+		}
+		l.trim()
+		if err := l.collect(&t); err != nil {
+			return err
+		}
+		// After the captures: what they hold was perhaps seen by a node that did not yet know why the
+		// fence was raised. Nothing of the turn is sent then; what is dirty is captured anew when
+		// FenceLowered has nudged (package rdma, Fence).
+		if l.cfg.Fence.Raised() {
+			t.undo()
+			items, closed = l.out.Take(items)
+			continue
+		}
+		l.commit(&t)
+		if closed {
+			t.vec = append(t.vec, frame(frameBye, 0))
+		}
+		if len(t.vec) > 0 {
+			*vec = t.vec
+			if _, err := vec.WriteTo(c.Conn); err != nil {
+				return broken(err)
+			}
+		}
+		clear(t.captured) // not earlier: an export keeps the ring mapped that the turn was sent from
+		if closed {
+			// Half-close, and let the reader see the peer's end: to close with unread input would reset
+			// the connection and could take back what was just sent. Close bounds the wait.
+			c.left.Store(true)
+			if half, ok := c.Conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+				c.Close()
+			}
+			return nil
+		}
+		items, closed = l.out.Take(items)
+	}
+}
+
+// trim forgets what the peer has confirmed.
+func (l *Link) trim() {
+	s, confirmed := &l.sender, l.confirmed.Load()
+	if confirmed == s.base {
+		return
+	}
+	n := int(confirmed - s.base)
+	clear(s.kept[:n])
+	s.kept, s.base, s.next = s.kept[n:], confirmed, s.next-n
+	s.withdrawn = slices.DeleteFunc(s.withdrawn, func(e *export) bool {
+		if e.withdrawnAt >= confirmed {
+			return false
+		}
+		l.remove(e)
+		return true
+	})
+}
+
+func (l *Link) remove(e *export) {
+	l.changeExports(func(m map[rdma.Key]*export) {
+		if m[e.key] == e {
+			delete(m, e.key)
+		}
+	})
+}
+
+// collect puts together what there is to send: numbered frames, and captures of all regions that are
+// dirty.
+func (l *Link) collect(t *turn) error {
+	s := &l.sender
+	t.vec, t.heads, t.captured, t.derived = t.vec[:0], t.heads[:0], t.captured[:0], t.derived[:0]
+	if t.received = l.received.Load(); t.received != s.told {
+		t.confirm = appendFrame(t.confirm[:0], frameConfirm, 8)
+		t.confirm = binary.LittleEndian.AppendUint64(t.confirm, t.received)
+		t.vec = append(t.vec, t.confirm)
+	}
+	for _, f := range s.kept[s.next:] {
+		t.vec = append(t.vec, f.b)
+	}
+	for _, e := range *l.exports.Load() {
+		if e.withdrawn || !e.dirty.Swap(false) {
+			continue
+		}
+		closing := e.closing.Load() // before the capture, which then is complete
+		t.captured = append(t.captured, captured{e, closing})
+		if !e.announced {
+			t.derive(frameOpened, e.key)
+		}
+		if err := e.capture(t); err != nil {
+			return err
+		}
+		if closing {
+			t.derive(frameWithdrawn, e.key)
+		}
+	}
+	return nil
+}
+
+// derive adds a numbered frame that speaks of an export.
+func (t *turn) derive(kind byte, key rdma.Key) {
+	b := appendKey(frame(kind, 8), key)
+	t.vec = append(t.vec, b)
+	t.derived = append(t.derived, keptFrame{b, true})
+}
+
+// undo: the turn is not sent.
+func (t *turn) undo() {
+	for _, e := range t.captured {
+		e.dirty.Store(true)
+	}
+	clear(t.captured)
+}
+
+// commit notes the turn as sent.
+func (l *Link) commit(t *turn) {
+	s := &l.sender
+	s.told = t.received
+	number := s.base + uint64(len(s.kept)) // of the next derived frame
+	for _, e := range t.captured {
+		if !e.announced {
+			e.announced, e.announcedAt = true, number
+			number++
+		}
+		e.sent, e.now = e.now, e.sent
+		e.pos, e.whole = e.sent[rdma.TailCell], false
+		if e.last {
+			e.withdrawn, e.withdrawnAt = true, number
+			number++
+			s.withdrawn = append(s.withdrawn, e.export)
+		}
+	}
+	s.kept = append(s.kept, t.derived...)
+	s.next = len(s.kept)
+	if sent := s.base + uint64(s.next); sent != l.sent.Load() {
+		l.sent.Store(sent)
+	}
+}
+
+// capture appends what the peer lacks of the region: a header with the cells that changed, then the
+// ring bytes. The ring bytes are sent from where they lie: the ring's owner does not reuse them
+// before this peer has told, through cells of its own, that it is done with them.
+func (e *export) capture(t *turn) error {
+	changed := 0
+	for i := len(e.now) - 1; i >= 0; i-- {
+		e.now[i] = e.region.Cell(i).Load()
+		if e.whole || e.now[i] != e.sent[i] {
+			changed++
+		}
+	}
+	if changed == 0 {
+		return nil
+	}
+	ring := e.region.Ring()
+	n := uint64(0)
+	if e.ring {
+		n = e.now[rdma.TailCell] - e.pos
+	}
+	if n > uint64(len(ring)) { // it asked for a ring whose owner does not wait for it
+		return fmt.Errorf("%s: %d bytes from %d on were asked for, the ring keeps %d", e.key, n, e.pos, len(ring))
+	}
+	heads, start := t.heads, len(t.heads)
+	heads = appendFrame(heads, frameWrite, writeHeader-5+changed*cellBytes+int(n))
+	heads = appendKey(heads, e.key)
+	heads = binary.LittleEndian.AppendUint64(heads, e.pos)
+	heads = binary.LittleEndian.AppendUint32(heads, uint32(n))
+	heads = binary.LittleEndian.AppendUint32(heads, uint32(changed))
+	for i, v := range e.now {
+		if e.whole || v != e.sent[i] {
+			heads = binary.LittleEndian.AppendUint32(heads, uint32(i))
+			heads = binary.LittleEndian.AppendUint64(heads, v)
+		}
+	}
+	t.heads = heads
+	t.vec = append(t.vec, heads[start:len(heads):len(heads)])
+	if n > 0 {
+		from := e.pos & uint64(len(ring)-1)
+		first := min(n, uint64(len(ring))-from)
+		t.vec = append(t.vec, ring[from:from+first])
+		if first < n {
+			t.vec = append(t.vec, ring[:n-first])
+		}
+	}
+	return nil
+}
+
+// resume tells the peer on a new connection what this end has, and goes back to what the peer has.
+func (l *Link) resume(c *connection) (over bool, err error) {
+	p := l.position()
+	if _, err := c.Write(p.frame()); err != nil {
+		return false, broken(err)
+	}
+	l.sender.told = p.received
+	select {
+	case p = <-c.peer:
+		return false, l.goBack(p)
+	case <-c.over:
+		return true, nil
+	}
+}
+
+// goBack makes the sender's state that of the peer. The counts are exact: neither end reads the old
+// connection any more. What the peer has not got of the frames that speak of exports is made anew, as
+// the captures that belong between them are; so their numbers are given again.
+func (l *Link) goBack(p position) error {
+	s := &l.sender
+	if p.received < s.base || p.received > l.sent.Load() {
+		return fmt.Errorf("the peer has %d numbered frames, of %d sent and %d confirmed", p.received, l.sent.Load(), s.base)
+	}
+	l.confirmed.Store(p.received)
+	l.trim()
+	s.kept = slices.DeleteFunc(s.kept, func(f keptFrame) bool { return f.derived })
+	s.next = 0
+	l.sent.Store(s.base)
+	s.withdrawn = s.withdrawn[:0]
+	for key, e := range *l.exports.Load() {
+		tail, has := p.tails[key]
+		switch {
+		case e.announced && e.announcedAt < p.received && !has:
+			l.remove(e) // it was released
+			continue
+		case e.announced && e.announcedAt < p.received:
+			e.pos, e.whole = tail, true
+		default: // the peer makes an empty copy when it is told
+			clear(e.sent)
+			e.announced, e.pos, e.whole = false, 0, false
+		}
+		e.withdrawn = false
+		e.dirty.Store(true)
+	}
+	return nil
+}

@@ -57,7 +57,7 @@ var families = map[string]layer{
 	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", hdr, term}},
 	"idlc/internal/...":     {level: 2, imports: []string{"cdr"}},
 	"internal/perf/...":     {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", hdr}},
-	"internal/nettest/...":  {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos"}},
+	"internal/nettest/...":  {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
 }
 
 // layerOf is the entry of a package. A member of a family may import the family.

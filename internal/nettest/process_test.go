@@ -29,14 +29,20 @@ const (
 const limit = 40 * time.Second // for everything
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envName) != "" {
-		if err := member(); err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", os.Getenv(envName), err)
-			os.Exit(1)
-		}
-		return
+	var role func() error
+	switch {
+	case os.Getenv(envName) != "":
+		role = member
+	case os.Getenv(envNode) != "":
+		role = bareNode
 	}
-	os.Exit(m.Run())
+	if role == nil {
+		os.Exit(m.Run())
+	}
+	if err := role(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Getenv(envName), err)
+		os.Exit(1)
+	}
 }
 
 // member writes its beats when all processes are there, reads everybody's, and prints a digest of what it read, in the
@@ -145,7 +151,7 @@ func collect(ctx context.Context, r *dcps.DataReader[Beat], n int) (string, erro
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	lines *bufio.Scanner
 	said  *strings.Builder // on standard error
 }
@@ -156,6 +162,12 @@ func start(t *testing.T, h host, name string, members, beats int, listen string,
 		envName+"="+name, fmt.Sprintf("%s=%d", envMembers, members), fmt.Sprintf("%s=%d", envBeats, beats),
 		"DDS_LISTEN="+listen, "DDS_PEERS="+strings.Join(peers, ","), "DDS_TRANSPORT=shm", "DDS_DIR=",
 	)
+	return run(t, c, name)
+}
+
+// run starts a process that ends with the test.
+func run(t *testing.T, c *exec.Cmd, name string) *process {
+	t.Helper()
 	p := &process{name: name, cmd: c, said: new(strings.Builder)}
 	c.Stderr = p.said
 	stdin, err := c.StdinPipe()

@@ -105,6 +105,22 @@ func TestCableOutForAWhile(t *testing.T) {
 	}
 }
 
+// A process that is killed on a host that can be reached is not waited for: its kernel ends the connection, and then
+// refuses the next.
+func TestKilledOnTheOtherHost(t *testing.T) {
+	a, b := hosts(t)
+	ps := []*process{startNode(t, a, 1, b), startNode(t, b, 2, a)}
+	for _, p := range ps {
+		require.Equal(t, "up", p.line(t))
+	}
+	begin := time.Now()
+	require.NoError(t, ps[1].cmd.Process.Kill())
+	require.Contains(t, ps[0].line(t), "down")
+	t.Logf("down after %v", time.Since(begin))
+	require.Less(t, time.Since(begin), time.Second)
+	ps[0].leave(t)
+}
+
 func startNode(t *testing.T, h host, id uint64, peer host) *process {
 	t.Helper()
 	return run(t, h.command(fmt.Sprintf("%s=%d %s:7401 %s:7401", envNode, id, h.address, peer.address)), h.name)

@@ -12,4 +12,8 @@
 //
 // On a host the link is a Unix socket over which memory is shared (package shm), unless one of the
 // two nodes wants tcp: then the Unix socket only tells the address to dial (package tcp).
+//
+// A tcp link lasts longer than its connections: the node that made the first makes the next, until the
+// peer is gone for certain or somebody gives the link up. A link over shared memory that is lost while
+// both processes live is made anew.
 package fabric

@@ -113,6 +113,7 @@ func (l *Link) Run() {
 type connection struct {
 	net.Conn
 	resumed bool
+	own     position      // what this end had when the last connection was over
 	peer    chan position // capacity 1: from the reader to the writer, if resumed
 	over    chan struct{} // closed when the reader has ended
 	left    atomic.Bool   // the writer has said goodbye
@@ -121,7 +122,9 @@ type connection struct {
 // serve uses one connection until it ends. An error that is errBroken is the connection's; any other
 // one ends the link.
 func (l *Link) serve(conn net.Conn, resumed bool) error {
-	c := &connection{Conn: conn, resumed: resumed, peer: make(chan position, 1), over: make(chan struct{})}
+	c := &connection{
+		Conn: conn, resumed: resumed, own: l.position(), peer: make(chan position, 1), over: make(chan struct{}),
+	}
 	stop := context.AfterFunc(l.ctx, func() { conn.Close() })
 	defer stop()
 	written := make(chan error, 1)

@@ -426,6 +426,10 @@ func TestMalformedFrames(t *testing.T) {
 		{"cells out of order", write(0, [][2]uint64{{2, 1}, {1, 1}}, ""), "cell 1 after 2"},
 		{"cell twice", write(0, [][2]uint64{{2, 1}, {2, 1}}, ""), "cell 2 after 2"},
 		{"cell out of range", write(0, [][2]uint64{{24, 1}}, ""), "cell 24 after -1, of 24"},
+		{"position on a first connection", position{}.frame(), "position expected: false"},
+		{"short confirmation", append(frame(frameConfirm, 2), 1, 2), "short frame"},
+		{"confirmation of what was not sent", append(frame(frameConfirm, 8), 9, 0, 0, 0, 0, 0, 0, 0), "9 numbered frames confirmed"},
+		{"end after goodbye", frame(frameBye, 0), "connection closed"},
 		{"cut off", write(0, [][2]uint64{{0, 3}}, "abc")[:20], "EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -454,6 +458,8 @@ func FuzzFrames(f *testing.F) {
 	f.Add(append(append([]byte(nil), openedFrame...), write(0, [][2]uint64{{0, 3}, {7, 1}}, "abc")...))
 	f.Add(write(0, nil, ""))
 	f.Add(append(frame(frameControl, 2), "hi"...))
+	f.Add(append(frame(frameConfirm, 8), 0, 0, 0, 0, 0, 0, 0, 0))
+	f.Add(append(frame(frameBye, 0), appendKey(frame(frameWithdrawn, 8), key)...))
 	f.Add(append(appendKey(frame(frameOpenFail, 10), key), "no"...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n, l, conn := reader()

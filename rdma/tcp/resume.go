@@ -62,7 +62,7 @@ func (l *Link) reconnect(cause error) (net.Conn, error) {
 	}
 }
 
-// redial makes one attempt. It is cut short by what makes it needless, or worth another one at once.
+// redial makes one attempt. A connection that arrives cuts it short.
 func (l *Link) redial(generation uint64) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
@@ -75,7 +75,10 @@ func (l *Link) redial(generation uint64) (net.Conn, error) {
 	conn, err := l.cfg.Redial(ctx, generation)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conn, l.interrupt = conn, nil
+	l.interrupt = nil
+	if err == nil {
+		l.conn = conn
+	}
 	return conn, err
 }
 
@@ -129,6 +132,9 @@ func (l *Link) Resume(conn net.Conn, generation uint64) bool {
 		l.conn.Close()
 	}
 	l.arrived, l.generation = conn, generation
+	if l.interrupt != nil {
+		l.interrupt()
+	}
 	l.wake()
 	return true
 }
@@ -143,11 +149,8 @@ func (l *Link) Asked(generation uint64) {
 	l.wake()
 }
 
-// wake ends a wait for the next attempt, and an attempt. The caller holds mu.
+// wake ends a wait for the next attempt.
 func (l *Link) wake() {
-	if l.interrupt != nil {
-		l.interrupt()
-	}
 	select {
 	case l.news <- struct{}{}:
 	default:

@@ -253,11 +253,11 @@ func TestResumeAfterBreaks(t *testing.T) {
 				own := s.nb.register(once, shape)
 				last := open(t, s.na, s.la, once, shape)
 				copy(own.Ring(), "end")
-				own.Cell(9).Store(99)
 				own.Cell(rdma.TailCell).Store(3)
+				own.Cell(9).Store(99)
 				s.lb.Withdraw(once)
-				s.na.await(t, "the last state", func() bool { return last.Cell(rdma.TailCell).Load() == 3 })
-				require.Equal(t, uint64(99), last.Cell(9).Load())
+				s.na.await(t, "the last state", func() bool { return last.Cell(9).Load() == 99 })
+				require.Equal(t, uint64(3), last.Cell(rdma.TailCell).Load())
 				require.Equal(t, "end", string(last.Ring()[:3]))
 				wg.Go(func() {
 					s.na.await(t, "all cells", func() bool { return r.Cell(21).Load() == ownB.Cell(21).Load() && r.Cell(rdma.TailCell).Load() == total })
@@ -420,4 +420,44 @@ func TestFenceHoldsWhatIsSent(t *testing.T) {
 		get(t, "message", na.messages)
 		na.wait(t, "the cell", func() bool { return r.Cell(5).Load() == v+1 })
 	}
+}
+
+// Close takes its time for what is left, and no more: also when there is nobody to take it, or the fence
+// keeps it.
+func TestCloseEndsInTime(t *testing.T) {
+	for name, prepare := range map[string]func(s *session){
+		"suspended": func(s *session) {
+			s.mode.Store(modeSilent)
+			s.cutNow()
+		},
+		"fence raised": func(s *session) {
+			s.na.word.Add(1)
+			s.nb.word.Add(1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, 1, 0, 1)
+			prepare(s)
+			s.lb.Send([]byte("held"))
+			begin := time.Now()
+			s.lb.Close()
+			require.GreaterOrEqual(t, time.Since(begin), lingerTime)
+			require.Less(t, time.Since(begin), 3*lingerTime)
+			require.ErrorContains(t, get(t, "down", s.nb.down), "did not take the rest")
+			require.Empty(t, s.na.messages)
+		})
+	}
+}
+
+// What was sent while the link was suspended is sent by a Close that comes before it is resumed.
+func TestCloseResumes(t *testing.T) {
+	s := newSession(t, 1, 0, 1)
+	s.mode.Store(modeSilent)
+	s.cutNow()
+	s.na.await(t, "it dials", func() bool { return s.attempts.Load() > 0 })
+	s.la.Send([]byte("last"))
+	s.mode.Store(modeReachable)
+	s.la.Close()
+	require.Equal(t, "last", get(t, "message", s.nb.messages))
+	require.ErrorContains(t, get(t, "down", s.nb.down), "connection closed")
 }

@@ -281,13 +281,12 @@ func (e *export) capture(t *turn) error {
 
 // resume tells the peer on a new connection what this end has, and goes back to what the peer has.
 func (l *Link) resume(c *connection) (over bool, err error) {
-	p := l.position()
-	if _, err := c.Write(p.frame()); err != nil {
+	if _, err := c.Write(c.own.frame()); err != nil {
 		return false, broken(err)
 	}
-	l.sender.told = p.received
+	l.sender.told = c.own.received
 	select {
-	case p = <-c.peer:
+	case p := <-c.peer:
 		return false, l.goBack(p)
 	case <-c.over:
 		return true, nil

@@ -23,6 +23,10 @@ type Key struct {
 	Epoch    uint32
 }
 
+// Fenced reports whether what peers see of the region has to pass the owner's fence. Subgroup 0, by which
+// the members agree on failures, does not: its members acknowledge also where they share memory.
+func (k Key) Fenced() bool { return k.Subgroup != 0 }
+
 func (k Key) String() string { return fmt.Sprintf("subgroup %d epoch %d", k.Subgroup, k.Epoch) }
 
 // Shape is the size of a region. Owner and peer compute it from the same description, and a

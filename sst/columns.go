@@ -7,7 +7,8 @@ package sst
 //	line 1      application threads that wait  Wants
 //	line 2      the owner's readers            Hold
 //	line 3...   the owner's poller             Received[senders], Handed[senders],
-//	last line   the owner's poller             Delivered, Persisted, LogFailed, Drained
+//	last line   the owner's poller             Delivered, Persisted, LogFailed, Drained, Opened
+//	            the owner's poller             of the control subgroup only: the columns of control.go
 const (
 	// Tail counts the bytes ever published in the ring (rdma.TailCell).
 	Tail = 0
@@ -30,10 +31,22 @@ const (
 // Forever is the value of Next when no message will ever come again.
 const Forever = ^uint64(0)
 
-// Layout locates the columns that depend on the number of senders.
-type Layout struct{ Senders int }
+// Values of Drained.
+const (
+	// DrainedWhole: the owner has delivered the epoch to its end, with all that any sender sent.
+	DrainedWhole = 1
+	// DrainedCut: the owner has delivered all of the epoch that the members agreed on when some of
+	// them failed.
+	DrainedCut = 2
+)
 
-func (l Layout) perSender() int { return (l.Senders + lineCells - 1) &^ (lineCells - 1) }
+// Layout locates the columns that depend on the number of senders and, in the control subgroup only,
+// on the number of members (0 in all others).
+type Layout struct{ Senders, Members int }
+
+func align(cells int) int { return (cells + lineCells - 1) &^ (lineCells - 1) }
+
+func (l Layout) perSender() int { return align(l.Senders) }
 
 // Received is the column: indices of sender s below it are known to the owner.
 func (l Layout) Received(s int) int { return firstPerSender + s }
@@ -55,5 +68,14 @@ func (l Layout) LogFailed() int { return l.last() + 2 }
 // Drained is the column: non-zero when the owner has delivered all of the epoch.
 func (l Layout) Drained() int { return l.last() + 3 }
 
+// Opened is the column: non-zero when the owner can read the rows of all members.
+func (l Layout) Opened() int { return l.last() + 4 }
+
 // Cells is the number of cells of a row.
-func (l Layout) Cells() int { return l.last() + lineCells }
+func (l Layout) Cells() int {
+	n := l.last() + lineCells
+	if l.Members > 0 {
+		n = align(l.Decided() + 1)
+	}
+	return n
+}

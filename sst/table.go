@@ -38,6 +38,8 @@ type Table struct {
 	rows []Row
 	me   int
 	push func()
+	// Stored, if set, is called after every Store: a simulator ends a node there.
+	Stored func()
 }
 
 // NewTable makes a table of n rows of which this node owns row me, already open. push brings the
@@ -55,7 +57,12 @@ func (t *Table) Row(i int) *Row { return &t.rows[i] }
 func (t *Table) Len() int { return len(t.rows) }
 
 // Store writes a cell of this node's own row. Nobody else sees it for sure before Push.
-func (t *Table) Store(col int, v uint64) { t.rows[t.me].region.Load().Cell(col).Store(v) }
+func (t *Table) Store(col int, v uint64) {
+	t.rows[t.me].region.Load().Cell(col).Store(v)
+	if t.Stored != nil {
+		t.Stored()
+	}
+}
 
 // Push makes this node's row visible to the other members.
 func (t *Table) Push() { t.push() }

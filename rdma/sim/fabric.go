@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -23,10 +24,26 @@ type Fabric struct {
 	// side dials, as between hosts that were not told of each other.
 	Unfound func(peer rdma.PeerInfo) bool
 
+	// Pushes counts what the node does that others may see: posts, rings, messages, registrations,
+	// and the stores that are reported through Stored. At CrashAt, if it is not 0, the node crashes,
+	// by a panic with a Crash value that whoever drives it recovers.
+	Pushes, CrashAt int
+
 	links   []*link // to others, in the order in which they came up
 	regions map[rdma.Key]*rdma.Region
-	wanted  map[rdma.Key][]func(*rdma.Region)
-	closed  bool
+	wanted  map[rdma.Key][]want
+	closed  bool // by itself, or crashed
+	paused  bool
+	backlog []func() // what the paused node would have done
+}
+
+// Crash is the value of the panic by which a node ends at a push.
+type Crash struct{ Fabric *Fabric }
+
+// want is a link that asked for a region that is not registered yet.
+type want struct {
+	l     *link
+	serve func(*rdma.Region)
 }
 
 // Attach makes a node on a host. wake is called whenever the node's poller has to look.
@@ -35,7 +52,7 @@ func (w *World) Attach(self rdma.PeerInfo, host uint64, events rdma.Events, wake
 	self.Addr = fmt.Sprintf("node-%d", self.ID)
 	f := &Fabric{
 		w: w, self: self, bell: rdma.NewBell(new(uint32)), events: events, wake: wake,
-		regions: map[rdma.Key]*rdma.Region{}, wanted: map[rdma.Key][]func(*rdma.Region){},
+		regions: map[rdma.Key]*rdma.Region{}, wanted: map[rdma.Key][]want{},
 	}
 	f.fence = rdma.NewFence(&f.word)
 	return f
@@ -50,8 +67,25 @@ func (f *Fabric) Bell() *rdma.Bell { return f.bell }
 // Fence implements rdma.Fabric.
 func (f *Fabric) Fence() *rdma.Fence { return f.fence }
 
-// LowerFence implements rdma.Fabric.
-func (f *Fabric) LowerFence(value uint32) { f.fence.Lower(value) }
+// LowerFence implements rdma.Fabric: what the links held back goes out.
+func (f *Fabric) LowerFence(value uint32) {
+	f.fence.Lower(value)
+	for _, l := range f.links {
+		for _, key := range l.keys() {
+			l.post(key)
+		}
+	}
+}
+
+// Stored counts a store of the node into its memory.
+func (f *Fabric) Stored() { f.push() }
+
+func (f *Fabric) push() {
+	f.Pushes++
+	if f.Pushes == f.CrashAt {
+		panic(Crash{f})
+	}
+}
 
 // Dial implements rdma.Fabric.
 func (f *Fabric) Dial(peer rdma.PeerInfo) {
@@ -63,7 +97,7 @@ func (f *Fabric) Dial(peer rdma.PeerInfo) {
 }
 
 // connect makes a link after a delay, unless there is one then, and returns the delay. Both ends know
-// of it when the greeting is over: one event.
+// of it when the greeting is over: one event. Nodes that can not reach each other try again.
 func (f *Fabric) connect(p *Fabric) time.Duration {
 	here, there := &link{from: f, to: p}, &link{from: p, to: f}
 	here.back, there.back = there, here
@@ -72,8 +106,8 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 		if f.closed || p.closed || slices.ContainsFunc(f.links, func(l *link) bool { return l.to == p }) {
 			return
 		}
-		if slices.ContainsFunc(p.links, func(l *link) bool { return l.to == f }) {
-			f.connect(p) // it has not seen yet that the link before was dropped
+		if here.blocked() || there.blocked() {
+			f.w.After(20*f.w.MaxDelay, func() { f.connect(p) })
 			return
 		}
 		f.links, p.links = append(f.links, here), append(p.links, there)
@@ -85,7 +119,8 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 	return d
 }
 
-// Start finds the nodes that were started before, each after a delay, and reports Scanned behind them.
+// Start finds the nodes that were started before, each after a delay, and reports Scanned when all that
+// can be reached have answered.
 func (f *Fabric) Start() {
 	last := time.Duration(0)
 	for _, p := range f.w.nodes {
@@ -95,8 +130,10 @@ func (f *Fabric) Start() {
 	}
 	f.w.nodes = append(f.w.nodes, f)
 	f.w.After(last+1, func() {
-		f.events.Scanned()
-		f.wake()
+		if !f.closed {
+			f.events.Scanned()
+			f.wake()
+		}
 	})
 }
 
@@ -108,10 +145,13 @@ func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) 
 	if f.regions[key] != nil {
 		return nil, fmt.Errorf("sim: %s is registered already", key)
 	}
+	f.push()
 	r := rdma.NewHeapRegion(shape)
 	f.regions[key] = r
-	for _, serve := range f.wanted[key] {
-		serve(r)
+	for _, w := range f.wanted[key] {
+		if !w.l.ended {
+			w.serve(r)
+		}
 	}
 	delete(f.wanted, key)
 	return r, nil
@@ -119,10 +159,11 @@ func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) 
 
 // Deregister implements rdma.Fabric: copies get the last state.
 func (f *Fabric) Deregister(key rdma.Key) {
+	f.push()
 	for _, l := range f.links {
 		if e := l.exports[key]; e != nil {
+			e.closing = true
 			l.transmit(e)
-			delete(l.exports, key)
 		}
 	}
 	delete(f.regions, key)
@@ -130,27 +171,54 @@ func (f *Fabric) Deregister(key rdma.Key) {
 
 // Close implements rdma.Fabric: what was sent arrives, then the links are down at the others.
 func (f *Fabric) Close() error {
+	if f.closed {
+		return nil
+	}
 	f.closed = true
 	f.w.nodes = slices.DeleteFunc(f.w.nodes, func(g *Fabric) bool { return g == f })
-	for _, l := range f.links {
+	for _, l := range slices.Clone(f.links) {
 		for _, key := range l.keys() {
 			l.transmit(l.exports[key])
 		}
-		l.arrive(func() {
-			l.back.down(nil)
-			l.to.wake()
-		})
+		l.hangUp(false, errors.New("closed"))
 	}
 	return nil
 }
 
-// down takes the link away from its node and reports that.
-func (l *link) down(err error) {
-	if i := slices.Index(l.from.links, l); i >= 0 {
-		l.from.links = slices.Delete(l.from.links, i, i+1)
-		l.from.events.LinkDown(l, false, err)
+// Crash ends the node at once.
+func (f *Fabric) Crash() {
+	if f.closed {
+		return
+	}
+	f.closed = true
+	f.w.nodes = slices.DeleteFunc(f.w.nodes, func(g *Fabric) bool { return g == f })
+	for _, l := range slices.Clone(f.links) {
+		if l.Aliased() { // the kernel keeps what was sent
+			l.hangUp(true, errors.New("killed"))
+			continue
+		}
+		l.limited, l.limit = true, l.passed+f.w.rng.IntN(l.queued-l.passed+1)
+		l.hangUp(false, errors.New("connection refused"))
 	}
 }
+
+// Pause stops the node, or lets it go on. What would happen at it meanwhile happens then.
+func (f *Fabric) Pause(on bool) {
+	f.paused = on
+	if on {
+		return
+	}
+	backlog := f.backlog
+	f.backlog = nil
+	for _, do := range backlog {
+		do()
+	}
+	f.w.release()
+	f.wake()
+}
+
+// Paused reports whether the node stands still.
+func (f *Fabric) Paused() bool { return f.paused }
 
 // link is one direction: what from does to to.
 type link struct {
@@ -158,6 +226,14 @@ type link struct {
 	back     *link
 	last     time.Duration // when the last thing on this link arrives: FIFO
 	exports  map[rdma.Key]*export
+	ended    bool // from knows that it is down
+
+	queued, passed int // things put on the link, things that arrived
+	limited        bool
+	limit          int      // if limited: things behind it are lost
+	held           []func() // have arrived where nobody takes them yet
+	holds          bool     // is in World.held
+	draining       bool
 }
 
 // export is what to has of a region of from.
@@ -168,72 +244,182 @@ type export struct {
 	copy   *rdma.Region
 	sent   []uint64
 	queued bool // a transmission is on its way to the wire
+	// closing: the region is not registered any more; the next transmission is the last.
+	closing bool
 }
 
 func (l *link) Peer() rdma.PeerInfo { return l.to.self }
 func (l *link) Aliased() bool       { return rdma.Aliased(l.from.self, l.to.self) }
 
+func (l *link) blocked() bool { return l.from.w.blocked[[2]*Fabric{l.from, l.to}] }
+
 // arrive queues an event at the far end, in order with all others on the link.
 func (l *link) arrive(do func()) {
 	w := l.from.w
-	at := max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay))
-	l.last = at
-	w.After(at-w.now, func() { l.happen(do) })
+	l.last = max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay))
+	l.atLast(do)
 }
 
-// happen lets an event happen at the far end, unless that has closed or has no such link any more.
-func (l *link) happen(do func()) {
-	if !l.to.closed && slices.Contains(l.to.links, l.back) {
+// atLast queues an event at the time at which the last thing on the link arrives.
+func (l *link) atLast(do func()) { l.put(do, false) }
+
+// put queues an event; final: it is not cut off when its sender crashes, for it is no message: the end
+// of a connection is noticed whatever was on it.
+func (l *link) put(do func(), final bool) {
+	w := l.from.w
+	l.queued++
+	number := l.queued
+	w.After(max(l.last-w.now, 0), func() {
+		switch {
+		case l.limited && number > l.limit && !final:
+		case len(l.held) > 0 || l.draining || l.stopped():
+			l.held = append(l.held, do)
+			l.hold()
+		default:
+			l.pass(do)
+		}
+	})
+}
+
+// stopped: nothing passes for now.
+func (l *link) stopped() bool { return l.to.paused || l.blocked() }
+
+// hold notes that the link has something to pass when it is no longer stopped.
+func (l *link) hold() {
+	if !l.holds {
+		l.holds = true
+		l.from.w.held = append(l.from.w.held, l)
+	}
+}
+
+func (l *link) pass(do func()) {
+	l.passed++
+	if !l.to.closed {
 		do()
 		l.to.wake()
 	}
 }
 
-// Drop implements rdma.Link. What is under way to the peer still arrives before the end of the link.
-func (l *link) Drop(err error) {
+// drain passes what was held, one after the other.
+func (l *link) drain() {
+	if l.draining || len(l.held) == 0 {
+		return
+	}
+	if l.stopped() {
+		l.hold()
+		return
+	}
+	l.draining = true
+	l.from.w.After(l.from.w.Between(0, l.from.w.MaxPause+1), func() {
+		l.draining = false
+		if l.stopped() {
+			l.hold()
+			return
+		}
+		do := l.held[0]
+		l.held = l.held[1:]
+		l.pass(do)
+		l.drain()
+	})
+}
+
+// hangUp ends the link from this side; the peer learns of it behind everything that is on the way. What
+// the peer sends does not arrive any more.
+func (l *link) hangUp(died bool, err error) {
+	if l.ended {
+		return
+	}
+	l.end()
+	b := l.back
+	do := func() {
+		if !b.ended {
+			b.end()
+			b.from.events.LinkDown(b, died, err)
+		}
+	}
 	w := l.from.w
-	w.After(0, func() {
+	l.last = max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay))
+	l.put(do, true)
+}
+
+// end: from knows that the link is down.
+func (l *link) end() {
+	l.ended = true
+	l.from.links = slices.DeleteFunc(l.from.links, func(m *link) bool { return m == l })
+	l.exports = nil
+}
+
+// Drop implements rdma.Link.
+func (l *link) Drop(err error) {
+	if l.ended || l.from.closed {
+		return
+	}
+	l.hangUp(false, errors.New("dropped"))
+	l.from.w.After(0, func() {
 		if !l.from.closed {
-			l.down(err)
+			l.from.events.LinkDown(l, false, err)
 			l.from.wake()
 		}
 	})
-	l.arrive(func() { l.back.down(fmt.Errorf("sim: %s has given up the link", l.from.self.Name)) })
 }
 
 func (l *link) Send(msg []byte) {
+	l.from.push()
+	if l.ended {
+		return
+	}
 	msg = slices.Clone(msg)
-	l.arrive(func() { l.to.events.Message(l.back, msg) })
+	l.arrive(func() {
+		if !l.back.ended {
+			l.to.events.Message(l.back, msg)
+		}
+	})
 }
 
 func (l *link) Ring() {
 	if l.Aliased() {
+		l.from.push()
 		l.from.w.After(l.from.w.Between(0, 10*time.Microsecond), l.to.wake)
 	}
 }
 
 func (l *link) RaiseFence() {
 	if l.Aliased() {
+		l.from.push()
 		l.to.word.Add(1)
 		l.Ring()
 	}
 }
 
 func (l *link) Open(key rdma.Key, shape rdma.Shape) {
+	l.from.push()
+	if l.ended {
+		return
+	}
 	l.arrive(func() {
 		serve := func(r *rdma.Region) { l.back.serve(key, shape, r) }
 		if r := l.to.regions[key]; r != nil {
 			serve(r)
 		} else {
-			l.to.wanted[key] = append(l.to.wanted[key], serve)
+			l.to.wanted[key] = append(l.to.wanted[key], want{l.back, serve})
 		}
 	})
 }
 
 // serve gives to a region of from.
 func (l *link) serve(key rdma.Key, shape rdma.Shape, r *rdma.Region) {
+	if l.ended {
+		return
+	}
+	answer := func(r *rdma.Region) {
+		l.arrive(func() {
+			if !l.back.ended {
+				l.to.events.Opened(l.back, key, r, nil)
+			}
+		})
+	}
 	if l.Aliased() {
-		l.arrive(func() { l.to.events.Opened(l.back, key, r, nil) })
+		answer(r)
 		return
 	}
 	e := &export{key: key, region: r, ring: shape.Ring > 0, copy: rdma.NewHeapRegion(shape), sent: make([]uint64, shape.Cells)}
@@ -241,8 +427,8 @@ func (l *link) serve(key rdma.Key, shape rdma.Shape, r *rdma.Region) {
 		l.exports = map[rdma.Key]*export{}
 	}
 	l.exports[key] = e
-	l.arrive(func() { l.to.events.Opened(l.back, key, e.copy, nil) })
-	l.Post(key)
+	answer(e.copy)
+	l.post(key)
 }
 
 func (l *link) Release(rdma.Key) {}
@@ -262,19 +448,32 @@ func (l *link) keys() []rdma.Key {
 }
 
 func (l *link) Post(key rdma.Key) {
+	if !l.Aliased() {
+		l.from.push()
+		l.post(key)
+	}
+}
+
+func (l *link) post(key rdma.Key) {
 	e := l.exports[key]
 	if e == nil || e.queued {
 		return
 	}
 	e.queued = true
-	l.from.w.After(l.from.w.Between(0, l.from.w.MaxDelay/10), func() {
-		if e.queued && l.exports[key] == e {
+	var send func()
+	send = func() {
+		switch {
+		case l.from.paused:
+			l.from.backlog = append(l.from.backlog, send)
+		case e.queued && l.exports[key] == e:
 			l.transmit(e)
 		}
-	})
+	}
+	l.from.w.After(l.from.w.Between(0, l.from.w.MaxDelay/10), send)
 }
 
-// transmit captures the region and puts the difference on the wire.
+// transmit captures the region and puts the difference on the wire, unless the fence is raised: after
+// the capture, see rdma.Fence. LowerFence posts again.
 func (l *link) transmit(e *export) {
 	e.queued = false
 	now := make([]uint64, len(e.sent))
@@ -282,6 +481,12 @@ func (l *link) transmit(e *export) {
 	for i := len(now) - 1; i >= 0; i-- {
 		now[i] = e.region.Cell(i).Load()
 		changed = changed || now[i] != e.sent[i]
+	}
+	if e.key.Fenced() && l.from.fence.Raised() {
+		return
+	}
+	if e.closing {
+		delete(l.exports, e.key)
 	}
 	if !changed {
 		return
@@ -309,10 +514,4 @@ func (l *link) transmit(e *export) {
 			l.atLast(func() { e.copy.Cell(i).Store(now[i]) })
 		}
 	}
-}
-
-// atLast queues an event at the time at which the last thing on the link arrives.
-func (l *link) atLast(do func()) {
-	w := l.from.w
-	w.After(max(l.last-w.now, 0), func() { l.happen(do) })
 }

@@ -14,6 +14,9 @@ type World struct {
 	count  uint64 // events ever queued: ties in time are broken by it
 	nodes  []*Fabric
 
+	blocked map[[2]*Fabric]bool
+	held    []*link // links that hold things back
+
 	// Knobs, drawn from the seed by NewWorld; a test may set them before the first event.
 	MaxDelay time.Duration // of a message on a link; the least is a hundredth of it
 	MaxPause time.Duration // between the steps of applying a capture
@@ -21,7 +24,7 @@ type World struct {
 
 // NewWorld makes a world from a seed.
 func NewWorld(seed uint64) *World {
-	w := &World{rng: rand.New(rand.NewPCG(seed, 0xdd5))}
+	w := &World{rng: rand.New(rand.NewPCG(seed, 0xdd5)), blocked: map[[2]*Fabric]bool{}}
 	w.MaxDelay = []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[w.rng.IntN(3)]
 	w.MaxPause = []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[w.rng.IntN(3)]
 	return w
@@ -45,6 +48,32 @@ func (w *World) Between(low, high time.Duration) time.Duration {
 		return low
 	}
 	return low + time.Duration(w.rng.Int64N(int64(high-low)))
+}
+
+// Block lets nothing pass from one node to another, or lets it pass again.
+func (w *World) Block(from, to *Fabric, on bool) {
+	if on {
+		w.blocked[[2]*Fabric{from, to}] = true
+		return
+	}
+	delete(w.blocked, [2]*Fabric{from, to})
+	w.release()
+}
+
+// Heal lets everything pass again.
+func (w *World) Heal() {
+	clear(w.blocked)
+	w.release()
+}
+
+// release lets links go on that nothing holds back any more.
+func (w *World) release() {
+	held := w.held
+	w.held = nil
+	for _, l := range held {
+		l.holds = false
+		l.drain()
+	}
 }
 
 // Run executes events until none is left, the time is over, or stop reports true; it returns how many.

@@ -40,11 +40,10 @@
 //
 // # The fence
 //
-// Everything that a link sends passes the node's fence: the writer captures, then looks, then sends
-// (package rdma, Fence). If the fence is raised, nothing of the turn is sent, neither captures nor
-// frames; what is dirty is captured anew when the fence was lowered. Only positions, and the greetings
-// around them, do not pass it: they say what this end has received, which nobody acts on but the
-// sender of it.
+// What a link sends of a fenced region (rdma.Key) passes the node's fence: the writer captures, then
+// looks, then sends (package rdma, Fence). If the fence is raised, nothing of those captures is sent;
+// what is dirty is captured anew when the fence was lowered. A link that is closed meanwhile waits for
+// that, too.
 //
 // # Framing
 //

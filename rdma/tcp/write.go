@@ -99,19 +99,22 @@ func (l *Link) writeTurns(c *connection) error {
 		default:
 		}
 		l.trim()
-		if err := l.collect(&t); err != nil {
+		if err := l.collect(&t, true); err != nil {
 			return err
 		}
 		// After the captures: what they hold was perhaps seen by a node that did not yet know why the
-		// fence was raised. Nothing of the turn is sent then; what is dirty is captured anew when
-		// FenceLowered has nudged (package rdma, Fence).
-		if l.cfg.Fence.Raised() {
+		// fence was raised. Then only what does not pass the fence is sent; the rest stays dirty, and is
+		// captured anew when FenceLowered has nudged (package rdma, Fence).
+		held := l.cfg.Fence.Raised()
+		if held {
 			t.undo()
-			items, closed = l.out.Take(items)
-			continue
+			if err := l.collect(&t, false); err != nil {
+				return err
+			}
 		}
 		l.commit(&t)
-		if closed {
+		closing := closed && !held
+		if closing {
 			t.vec = append(t.vec, frame(frameBye, 0))
 		}
 		if len(t.vec) > 0 {
@@ -121,7 +124,7 @@ func (l *Link) writeTurns(c *connection) error {
 			}
 		}
 		clear(t.captured) // not earlier: an export keeps the ring mapped that the turn was sent from
-		if closed {
+		if closing {
 			// Half-close, and let the reader see the peer's end: to close with unread input would reset
 			// the connection and could take back what was just sent. Close bounds the wait.
 			c.left.Store(true)
@@ -161,8 +164,8 @@ func (l *Link) remove(e *export) {
 }
 
 // collect puts together what there is to send: numbered frames, and captures of all regions that are
-// dirty.
-func (l *Link) collect(t *turn) error {
+// dirty, or of those only that do not pass the fence.
+func (l *Link) collect(t *turn, fenced bool) error {
 	s := &l.sender
 	t.vec, t.heads, t.captured, t.derived = t.vec[:0], t.heads[:0], t.captured[:0], t.derived[:0]
 	if t.received = l.received.Load(); t.received != s.told {
@@ -174,7 +177,7 @@ func (l *Link) collect(t *turn) error {
 		t.vec = append(t.vec, f.b)
 	}
 	for _, e := range *l.exports.Load() {
-		if e.withdrawn || !e.dirty.Swap(false) {
+		if e.withdrawn || e.key.Fenced() && !fenced || !e.dirty.Swap(false) {
 			continue
 		}
 		closing := e.closing.Load() // before the capture, which then is complete

@@ -3,11 +3,18 @@ package derecho
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
-// NodeID names one process (one DomainParticipant) for as long as it lives. It is drawn at random
-// at start, so a restarted process is a new node. Zero is no node.
+// NodeID names an incarnation of one process (one DomainParticipant) in the group. It is drawn at
+// random at start, so a restarted process is a new node; its low 16 bits count the incarnations: a
+// process that the group went on without comes back under the next number. Zero is no node.
 type NodeID uint64
+
+const incarnations = 1<<16 - 1
+
+// Incarnation tells how often the process has joined.
+func (id NodeID) Incarnation() int { return int(id & incarnations) }
 
 func (id NodeID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
 
@@ -88,6 +95,9 @@ type Message struct {
 // sequence: it must not block, must not call back into Node except where noted, and what it needs
 // of a Payload it copies out before it returns.
 type Handler interface {
+	// Entered says that this node has become a member, under this ID, before anything else of the
+	// group is told. It is called again, with another ID, when the node has joined again.
+	Entered(id NodeID)
 	// EndpointAdded and EndpointRemoved come in the same order at every member, own endpoints
 	// included. A node that joins gets EndpointAdded for all that exist before Join returns.
 	EndpointAdded(ep Endpoint)
@@ -108,8 +118,22 @@ type Handler interface {
 	LoadState(sg SubgroupID, ch ChannelID, state []byte)
 	// LogFailed reports that a member (maybe this one) can not log the subgroup any more.
 	LogFailed(sg SubgroupID, node NodeID, err error)
-	// Failed reports that the group can not go on (first form: a member died without leaving).
-	// No further upcall follows.
+	// Silence tells, with every heartbeat of this node, how long another member has been silent. It is
+	// much less than Config.Lease for one that is well; the group goes on without one that is silent for
+	// longer. Under a fifth of the lease it has no meaning.
+	Silence(id NodeID, d time.Duration)
+	// NodeFailed reports a member that the group goes on without. Its endpoints are removed after that,
+	// when all that they sent before is delivered, then it has left.
+	NodeFailed(id NodeID)
+	// Isolated reports that too few members are heard to agree on anything: nothing is delivered, and
+	// Reserve fails with the same error. nil: it is over. Excluded follows if the others went on
+	// without this node meanwhile.
+	Isolated(err error)
+	// Excluded reports that the group went on without this node. It joins again by itself, as a new
+	// node: EndpointRemoved for every endpoint and NodeLeft for every node came before, and
+	// EndpointAdded follows for those that there are then, its own included.
+	Excluded(err error)
+	// Failed reports that this node can not go on. No further upcall follows.
 	Failed(err error)
 }
 
@@ -128,6 +152,10 @@ var (
 	ErrConfig = errors.New("derecho: incompatible configuration")
 	// ErrLog: a member can not write its log.
 	ErrLog = errors.New("derecho: log failed")
-	// ErrPeerLost: a member died or became unreachable without leaving.
+	// ErrPeerLost: a peer can not be understood.
 	ErrPeerLost = errors.New("derecho: peer lost")
+	// ErrNoMajority: too few members are heard to go on without the others (no split brain).
+	ErrNoMajority = errors.New("derecho: no majority")
+	// ErrExcluded: the group went on without this node.
+	ErrExcluded = errors.New("derecho: excluded")
 )

@@ -27,7 +27,8 @@ type descriptor struct {
 	Transfers []transfer
 }
 
-// transfer says that From hands the state of a channel, as of the end of the epoch before, to To.
+// transfer says that From hands the state of a channel, as of the end of the epoch before, to To. If
+// they are the same there is nobody left who has an older state: that of To is what came since.
 type transfer struct {
 	From, To NodeID
 	Channel  ChannelID
@@ -63,9 +64,30 @@ func sameMembers(a, b []memberDesc) bool {
 type catalogue struct {
 	endpoints []Endpoint // in the order of their announcement
 	subgroups map[SubgroupID]*descriptor
+	// loading are replicas whose state is on its way to them, by what it is.
+	loading map[replica]arrival
 }
 
-func newCatalogue() *catalogue { return &catalogue{subgroups: map[SubgroupID]*descriptor{}} }
+// replica is a node that keeps the state of a channel.
+type replica struct {
+	subgroup SubgroupID
+	channel  ChannelID
+	node     NodeID
+}
+
+func (r replica) compare(o replica) int {
+	return cmp.Or(cmp.Compare(r.subgroup, o.subgroup), cmp.Compare(r.channel, o.channel), cmp.Compare(r.node, o.node))
+}
+
+// arrival is where a state comes from, and the epoch at whose beginning it is taken.
+type arrival struct {
+	from  NodeID
+	epoch uint32
+}
+
+func newCatalogue() *catalogue {
+	return &catalogue{subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{}}
+}
 
 func (c *catalogue) find(node NodeID, id EndpointID) int {
 	return slices.IndexFunc(c.endpoints, func(e Endpoint) bool { return e.Node == node && e.ID == id })
@@ -77,7 +99,7 @@ func (c *catalogue) add(ep Endpoint) []*descriptor {
 		return nil
 	}
 	c.endpoints = append(c.endpoints, ep)
-	return c.refresh(ep)
+	return c.refresh(nil, ep)
 }
 
 // remove withdraws an endpoint. ok is false if there is none.
@@ -88,14 +110,55 @@ func (c *catalogue) remove(node NodeID, id EndpointID) (ep Endpoint, changed []*
 	}
 	ep = c.endpoints[i]
 	c.endpoints = slices.Delete(c.endpoints, i, i+1)
-	return ep, c.refresh(ep), true
+	return ep, c.refresh(nil, ep), true
 }
 
-// refresh computes anew the subgroups that ep names.
-func (c *catalogue) refresh(ep Endpoint) (changed []*descriptor) {
-	named := slices.Clone(ep.Reads)
-	if ep.Writes.ID != 0 {
-		named = append(named, ep.Writes)
+// removeNodes withdraws all endpoints of nodes that failed, in the order of their announcement.
+func (c *catalogue) removeNodes(failed func(NodeID) bool) (gone []Endpoint, changed []*descriptor) {
+	c.endpoints = slices.DeleteFunc(slices.Clone(c.endpoints), func(e Endpoint) bool {
+		if failed(e.Node) {
+			gone = append(gone, e)
+			return true
+		}
+		return false
+	})
+	touched := slices.Clone(gone)
+	for r, a := range c.loading {
+		switch {
+		case failed(r.node):
+			delete(c.loading, r)
+		case failed(a.from): // perhaps it had withdrawn its own endpoint already
+			touched = append(touched, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
+		}
+	}
+	return gone, c.refresh(failed, touched...)
+}
+
+// orphaned: a replica of the subgroup waits for the state from a node that failed.
+func (c *catalogue) orphaned(sg SubgroupID, failed func(NodeID) bool) bool {
+	for r, a := range c.loading {
+		if r.subgroup == sg && failed != nil && failed(a.from) {
+			return true
+		}
+	}
+	return false
+}
+
+// loaded takes note of a state that has arrived.
+func (c *catalogue) loaded(r replica, epoch uint32) {
+	if c.loading[r].epoch == epoch {
+		delete(c.loading, r)
+	}
+}
+
+// refresh computes anew the subgroups that some endpoints name. failed may be nil.
+func (c *catalogue) refresh(failed func(NodeID) bool, eps ...Endpoint) (changed []*descriptor) {
+	var named []Subgroup
+	for _, ep := range eps {
+		named = append(named, ep.Reads...)
+		if ep.Writes.ID != 0 {
+			named = append(named, ep.Writes)
+		}
 	}
 	slices.SortFunc(named, func(a, b Subgroup) int { return cmp.Compare(a.ID, b.ID) })
 	named = slices.CompactFunc(named, func(a, b Subgroup) bool { return a.ID == b.ID })
@@ -105,11 +168,11 @@ func (c *catalogue) refresh(ep Endpoint) (changed []*descriptor) {
 			before = &descriptor{Subgroup: sg.ID, Mode: sg.Mode}
 		}
 		members := c.members(sg.ID)
-		if sameMembers(before.Members, members) {
+		if sameMembers(before.Members, members) && !c.orphaned(sg.ID, failed) {
 			continue
 		}
 		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: before.Epoch + 1, Members: members}
-		next.Transfers = transfers(before.Members, members)
+		next.Transfers = c.transfers(before, next, failed)
 		c.subgroups[sg.ID] = next
 		changed = append(changed, next)
 	}
@@ -156,25 +219,57 @@ func (c *catalogue) members(sg SubgroupID) []memberDesc {
 	return members
 }
 
-// transfers finds the replicas that are new, and for each the first that there was before.
-func transfers(before, after []memberDesc) (ts []transfer) {
-	replica := func(members []memberDesc, node NodeID, ch ChannelID) bool {
-		return slices.ContainsFunc(members, func(m memberDesc) bool {
-			return m.Node == node && slices.Contains(m.Channels, channelDesc{ch, true})
-		})
-	}
-	for _, m := range after {
-		for _, c := range m.Channels {
-			if !c.Replica || replica(before, m.Node, c.ID) {
+// transfers finds the replicas that need the state of their channel: those that are new, and those
+// that wait for it from a node that failed. It comes from a replica that there was before: one that has
+// it, or else the one that will have it first.
+func (c *catalogue) transfers(before, after *descriptor, failed func(NodeID) bool) (ts []transfer) {
+	for _, m := range after.Members {
+		for _, ch := range m.Channels {
+			if !ch.Replica {
 				continue
 			}
-			source := slices.IndexFunc(before, func(b memberDesc) bool {
-				return slices.Contains(b.Channels, channelDesc{c.ID, true})
-			})
-			if source >= 0 {
-				ts = append(ts, transfer{From: before[source].Node, To: m.Node, Channel: c.ID})
+			to := replica{after.Subgroup, ch.ID, m.Node}
+			waits, is := c.loading[to]
+			if before.replica(m.Node, ch.ID) && !(is && failed != nil && failed(waits.from)) {
+				continue
+			}
+			if from := c.source(before, to, failed); from != 0 {
+				ts = append(ts, transfer{From: from, To: to.node, Channel: ch.ID})
 			}
 		}
 	}
+	for _, t := range ts {
+		to := replica{after.Subgroup, t.Channel, t.To}
+		if t.From == t.To {
+			delete(c.loading, to)
+		} else {
+			c.loading[to] = arrival{t.From, after.Epoch}
+		}
+	}
 	return ts
+}
+
+// source is who hands the state of a channel to a replica; 0 if there is none.
+func (c *catalogue) source(before *descriptor, to replica, failed func(NodeID) bool) NodeID {
+	var first NodeID // of those that have not got it themselves
+	var epoch uint32
+	for _, b := range before.Members {
+		if !before.replica(b.Node, to.channel) || failed != nil && failed(b.Node) {
+			continue
+		}
+		a, waits := c.loading[replica{to.subgroup, to.channel, b.Node}]
+		if !waits {
+			return b.Node
+		}
+		if first == 0 || a.epoch < epoch {
+			first, epoch = b.Node, a.epoch
+		}
+	}
+	return first
+}
+
+// replica: the node keeps the state of the channel in this epoch.
+func (d *descriptor) replica(node NodeID, ch ChannelID) bool {
+	i := d.member(node)
+	return i >= 0 && slices.Contains(d.Members[i].Channels, channelDesc{ch, true})
 }

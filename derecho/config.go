@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Transport selects how nodes of one host talk.
@@ -25,6 +26,12 @@ type Config struct {
 	Transport   Transport // default shm
 	Peers       []string  // tcp addresses (host:port) of nodes on other hosts
 	Listen      string    // tcp address to listen on; default 127.0.0.1:0
+	// Lease is how long a member may be silent before it is suspected; default 500 ms. All members
+	// have the same.
+	Lease time.Duration
+	// Witness names a node whose vote decides when the members are split into halves; "" for none.
+	// All members name the same.
+	Witness string
 	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it.
 	OpenLog func(sg SubgroupID) (Log, error)
 
@@ -33,8 +40,10 @@ type Config struct {
 }
 
 const (
-	defaultRing = 1 << 20
-	controlRing = 128 << 10
+	defaultRing  = 1 << 20
+	defaultLease = 500 * time.Millisecond
+	minLease     = 10 * time.Millisecond
+	controlRing  = 128 << 10
 )
 
 func (c *Config) complete() error {
@@ -54,6 +63,12 @@ func (c *Config) complete() error {
 	default:
 		return fmt.Errorf("%w: transport %q, want %q or %q", ErrConfig, c.Transport, TransportShm, TransportTCP)
 	}
-	c.Fingerprint = fmt.Sprintf("ring=%d %s", c.RingBytes, c.Fingerprint)
+	if c.Lease == 0 {
+		c.Lease = defaultLease
+	}
+	if c.Lease < minLease || c.Lease > time.Hour {
+		return fmt.Errorf("%w: Lease is %v, want %v to %v", ErrConfig, c.Lease, minLease, time.Hour)
+	}
+	c.Fingerprint = fmt.Sprintf("ring=%d lease=%v witness=%q %s", c.RingBytes, c.Lease, c.Witness, c.Fingerprint)
 	return nil
 }

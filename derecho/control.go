@@ -136,6 +136,7 @@ func (m *machine) flushQueue() bool {
 		}
 		copy(r.Bytes(), m.queue[0])
 		r.Commit(smc.Header{}, len(m.queue[0]))
+		m.unexecuted = append(m.unexecuted, m.queue[0])
 		m.queue = m.queue[1:]
 		sent = true
 	}
@@ -148,6 +149,9 @@ func (m *machine) flushQueue() bool {
 // command executes a command of the control subgroup. All members execute the same commands in the
 // same order.
 func (m *machine) command(from NodeID, b []byte) {
+	if from == m.id && len(m.unexecuted) > 0 {
+		m.unexecuted = m.unexecuted[1:]
+	}
 	r := reader{b: b}
 	switch r.u8() {
 	case cmdJoin:
@@ -156,7 +160,6 @@ func (m *machine) command(from NodeID, b []byte) {
 			return
 		}
 		m.change.joins = append(m.change.joins, p)
-		m.change.sponsor = append(m.change.sponsor, from)
 		m.closeView()
 	case cmdLeave:
 		if !slices.Contains(m.change.leaves, from) {
@@ -172,6 +175,20 @@ func (m *machine) command(from NodeID, b []byte) {
 	case cmdRemove:
 		if id := EndpointID(r.u32()); !r.bad {
 			m.removed(from, id)
+		}
+	case cmdTrim:
+		t := r.trimReport()
+		if g := m.groups[t.subgroup]; g != nil && !r.bad {
+			for _, e := range g.epochs {
+				if e.desc.Epoch == t.epoch {
+					e.reported(from, t)
+				}
+			}
+		}
+	case cmdLoaded:
+		to := replica{subgroup: SubgroupID(r.u32()), channel: ChannelID(r.u64()), node: from}
+		if epoch := r.u32(); !r.bad {
+			m.cat.loaded(to, epoch)
 		}
 	}
 }
@@ -192,7 +209,7 @@ func (m *machine) added(ep Endpoint) {
 	}
 	// The new epochs first: what is written after the layer above knows of a reader reaches it.
 	err := m.install(changed)
-	m.h.EndpointAdded(ep)
+	m.showEndpoint(ep)
 	m.announce(changed)
 	if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
 		p.added = true
@@ -201,33 +218,39 @@ func (m *machine) added(ep Endpoint) {
 }
 
 func (m *machine) removed(node NodeID, id EndpointID) {
-	ep, changed, ok := m.cat.remove(node, id)
-	if !ok {
-		return
+	if i := m.cat.find(node, id); i >= 0 {
+		waits := m.lastEpochsOf(m.cat.endpoints[i])
+		ep, changed, _ := m.cat.remove(node, id)
+		err := m.install(changed)
+		m.announce(changed)
+		m.whenDrained(waits, func() { m.gone(ep, err) })
 	}
-	waits := m.lastEpochsOf(ep)
-	err := m.install(changed)
-	m.announce(changed)
-	// Another endpoint of this node may do the same, so that the epoch goes on.
+}
+
+// gone: an endpoint has ended here.
+func (m *machine) gone(ep Endpoint, err error) {
+	delete(m.writers, writerKey{ep.Node, ep.ID})
+	m.hideEndpoint(ep)
+	if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
+		delete(m.own, ep.ID)
+		p.answer(err)
+	}
+}
+
+// whenDrained acts when the epochs are drained here. Those that go on, because another endpoint of the
+// node does the same, are not waited for.
+func (m *machine) whenDrained(waits []*epoch, act func()) {
 	waits = slices.DeleteFunc(waits, func(e *epoch) bool { return !e.superseded() })
-	gone := func() {
-		delete(m.writers, writerKey{node, id})
-		m.h.EndpointRemoved(ep)
-		if p := m.own[id]; p != nil && node == m.id {
-			delete(m.own, id)
-			p.answer(err)
-		}
-	}
 	open := len(waits)
 	for _, e := range waits {
 		e.afterDrain = append(e.afterDrain, func() {
 			if open--; open == 0 {
-				gone()
+				act()
 			}
 		})
 	}
 	if open == 0 {
-		gone()
+		act()
 	}
 }
 

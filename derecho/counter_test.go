@@ -1,6 +1,9 @@
 package derecho
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // counter is a Handler that only counts.
 type counter struct {
@@ -13,6 +16,11 @@ func (c *counter) EndpointAdded(Endpoint)                         {}
 func (c *counter) EndpointRemoved(Endpoint)                       {}
 func (c *counter) NodeJoined(NodeID)                              {}
 func (c *counter) NodeLeft(NodeID)                                {}
+func (c *counter) Entered(NodeID)                                 {}
+func (c *counter) Silence(NodeID, time.Duration)                  {}
+func (c *counter) NodeFailed(NodeID)                              {}
+func (c *counter) Isolated(error)                                 {}
+func (c *counter) Excluded(error)                                 {}
 func (c *counter) AwaitState(SubgroupID, ChannelID, uint32, bool) {}
 func (c *counter) SaveState(SubgroupID, ChannelID) []byte         { return nil }
 func (c *counter) LoadState(SubgroupID, ChannelID, []byte)        {}

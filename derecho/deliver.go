@@ -11,20 +11,12 @@ const maxBatch = 256
 // deliverable: the epoch is the one that delivers, its log keeps up, and something is stable that
 // was not delivered.
 func (e *epoch) deliverable() bool {
-	if e.drained || e.g.current() != e || e.g.blocked() {
+	if e.drained || e.g.current() != e || e.g.blocked() || !e.mayDeliver() {
 		return false
 	}
-	for rank, r := range e.recvs {
-		if r == nil {
-			continue
-		}
-		stable := r.Next()
-		if e.desc.Mode != Unordered {
-			for _, i := range e.awaitsAck[rank] {
-				stable = min(stable, e.table.Row(i).Load(e.table.Received(rank)))
-			}
-		}
-		e.stable[rank] = stable
+	e.settle()
+	if !e.passed() { // after the counters were read: rdma.Fence
+		return false
 	}
 	records, err := e.anyRecord() // skips what is no message
 	if err != nil {
@@ -38,6 +30,67 @@ func (e *epoch) deliverable() bool {
 		return records || e.unhanded()
 	}
 	return bound > e.delivered || e.unhanded()
+}
+
+// settle finds out what is stable.
+func (e *epoch) settle() {
+	for rank, r := range e.recvs {
+		switch {
+		case e.ends[rank] != sst.Forever: // all that is to be delivered is here
+			e.stable[rank] = sst.Forever
+		case r == nil || e.open[rank]: // as it was when the sender failed
+		case e.desc.Mode == Unordered || e.whole || e.gone[e.senders[rank]] || e.agreed():
+			e.stable[rank] = r.Next()
+		default:
+			stable := r.Next()
+			for _, i := range e.awaitsAck[rank] {
+				stable = min(stable, e.table.Row(i).Load(e.table.Received(rank)))
+			}
+			e.stable[rank] = stable
+		}
+	}
+}
+
+// mayDeliver: every receiver can read every row, and no agreement on a failure stands in the way.
+func (e *epoch) mayDeliver() bool {
+	if e.g.id == 0 {
+		if e.frozen() {
+			return false
+		}
+	} else if e.g.m.holding {
+		return false
+	}
+	if !e.ready && e.desc.Mode != Unordered && !e.whole && !e.agreed() {
+		for _, i := range *e.receivers.Load() {
+			if e.table.Row(i).Load(e.table.Opened()) == 0 {
+				return false
+			}
+		}
+		e.ready = true
+	}
+	return true
+}
+
+// frozen: the view is to end, and what is executed of it is not agreed on yet.
+func (e *epoch) frozen() bool { return e.agree != nil && e.agree.wedged && e.agree.decision == nil }
+
+// agreed: the members have agreed on what is executed of the view; all of it is here.
+func (e *epoch) agreed() bool { return e.agree != nil && e.agree.decision != nil }
+
+// passed: no member on this host wants this node to look at its row before it acts.
+func (e *epoch) passed() bool { return !e.key.Fenced() || !e.g.m.fence.Raised() }
+
+// peek is the next record of a sender that is to be delivered.
+func (e *epoch) peek(rank int) (*smc.Record, error) {
+	r := e.recvs[rank]
+	if r == nil {
+		return nil, nil
+	}
+	rec, err := r.Peek()
+	if rec != nil && rec.Index >= e.ends[rank] {
+		return nil, nil
+	}
+	return rec, err
 }
 
 // unhanded: records were passed that the table does not tell of yet.
@@ -63,11 +116,8 @@ func (e *epoch) bound() uint64 {
 }
 
 func (e *epoch) anyRecord() (found bool, err error) {
-	for _, r := range e.recvs {
-		if r == nil {
-			continue
-		}
-		rec, bad := r.Peek()
+	for rank := range e.recvs {
+		rec, bad := e.peek(rank)
 		if bad != nil {
 			err = bad
 		}
@@ -130,11 +180,8 @@ func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err err
 	for len(batch) < maxBatch {
 		var rec *smc.Record
 		from, seq := -1, bound
-		for rank, r := range e.recvs {
-			if r == nil {
-				continue
-			}
-			p, err := r.Peek()
+		for rank := range e.recvs {
+			p, err := e.peek(rank)
 			if err != nil {
 				return batch, false, err
 			}
@@ -154,7 +201,7 @@ func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err err
 func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err error) {
 	for rank, r := range e.recvs {
 		for r != nil && len(batch) < maxBatch {
-			rec, err := r.Peek()
+			rec, err := e.peek(rank)
 			if err != nil {
 				return batch, false, err
 			}

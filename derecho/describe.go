@@ -3,6 +3,8 @@ package derecho
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/omg-dds-go/dds/sst"
@@ -24,6 +26,13 @@ func (n *Node) Describe(ctx context.Context) string {
 func (m *machine) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "node %s phase %d, view %d of group %016x\n", m.id, m.phase, m.view.epoch, m.view.group)
+	if m.phase < joined {
+		fmt.Fprintf(&b, "  scanned %v, sponsor %s\n", m.scanned, m.sponsor)
+		for _, id := range slices.Sorted(maps.Keys(m.links)) {
+			s, known := m.statuses[id]
+			fmt.Fprintf(&b, "  link to %s, status %+v %v\n", id, s, known)
+		}
+	}
 	for _, p := range m.view.members {
 		id := NodeID(p.ID)
 		fmt.Fprintf(&b, "  member %s %s (process %d on %s) linked %v\n", id, p.Name, p.PID, p.Host, m.links[id] != nil || id == m.id)
@@ -39,6 +48,14 @@ func (m *machine) describe() string {
 
 func (e *epoch) describe(b *strings.Builder) {
 	fmt.Fprintf(b, "%s mode %d: delivered %d, stable %v, drained %v, newest %v\n", e.key, e.desc.Mode, e.delivered, e.stable, e.drained, !e.superseded())
+	if a := e.agree; a != nil {
+		fmt.Fprintf(b, "  trouble %v wedged %v ballot %x proposed %v decision %v isolated %v, took for failed %v\n", a.trouble, a.wedged, a.ballot, a.proposed, a.decision, a.told, a.failed())
+		for i := range e.desc.Members {
+			row := e.table.Row(i)
+			fmt.Fprintf(b, "  %s beat %d accused %x certain %x wedged %d promised %x decided %x, heard %v ago\n", e.desc.Members[i].Node, row.Load(e.table.Beat()),
+				row.Load(e.table.Accused()), row.Load(e.table.Certain()), row.Load(e.table.Wedged()), row.Load(e.table.Promised()), row.Load(e.table.Decided()), e.g.m.now-a.watches[i].heard)
+		}
+	}
 	for i := range e.desc.Members {
 		row := e.table.Row(i)
 		fmt.Fprintf(b, "  %s open %v tail %d real %d next %d", e.desc.Members[i].Node, row.Open(), row.Load(sst.Tail), row.Load(sst.Real), row.Load(sst.Next))

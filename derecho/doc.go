@@ -13,12 +13,16 @@
 //
 // # Structure
 //
-//	Node       the shell: API calls, goroutines, waiting            node.go  slot.go  wait.go
+//	Node       the shell: API calls, waiting                        node.go  slot.go  wait.go
+//	life       one incarnation of a node, its goroutines            life.go
+//	Driven     the same machine without any of these, for cluster   driven.go
 //	poller     one polling goroutine per process drives all nodes   poller.go
 //	machine    the protocol: Step(now), no goroutine, clock or I/O  machine.go  join.go  control.go
 //	catalogue  endpoints -> descriptors of subgroups, pure          catalogue.go
 //	subgroup   the sequence of epochs of one subgroup               subgroup.go
 //	epoch      table, rings and predicates of one epoch             epoch.go  deliver.go
+//	agreement  how a view ends when members fail                    agreement.go  quorum.go
+//	trim       how an epoch ends when members fail                  cut.go
 //	logger     the log of a subgroup, beside the polling goroutine  persist.go
 //
 // # The control subgroup
@@ -33,6 +37,19 @@
 // writes on in the ring of e+1 at once; receivers deliver e to its end, then e+1 (docs/adr/0003). An
 // epoch is released when every member has told that it drained it.
 //
+// # Failures
+//
+// Members watch each other's heartbeats, and the kernel certifies deaths on the own host. When a member
+// has failed, a majority of the view agrees who stays and how far the commands of the control subgroup
+// are executed (agreement.go, docs/adr/0011). All else follows from the order of the commands: the
+// endpoints of the failed go, their subgroups get new epochs, and the receivers of an old one report, in
+// the control subgroup, how much they have of a sender that failed; the least of it is where it ends
+// (cut.go, docs/adr/0012). Senders that live are not stopped and not cut. Subgroups without the failed
+// member notice nothing but a short pause.
+//
+// A node that hears too few members stops delivering and says why. If the others went on without it,
+// it joins again as a new incarnation.
+//
 // # Numbers
 //
 // Sender of rank r among s gives its message k the sequence number k*s + r; sequence numbers are
@@ -43,10 +60,9 @@
 // # Invariants
 //
 //  1. The table of an epoch is written by the owner of each row only (package sst).
-//  2. Machine state is touched by the goroutine that holds Node.baton only.
+//  2. Machine state is touched by the goroutine that holds life.baton only.
 //  3. Delivered <= min over receivers of received, for every message that is handed up (Ordered).
 //  4. Ring bytes are reused only after every receiver's handed cell passed them.
 //  5. Upcalls are made by the holder of the baton, one at a time, and never wait for an application.
-//
-// Not here yet: failures. A member that dies without leaving stops the group with ErrPeerLost.
+//  6. What anybody delivered of an Ordered epoch, everybody who stays delivers, in the same order.
 package derecho

@@ -18,9 +18,9 @@ type epoch struct {
 	key  rdma.Key
 	me   int // position in desc.Members
 
-	senders   []int // member by sender rank
-	receivers []int // members that receive
-	myRank    int   // as sender, -1 if none
+	senders   []int                 // member by sender rank
+	receivers atomic.Pointer[[]int] // members that receive and have not failed; replaced by the poller
+	myRank    int                   // as sender, -1 if none
 	receiving bool
 	table     *sst.Table
 	preds     sst.Predicates
@@ -30,6 +30,16 @@ type epoch struct {
 	tellsAck  []bool          // some receiver does not share memory with that sender and me: it needs my received cell
 	awaitsAck [][]int         // receivers whose received cell decides what is stable
 	stable    []uint64        // indices below it are known at every receiver
+
+	// When members fail (cut.go), by sender rank:
+	gone    []bool              // by member: it has failed
+	ends    []uint64            // records with an index below it are delivered, and no others; Forever: no failure
+	open    []bool              // the sender has failed, and where it ends is not agreed on yet
+	reports []map[NodeID]uint64 // what each receiver has of a sender that has failed
+	whole   bool                // some member delivered all of the epoch: everything is stable
+	ready   bool                // every receiver can read all rows
+
+	agree *agreement // of the control subgroup
 
 	delivered  uint64 // sequence numbers below it were delivered
 	drained    bool   // all of the epoch was delivered here (and is durable here, if logged)
@@ -54,7 +64,11 @@ func (d *descriptor) layout() sst.Layout {
 			n++
 		}
 	}
-	return sst.Layout{Senders: n}
+	l := sst.Layout{Senders: n}
+	if d.Subgroup == 0 {
+		l.Members = len(d.Members)
+	}
+	return l
 }
 
 // newEpoch makes the state of an epoch in which this node is a member.
@@ -66,6 +80,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	for i, c := range d.channels() {
 		e.bits[c] = uint(i % 64)
 	}
+	var receivers []int
 	for i := range d.Members {
 		if d.Members[i].sends() {
 			if i == e.me {
@@ -74,9 +89,11 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 			e.senders = append(e.senders, i)
 		}
 		if d.Members[i].receives() {
-			e.receivers = append(e.receivers, i)
+			receivers = append(receivers, i)
 		}
 	}
+	e.receivers.Store(&receivers)
+	e.gone = make([]bool, len(d.Members))
 	shape := rdma.Shape{Cells: d.layout().Cells()}
 	if e.myRank >= 0 {
 		shape.Ring = ring
@@ -86,14 +103,16 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 		return nil, fmt.Errorf("derecho: %s: %w", e.key, err)
 	}
 	e.table = sst.NewTable(d.layout(), len(d.Members), e.me, own, e.post)
+	e.table.Stored = m.stored
 	e.out.Store(&[]rdma.Link{})
 	n := len(e.senders)
 	e.recvs, e.stable = make([]*smc.Receiver, n), make([]uint64, n)
 	e.tellsAck, e.awaitsAck = make([]bool, n), make([][]int, n)
+	e.ends, e.open, e.reports = slices.Repeat([]uint64{sst.Forever}, n), make([]bool, n), make([]map[NodeID]uint64, n)
 	for r, s := range e.senders {
-		for _, i := range e.receivers {
-			if i == s || m.aliased(d.Members[i].Node, d.Members[s].Node) {
-				continue // it holds what is published
+		for _, i := range receivers {
+			if i == s || d.Subgroup != 0 && m.aliased(d.Members[i].Node, d.Members[s].Node) {
+				continue // it holds what is published; see rdma.Fence
 			}
 			if i == e.me {
 				e.tellsAck[r] = true
@@ -110,6 +129,9 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	}
 	e.waiters.init()
 	e.addPredicates()
+	if d.Subgroup == 0 {
+		e.agree = newAgreement(e, &m.view)
+	}
 	return e, nil
 }
 
@@ -118,7 +140,7 @@ func (e *epoch) openRows(ring int) {
 	var out []rdma.Link
 	for i := range e.desc.Members {
 		l := e.g.m.links[e.desc.Members[i].Node]
-		if i == e.me || l == nil {
+		if i == e.me || l == nil || e.gone[i] {
 			continue
 		}
 		out = append(out, l)
@@ -166,7 +188,7 @@ func (e *epoch) kick() {
 // handed is how much of my ring every receiver has handed over. Any goroutine: it only loads cells.
 func (e *epoch) handed() uint64 {
 	low := e.sender.Sent()
-	for _, i := range e.receivers {
+	for _, i := range *e.receivers.Load() {
 		low = min(low, e.table.Row(i).Load(e.table.Handed(e.myRank)))
 	}
 	return low
@@ -184,6 +206,7 @@ func (e *epoch) close() {
 }
 
 func (e *epoch) addPredicates() {
+	e.preds.Add(sst.OneTime, e.allOpen, e.tellOpened)
 	e.preds.Add(sst.Recurrent, e.hasNews, e.receive)
 	if e.sender != nil && e.desc.Mode != Unordered && len(e.senders) > 1 {
 		e.preds.Add(sst.Recurrent, e.owesPromise, e.promise)
@@ -193,7 +216,7 @@ func (e *epoch) addPredicates() {
 	}
 	if e.desc.Mode == Logged {
 		e.preds.Add(sst.Recurrent, e.morePersisted, e.tellPersisted)
-		for _, i := range e.receivers {
+		for _, i := range *e.receivers.Load() {
 			if node := e.desc.Members[i].Node; i != e.me {
 				e.preds.Add(sst.OneTime, func() bool { return e.table.Row(i).Load(e.table.LogFailed()) != 0 }, func() {
 					e.g.m.h.LogFailed(e.g.id, node, fmt.Errorf("%w at node %s", ErrLog, node))
@@ -208,11 +231,33 @@ func (e *epoch) addPredicates() {
 	e.preds.Add(sst.OneTime, e.finishedByAll, func() { e.g.release(e) })
 }
 
+// allOpen: the rows of all members can be read here. Only then may anybody deliver: a member on the
+// sender's host holds what is published there, also when the sender is dead, if it has mapped the row.
+func (e *epoch) allOpen() bool {
+	for i := range e.desc.Members {
+		if !e.gone[i] && !e.table.Row(i).Open() {
+			if e.agreed() && e.agree.watches[i].accused != 0 {
+				continue // it fails too: the next view removes it
+			}
+			return false
+		}
+	}
+	return true
+}
+
+func (e *epoch) tellOpened() {
+	e.table.Store(e.table.Opened(), 1)
+	e.kick()
+}
+
 // hasNews: some sender published or promised.
 func (e *epoch) hasNews() bool {
+	if e.frozen() {
+		return false
+	}
 	news := false
-	for _, r := range e.recvs {
-		if r != nil && r.Poll() {
+	for rank, r := range e.recvs {
+		if r != nil && !e.gone[e.senders[rank]] && r.Poll() {
 			news = true
 		}
 	}
@@ -221,9 +266,12 @@ func (e *epoch) hasNews() bool {
 
 // receive acknowledges everything that is there, with one push (Spindle: receive batching).
 func (e *epoch) receive() {
+	if e.agree != nil && e.agree.wedged {
+		return // final
+	}
 	push := false
 	for rank, r := range e.recvs {
-		if r == nil || !e.tellsAck[rank] {
+		if r == nil || !e.tellsAck[rank] || e.gone[e.senders[rank]] {
 			continue
 		}
 		if col := e.table.Received(rank); e.table.Row(e.me).Load(col) != r.Next() {
@@ -245,7 +293,7 @@ func (e *epoch) owed() uint64 {
 	owed := uint64(0)
 	for rank, i := range e.senders {
 		real := e.table.Row(i).Load(sst.Real)
-		if rank == e.myRank || real == 0 {
+		if rank == e.myRank || real == 0 || e.gone[i] {
 			continue
 		}
 		if rank < e.myRank {
@@ -298,22 +346,20 @@ func (e *epoch) tellHolds(holds map[ChannelID]bool) {
 // finished: nothing more will come of this epoch, and all that came was delivered here. Every row is
 // open: its owner may give it up as soon as it sees that I am done, and I need it until all are.
 func (e *epoch) finished() bool {
-	if e.g.current() != e || !e.superseded() {
+	if e.g.current() != e || !e.superseded() || !e.allOpen() {
 		return false
-	}
-	for i := range e.desc.Members {
-		if !e.table.Row(i).Open() {
-			return false
-		}
 	}
 	if !e.receiving {
 		return e.table.Row(e.me).Load(sst.Next) == sst.Forever && e.handed() == e.sender.Sent()
 	}
 	for rank, r := range e.recvs {
+		if e.ends[rank] == 0 {
+			continue // nothing of it, perhaps not even its row
+		}
 		if r == nil || e.stable[rank] != sst.Forever {
 			return false
 		}
-		if rec, err := r.Peek(); rec != nil || err != nil {
+		if rec, err := e.peek(rank); rec != nil || err != nil {
 			return false
 		}
 	}
@@ -328,7 +374,12 @@ func (e *epoch) superseded() bool {
 
 func (e *epoch) drain() {
 	e.drained = true
-	e.table.Store(e.table.Drained(), 1)
+	how := uint64(sst.DrainedWhole)
+	if slices.ContainsFunc(e.ends, func(end uint64) bool { return end != sst.Forever }) {
+		how = sst.DrainedCut
+	}
+	e.table.Store(e.table.Drained(), how)
+	e.g.m.note(Drained, e)
 	e.kick()
 	e.g.drained(e)
 }
@@ -338,7 +389,7 @@ func (e *epoch) finishedByAll() bool {
 		return false
 	}
 	for i := range e.desc.Members {
-		if e.table.Row(i).Load(e.table.Drained()) == 0 {
+		if !e.gone[i] && e.table.Row(i).Load(e.table.Drained()) == 0 {
 			return false
 		}
 	}

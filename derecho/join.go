@@ -9,7 +9,7 @@ import (
 )
 
 func (m *machine) status() status {
-	return status{alone: m.phase == alone, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group}
+	return status{alone: m.phase == alone, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, before: m.view.before}
 }
 
 func (m *machine) broadcastStatus() {
@@ -55,6 +55,7 @@ func (m *machine) decide() {
 // found begins a group of one.
 func (m *machine) found() {
 	m.view = view{group: uint64(m.id), epoch: 1, members: []rdma.PeerInfo{m.self}}
+	m.h.Entered(m.id)
 	m.enter()
 }
 
@@ -64,17 +65,19 @@ func (m *machine) welcomed(w welcome) {
 		return
 	}
 	// Also if this node turned to another since: it was announced, and is waited for.
-	m.view = view{group: w.group, epoch: w.epoch, members: w.members}
+	m.view = view{group: w.group, epoch: w.epoch, members: w.members, before: w.before}
 	if !m.view.has(m.id) {
 		m.fail(fmt.Errorf("%w: welcomed to a view without this node", ErrPeerLost))
 		return
 	}
+	m.h.Entered(m.id)
 	for _, e := range w.endpoints {
 		m.cat.endpoints = append(m.cat.endpoints, e)
 		if e.Writes.ID != 0 {
 			m.writers[writerKey{e.Node, e.ID}] = e.Channel
 		}
 	}
+	maps.Copy(m.cat.loading, w.loading)
 	for i, s := range w.subgroups {
 		m.cat.subgroups[s.ID] = &descriptor{Subgroup: s.ID, Mode: s.Mode, Epoch: w.epochs[i], Members: m.cat.members(s.ID)}
 	}
@@ -86,11 +89,11 @@ func (m *machine) welcomed(w welcome) {
 	m.enter()
 	for _, p := range w.members {
 		if p.ID != uint64(m.id) {
-			m.h.NodeJoined(NodeID(p.ID))
+			m.showNode(NodeID(p.ID))
 		}
 	}
 	for _, e := range w.endpoints {
-		m.h.EndpointAdded(e)
+		m.showEndpoint(e)
 	}
 }
 
@@ -106,23 +109,32 @@ func (m *machine) enter() {
 	}
 }
 
-// checkGroup notices that there are two groups in one domain: nodes of two hosts that could not reach
-// each other when they started. They are not merged; the smaller one says so and ends.
+// checkGroup notices that there are two groups in one domain: of nodes that could not reach each other
+// when they started. The smaller one ends, and its nodes join the other.
 func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	mine := uint32(len(m.view.members))
 	if m.phase != joined || !s.joined || s.group == m.view.group || s.members < mine || s.members == mine && p.ID > uint64(m.id) {
 		return
 	}
-	m.fail(fmt.Errorf("%w: %s (process %d on %s) belongs to another group of this domain, with %d members; this one has %d: start the hosts with DDS_PEERS naming each other, one before the other",
-		ErrConfig, p.Name, p.PID, p.Host, s.members, mine))
+	m.exclude(fmt.Errorf("%s (process %d on %s) belongs to a larger group of this domain, with %d members; this one has %d",
+		p.Name, p.PID, p.Host, s.members, mine))
 }
 
 // announceJoin tells the group of a node that asked for it.
 func (m *machine) announceJoin(p rdma.PeerInfo) {
-	if m.phase != joined {
-		m.send(NodeID(p.ID), msgStatus, m.status().encode())
+	id := NodeID(p.ID)
+	switch {
+	case m.expelled[id]:
+		m.send(id, msgRemoved, nil)
+		return
+	case m.view.has(id):
+		m.welcomeAgain(id)
+		return
+	case m.phase != joined:
+		m.send(id, msgStatus, m.status().encode())
 		return
 	}
+	m.asked[id] = true
 	w := writer{}
 	w.u8(cmdJoin)
 	w.peer(p)
@@ -150,42 +162,137 @@ func (m *machine) installControl() bool {
 }
 
 // controlDrained: all commands of the view were executed, the same at every member; the next view
-// follows from them.
-func (m *machine) controlDrained() {
+// follows from them, and from what was agreed on if members failed.
+func (m *machine) controlDrained(e *epoch) {
 	change := m.change
 	m.change = viewChange{}
-	// Also at a node that leaves: another that leaves with it may be gone before it.
-	m.view.members = slices.DeleteFunc(slices.Clone(m.view.members), func(p rdma.PeerInfo) bool {
-		return slices.Contains(change.leaves, NodeID(p.ID))
-	})
-	next := view{group: m.view.group, epoch: m.view.epoch + 1, members: slices.Concat(m.view.members, change.joins)}
-	for i, p := range change.joins {
-		if change.sponsor[i] == m.id { // also if it leaves itself: nobody else will
-			m.send(NodeID(p.ID), msgWelcome, m.welcome(next).encode())
-		}
+	failed := func(NodeID) bool { return false }
+	cut := e.agree.removes()
+	if cut {
+		stay := e.agree.decision.stay
+		failed = func(id NodeID) bool { i := e.desc.member(id); return i >= 0 && !stay.has(i) }
 	}
-	if slices.Contains(change.leaves, m.id) {
-		m.departed = true
+	before := m.view.members
+	// Also at a node that leaves: another that leaves with it may be gone before it.
+	m.view.members = slices.DeleteFunc(slices.Clone(before), func(p rdma.PeerInfo) bool {
+		return slices.Contains(change.leaves, NodeID(p.ID)) || failed(NodeID(p.ID))
+	})
+	next := view{group: m.view.group, epoch: m.view.epoch + 1, members: slices.Concat(m.view.members, change.joins), before: e.agree.ending()}
+	leaving := slices.Contains(change.leaves, m.id)
+	m.departed = leaving
+	if !leaving {
+		m.view = next
+	}
+	// What this node sent and nobody executed is sent again, before anything else.
+	m.queue = append(m.unexecuted, m.queue...)
+	m.unexecuted = nil
+	if cut {
+		m.removeFailed(before, failed)
+		m.holding = false
+	}
+	m.greet(next, change)
+	if leaving {
 		return // tryLeave ends it when the others have drained too
 	}
-	m.view = next
 	for _, id := range change.leaves {
 		delete(m.unsent, id)
-		m.h.NodeLeft(id)
+		if !failed(id) {
+			m.hideNode(id)
+		}
 	}
 	for _, p := range change.joins {
-		if m.links[NodeID(p.ID)] == nil {
+		if m.links[NodeID(p.ID)] == nil && NodeID(p.ID) != m.id {
 			m.fabric.Dial(p)
 		}
-		m.h.NodeJoined(NodeID(p.ID))
+		m.showNode(NodeID(p.ID))
 	}
 	if m.installControl() {
 		m.broadcastStatus()
 	}
 }
 
+// removeFailed goes on without members that failed: their endpoints are withdrawn, as if they had done
+// it themselves with the last command of the view.
+func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool) {
+	for _, g := range m.order {
+		for _, e := range g.epochs {
+			if g.id == 0 {
+				e.forget(func(i int) bool { return failed(e.desc.Members[i].Node) })
+			} else {
+				e.removeMembers(failed)
+			}
+		}
+	}
+	// Where reports that this node waits for will never come.
+	for _, g := range m.order {
+		if g.id != 0 {
+			for _, e := range g.epochs {
+				e.trim()
+			}
+		}
+	}
+	waits := map[*Endpoint][]*epoch{}
+	var list []*Endpoint
+	for _, ep := range m.cat.endpoints {
+		if failed(ep.Node) {
+			list = append(list, &ep)
+			waits[&ep] = m.lastEpochsOf(ep)
+		}
+	}
+	_, changed := m.cat.removeNodes(failed)
+	err := m.install(changed)
+	m.announce(changed)
+	left := map[NodeID]int{}
+	for _, ep := range list {
+		left[ep.Node]++
+	}
+	for _, p := range before {
+		id := NodeID(p.ID)
+		if !failed(id) {
+			continue
+		}
+		m.expel(id)
+		m.h.NodeFailed(id)
+		if left[id] == 0 {
+			m.hideNode(id)
+		}
+	}
+	for _, ep := range list {
+		m.whenDrained(waits[ep], func() {
+			m.gone(*ep, err)
+			if left[ep.Node]--; left[ep.Node] == 0 {
+				m.hideNode(ep.Node)
+			}
+		})
+	}
+}
+
+// welcomeAgain welcomes a member that does not know yet that it is one: whom it asked has failed.
+func (m *machine) welcomeAgain(id NodeID) {
+	if m.welcoming != nil {
+		m.send(id, msgWelcome, m.welcoming)
+	}
+}
+
+// greet welcomes those who join. It is the task of all whom they asked: of several welcomes the first
+// counts.
+func (m *machine) greet(next view, change viewChange) {
+	m.welcoming = nil
+	if len(change.joins) == 0 {
+		return
+	}
+	b := m.welcome(next).encode()
+	m.welcoming = b
+	for _, p := range change.joins {
+		if id := NodeID(p.ID); m.asked[id] { // also if it leaves itself: nobody else may
+			delete(m.asked, id)
+			m.send(id, msgWelcome, b)
+		}
+	}
+}
+
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints, loading: m.cat.loading, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})
@@ -232,6 +339,11 @@ func (m *machine) tryLeave() bool {
 		m.announcedLeave = true
 		m.submit([]byte{cmdLeave})
 		return true
+	}
+	for _, e := range m.groups[0].epochs {
+		if m.departed { // who is silent now is removed by the others, and this node will not hear of it
+			e.forget(func(i int) bool { return e.agree.watches[i].accused != 0 })
+		}
 	}
 	if len(m.groups[0].epochs) > 0 {
 		return false

@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ const (
 	leaving // its endpoints go, then it does
 	left
 	failed
+	excluded // the group goes on without it; it may join again as a new node
 )
 
 // view is the membership of the top-level group: the members of one epoch of the control subgroup,
@@ -27,6 +29,7 @@ type view struct {
 	group   uint64 // drawn by the founder: two groups of one domain differ in it
 	epoch   uint32
 	members []rdma.PeerInfo
+	before  ending // of the view before
 }
 
 func (v *view) has(id NodeID) bool {
@@ -42,10 +45,12 @@ type machine struct {
 	self   rdma.PeerInfo
 	fabric rdma.Fabric
 	bell   *rdma.Bell
+	fence  *rdma.Fence
 	h      Handler
 	logs   logs
 	shell  shell
 
+	now      time.Duration // of the pass that is under way
 	phase    phase
 	scanned  bool
 	links    map[NodeID]rdma.Link
@@ -65,12 +70,33 @@ type machine struct {
 	change   viewChange                        // what the current control epoch has brought so far
 	deferred []deferred                        // acts of this node that wait for a condition
 	queue    [][]byte                          // commands that wait for the next control epoch
-	own      map[EndpointID]*pendingEndpoint   // endpoints of this node, by what was asked
+	// unexecuted are the commands that this node has sent in the control epoch and that were not
+	// executed here yet.
+	unexecuted [][]byte
+	lost       map[NodeID]loss // members whose link is down
+	asked      map[NodeID]bool // nodes that asked this one to announce them
+	expelled   map[NodeID]bool // nodes that the group went on without
+	shown      []Endpoint      // that the layer above knows
+	shownNodes []NodeID
+	// holding: members were removed by an agreement that is not carried out here yet; data waits.
+	holding   bool
+	welcoming []byte                          // what the nodes that joined with this view need
+	own       map[EndpointID]*pendingEndpoint // endpoints of this node, by what was asked
 	// leaveOnEntry: whoever waited for this node to join has given up; it leaves as soon as it can.
 	leaveOnEntry bool
 	// announcedLeave: the leave command was submitted; departed: it was executed here.
 	announcedLeave, departed bool
 	batch                    []Message // of deliver, reused
+
+	// For simulators; nil in a Node.
+	stored func()
+	trace  func(Event)
+}
+
+// loss is how the link to a member ended.
+type loss struct {
+	died bool // the kernel certifies the death of its process
+	err  error
 }
 
 type unsent struct {
@@ -95,9 +121,8 @@ type openKey struct {
 
 // viewChange is what will differ in the next view.
 type viewChange struct {
-	joins   []rdma.PeerInfo
-	sponsor []NodeID // of joins
-	leaves  []NodeID
+	joins  []rdma.PeerInfo
+	leaves []NodeID
 }
 
 // pendingEndpoint is an AddEndpoint or RemoveEndpoint under way.
@@ -112,7 +137,12 @@ type shell interface {
 	hasJoined()
 	hasLeft()
 	hasFailed(error)
+	// wasExcluded: the group goes on without this node. The machine does nothing more.
+	wasExcluded(error)
+	// isIsolated: nothing can be agreed on, because too few members are heard; nil: it can again.
+	isIsolated(error)
 	newGroup(*subgroup)
+	startLogger(*logger)
 	post(func(*machine)) // an event from outside
 }
 
@@ -120,8 +150,8 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
-		unsent: map[NodeID][]unsent{},
-		cat:    newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
+		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{},
+		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
 		writers: map[writerKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
 	}
@@ -130,17 +160,18 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 
 // attach gives the machine its network; nothing happens before.
 func (m *machine) attach(self rdma.PeerInfo, f rdma.Fabric) {
-	m.self, m.fabric, m.bell = self, f, f.Bell()
+	m.self, m.fabric, m.bell, m.fence = self, f, f.Bell(), f.Fence()
 }
 
-func (m *machine) dead() bool { return m.phase == failed || m.phase == left }
+func (m *machine) dead() bool { return m.phase == failed || m.phase == left || m.phase == excluded }
 
-// Step makes one pass and reports whether it found work.
-func (m *machine) Step(time.Time) bool {
+// Step makes one pass and reports whether it found work. now never goes back.
+func (m *machine) Step(now time.Duration) bool {
+	m.now = now
 	if m.dead() || m.phase < joined {
 		return false
 	}
-	work := false
+	work := m.answerFence()
 	for _, g := range m.order {
 		work = g.step() || work
 		if m.dead() {
@@ -152,6 +183,142 @@ func (m *machine) Step(time.Time) bool {
 	return m.tryLeave() || work
 }
 
+// due is when Step has to be called again though nothing happened; 0 for never.
+func (m *machine) due() time.Duration {
+	due := time.Duration(0)
+	if g := m.groups[0]; g != nil && !m.dead() {
+		for _, e := range g.epochs {
+			if d := e.agree.due(); due == 0 || d < due {
+				due = d
+			}
+		}
+	}
+	return due
+}
+
+// answerFence looks at the rows of the members on this host if one of them wants it. The fence stays
+// raised, and data waits, until all of them can be read and none is in a later view than this node.
+func (m *machine) answerFence() bool {
+	if !m.fence.Raised() {
+		return false
+	}
+	value := m.fence.Value()
+	for _, e := range m.groups[0].epochs {
+		if e.drained {
+			continue
+		}
+		e.agree.look()
+		if m.dead() {
+			return true
+		}
+		for i, member := range e.desc.Members {
+			if i == e.me || e.gone[i] || !m.aliased(member.Node, m.id) || m.lost[member.Node].died {
+				continue
+			}
+			if !e.table.Row(i).Open() || e.table.Row(i).Load(e.table.Drained()) != 0 {
+				return false
+			}
+		}
+	}
+	m.fabric.LowerFence(value)
+	return true
+}
+
+// exclude ends the node's part in a group that goes on without it.
+func (m *machine) exclude(why error) {
+	if m.dead() {
+		return
+	}
+	err := fmt.Errorf("%w: %w", ErrExcluded, why)
+	was := m.phase
+	m.phase = excluded
+	m.end(err)
+	for len(m.shown) > 0 {
+		m.hideEndpoint(m.shown[len(m.shown)-1])
+	}
+	for len(m.shownNodes) > 0 {
+		m.hideNode(m.shownNodes[len(m.shownNodes)-1])
+	}
+	if was >= joined {
+		m.h.Excluded(err)
+	}
+	m.shell.wasExcluded(err)
+}
+
+// What the layer above knows of endpoints and nodes goes through these, so that it can be taken back.
+
+func (m *machine) showEndpoint(ep Endpoint) {
+	m.shown = append(m.shown, ep)
+	m.h.EndpointAdded(ep)
+}
+
+func (m *machine) hideEndpoint(ep Endpoint) {
+	m.shown = slices.DeleteFunc(m.shown, func(s Endpoint) bool { return s.Node == ep.Node && s.ID == ep.ID })
+	m.h.EndpointRemoved(ep)
+}
+
+func (m *machine) showNode(id NodeID) {
+	m.shownNodes = append(m.shownNodes, id)
+	m.h.NodeJoined(id)
+}
+
+func (m *machine) hideNode(id NodeID) {
+	m.shownNodes = slices.DeleteFunc(m.shownNodes, func(s NodeID) bool { return s == id })
+	m.h.NodeLeft(id)
+}
+
+// isolate tells that nothing can be agreed on any more, or can be again.
+func (m *machine) isolate(err error) {
+	m.shell.isIsolated(err)
+	m.h.Isolated(err)
+	for _, g := range m.order {
+		for _, e := range g.epochs {
+			e.wakeAll()
+		}
+	}
+}
+
+// expel ends the connection to a node that the group goes on without.
+func (m *machine) expel(id NodeID) {
+	m.expelled[id] = true
+	delete(m.unsent, id)
+	delete(m.lost, id)
+	if l := m.links[id]; l != nil {
+		l.Send([]byte{msgRemoved, 0})
+		l.Drop(ErrExcluded)
+	}
+}
+
+// note tells a simulator what this node has decided.
+func (m *machine) note(k EventKind, e *epoch) {
+	if m.trace == nil {
+		return
+	}
+	ev := Event{Kind: k, Group: m.view.group, Subgroup: e.g.id, Epoch: e.desc.Epoch}
+	switch k {
+	case Installed:
+		for i, d := range e.desc.Members {
+			ev.Members = append(ev.Members, d.Node)
+			if slices.Contains(e.senders, i) {
+				ev.Senders = append(ev.Senders, d.Node)
+			}
+			if d.receives() {
+				ev.Receivers = append(ev.Receivers, d.Node)
+			}
+		}
+	case Decided:
+		for i, d := range e.desc.Members {
+			if e.agree.decision.stay.has(i) {
+				ev.Members = append(ev.Members, d.Node)
+			}
+		}
+		ev.Ends = e.agree.decision.ends
+	case Trimmed:
+		ev.Ends = slices.Clone(e.ends)
+	}
+	m.trace(ev)
+}
+
 // fail ends the node's part in the group.
 func (m *machine) fail(err error) {
 	if m.dead() {
@@ -159,6 +326,12 @@ func (m *machine) fail(err error) {
 	}
 	m.phase = failed
 	m.shell.hasFailed(err) // first: whoever finds no epoch to send in asks why
+	m.end(err)
+	m.h.Failed(err)
+}
+
+// end lets everybody go who waits for the group.
+func (m *machine) end(err error) {
 	for _, id := range slices.Sorted(maps.Keys(m.own)) {
 		m.own[id].answer(err)
 	}
@@ -171,7 +344,6 @@ func (m *machine) fail(err error) {
 			e.wakeAll()
 		}
 	}
-	m.h.Failed(err)
 }
 
 func (p *pendingEndpoint) answer(err error) {
@@ -230,6 +402,11 @@ func (m *machine) opening(l rdma.Link, e *epoch, i int) bool {
 func (m *machine) linkUp(l rdma.Link) {
 	id := NodeID(l.Peer().ID)
 	m.links[id] = l
+	if m.expelled[id] {
+		m.send(id, msgRemoved, nil)
+		return
+	}
+	delete(m.lost, id)
 	m.send(id, msgStatus, m.status().encode())
 	waiting := m.unsent[id]
 	delete(m.unsent, id)
@@ -245,46 +422,34 @@ func (m *machine) linkUp(l rdma.Link) {
 	}
 }
 
+// linkDown: the peer is gone for certain, or this node has dropped it. A network that is only silent
+// does not end a link; the heartbeats tell.
 func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	id := NodeID(l.Peer().ID)
 	if m.links[id] != l {
 		return
 	}
-	// What the peer wrote last may be what lets this node go: look before judging.
-	for m.Step(time.Time{}) {
-	}
 	delete(m.links, id)
 	delete(m.statuses, id)
 	delete(m.parts, id)
+	for k := range m.opens {
+		if k.node == id { // asked for, and not answered any more
+			delete(m.opens, k)
+		}
+	}
 	if m.phase == joining && m.sponsor == id {
 		m.phase = alone
+		m.broadcastStatus()
 	}
-	if m.phase >= joined && m.needs(id) && !m.dead() {
-		what := "was lost"
-		if died {
-			what = "died"
-		}
-		p := l.Peer()
-		m.fail(fmt.Errorf("%w: %s (process %d on %s) %s without leaving: %v", ErrPeerLost, p.Name, p.PID, p.Host, what, err))
-		return
-	}
-	m.decide()
-}
-
-// needs: a member without which this node can not go on. A node that has executed its own leave needs
-// another only until that has drained the epochs that they share: it may well be gone first.
-func (m *machine) needs(id NodeID) bool {
-	if !m.departed {
-		return m.view.has(id)
-	}
-	for _, g := range m.order {
-		for _, e := range g.epochs {
-			if i := e.desc.member(id); i >= 0 && e.table.Row(i).Load(e.table.Drained()) == 0 {
-				return true
+	if m.phase >= joined && !m.expelled[id] {
+		m.lost[id] = loss{died, err}
+		for _, e := range m.groups[0].epochs {
+			if i := e.desc.member(id); i >= 0 && !e.gone[i] {
+				e.agree.lost(i)
 			}
 		}
 	}
-	return false
+	m.decide()
 }
 
 func (m *machine) opened(l rdma.Link, key rdma.Key, r *rdma.Region, err error) {
@@ -295,7 +460,7 @@ func (m *machine) opened(l rdma.Link, key rdma.Key, r *rdma.Region, err error) {
 		return
 	}
 	if err != nil {
-		m.fail(err)
+		m.badPeer(l, err)
 		return
 	}
 	e.rowOpened(id, r)
@@ -340,8 +505,23 @@ func (m *machine) message(l rdma.Link, b []byte) {
 				m.broadcastStatus()
 			}
 			m.decide()
+			if m.phase >= joined && s.alone && m.view.has(id) {
+				m.welcomeAgain(id)
+			}
+			if m.phase >= joined && s.group == m.view.group && s.before.view == m.view.epoch {
+				for _, e := range m.groups[0].epochs {
+					e.agree.hear(s.before)
+				}
+			}
 			m.checkGroup(l.Peer(), s)
 		}
+	case msgRemoved:
+		if m.phase >= joined {
+			m.exclude(fmt.Errorf("%s says so", l.Peer().Name))
+		} else {
+			m.exclude(errors.New("the group gave up waiting for it"))
+		}
+		return
 	case msgJoin:
 		m.announceJoin(l.Peer())
 	case msgWelcome:
@@ -386,8 +566,9 @@ func (m *machine) takeEarly(g *subgroup) {
 	}
 }
 
+// badPeer gives up a peer that does not keep to the protocol: to this node it is lost.
 func (m *machine) badPeer(l rdma.Link, err error) {
-	m.fail(fmt.Errorf("%w: %s sent what this version does not understand: %v", ErrPeerLost, l.Peer().Name, err))
+	l.Drop(fmt.Errorf("%w: %s sent what this version does not understand: %w", ErrPeerLost, l.Peer().Name, err))
 }
 
 // send sends a message over the link to a node, in parts if it is large. To a member to which the

@@ -4,8 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,13 +14,6 @@ import (
 	"github.com/omg-dds-go/dds/rdma/fabric"
 	"github.com/omg-dds-go/dds/rdma/shm"
 )
-
-// startable is a fabric as it comes from its maker.
-type startable interface {
-	rdma.Fabric
-	Self() rdma.PeerInfo
-	Start()
-}
 
 // fabricMaker makes the network of a node.
 type fabricMaker func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error)
@@ -33,29 +27,23 @@ func realFabric(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (s
 
 // Node is a member of the top-level group. All methods may be called by any goroutine, but not from
 // a Handler unless they say so.
+//
+// When the group goes on without it, because nothing was heard of it for too long, it joins again by
+// itself, as a new node of the group: with another ID, and with the same endpoints.
 type Node struct {
-	id     NodeID
-	cfg    Config
-	m      *machine
-	fabric startable
+	cfg  Config
+	h    Handler
+	life atomic.Pointer[life] // the present incarnation
 
-	// baton: whoever holds it drives the machine. Only ever tried, never waited for.
-	baton sync.Mutex
+	// ctx ends when Leave is called, and the node begins no other incarnation.
+	ctx    context.Context
+	cancel context.CancelFunc
+	// turn is held while endpoints are changed, or announced again; it guards endpoints.
+	turn      chan struct{}
+	endpoints []Endpoint // that AddEndpoint has announced, in that order
 
-	// inbox are events for the machine. Its lock is held for an append or a swap.
-	inboxMu sync.Mutex
-	inbox   []func(*machine)
-	news    atomic.Bool // set after an append; cleared before the swap
-
-	joined   chan struct{}
-	leftCh   chan struct{}
-	failedCh chan struct{}
-	failure  atomic.Pointer[error]
-	closing  atomic.Bool
-	once     sync.Once
-
-	// groups lets writers find their subgroup without the machine.
-	groups sync.Map // SubgroupID -> *subgroup
+	failure atomic.Pointer[error] // why the node can not go on
+	outage  atomic.Pointer[error] // why nothing can be sent for now
 }
 
 // MemberInfo is a member of the group.
@@ -66,6 +54,12 @@ type MemberInfo struct {
 	Name string
 }
 
+// processStart is what the machines count their time from.
+var processStart = time.Now()
+
+// partingTime is how long a node whose Join was given up may take to leave in order.
+const partingTime = 2 * time.Second
+
 // Join makes this process a member of the domain's group, and founds it if there is none. When it
 // returns h has been told of all endpoints that exist. Errors: ErrConfig, ErrPeerLost, ErrTimeout
 // when ctx ends first.
@@ -73,180 +67,145 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	make := cfg.fabric
-	if make == nil {
-		make = realFabric
+	if cfg.fabric == nil {
+		cfg.fabric = realFabric
 	}
-	bell, err := thePoller.doorbell()
+	n := &Node{cfg: cfg, h: h, turn: make(chan struct{}, 1)}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.turn <- struct{}{} // an incarnation that is excluded at once waits until this one was looked at
+	l, err := n.begin(newID())
 	if err != nil {
 		return nil, err
 	}
-	n := newNode(cfg, h)
-	n.fabric, err = make(&n.cfg, uint64(n.id), bell, events{n})
-	if err != nil {
-		return nil, err
-	}
-	n.m.attach(n.fabric.Self(), n.fabric)
-	thePoller.add(n)
-	n.fabric.Start()
-	select {
-	case <-n.joined:
-		return n, nil
-	case <-n.failedCh:
-		err = *n.failure.Load()
-	case <-ctx.Done():
-		err = fmt.Errorf("%w: joining domain %d: %w", ErrTimeout, cfg.Domain, ctx.Err())
-		n.post((*machine).leave)
+	n.life.Store(l)
+	<-n.turn
+	for {
+		l := n.life.Load()
 		select {
-		case <-n.leftCh:
-		case <-n.failedCh:
-		case <-time.After(partingTime):
+		case <-l.joined:
+			return n, nil
+		case <-l.over:
+			if err = *l.err.Load(); !errors.Is(err, ErrExcluded) {
+				n.shut()
+				return nil, err
+			}
+			// The group had given it up before it was a member; the next incarnation tries again.
+			if !n.next(ctx, l) {
+				n.shut()
+				return nil, fmt.Errorf("%w: joining domain %d: %w", ErrTimeout, cfg.Domain, ctx.Err())
+			}
+		case <-ctx.Done():
+			err = fmt.Errorf("%w: joining domain %d: %w", ErrTimeout, cfg.Domain, ctx.Err())
+			n.cancel()
+			l.post((*machine).leave)
+			select {
+			case <-l.over:
+			case <-time.After(partingTime):
+			}
+			n.shut()
+			return nil, err
 		}
 	}
-	n.shut()
-	return nil, err
 }
 
-// partingTime is how long a node whose Join was given up may take to leave in order.
-const partingTime = 2 * time.Second
+// next waits until another incarnation has taken the place of one that is over.
+func (n *Node) next(ctx context.Context, before *life) bool {
+	for n.life.Load() == before {
+		select {
+		case <-time.After(time.Millisecond): // nobody tells; it is at most a few tens of them
+		case <-ctx.Done():
+			return false
+		case <-n.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
 
-func newNode(cfg Config, h Handler) *Node {
+// newID draws the name of a process; the low bits count its incarnations.
+func newID() NodeID {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
-	n := &Node{
-		id: NodeID(binary.LittleEndian.Uint64(b[:]) | 1), cfg: cfg,
-		joined: make(chan struct{}), leftCh: make(chan struct{}), failedCh: make(chan struct{}),
-	}
-	n.m = newMachine(&n.cfg, n.id, h, n)
-	return n
+	return NodeID(binary.LittleEndian.Uint64(b[:])&^incarnations | 1)
 }
 
-// The machine's shell.
-func (n *Node) hasJoined() { close(n.joined) }
-func (n *Node) hasLeft()   { close(n.leftCh) }
-
-func (n *Node) newGroup(g *subgroup) { n.groups.Store(g.id, g) }
-
-func (n *Node) hasFailed(err error) {
-	n.failure.Store(&err)
-	close(n.failedCh)
-}
-
-// shut ends the network and the polling of this node.
+// shut ends the present incarnation, and lets no other begin.
 func (n *Node) shut() {
-	n.once.Do(func() {
-		n.closing.Store(true)
-		_ = n.fabric.Close()
-		thePoller.remove(n)
-		n.baton.Lock() // no pass is under way any more; nobody else drives
-		defer n.baton.Unlock()
-		for _, g := range n.m.order {
-			if g.log != nil {
-				_ = g.log.close()
-			}
-		}
-		n.m.logs.closeUnused()
-		if !n.m.dead() { // it goes without having left: nobody may wait for it
-			n.m.fail(ErrClosed)
-		}
-	})
+	n.cancel()
+	n.turn <- struct{}{} // behind a rejoin that is under way, which ends at once
+	defer func() { <-n.turn }()
+	n.life.Load().end()
 }
 
-// post gives the machine an event.
-func (n *Node) post(ev func(*machine)) {
-	n.inboxMu.Lock()
-	n.inbox = append(n.inbox, ev)
-	n.inboxMu.Unlock()
-	n.news.Store(true)
-	thePoller.bell.Ring()
-}
+// ID is the name of this node in the group. It is another one after the group went on without it and it
+// joined again (Handler.Entered).
+func (n *Node) ID() NodeID { return n.life.Load().id }
 
-// step drives the machine once, unless somebody else does.
-func (n *Node) step() bool {
-	if !n.baton.TryLock() {
-		return false
-	}
-	defer n.baton.Unlock()
-	work := false
-	if n.news.Swap(false) {
-		n.inboxMu.Lock()
-		inbox := n.inbox
-		n.inbox = nil
-		n.inboxMu.Unlock()
-		for _, ev := range inbox {
-			if !n.m.dead() {
-				ev(n.m)
-			}
-		}
-		work = true
-	}
-	return n.m.Step(time.Time{}) || work
-}
-
-// events turns what happens on links into events of the machine.
-type events struct{ n *Node }
-
-func (e events) LinkUp(l rdma.Link) { e.n.post(func(m *machine) { m.linkUp(l) }) }
-func (e events) LinkDown(l rdma.Link, died bool, err error) {
-	e.n.post(func(m *machine) { m.linkDown(l, died, err) })
-}
-func (e events) Message(l rdma.Link, b []byte) { e.n.post(func(m *machine) { m.message(l, b) }) }
-func (e events) Opened(l rdma.Link, k rdma.Key, r *rdma.Region, err error) {
-	e.n.post(func(m *machine) { m.opened(l, k, r, err) })
-}
-func (e events) Scanned() {
-	e.n.post(func(m *machine) {
-		m.scanned = true
-		m.decide()
-	})
-}
-func (e events) Refused(_ rdma.PeerInfo, err error) { e.n.post(func(m *machine) { m.refused(err) }) }
-
-// ID is the name of this node.
-func (n *Node) ID() NodeID { return n.id }
-
-// closedErr is why nothing works any more.
-func (n *Node) closedErr() error {
+// down is why nothing works any more, or for now.
+func (n *Node) down() error {
 	if p := n.failure.Load(); p != nil {
 		return *p
 	}
-	return ErrClosed
+	if n.ctx.Err() != nil {
+		return ErrClosed
+	}
+	if p := n.outage.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
-// await posts an event that answers once, and waits for the answer.
+func timedOut(ctx context.Context) error { return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err()) }
+
+// await posts an event to the present incarnation and waits for its answer.
 func (n *Node) await(ctx context.Context, ev func(m *machine, done func(error))) error {
-	if n.closing.Load() {
-		return n.closedErr()
+	if n.failure.Load() != nil || n.ctx.Err() != nil {
+		return n.down()
 	}
-	answer := make(chan error, 1)
-	n.post(func(m *machine) { ev(m, func(err error) { answer <- err }) })
+	return n.life.Load().await(ctx, ev)
+}
+
+// takeTurn waits until nobody else changes endpoints.
+func (n *Node) takeTurn(ctx context.Context) error {
+	if n.failure.Load() != nil || n.ctx.Err() != nil {
+		return n.down()
+	}
 	select {
-	case err := <-answer:
-		return err
-	case <-n.failedCh:
-		return n.closedErr()
-	case <-n.leftCh:
+	case n.turn <- struct{}{}:
+		return nil
+	case <-n.ctx.Done():
 		return ErrClosed
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+		if err := n.down(); err != nil {
+			return fmt.Errorf("%w; %w", timedOut(ctx), err)
+		}
+		return timedOut(ctx)
 	}
 }
 
 // AddEndpoint announces an endpoint of this node. When it returns, EndpointAdded was called for it
 // here, and a writer can send. ep.Node is filled in.
 func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
-	ep.Node = n.id
 	if err := checkEndpoint(ep); err != nil {
 		return err
 	}
-	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
-		if sg.Mode == Logged && len(ep.Reads) > 0 {
-			if err := n.m.logs.prepare(sg.ID, n.cfg.OpenLog); err != nil {
-				return err
-			}
+	for {
+		if err := n.takeTurn(ctx); err != nil {
+			return err
+		}
+		l := n.life.Load()
+		err := l.add(ctx, ep)
+		if err == nil {
+			n.endpoints = append(n.endpoints, ep)
+		}
+		<-n.turn
+		if !errors.Is(err, ErrExcluded) {
+			return err
+		}
+		if !n.next(ctx, l) {
+			return fmt.Errorf("%w; %w", ErrTimeout, err)
 		}
 	}
-	return n.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
 }
 
 const maxInfo = 32 << 10
@@ -264,7 +223,16 @@ func checkEndpoint(ep Endpoint) error {
 // RemoveEndpoint withdraws an endpoint of this node. When it returns, EndpointRemoved was called
 // for it here.
 func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
-	return n.await(ctx, func(m *machine, done func(error)) { m.removeEndpoint(id, done) })
+	if err := n.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer func() { <-n.turn }()
+	n.endpoints = slices.DeleteFunc(n.endpoints, func(ep Endpoint) bool { return ep.ID == id })
+	err := n.await(ctx, func(m *machine, done func(error)) { m.removeEndpoint(id, done) })
+	if errors.Is(err, ErrExcluded) { // it went with all others, and is not announced again
+		return nil
+	}
+	return err
 }
 
 // Members lists the members of the group, in the order in which they joined.
@@ -283,15 +251,18 @@ func (n *Node) Members() []MemberInfo {
 // received in its subgroups is delivered everywhere, and tells the others. If ctx ends first the
 // node goes at once, which the others take for a loss.
 func (n *Node) Leave(ctx context.Context) error {
-	if n.closing.Load() {
+	if n.ctx.Err() != nil {
 		return nil
 	}
-	n.post((*machine).leave)
+	n.cancel()
+	l := n.life.Load()
+	l.post((*machine).leave)
 	var err error
 	select {
-	case <-n.leftCh:
-	case <-n.failedCh:
-		err = n.closedErr()
+	case <-l.over:
+		if err = *l.err.Load(); errors.Is(err, ErrClosed) || errors.Is(err, ErrExcluded) {
+			err = nil
+		}
 	case <-ctx.Done():
 		err = fmt.Errorf("%w: leaving: %w", ErrTimeout, ctx.Err())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -157,7 +158,7 @@ func TestFullRing(t *testing.T) {
 		r, rr := c.join()
 		gate := make(chan struct{})
 		rr.onDeliver = func([]Message) { <-gate }
-		if c.cfg.fabric != nil || w.fabric.Self().PID == r.fabric.Self().PID {
+		if c.cfg.fabric != nil || w.life.Load().fabric.Self().PID == r.life.Load().fabric.Self().PID {
 			// One polling goroutine drives both nodes; the stuck upcall must not stop w.
 			rr.onDeliver = nil
 			r.Hold(ordered.ID, 7, true)
@@ -206,26 +207,44 @@ func TestDifferentConfigurationIsRefused(t *testing.T) {
 	})
 }
 
-// A member that dies without leaving: everybody who waits is told, nobody hangs.
+// A member that dies without leaving: the others go on without it, and what it had sent before is
+// delivered by all or by none.
 func TestDeathOfAMember(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.cfg.Lease = 100 * time.Millisecond
 		w, rw := c.join()
+		v, rv := c.join()
 		cfg := c.cfg
 		r, err := Join(ctxFor(t), cfg, newRecorder())
 		require.NoError(t, err)
-		require.NoError(t, r.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}}))
-		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
-		thePoller.remove(r) // it does nothing any more
-		if k, is := r.fabric.(*mem.Fabric); is {
+		require.NoError(t, r.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}}))
+		v.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}})
+		for k := range 10 {
+			r.mustSend(t, ordered, 7, 1, fmt.Sprint("r", k))
+			w.mustSend(t, ordered, 7, 1, fmt.Sprint("w", k))
+		}
+		l := r.life.Load()
+		thePoller.remove(l) // it does nothing any more
+		if k, is := l.fabric.(*mem.Fabric); is {
 			k.Kill()
 		} else {
-			require.NoError(t, r.fabric.Close())
+			require.NoError(t, l.fabric.Close())
 		}
-		rw.wait(t, "the failure", func() bool { return errors.Is(rw.failed, ErrPeerLost) })
-		_, err = w.Reserve(ctxFor(t), ordered.ID, 7, 1, time.Time{})
-		require.ErrorIs(t, err, ErrPeerLost)
-		require.ErrorIs(t, w.WaitAcked(ctxFor(t), ordered.ID), ErrPeerLost)
-		require.ErrorIs(t, w.Leave(ctxFor(t)), ErrPeerLost)
+		for _, rec := range []*recorder{rw, rv} {
+			rec.wait(t, "the failure", func() bool { return slices.Contains(rec.lost, r.ID()) })
+			rec.wait(t, "its endpoints to go", func() bool { return slices.Contains(rec.endpoints, fmt.Sprintf("-%s/1", r.ID())) })
+		}
+		for k := range 10 {
+			w.mustSend(t, ordered, 7, 1, fmt.Sprint("after", k))
+		}
+		for _, rec := range []*recorder{rw, rv} {
+			rec.wait(t, "what came after", func() bool { return len(rec.got) > 0 && rec.got[len(rec.got)-1].text == "after9" })
+		}
+		got, other := rw.snapshot(), rv.snapshot()
+		require.Equal(t, got, other[len(other)-len(got):], "the one that read later saw the same, to the end")
+		require.NoError(t, w.WaitAcked(ctxFor(t), ordered.ID))
+		require.Len(t, w.Members(), 2)
 	})
 }
 
@@ -289,10 +308,10 @@ func TestQuiescence(t *testing.T) {
 			limit := time.Now().Add(10 * time.Second)
 			for quiet := 0; quiet < 1000; runtime.Gosched() {
 				require.True(t, time.Now().Before(limit), "never quiet")
-				n.baton.Lock()
-				work := n.m.Step(time.Time{})
-				data, control := len(n.m.groups[ordered.ID].epochs), len(n.m.groups[0].epochs)
-				n.baton.Unlock()
+				n.life.Load().baton.Lock()
+				work := n.life.Load().m.Step(time.Since(processStart))
+				data, control := len(n.life.Load().m.groups[ordered.ID].epochs), len(n.life.Load().m.groups[0].epochs)
+				n.life.Load().baton.Unlock()
 				if quiet++; work || data != 1 || control != 1 {
 					quiet = 0
 				}

@@ -1,8 +1,6 @@
 package derecho
 
 import (
-	"context"
-	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 
@@ -31,12 +29,16 @@ type logger struct {
 	fail func(error) // called once, on the logger's goroutine
 	done chan struct{}
 	wake chan struct{}
-	size atomic.Int64 // bytes in pending; stored under mu
-	err  atomic.Pointer[error]
+	// schedule, if not nil, is called instead of waking the goroutine: somebody else calls turn.
+	schedule func()
+	size     atomic.Int64 // bytes in pending; stored under mu
+	err      atomic.Pointer[error]
 
 	mu      sync.Mutex // between the poller and the logger's goroutine, no application thread
 	pending logBatch
 	closed  bool
+
+	writing logBatch // of turn
 }
 
 // logBatch is messages with their payloads in one buffer, and how far they get each epoch.
@@ -59,9 +61,7 @@ func (b *logBatch) reset() {
 }
 
 func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
-	l := &logger{log: log, bell: bell, fail: fail, done: make(chan struct{}), wake: make(chan struct{}, 1)}
-	go pprof.Do(context.Background(), pprof.Labels("dds", "logger"), func(context.Context) { l.run() })
-	return l
+	return &logger{log: log, bell: bell, fail: fail, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 func (l *logger) failed() error {
@@ -104,6 +104,10 @@ func (l *logger) mark(e *epoch, delivered uint64) {
 }
 
 func (l *logger) nudge() {
+	if l.schedule != nil {
+		l.schedule()
+		return
+	}
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -112,29 +116,36 @@ func (l *logger) nudge() {
 
 func (l *logger) run() {
 	defer close(l.done)
-	var batch logBatch
 	for range l.wake {
+		l.turn()
 		l.mu.Lock()
-		batch, l.pending = l.pending, batch
-		closed := l.closed
-		l.size.Store(0)
+		closed := l.closed && len(l.pending.marks) == 0
 		l.mu.Unlock()
-		if l.failed() == nil {
-			if err := l.write(&batch); err != nil {
-				l.err.Store(&err)
-				l.fail(err)
-			} else {
-				for _, m := range batch.marks {
-					m.e.persisted.Store(m.delivered)
-				}
-			}
-		}
-		batch.reset()
-		l.bell.Ring()
 		if closed {
 			return
 		}
 	}
+}
+
+// turn writes what is pending.
+func (l *logger) turn() {
+	l.mu.Lock()
+	l.writing, l.pending = l.pending, l.writing
+	l.size.Store(0)
+	l.mu.Unlock()
+	batch := &l.writing
+	if l.failed() == nil {
+		if err := l.write(batch); err != nil {
+			l.err.Store(&err)
+			l.fail(err)
+		} else {
+			for _, m := range batch.marks {
+				m.e.persisted.Store(m.delivered)
+			}
+		}
+	}
+	batch.reset()
+	l.bell.Ring()
 }
 
 func (l *logger) write(b *logBatch) error {

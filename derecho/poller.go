@@ -19,7 +19,7 @@ import (
 type poller struct {
 	mu    sync.Mutex
 	bell  *shm.BellMemory // one for the life of the process: peers hold on to it
-	nodes []*Node
+	nodes []*life
 	stop  chan struct{} // closed to end the goroutine; nil while none runs
 	ended chan struct{} // closed when the last goroutine that was started has ended
 }
@@ -49,7 +49,7 @@ func (p *poller) doorbell() (*shm.BellMemory, error) {
 	return p.bell, nil
 }
 
-func (p *poller) add(n *Node) {
+func (p *poller) add(n *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nodes = append(slices.Clone(p.nodes), n)
@@ -67,10 +67,10 @@ func (p *poller) add(n *Node) {
 	p.bell.Ring()
 }
 
-func (p *poller) remove(n *Node) {
+func (p *poller) remove(n *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.nodes = slices.DeleteFunc(slices.Clone(p.nodes), func(x *Node) bool { return x == n })
+	p.nodes = slices.DeleteFunc(slices.Clone(p.nodes), func(x *life) bool { return x == n })
 	if len(p.nodes) == 0 && p.stop != nil {
 		close(p.stop)
 		p.stop = nil
@@ -87,6 +87,20 @@ func (p *poller) pass() bool {
 		work = n.step() || work
 	}
 	return work
+}
+
+// idle is how long nobody needs to look if nothing happens.
+func (p *poller) idle() time.Duration {
+	p.mu.Lock()
+	nodes := p.nodes
+	p.mu.Unlock()
+	d, now := sleepLimit, time.Since(processStart)
+	for _, n := range nodes {
+		if due := time.Duration(n.due.Load()); due != 0 {
+			d = min(d, due-now)
+		}
+	}
+	return d
 }
 
 func (p *poller) run(stop chan struct{}) {
@@ -114,8 +128,10 @@ func (p *poller) run(stop chan struct{}) {
 		p.bell.Prepare()
 		if p.pass() {
 			p.bell.Cancel()
+		} else if d := p.idle(); d > 0 {
+			p.bell.Sleep(d)
 		} else {
-			p.bell.Sleep(sleepLimit)
+			p.bell.Cancel()
 		}
 		idleSince = time.Time{}
 	}

@@ -48,13 +48,15 @@ func (n *Node) MaxPayload(SubgroupID) int { return smc.MaxPayload(n.cfg.RingByte
 
 // sendingEpoch is the epoch that takes messages of this node.
 func (n *Node) sendingEpoch(sg SubgroupID) (*epoch, error) {
-	if g, ok := n.groups.Load(sg); ok {
-		if e := g.(*subgroup).sending.Load(); e != nil {
-			return e, nil
+	if n.outage.Load() == nil {
+		if g, ok := n.life.Load().groups.Load(sg); ok {
+			if e := g.(*subgroup).sending.Load(); e != nil {
+				return e, nil
+			}
 		}
 	}
-	if n.closing.Load() || n.failure.Load() != nil {
-		return nil, n.closedErr()
+	if err := n.down(); err != nil {
+		return nil, err
 	}
 	return nil, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
 }
@@ -91,7 +93,7 @@ func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 		}
 		if err := n.waitFor(ctx, e, deadline, func() bool {
 			r, err = e.tryReserve(ch, size)
-			return !errors.Is(err, smc.ErrFull)
+			return !errors.Is(err, smc.ErrFull) || n.outage.Load() != nil
 		}); err != nil {
 			return Slot{}, err
 		}
@@ -112,6 +114,9 @@ func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
 	return e.sender.Reserve(size)
 }
 
+// life is the incarnation that the epoch belongs to; of a Node only.
+func (e *epoch) life() *life { return e.g.m.shell.(*life) }
+
 // waitFor waits on an epoch until ready reports true.
 func (n *Node) waitFor(ctx context.Context, e *epoch, deadline time.Time, ready func() bool) error {
 	news := e.begin()
@@ -128,12 +133,10 @@ func (n *Node) waitFor(ctx context.Context, e *epoch, deadline time.Time, ready 
 			news = e.again()
 		case <-expired:
 			return ErrTimeout
-		case <-n.failedCh:
-			return n.closedErr()
-		case <-n.leftCh:
-			return ErrClosed
+		case <-e.life().over:
+			return *e.life().err.Load()
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+			return timedOut(ctx)
 		}
 	}
 	return nil
@@ -142,7 +145,7 @@ func (n *Node) waitFor(ctx context.Context, e *epoch, deadline time.Time, ready 
 // Hold tells the writers of a channel whether they must wait, because a reader of this node is full.
 // Any goroutine, and from a Handler.
 func (n *Node) Hold(sg SubgroupID, ch ChannelID, held bool) {
-	n.post(func(m *machine) {
+	n.life.Load().post(func(m *machine) {
 		if g := m.groups[sg]; g != nil {
 			g.setHold(ch, held)
 		}
@@ -162,7 +165,7 @@ func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
 	// was sent is handed over, and not moved by what is sent later.
 	behind := map[*epoch]uint64{}
 	return n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) {
-		for _, i := range e.receivers {
+		for _, i := range *e.receivers.Load() {
 			if e.table.Row(i).Load(e.table.LogFailed()) != 0 {
 				return false, fmt.Errorf("%w at node %s", ErrLog, e.desc.Members[i].Node)
 			}
@@ -177,7 +180,7 @@ func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
 			}
 			behind[e] = seq
 		}
-		return e.table.Min(e.table.Persisted(), e.receivers) >= seq, nil
+		return e.table.Min(e.table.Persisted(), *e.receivers.Load()) >= seq, nil
 	})
 }
 

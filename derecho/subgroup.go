@@ -64,6 +64,7 @@ func (g *subgroup) install(d *descriptor) error {
 			return err
 		}
 		g.epochs = append(g.epochs, next)
+		g.m.note(Installed, next)
 		next.tellHolds(g.holds)
 		next.openRows(g.ring())
 	}
@@ -88,8 +89,17 @@ func (g *subgroup) install(d *descriptor) error {
 // state follows.
 func (g *subgroup) announce(d *descriptor) {
 	now := map[ChannelID]bool{}
+	for _, t := range d.Transfers {
+		if t.To == g.m.id && t.From == t.To && g.loading[t.Channel] != 0 {
+			// Nobody has an older state any more: what came since is all there is.
+			delete(g.loading, t.Channel)
+			g.m.h.LoadState(g.id, t.Channel, nil)
+		}
+	}
 	for _, c := range d.Members[d.member(g.m.id)].Channels {
-		pending := slices.ContainsFunc(d.Transfers, func(t transfer) bool { return t.To == g.m.id && t.Channel == c.ID })
+		pending := slices.ContainsFunc(d.Transfers, func(t transfer) bool {
+			return t.To == g.m.id && t.From != t.To && t.Channel == c.ID
+		})
 		if pending {
 			g.loading[c.ID] = d.Epoch
 		}
@@ -99,6 +109,7 @@ func (g *subgroup) announce(d *descriptor) {
 		now[c.ID] = true
 	}
 	g.m.receives[g.id] = now
+	g.serve()
 	g.m.takeEarly(g)
 }
 
@@ -110,7 +121,7 @@ func (g *subgroup) drained(e *epoch) {
 	}
 	e.afterDrain = nil
 	if g.id == 0 {
-		g.m.controlDrained()
+		g.m.controlDrained(e)
 		return
 	}
 	if next := g.current(); next != nil {
@@ -121,7 +132,7 @@ func (g *subgroup) drained(e *epoch) {
 // startServing notes the transfers that this node owes as of the beginning of e, and does what it can.
 func (g *subgroup) startServing(e *epoch) {
 	for _, t := range e.desc.Transfers {
-		if t.From == g.m.id {
+		if t.From == g.m.id && t.To != t.From {
 			g.serving = append(g.serving, serving{t, e.desc.Epoch})
 		}
 	}
@@ -154,6 +165,12 @@ func (g *subgroup) loaded(s channelState) {
 	}
 	delete(g.loading, s.channel)
 	g.m.h.LoadState(g.id, s.channel, s.state)
+	var w writer
+	w.u8(cmdLoaded)
+	w.u32(uint32(g.id))
+	w.u64(uint64(s.channel))
+	w.u32(s.epoch)
+	g.m.submit(w.b)
 	g.serve()
 }
 
@@ -179,6 +196,7 @@ func (g *subgroup) openLog(e *epoch) error {
 		return fmt.Errorf("%w: no log for subgroup %d", ErrLog, g.id)
 	}
 	g.log = newLogger(log, g.m.bell, func(err error) { g.m.logFailed(g.id, err) })
+	g.m.shell.startLogger(g.log)
 	return nil
 }
 
@@ -220,6 +238,12 @@ func (g *subgroup) step() bool {
 	// A trigger may release an epoch, or install one.
 	for i := 0; i < len(g.epochs); i++ {
 		e := g.epochs[i]
+		if e.agree != nil {
+			work = e.agree.step() || work
+			if g.m.dead() {
+				return true
+			}
+		}
 		work = e.preds.Evaluate() || work
 		if i < len(g.epochs) && g.epochs[i] != e {
 			i--

@@ -50,7 +50,7 @@ func (e *epoch) end() {
 // waitersMayGo: something changed that a waiter may wait for.
 func (e *epoch) waitersMayGo() bool {
 	held := uint64(0)
-	for _, i := range e.receivers {
+	for _, i := range *e.receivers.Load() {
 		held |= e.table.Row(i).Load(sst.Hold)
 	}
 	changed := held != e.held.Load()
@@ -62,7 +62,7 @@ func (e *epoch) waitersMayGo() bool {
 	}
 	// A sum of counters that only grow changes whenever one of them does.
 	sum := uint64(0)
-	for _, i := range e.receivers {
+	for _, i := range *e.receivers.Load() {
 		sum += e.table.Row(i).Load(e.table.Handed(e.myRank)) + e.table.Row(i).Load(e.table.Persisted()) + e.table.Row(i).Load(e.table.LogFailed())
 	}
 	if sum != e.progress {

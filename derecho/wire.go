@@ -3,6 +3,8 @@ package derecho
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/omg-dds-go/dds/rdma"
 )
@@ -16,6 +18,7 @@ const (
 	msgJoin    = 2 // please announce me (the link says who)
 	msgWelcome = 3 // view and catalogue for a node that was announced
 	msgState   = 4 // state of a channel
+	msgRemoved = 5 // the group goes on without you
 )
 
 // Commands of the control subgroup.
@@ -24,6 +27,8 @@ const (
 	cmdLeave  = 2
 	cmdAdd    = 3 // endpoint
 	cmdRemove = 4 // endpoint ID
+	cmdTrim   = 5 // trimReport
+	cmdLoaded = 6 // subgroup, channel, epoch of a transfer that has arrived
 )
 
 var errWire = errors.New("derecho: malformed message")
@@ -145,6 +150,7 @@ type status struct {
 	joined  bool // takes requests to join
 	members uint32
 	group   uint64 // drawn by the founder of the group; 0 for a node that is in none
+	before  ending // of the view before the one that the node is in
 }
 
 func (s status) encode() []byte {
@@ -153,12 +159,36 @@ func (s status) encode() []byte {
 	w.flag(s.joined)
 	w.u32(s.members)
 	w.u64(s.group)
+	w.ending(s.before)
 	return w.b
+}
+
+func (w *writer) ending(e ending) {
+	w.u32(e.view)
+	w.u32(uint32(len(e.stay)))
+	for _, id := range e.stay {
+		w.u64(uint64(id))
+	}
+	w.u32(uint32(len(e.ends)))
+	for _, end := range e.ends {
+		w.u64(end)
+	}
+}
+
+func (r *reader) ending() ending {
+	e := ending{view: r.u32()}
+	for range r.count(8) {
+		e.stay = append(e.stay, NodeID(r.u64()))
+	}
+	for range r.count(8) {
+		e.ends = append(e.ends, r.u64())
+	}
+	return e
 }
 
 func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
-	s := status{alone: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64()}
+	s := status{alone: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), before: r.ending()}
 	return s, r.err()
 }
 
@@ -178,6 +208,8 @@ type welcome struct {
 	endpoints []Endpoint
 	subgroups []Subgroup
 	epochs    []uint32 // of subgroups
+	loading   map[replica]arrival
+	before    ending
 }
 
 func (v welcome) encode() []byte {
@@ -197,6 +229,16 @@ func (v welcome) encode() []byte {
 		w.subgroup(s)
 		w.u32(v.epochs[i])
 	}
+	w.u32(uint32(len(v.loading)))
+	for _, r := range slices.SortedFunc(maps.Keys(v.loading), replica.compare) {
+		a := v.loading[r]
+		w.u32(uint32(r.subgroup))
+		w.u64(uint64(r.channel))
+		w.u64(uint64(r.node))
+		w.u64(uint64(a.from))
+		w.u32(a.epoch)
+	}
+	w.ending(v.before)
 	return w.b
 }
 
@@ -213,6 +255,12 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.subgroups = append(v.subgroups, r.subgroup())
 		v.epochs = append(v.epochs, r.u32())
 	}
+	v.loading = map[replica]arrival{}
+	for range r.count(32) {
+		to := replica{SubgroupID(r.u32()), ChannelID(r.u64()), NodeID(r.u64())}
+		v.loading[to] = arrival{NodeID(r.u64()), r.u32()}
+	}
+	v.before = r.ending()
 	return v, r.err()
 }
 
@@ -238,4 +286,33 @@ func parseChannelState(b []byte) (s channelState, err error) {
 	s.subgroup, s.epoch, s.channel = SubgroupID(r.u32()), r.u32(), ChannelID(r.u64())
 	s.state = r.bytes()
 	return s, r.err()
+}
+
+// trimReport tells how much a receiver has of senders that failed.
+type trimReport struct {
+	subgroup SubgroupID
+	epoch    uint32
+	ranks    []uint32 // of the senders
+	has      []uint64 // indices below it are known here
+}
+
+func (t trimReport) encode() []byte {
+	var w writer
+	w.u8(cmdTrim)
+	w.u32(uint32(t.subgroup))
+	w.u32(t.epoch)
+	w.u32(uint32(len(t.ranks)))
+	for i, rank := range t.ranks {
+		w.u32(rank)
+		w.u64(t.has[i])
+	}
+	return w.b
+}
+
+func (r *reader) trimReport() trimReport {
+	t := trimReport{subgroup: SubgroupID(r.u32()), epoch: r.u32()}
+	for range r.count(12) {
+		t.ranks, t.has = append(t.ranks, r.u32()), append(t.has, r.u64())
+	}
+	return t
 }

@@ -43,7 +43,8 @@ var layers = map[string]layer{
 	"smc":     {level: 3, imports: []string{"sst", "rdma"}},
 	"derecho": {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
-	"dcps": {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage"}},
+	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}},
+	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage"}},
 
 	"idlc":        {level: 1, imports: []string{"cdr", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},

@@ -1,0 +1,664 @@
+package derecho
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/omg-dds-go/dds/sst"
+)
+
+// agreement ends a view in which members failed. All that it needs is in the rows of the control
+// subgroup, so that any member can finish what another began.
+//
+// It is single-decree Paxos among the members of the view; the value is who stays, and how far the
+// commands of each sender are executed (the ragged trim). The phases:
+//
+//	wedge    a member sends and acknowledges nothing more in the view; its Received cells are final.
+//	promise  it takes part in a ballot, and in no lower one.
+//	propose  the proposer has the promise of all that it does not take for failed, a quorum; it
+//	         proposes what one of them has accepted, else: they stay, and the trim is, for each
+//	         sender, the least that any of them has received.
+//	accept   a member adopts the proposal into its own row.
+//	decide   a quorum has accepted one ballot.
+//
+// Why nothing that was delivered is lost: a command is delivered when every member has acknowledged it,
+// so the final Received of whoever stays covers it. Why there is one decision: quorum.
+type agreement struct {
+	m       *machine
+	e       *epoch
+	joined  []int // members in the order in which they joined
+	weights []int
+	watches []watch // by member
+	ticked  time.Duration
+
+	trouble   bool // somebody is accused, or the view is to end
+	wedged    bool
+	since     time.Duration // of the wedge, or of the last ballot seen
+	ballot    uint64        // of this node as proposer
+	without   set           // whom the ballot takes for failed
+	proposed  bool
+	highest   uint64 // ballot seen
+	decision  *decision
+	cutOff    time.Duration // since when no quorum is in reach, 0 if one is
+	told      bool          // the layer above knows of it
+	values    []uint64      // of a block, reused
+	best      []uint64
+	other     []uint64
+	accepts   int // how often this node has accepted
+	everybody set
+}
+
+// decision is what is agreed on.
+type decision struct {
+	stay set // members of the next view, unless they leave
+	// What the proposer knew of those that are gone: see quorum. Of the ballot, not of the decision.
+	dead, killed set
+	ends         []uint64 // by sender: commands with an index below it are executed
+}
+
+// watch is what a member knows of another.
+type watch struct {
+	beat    uint64
+	heard   time.Duration // when beat grew last
+	opened  bool
+	accused time.Duration // since when this node does not hear it; 0: it does
+	others  time.Duration // since when others do not
+}
+
+const (
+	// beats is how many heartbeats fall into a lease.
+	beats = 5
+	// opening is how many leases a new member may take until its row can be read.
+	opening = 8
+	// confirming is the part of a lease for which an accusation by one member stands before it is
+	// taken for true: 1/confirming.
+	confirming = 4
+)
+
+func newAgreement(e *epoch, v *view) *agreement {
+	m, n := e.g.m, len(e.desc.Members)
+	a := &agreement{m: m, e: e, everybody: fullSet(n), watches: make([]watch, n), ticked: m.now}
+	names := make([]string, n)
+	for _, p := range v.members {
+		i := e.desc.member(NodeID(p.ID))
+		a.joined = append(a.joined, i)
+		names[i] = p.Name
+	}
+	a.weights = weights(names, m.cfg.Witness)
+	for i := range a.watches {
+		a.watches[i].heard = m.now
+	}
+	a.values = make([]uint64, e.table.Accept(0).Len())
+	a.best, a.other = make([]uint64, len(a.values)), make([]uint64, len(a.values))
+	return a
+}
+
+// step makes one pass and reports whether it did something.
+func (a *agreement) step() bool {
+	work := a.tick()
+	if a.e.drained {
+		return work
+	}
+	work = a.look() || work
+	if a.decision == nil && a.trouble {
+		work = a.lead() || work
+		work = a.follow() || work
+	}
+	return work
+}
+
+func (a *agreement) me() int               { return a.e.me }
+func (a *agreement) row(i int) *sst.Row    { return a.e.table.Row(i) }
+func (a *agreement) lease() time.Duration  { return a.m.cfg.Lease }
+func (a *agreement) node(i int) NodeID     { return a.e.desc.Members[i].Node }
+func (a *agreement) load(i, c int) uint64  { return a.row(i).Load(c) }
+func (a *agreement) store(c int, v uint64) { a.e.table.Store(c, v) }
+
+// interval is the time between two heartbeats.
+func (a *agreement) interval() time.Duration { return a.lease() / beats }
+
+// due is when step has to be called again though nothing happened.
+func (a *agreement) due() time.Duration {
+	if a.trouble {
+		return min(a.ticked+a.interval(), a.m.now+a.interval()/4)
+	}
+	return a.ticked + a.interval()
+}
+
+// tick raises the heartbeat and looks at those of the others. It is the poller that does it: a
+// heartbeat proves that this node gets on.
+func (a *agreement) tick() bool {
+	now := a.m.now
+	if now < a.ticked+a.interval() {
+		return false
+	}
+	if now-a.ticked > a.lease()/2 {
+		// This node itself was stopped, or starved: it can not say how long others were silent.
+		for i := range a.watches {
+			a.watches[i].heard = now
+		}
+	}
+	a.ticked = now
+	a.store(a.e.table.Beat(), a.load(a.me(), a.e.table.Beat())+1)
+	for i := range a.watches {
+		if i != a.me() {
+			a.watch(i)
+		}
+	}
+	a.e.post()
+	if !a.e.drained && a.m.phase == joined {
+		for i := range a.watches {
+			if i != a.me() && !a.e.gone[i] {
+				a.m.h.Silence(a.node(i), now-a.watches[i].heard)
+				a.reconnect(i)
+			}
+		}
+	}
+	if a.e.drained {
+		// Who has left may be gone before it has told that it has drained the view; nobody removes it.
+		a.e.forget(func(i int) bool { return a.watches[i].accused != 0 && !a.m.view.has(a.node(i)) })
+	}
+	return false // nobody waits for what this did
+}
+
+// watch looks at the heartbeat of one member, and accuses it if there was none for a lease.
+func (a *agreement) watch(i int) {
+	w, now := &a.watches[i], a.m.now
+	limit := a.lease()
+	if row := a.row(i); row.Open() && !w.opened {
+		w.opened, w.heard = true, now
+	}
+	if beat := a.load(i, a.e.table.Beat()); beat != w.beat {
+		w.beat, w.heard = beat, now
+	}
+	if !w.opened {
+		limit *= opening
+	}
+	_, lost := a.m.lost[a.node(i)]
+	silent := now-w.heard > limit || lost
+	if silent == (w.accused != 0) {
+		return
+	}
+	w.accused = 0
+	if silent {
+		w.accused = now
+	}
+	a.mark(a.e.table.Accused(), i, silent)
+}
+
+// reconnect asks for a new link to a member that lives and whose link is down.
+func (a *agreement) reconnect(i int) {
+	if l, lost := a.m.lost[a.node(i)]; lost && !l.died {
+		if p, known := a.m.info(a.node(i)); known {
+			a.m.fabric.Dial(p)
+		}
+	}
+}
+
+// mark changes a member's bit in a set of the own row.
+func (a *agreement) mark(first, i int, in bool) {
+	col, bit := first+i/64, uint64(1)<<(i%64)
+	v := a.load(a.me(), col) &^ bit
+	if in {
+		v |= bit
+	}
+	a.store(col, v)
+}
+
+// lost takes note of a member that is gone for certain: the kernel of its host says so.
+func (a *agreement) lost(i int) {
+	if w := &a.watches[i]; w.accused == 0 {
+		w.accused = a.m.now
+	}
+	a.mark(a.e.table.Accused(), i, true)
+	a.mark(a.e.table.Certain(), i, true)
+	a.e.kick()
+}
+
+// accuses: member i has member j in a set of its row.
+func (a *agreement) accuses(i, j, first int) bool {
+	return a.load(i, first+j/64)&(1<<(j%64)) != 0
+}
+
+// failed are the members that this node takes for failed. An accusation becomes final when somebody
+// is certain, when two members make it, or when it stands for a while; if then the accused hears
+// and is heard by others, one of the two has to go: it is a matter of the connection between them.
+func (a *agreement) failed() set {
+	gone, now, t := newSet(len(a.watches)), a.m.now, a.e.table
+	for j := range a.watches {
+		for i := range a.watches {
+			if i != j && j != a.me() && a.accuses(i, j, t.Certain()) {
+				gone.add(j)
+			}
+		}
+	}
+	accusers := func(j int) (n, first int) {
+		first = -1
+		for i := range a.watches {
+			if i != j && !gone.has(i) && a.accuses(i, j, t.Accused()) {
+				if n++; first < 0 || i == a.me() {
+					first = i
+				}
+			}
+		}
+		return n, first
+	}
+	for _, j := range a.joined {
+		w := &a.watches[j]
+		if j == a.me() || gone.has(j) {
+			continue
+		}
+		n, first := accusers(j)
+		if n == 0 {
+			w.others = 0
+			continue
+		}
+		if w.others == 0 {
+			w.others = max(now, 1)
+		}
+		wait := a.lease() / confirming
+		switch {
+		case w.accused != 0 && (n > 1 || now-w.accused >= wait):
+			gone.add(j)
+		case w.accused == 0 && now-w.others >= 2*a.lease():
+			// first does not hear j, and this node hears both.
+			back, _ := accusers(first)
+			if victim := first; n <= back && (n < back || slices.Index(a.joined, first) > slices.Index(a.joined, j)) && victim != a.me() {
+				gone.add(victim)
+			} else {
+				gone.add(j)
+			}
+		}
+	}
+	return gone
+}
+
+// dead are the failed whose death the kernel has certified to this node and whose rows it reads; killed
+// are these and those whose rows it could not open any more.
+func (a *agreement) dead(gone set) (dead, killed set) {
+	dead, killed = newSet(len(a.watches)), newSet(len(a.watches))
+	for i := range a.watches {
+		if gone.has(i) && a.m.lost[a.node(i)].died && a.m.aliased(a.node(i), a.m.id) {
+			killed.add(i)
+			if a.row(i).Open() {
+				dead.add(i)
+			}
+		}
+	}
+	return dead, killed
+}
+
+// look takes over what the rows of others say: that all is delivered, that the view is to end, or what
+// was agreed on.
+func (a *agreement) look() bool {
+	if a.decision != nil {
+		return false
+	}
+	t := a.e.table
+	trouble := a.wedged || a.told
+	for i := range a.watches {
+		for c := t.Accused(); c <= t.Wedging(); c++ {
+			trouble = trouble || a.load(i, c) != 0
+		}
+		if i == a.me() {
+			continue
+		}
+		if a.load(i, t.Drained()) == sst.DrainedWhole {
+			// It was all stable, at every member: there is nothing to agree on any more.
+			a.decision = a.whole()
+			a.e.whole = true
+			return true
+		}
+		if d := a.load(i, t.Decided()); d != 0 {
+			if v := a.accepted(i, a.values); v >= d {
+				a.decide(v, slices.Clone(a.values))
+				return true
+			}
+		}
+		if !a.wedged && a.load(i, t.Wedging()) != 0 {
+			a.wedge()
+		}
+	}
+	a.trouble = trouble
+	return false
+}
+
+func (a *agreement) whole() *decision {
+	n := len(a.watches)
+	d := &decision{stay: a.everybody, dead: newSet(n), killed: newSet(n), ends: make([]uint64, len(a.e.senders))}
+	for r := range d.ends {
+		d.ends[r] = sst.Forever
+	}
+	return d
+}
+
+// wedge ends this node's part in the view, but for the agreement.
+func (a *agreement) wedge() {
+	if a.wedged {
+		return
+	}
+	a.wedged, a.since = true, a.m.now
+	t := a.e.table
+	a.store(t.Wedging(), 1)
+	a.m.closeView()
+	for r, recv := range a.e.recvs {
+		has := uint64(0)
+		if recv != nil {
+			recv.Poll()
+			has = recv.Next()
+		}
+		a.store(t.Received(r), has)
+	}
+	a.store(t.Wedged(), 1)
+	a.e.kick()
+	a.m.note(Wedged, a.e)
+}
+
+// raiseFences makes the members on this host look at this node's row before they act.
+func (a *agreement) raiseFences() {
+	for i := range a.watches {
+		if l := a.m.links[a.node(i)]; l != nil && i != a.me() {
+			l.RaiseFence()
+		}
+	}
+}
+
+// lead proposes, if it is this node's turn.
+func (a *agreement) lead() bool {
+	gone := a.failed()
+	stay := a.everybody.without(gone)
+	dead, killed := a.dead(gone)
+	a.reach(stay.without(), dead, killed)
+	if gone.count() == 0 && !a.wedged || !quorum(a.weights, stay, dead, killed) || !a.myTurn(gone) {
+		return false
+	}
+	a.wedge()
+	t := a.e.table
+	high := uint64(0)
+	for i := range a.watches {
+		high = max(high, a.load(i, t.Promised()))
+	}
+	// Whoever accepts must be able to make a quorum: when more have failed, a ballot that counts on them
+	// is followed by one that does not.
+	if a.ballot == 0 || high > a.ballot || a.proposed && gone.without(a.without).count() > 0 {
+		// Another proposer that lives gets time.
+		if p := int(high&0xffff) - 1; high > a.ballot && high != 0 && p >= 0 && p < len(a.watches) && p != a.me() && !gone.has(p) &&
+			a.m.now-a.since < a.lease() {
+			return false
+		}
+		a.ballot, a.proposed, a.since = (high>>16+1)<<16|uint64(a.me()+1), false, a.m.now
+		a.without = gone
+		a.store(t.Promised(), a.ballot)
+		a.e.kick()
+		return true
+	}
+	if a.proposed {
+		return false
+	}
+	for i := range a.watches {
+		if stay.has(i) && a.load(i, t.Promised()) != a.ballot {
+			return false
+		}
+	}
+	a.proposed = true
+	a.e.table.StoreBlock(t.Propose(), a.ballot, a.choose(stay, dead, killed).encode())
+	a.e.kick()
+	return true
+}
+
+// myTurn: this node is the first, in the order of joining, of those that have not failed; or those
+// before it do not get on.
+func (a *agreement) myTurn(gone set) bool {
+	before := 0
+	for _, i := range a.joined {
+		if i == a.me() {
+			break
+		}
+		if !gone.has(i) {
+			before++
+		}
+	}
+	return before == 0 || a.wedged && a.m.now-a.since > time.Duration(4*before)*a.lease()
+}
+
+// choose finds what to propose, from the rows of those who promised and of the dead.
+func (a *agreement) choose(stay, dead, killed set) *decision {
+	t := a.e.table
+	highest := uint64(0)
+	for i := range a.watches {
+		if v := a.accepted(i, a.values); v > highest {
+			highest = v
+			copy(a.best, a.values)
+		}
+	}
+	if highest > 0 {
+		d := a.parse(a.best)
+		d.dead, d.killed = dead, killed
+		return d
+	}
+	d := a.whole()
+	for r := range d.ends {
+		for i := range a.watches {
+			if stay.has(i) {
+				d.ends[r] = min(d.ends[r], a.load(i, t.Received(r)))
+			}
+		}
+	}
+	d.dead, d.killed = dead, killed
+	if slices.ContainsFunc(d.ends, func(end uint64) bool { return end != sst.Forever }) {
+		d.stay = stay
+	}
+	// Else all have all there is: somebody may have gone on to the next view already, which is the one
+	// that follows from the commands alone. Who failed is removed in that one.
+	return d
+}
+
+// follow promises and accepts, and learns what was decided.
+func (a *agreement) follow() bool {
+	t := a.e.table
+	high, version := uint64(0), uint64(0)
+	for i := range a.watches {
+		high = max(high, a.load(i, t.Promised()))
+		if v, ok := a.row(i).LoadBlock(t.Propose(), a.values); ok && v > version {
+			version = v
+			copy(a.best, a.values)
+		}
+	}
+	work := false
+	if high > a.highest {
+		a.highest, a.since = high, a.m.now
+	}
+	if high > a.load(a.me(), t.Promised()) {
+		a.wedge()
+		a.store(t.Promised(), high)
+		work = true
+	}
+	if version > a.accepted(a.me(), a.values) && version >= a.load(a.me(), t.Promised()) {
+		a.wedge()
+		// A ballot that is accepted is promised; the promise comes first, so that nobody who sees this
+		// node's promise of a lower ballot misses what it accepted after.
+		a.store(t.Promised(), version)
+		a.accept(version, a.best)
+		work = true
+	}
+	if work {
+		a.e.kick()
+	}
+	return a.count() || work
+}
+
+// accepted is the ballot that a member has accepted last, 0 for none, and its values. A block that is being
+// written is not accepted yet; a proposer that has the member's promise misses nothing by it, for it is
+// of a higher ballot.
+func (a *agreement) accepted(i int, values []uint64) uint64 {
+	first, ok := a.row(i).LoadBlock(a.e.table.Accept(0), values)
+	if !ok {
+		first = 0
+	}
+	second, ok := a.row(i).LoadBlock(a.e.table.Accept(1), a.other)
+	if ok && second > first {
+		copy(values, a.other)
+		return second
+	}
+	return first
+}
+
+// accept takes a proposal into the own row, beside the one before.
+func (a *agreement) accept(version uint64, values []uint64) {
+	a.e.table.StoreBlock(a.e.table.Accept(a.accepts), version, values)
+	a.accepts++
+}
+
+// count decides when a quorum has accepted one ballot.
+func (a *agreement) count() bool {
+	for i := range a.watches {
+		version := a.accepted(i, a.values)
+		if version == 0 {
+			continue
+		}
+		accepted := newSet(len(a.watches))
+		for j := range a.watches {
+			if a.accepted(j, a.best) == version {
+				accepted.add(j)
+			}
+		}
+		if d := a.parse(a.values); quorum(a.weights, accepted, d.dead, d.killed) {
+			a.decide(version, slices.Clone(a.values))
+			return true
+		}
+	}
+	return false
+}
+
+// decide takes what was agreed on.
+func (a *agreement) decide(version uint64, values []uint64) {
+	t := a.e.table
+	a.wedge()
+	if a.accepted(a.me(), a.best) < version {
+		a.accept(version, values)
+	}
+	a.store(t.Decided(), version)
+	a.e.kick()
+	a.conclude(a.parse(values))
+}
+
+// conclude acts on the decision.
+func (a *agreement) conclude(d *decision) {
+	a.wedge()
+	a.decision = d
+	a.m.note(Decided, a.e)
+	if !a.decision.stay.has(a.me()) {
+		a.m.exclude(errors.New("the other members went on without it"))
+		return
+	}
+	if a.removes() {
+		// Until what follows from it is done here, and at those who share memory with this node: data is
+		// held there without acknowledgement. They see the decision in this node's row (rdma.Fence).
+		a.m.holding = true
+		a.raiseFences()
+	}
+	a.e.cutAt(a.decision)
+}
+
+// ending is how a view ended, as a node of the next one tells it to a member that has not learned it:
+// those who could have told may all be gone.
+type ending struct {
+	view uint32 // that ended; 0: none
+	stay []NodeID
+	ends []uint64
+}
+
+// ending of this view; nil lists if it ended with all that was sent.
+func (a *agreement) ending() ending {
+	end := ending{view: a.e.desc.Epoch}
+	if a.removes() || a.decision != nil && !a.e.whole {
+		for i, m := range a.e.desc.Members {
+			if a.decision.stay.has(i) {
+				end.stay = append(end.stay, m.Node)
+			}
+		}
+		end.ends = a.decision.ends
+	}
+	return end
+}
+
+// hear takes the end of this view from a node of the next one.
+func (a *agreement) hear(end ending) {
+	if a.decision != nil || a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
+		return
+	}
+	d := a.whole()
+	if end.ends != nil {
+		d.stay, d.ends = newSet(len(a.watches)), end.ends
+		for i, m := range a.e.desc.Members {
+			if slices.Contains(end.stay, m.Node) {
+				d.stay.add(i)
+			}
+		}
+	}
+	a.conclude(d)
+}
+
+// removes: the decision removes somebody.
+func (a *agreement) removes() bool {
+	return a.decision != nil && a.decision.stay.count() < len(a.watches)
+}
+
+func (d *decision) encode() []uint64 {
+	return slices.Concat(d.stay, d.dead, d.killed, d.ends)
+}
+
+func (a *agreement) parse(values []uint64) *decision {
+	w := len(a.everybody)
+	v := slices.Clone(values)
+	return &decision{stay: v[:w:w], dead: v[w : 2*w : 2*w], killed: v[2*w : 3*w : 3*w], ends: v[3*w:]}
+}
+
+// reach notices that no quorum is in reach, and that one is again.
+func (a *agreement) reach(stay, dead, killed set) {
+	for i, w := range a.watches {
+		if w.accused != 0 {
+			stay.drop(i)
+		}
+	}
+	if quorum(a.weights, stay, dead, killed) {
+		a.cutOff = 0
+		if a.told {
+			a.told = false
+			a.m.isolate(nil)
+		}
+		return
+	}
+	if a.cutOff == 0 {
+		a.cutOff = max(a.m.now, 1)
+	}
+	if !a.told && a.m.now-a.cutOff >= a.lease() {
+		a.told = true
+		var missing []string
+		for i := range a.watches {
+			if !stay.has(i) {
+				p, _ := a.m.info(a.node(i))
+				missing = append(missing, fmt.Sprintf("%s (process %d on %s)", p.Name, p.PID, p.Host))
+			}
+		}
+		a.m.isolate(fmt.Errorf("%w: %d of %d members are not heard, and what is left is no majority: %s",
+			ErrNoMajority, len(missing), len(a.watches), joinNames(missing)))
+	}
+}
+
+func joinNames(names []string) string {
+	const most = 5
+	text := ""
+	for i, n := range names {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", text, len(names)-most)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}

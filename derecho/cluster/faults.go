@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+)
+
+// fault makes one happen.
+func (r *run) fault(f Fault) {
+	p := r.any()
+	if p == nil || p.gone || r.calm {
+		return
+	}
+	switch f {
+	case CrashNode:
+		// At once, or at one of the next pushes or stores.
+		if r.rng.IntN(3) == 0 {
+			p.crash("at rest")
+		} else {
+			p.f.CrashAt = p.f.Pushes + 1 + r.rng.IntN(60)
+		}
+	case CrashHost:
+		if r.plan.Hosts == 1 {
+			return
+		}
+		for _, q := range r.procs {
+			if q.host == p.host {
+				q.crash("with its host")
+			}
+		}
+	case Restart:
+		for _, q := range r.procs {
+			if q.crashed {
+				q.crashed = false
+				r.start(q.host)
+				break
+			}
+		}
+	case Pause:
+		if p.f.Paused() {
+			return
+		}
+		p.f.Pause(true)
+		r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+		r.w.After(r.outage(), func() { r.resume(p) })
+	case Partition:
+		side := 1 + uint64(r.rng.IntN(r.plan.Hosts))
+		if r.plan.Hosts == 1 {
+			return
+		}
+		r.emit(Event{Kind: Fault_, Text: fmt.Sprintf("host %d is cut off", side)})
+		r.cut(func(a, b *process) bool { return (a.host == side) != (b.host == side) }, r.outage())
+	case OneWay:
+		q := r.any()
+		if q == p || q.gone || q.host == p.host {
+			return
+		}
+		r.emit(Event{Kind: Fault_, Text: fmt.Sprintf("nothing passes from %s to %s", p.id, q.id)})
+		r.cut(func(a, b *process) bool { return a == p && b == q }, r.outage())
+	default:
+		return // of the whole run, not of a moment
+	}
+	r.faults[f]++
+}
+
+// outage is how long something is out of order: shorter or longer than what is noticed.
+func (r *run) outage() time.Duration {
+	if r.rng.IntN(2) == 0 {
+		return r.w.Between(0, r.plan.Lease/2)
+	}
+	return r.w.Between(r.plan.Lease, 8*r.plan.Lease)
+}
+
+// cut blocks what passes between some pairs, for a time.
+func (r *run) cut(pairs func(from, to *process) bool, d time.Duration) {
+	var undo []func()
+	for _, a := range r.procs {
+		for _, b := range r.procs {
+			if a != b && !a.gone && !b.gone && pairs(a, b) {
+				af, bf := a.f, b.f
+				r.w.Block(af, bf, true)
+				undo = append(undo, func() { r.w.Block(af, bf, false) })
+			}
+		}
+	}
+	r.w.After(d, func() {
+		if r.calm {
+			return // healed already
+		}
+		r.emit(Event{Kind: Fault_, Text: "passes again"})
+		for _, u := range undo {
+			u()
+		}
+	})
+}
+
+func (r *run) resume(p *process) {
+	if p.gone || !p.f.Paused() {
+		return
+	}
+	r.emit(Event{Kind: Fault_, Node: p.id, Text: "goes on"})
+	p.f.Pause(false)
+	p.look()
+}

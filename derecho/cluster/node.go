@@ -1,0 +1,428 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/rdma/sim"
+)
+
+// process is a process with one node: it hosts the machine, is its layer above, and keeps what outlives
+// it. When the group goes on without the node, a new one takes its place.
+type process struct {
+	run  *run
+	name string
+	host uint64
+	skew float64 // of its clock
+	slow time.Duration
+
+	id        derecho.NodeID
+	ids       []derecho.NodeID // all that it had
+	isolated  bool
+	d         *derecho.Driven
+	f         *sim.Fabric
+	scheduled bool
+	inbox     []func()
+	joined    bool
+	leaving   bool
+	gone      bool // left, or crashed
+	crashed   bool // and was not started again
+	died      bool
+	nextEP    derecho.EndpointID
+	nextMsg   int
+	wanted    map[derecho.EndpointID]derecho.Endpoint // of the application
+	ready     map[derecho.EndpointID]derecho.Endpoint // that can be used
+	history   map[derecho.ChannelID][]string          // of replicas: state and what followed
+	pending   map[derecho.ChannelID][]string          // delivered while the state is on its way
+	from      map[derecho.ChannelID]uint32            // epoch at whose beginning the history was taken
+	wake      time.Duration                           // when it is to look by itself, 0 for never
+}
+
+func (r *run) start(host uint64) *process {
+	p := &process{run: r, name: fmt.Sprintf("p%d", len(r.procs)), host: host, wanted: map[derecho.EndpointID]derecho.Endpoint{}}
+	if r.plan.Faults&ClockSkew != 0 {
+		p.skew = float64(r.rng.IntN(201)-100) / 1000
+	}
+	if r.plan.Faults&SlowNode != 0 && r.rng.IntN(3) == 0 {
+		p.slow = r.w.Between(0, 4*r.w.MaxDelay)
+	}
+	r.procs = append(r.procs, p)
+	p.boot()
+	return p
+}
+
+// boot makes a node.
+func (p *process) boot() {
+	r := p.run
+	p.id = derecho.NodeID(r.rng.Uint64()>>8 | 1)
+	p.ids, p.isolated = append(p.ids, p.id), false
+	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
+	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
+	p.inbox, p.joined, p.scheduled, p.wake = nil, false, false, 0
+	cfg := derecho.Config{RingBytes: 1 << 13, Lease: r.plan.Lease, Name: p.name}
+	if r.plan.Witness {
+		cfg.Witness = "p1"
+	}
+	id := p.id
+	d, err := derecho.NewDriven(cfg, id, p, derecho.Callbacks{
+		Joined: p.hasJoined, Left: p.hasLeft, Failed: p.hasFailed, Excluded: p.wasExcluded,
+		Isolated: func(error) {},
+		Post: func(ev func()) {
+			if p.id == id { // not from the network of a node before
+				p.inbox = append(p.inbox, ev)
+				p.look()
+			}
+		},
+		Log:    func(write func()) { r.w.After(r.w.Between(0, r.w.MaxDelay), write) },
+		Stored: func() { p.f.Stored() },
+		Trace:  func(e derecho.Event) { r.emit(Event{Kind: Decision, Node: id, Group: e.Group, What: e}) },
+	})
+	if err != nil {
+		panic(err)
+	}
+	p.d = d
+	p.f = r.w.Attach(rdma.PeerInfo{ID: uint64(id), Name: p.name}, p.host, d.Events(), p.look)
+	if r.plan.Unfound {
+		p.f.Unfound = func(q rdma.PeerInfo) bool {
+			i := slices.IndexFunc(r.procs, func(o *process) bool { return uint64(o.id) == q.ID })
+			return i > 0 && r.procs[i].joined && r.procs[0].joined && !r.procs[0].gone && !rdma.Aliased(q, p.f.Self()) && r.rng.IntN(2) == 0
+		}
+	}
+	d.Attach(p.f.Self(), p.f)
+	r.emit(Event{Kind: Start, Node: id, Host: p.host, Text: p.name})
+	p.f.Start()
+}
+
+// clock is the process's own.
+func (p *process) clock() time.Duration {
+	return time.Duration(float64(p.run.w.Now()) * (1 + p.skew))
+}
+
+// look makes the process run soon.
+func (p *process) look() {
+	if p.scheduled || p.gone {
+		return
+	}
+	p.scheduled = true
+	id := p.id
+	p.run.w.After(p.run.w.Between(0, 20*time.Microsecond)+p.slow, func() {
+		if p.id != id {
+			return
+		}
+		inbox := p.inbox
+		p.inbox = nil
+		p.run.w.After(p.pause(), func() {
+			if p.id == id {
+				p.step(inbox)
+			}
+		})
+	})
+}
+
+// pause is how long a pass takes: mostly nothing, but now and then the process is not scheduled, or
+// collects garbage, between taking its events and acting on them.
+func (p *process) pause() time.Duration {
+	if p.run.rng.IntN(20) > 0 {
+		return 0
+	}
+	return p.run.w.Between(0, 4*p.run.w.MaxDelay)
+}
+
+// step runs the machine once.
+func (p *process) step(inbox []func()) {
+	if p.gone {
+		return
+	}
+	if p.f.Paused() {
+		p.inbox = append(inbox, p.inbox...)
+		p.scheduled = false
+		return
+	}
+	p.scheduled = false
+	id := p.id
+	p.guard(func() {
+		for _, ev := range inbox {
+			if !p.gone && p.id == id {
+				ev()
+			}
+		}
+		if !p.gone && p.id == id {
+			p.run.steps++
+			if p.d.Step(p.clock()) || len(p.inbox) > 0 {
+				p.look()
+			}
+		}
+	})
+	if !p.gone {
+		p.setAlarm()
+	}
+}
+
+// setAlarm makes the process look when its machine wants to.
+func (p *process) setAlarm() {
+	due := p.d.Due()
+	if due == 0 || p.wake > 0 && p.wake <= due {
+		return
+	}
+	p.wake = due
+	id := p.id
+	p.run.w.After(max(due-p.clock(), time.Microsecond)+time.Microsecond, func() {
+		if p.id == id {
+			p.wake = 0
+			p.look()
+		}
+	})
+}
+
+// guard runs something of the process, which may crash in it.
+func (p *process) guard(do func()) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case sim.Crash:
+			p.crash("in the middle of a step")
+		default:
+			panic(fmt.Sprintf("seed %d, %s: %v", p.run.plan.Seed, p.id, x))
+		}
+	}()
+	do()
+}
+
+func (p *process) crash(how string) {
+	if p.gone {
+		return
+	}
+	p.gone, p.crashed, p.died = true, true, true
+	p.run.emit(Event{Kind: Crashed, Node: p.id, Host: p.host, Text: how})
+	p.f.Crash()
+}
+
+// the machine's reports
+
+func (p *process) hasJoined() {
+	p.joined = true
+	p.run.emit(Event{Kind: Joined, Node: p.id})
+	for _, id := range slices.Sorted(maps.Keys(p.wanted)) {
+		p.announce(p.wanted[id])
+	}
+}
+
+func (p *process) hasLeft() {
+	p.gone = true
+	p.run.emit(Event{Kind: Left, Node: p.id})
+	_ = p.f.Close()
+}
+
+func (p *process) hasFailed(err error) { p.run.failf("node %s failed: %v", p.id, err) }
+
+// wasExcluded: a new node takes its place, unless it was about to leave.
+func (p *process) wasExcluded(err error) {
+	p.run.emit(Event{Kind: Excluded, Node: p.id, Text: err.Error()})
+	id := p.id
+	p.run.w.After(0, func() {
+		if p.gone || p.id != id {
+			return
+		}
+		_ = p.f.Close()
+		if p.leaving {
+			p.gone = true
+			p.run.emit(Event{Kind: Left, Node: p.id})
+			return
+		}
+		p.boot()
+	})
+}
+
+// the Handler
+
+func (p *process) EndpointAdded(ep derecho.Endpoint) {
+	p.run.emit(Event{Kind: Known, Node: p.id, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID)})
+}
+
+func (p *process) EndpointRemoved(ep derecho.Endpoint) {
+	p.run.emit(Event{Kind: Forgotten, Node: p.id, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID)})
+}
+
+// Isolated implements derecho.Handler.
+func (p *process) Isolated(err error) {
+	e := Event{Kind: Isolated, Node: p.id}
+	p.isolated = err != nil
+	if err != nil {
+		e.Text = err.Error()
+	}
+	p.run.emit(e)
+}
+
+func (p *process) Entered(derecho.NodeID)                              {}
+func (p *process) NodeJoined(derecho.NodeID)                           {}
+func (p *process) NodeLeft(derecho.NodeID)                             {}
+func (p *process) Silence(derecho.NodeID, time.Duration)               {}
+func (p *process) NodeFailed(derecho.NodeID)                           {}
+func (p *process) Excluded(error)                                      {}
+func (p *process) LogFailed(derecho.SubgroupID, derecho.NodeID, error) {}
+func (p *process) Failed(error)                                        {}
+
+// Deliver implements derecho.Handler.
+func (p *process) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
+	for _, m := range batch {
+		text := string(m.Payload)
+		p.run.emit(Event{
+			Kind: Deliver, Node: p.id, SG: sg, Channel: m.Channel, Epoch: m.Epoch, Seq: m.Seq, Sender: m.Sender, Text: text,
+		})
+		if m.Epoch < p.from[m.Channel] {
+			continue // covered by the state
+		}
+		if _, waits := p.pending[m.Channel]; waits {
+			p.pending[m.Channel] = append(p.pending[m.Channel], text)
+		} else if _, keeps := p.history[m.Channel]; keeps {
+			p.history[m.Channel] = append(p.history[m.Channel], text)
+		}
+	}
+}
+
+// AwaitState implements derecho.Handler.
+func (p *process) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint32, pending bool) {
+	e := Event{Kind: Await, Node: p.id, SG: sg, Channel: ch, Epoch: from}
+	p.from[ch] = from
+	delete(p.history, ch)
+	delete(p.pending, ch)
+	if pending {
+		e.Text = "pending"
+		p.pending[ch] = nil
+	} else {
+		p.history[ch] = nil
+	}
+	p.run.emit(e)
+}
+
+// SaveState implements derecho.Handler.
+func (p *process) SaveState(_ derecho.SubgroupID, ch derecho.ChannelID) []byte {
+	if _, waits := p.pending[ch]; waits {
+		p.run.failf("node %s is asked for the state of channel %d that it waits for itself", p.id, ch)
+	}
+	return []byte(strings.Join(p.history[ch], " "))
+}
+
+// LoadState implements derecho.Handler.
+func (p *process) LoadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {
+	since, waits := p.pending[ch]
+	if !waits {
+		p.run.failf("node %s got a state of channel %d that it does not wait for", p.id, ch)
+	}
+	delete(p.pending, ch)
+	p.history[ch] = append(strings.Fields(string(state)), since...)
+	p.run.emit(Event{Kind: Load, Node: p.id, SG: sg, Channel: ch, Text: string(state)})
+}
+
+// the application
+
+// channels: 1 and 2 share the ordered subgroup 1; 3 is on the unordered subgroup 2; 4 is replicated on
+// the ordered subgroup 3, which it shares with the volatile channel 5; 6 is logged on subgroup 4.
+var channels = map[derecho.ChannelID]derecho.Subgroup{
+	1: {ID: 1, Mode: derecho.Ordered}, 2: {ID: 1, Mode: derecho.Ordered}, 3: {ID: 2, Mode: derecho.Unordered},
+	4: {ID: 3, Mode: derecho.Ordered}, 5: {ID: 3, Mode: derecho.Ordered},
+}
+
+const replicated = 4
+
+func (p *process) act() {
+	if !p.joined || p.leaving || p.gone || p.f.Paused() {
+		return
+	}
+	p.guard(func() {
+		switch k := p.run.rng.IntN(100); {
+		case k < 12:
+			p.add()
+		case k < 16:
+			p.remove()
+		default:
+			p.send()
+		}
+	})
+	p.look()
+}
+
+func (p *process) add() {
+	ch := derecho.ChannelID(1 + p.run.rng.IntN(len(channels)))
+	sg := channels[ch]
+	p.nextEP++
+	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: ch == replicated}
+	if p.run.rng.IntN(2) == 0 {
+		ep.Writes = sg
+		if ep.Replica {
+			ep.Reads = []derecho.Subgroup{sg}
+		}
+	} else {
+		ep.Reads = []derecho.Subgroup{sg}
+	}
+	p.wanted[ep.ID] = ep
+	p.announce(ep)
+}
+
+func (p *process) announce(ep derecho.Endpoint) {
+	p.d.AddEndpoint(ep, func(err error) {
+		if err == nil {
+			p.ready[ep.ID] = ep
+			return
+		}
+		p.tolerate("add", err)
+	})
+}
+
+// tolerate: some errors are answers.
+func (p *process) tolerate(what string, err error) {
+	if err != nil && !errors.Is(err, derecho.ErrClosed) && !errors.Is(err, derecho.ErrExcluded) {
+		p.run.failf("node %s: %s: %v", p.id, what, err)
+	}
+}
+
+func (p *process) remove() {
+	if len(p.ready) == 0 {
+		return
+	}
+	ids := slices.Sorted(maps.Keys(p.ready))
+	id := ids[p.run.rng.IntN(len(ids))]
+	delete(p.ready, id)
+	delete(p.wanted, id)
+	p.d.RemoveEndpoint(id, func(err error) { p.tolerate("remove", err) })
+}
+
+func (p *process) send() {
+	for _, id := range slices.Sorted(maps.Keys(p.ready)) {
+		ep := p.ready[id]
+		if ep.Writes.ID == 0 || p.run.rng.IntN(2) == 0 {
+			continue
+		}
+		p.nextMsg++
+		text := fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.rng.IntN(200)))
+		// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
+		at := len(p.run.events)
+		p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
+		epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID}, []byte(text))
+		p.run.events[at].Epoch = epoch
+		if errors.Is(err, derecho.ErrWouldBlock) {
+			p.run.events[at].Kind = 0
+			return
+		}
+		if err != nil {
+			p.run.failf("node %s: send: %v", p.id, err)
+			return
+		}
+	}
+}
+
+func (p *process) leave() {
+	if !p.joined || p.leaving || p.gone || p.f.Paused() {
+		return
+	}
+	p.leaving = true
+	p.run.emit(Event{Kind: Leave, Node: p.id})
+	p.guard(p.d.Leave)
+	p.look()
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// Fault is a kind of failure.
+type Fault uint16
+
+// The kinds of faults.
+const (
+	CrashNode Fault = 1 << iota // a process ends, at any push or store
+	CrashHost                   // all processes of a host end at once
+	Pause                       // a process stands still, longer than a lease or not
+	Partition                   // hosts are cut off from each other
+	OneWay                      // messages from one process to another do not pass
+	Restart                     // a process that crashed starts again
+	SlowNode                    // a process is slow throughout
+	SlowDisk                    // a log is slow throughout
+	DiskError                   // a log fails
+	ClockSkew                   // clocks run at different speeds
+	faultsEnd
+)
+
+var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew"}
+
+// AllFaults are all kinds.
+const AllFaults = faultsEnd - 1
+
+func (f Fault) String() string {
+	var names []string
+	for i, n := range faultNames {
+		if f&(1<<i) != 0 {
+			names = append(names, n)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ",")
+}
+
+// ParseFaults reads a list of names, or all, or none.
+func ParseFaults(list string) (Fault, error) {
+	switch list {
+	case "all":
+		return AllFaults, nil
+	case "none", "":
+		return 0, nil
+	}
+	var f Fault
+next:
+	for _, name := range strings.Split(list, ",") {
+		for i, n := range faultNames {
+			if n == strings.TrimSpace(name) {
+				f |= 1 << i
+				continue next
+			}
+		}
+		return 0, fmt.Errorf("cluster: no fault %q; there are all, none, %s", name, strings.Join(faultNames, ", "))
+	}
+	return f, nil
+}
+
+// Options bound what a seed may draw.
+type Options struct {
+	// Faults that may happen. Each seed draws which of them do.
+	Faults Fault
+	// MinNodes and MaxNodes bound the number of nodes; default 2 to 5.
+	MinNodes, MaxNodes int
+	// Duration of the safety phase; 0: drawn.
+	Duration time.Duration
+	// Mutant, if not empty, puts a known defect into the machines (see package derecho, Mutants).
+	Mutant string
+}
+
+// Plan is what a seed draws first.
+type Plan struct {
+	Seed               uint64
+	Nodes, Hosts       int
+	Faults             Fault
+	Count              int           // of faults that happen once
+	Length             time.Duration // of the safety phase
+	Acts               int           // of the application
+	Lease              time.Duration
+	MaxDelay, MaxPause time.Duration // of the network, see sim.World
+	Leaves             int
+	Unfound            bool // some nodes are not found at start
+	Witness            bool
+	Late               bool // nodes start throughout the run, not at its beginning
+}
+
+func draw(seed uint64, rng *rand.Rand, o Options) Plan {
+	if o.MaxNodes == 0 {
+		o.MinNodes, o.MaxNodes = 2, 5
+	}
+	p := Plan{
+		Seed: seed, Nodes: o.MinNodes + rng.IntN(o.MaxNodes-o.MinNodes+1), Hosts: 1 + rng.IntN(3),
+		Lease: 100 * time.Millisecond, Unfound: rng.IntN(3) == 0, Late: rng.IntN(3) == 0,
+		MaxDelay: []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[rng.IntN(3)],
+		MaxPause: []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[rng.IntN(3)],
+		Leaves:   rng.IntN(3), Witness: rng.IntN(4) == 0,
+	}
+	for i := range faultNames {
+		if o.Faults&(1<<i) != 0 && rng.IntN(3) == 0 {
+			p.Faults |= 1 << i
+		}
+	}
+	// Much traffic hides what only the next message repairs; so some runs have little, and soon.
+	p.Length, p.Acts = 200*p.MaxDelay, 400
+	if rng.IntN(2) == 0 {
+		p.Length, p.Acts = 40*p.MaxDelay, 10+rng.IntN(40)
+	}
+	if p.Faults != 0 && rng.IntN(2) == 0 { // long enough for leases to run out
+		p.Length = max(p.Length, 10*p.Lease)
+	}
+	if o.Duration > 0 {
+		p.Length = o.Duration
+	}
+	p.Count = 1 + rng.IntN(4)
+	return p
+}
+
+func (p Plan) String() string {
+	return fmt.Sprintf("seed %d: %d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v",
+		p.Seed, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late)
+}

@@ -1,0 +1,277 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/rdma/sim"
+)
+
+// Result is a run and what the checkers say of it.
+type Result struct {
+	Plan   Plan
+	Err    error // nil: no violation
+	Events []Event
+	Steps  int           // of machines
+	Faults map[Fault]int // that happened, by kind
+	// Lost: in the end too many had died for the others to go on.
+	Lost bool
+}
+
+// Trace is the whole run as text.
+func (r *Result) Trace() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, r.Plan)
+	for _, e := range r.Events {
+		if e.Kind != 0 {
+			fmt.Fprintln(&b, e)
+		}
+	}
+	return b.String()
+}
+
+// run is a run under way.
+type run struct {
+	w      *sim.World
+	rng    *rand.Rand
+	plan   Plan
+	procs  []*process
+	events []Event
+	steps  int
+	faults map[Fault]int
+	calm   bool // the liveness phase
+	lost   bool // so many have died that nobody may go on
+	err    error
+}
+
+func (r *run) failf(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (r *run) emit(e Event) {
+	e.At = r.w.Now()
+	r.events = append(r.events, e)
+}
+
+// Run executes one seed.
+func Run(seed uint64, o Options) *Result {
+	w := sim.NewWorld(seed)
+	r := &run{w: w, rng: w.Rand(), faults: map[Fault]int{}}
+	r.plan = draw(seed, r.rng, o)
+	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
+	r.schedule()
+	r.safety()
+	r.liveness()
+	if r.err == nil {
+		r.err = check(r.plan, r.events)
+	}
+	return &Result{Plan: r.plan, Err: r.err, Events: r.events, Steps: r.steps, Faults: r.faults, Lost: r.lost}
+}
+
+// schedule plans the starts, what the applications do, and the faults.
+func (r *run) schedule() {
+	p, w := r.plan, r.w
+	spread := 20 * w.MaxDelay
+	if p.Late {
+		spread = p.Length
+	}
+	for range p.Nodes {
+		w.After(w.Between(0, spread), func() { r.start(1 + uint64(r.rng.IntN(p.Hosts))) })
+	}
+	for range p.Acts {
+		w.After(w.Between(0, p.Length), func() {
+			if q := r.any(); q != nil {
+				q.act()
+			}
+		})
+	}
+	for range p.Leaves {
+		w.After(w.Between(p.Length/2, p.Length), func() {
+			if q := r.any(); q != nil && q != r.procs[0] {
+				q.leave()
+			}
+		})
+	}
+	for i := range faultNames {
+		if f := Fault(1 << i); p.Faults&f != 0 {
+			for range 1 + r.rng.IntN(p.Count) {
+				w.After(w.Between(0, p.Length), func() { r.fault(f) })
+			}
+		}
+	}
+}
+
+// any is some process.
+func (r *run) any() *process {
+	if len(r.procs) == 0 {
+		return nil
+	}
+	return r.procs[r.rng.IntN(len(r.procs))]
+}
+
+// safety runs until the phase of faults is over.
+func (r *run) safety() {
+	r.runFor(r.plan.Length+20*r.w.MaxDelay, 3_000_000)
+}
+
+func (r *run) runFor(d time.Duration, limit int) {
+	end, n := r.w.Now()+d, 0
+	r.w.Run(end, func() bool { n++; return r.err != nil || n > limit })
+	if n > limit {
+		r.failf("more than %d events in %v", limit, d)
+	}
+}
+
+// liveness lets everything that was cut heal, and runs until all has come to rest.
+func (r *run) liveness() {
+	r.calm = true
+	r.w.Heal()
+	for _, p := range r.procs {
+		p.f.CrashAt = 0
+		r.resume(p)
+	}
+	// Detection, several changes of view one after the other, joining again.
+	const rounds = 60
+	for range rounds {
+		r.runFor(2*r.plan.Lease+40*r.w.MaxDelay, 3_000_000)
+		if r.err != nil || r.settled() {
+			break
+		}
+	}
+	if r.err == nil && !r.settled() {
+		if r.bereft() {
+			r.lost = true
+			return
+		}
+		r.failf("no rest: %s", r.unrest())
+	}
+	r.quiet()
+	for _, p := range r.procs {
+		if !p.gone {
+			r.emit(Event{Kind: Final, Node: p.id, State: p.d.State()})
+			for _, ch := range []derecho.ChannelID{replicated} {
+				if h, keeps := p.history[ch]; keeps {
+					r.emit(Event{Kind: Holds, Node: p.id, Channel: ch, Text: strings.Join(h, " ")})
+				}
+			}
+		}
+	}
+}
+
+// settled: everybody who lives is a member of one view, and no epoch but the newest is kept.
+func (r *run) settled() bool { return r.unrest() == "" }
+
+func (r *run) unrest() string {
+	alive := 0
+	for _, p := range r.procs {
+		if !p.gone {
+			alive++
+		}
+	}
+	for _, p := range r.procs {
+		if !p.gone && (!p.joined || p.leaving) {
+			return fmt.Sprintf("%s has not joined or left: joined %v leaving %v\n%s", p.id, p.joined, p.leaving, p.d.Describe())
+		}
+	}
+	var first *derecho.State
+	for _, p := range r.procs {
+		if p.gone {
+			continue
+		}
+		s := p.d.State()
+		if first == nil {
+			first = &s
+		}
+		if s.Group != first.Group || s.View != first.View || len(s.Members) != alive {
+			return fmt.Sprintf("%s is in view %d of group %016x with %d members; %d live\n%s", p.id, s.View, s.Group, len(s.Members), alive, p.d.Describe())
+		}
+		for sg, n := range s.Epochs {
+			if n > 1 {
+				return fmt.Sprintf("%s keeps %d epochs of subgroup %d\n%s", p.id, n, sg, p.d.Describe())
+			}
+		}
+		if len(p.pending) > 0 {
+			return fmt.Sprintf("%s still waits for a state", p.id)
+		}
+		if len(p.wanted) != len(p.ready) {
+			return fmt.Sprintf("%s has %d of %d endpoints", p.id, len(p.ready), len(p.wanted))
+		}
+	}
+	return ""
+}
+
+// bereft: in the view that some process is in, too many have died for the others to go on, and it says
+// so. Only a restart helps then.
+func (r *run) bereft() bool {
+	for _, p := range r.procs {
+		if p.gone || !p.isolated {
+			continue
+		}
+		s := p.d.State()
+		have, all := 0, 0
+		for _, id := range s.Members {
+			w, q := 2, r.process(id)
+			if r.plan.Witness && q.name == "p1" {
+				w = 3
+			}
+			switch {
+			case !q.gone && q.id == id:
+				have, all = have+w, all+w
+			case q.died && q.host == p.host && slices.Contains(s.Readable, id):
+			default:
+				all += w
+			}
+		}
+		if 2*have <= all {
+			return true
+		}
+	}
+	return false
+}
+
+// process is the one that runs, or ran, a node.
+func (r *run) process(id derecho.NodeID) *process {
+	return r.procs[slices.IndexFunc(r.procs, func(p *process) bool { return slices.Contains(p.ids, id) })]
+}
+
+// quiet: when nobody sends, nothing is pushed but heartbeats.
+func (r *run) quiet() {
+	if r.err != nil {
+		return
+	}
+	before, delivered := r.pushes(), len(r.events)
+	const beats = 10
+	r.runFor(beats*r.plan.Lease/5, 3_000_000)
+	if r.err == nil && len(r.events) != delivered {
+		r.failf("at rest, and still something happens: %v", r.events[delivered])
+	}
+	alive := 0
+	for _, p := range r.procs {
+		if !p.gone {
+			alive++
+		}
+	}
+	// A heartbeat is a store and a post to each other member; marks and alarms come on top.
+	if n, most := r.pushes()-before, (beats+4)*alive*(alive+3)*2; n > most {
+		r.failf("at rest, and %d pushes in %d heartbeats of %d nodes, at most %d are needed", n, beats, alive, most)
+	}
+}
+
+func (r *run) pushes() int {
+	n := 0
+	for _, p := range r.procs {
+		n += p.f.Pushes
+	}
+	return n
+}
+
+// members are the processes that live and have joined.
+func (r *run) members() []*process {
+	return slices.DeleteFunc(slices.Clone(r.procs), func(p *process) bool { return p.gone || !p.joined })
+}

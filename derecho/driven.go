@@ -1,0 +1,199 @@
+package derecho
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/smc"
+)
+
+// Driven is a node without goroutine, clock and network: the caller hands it events, drives it, and
+// gives it a fabric. It is the same machine that runs in a Node, for simulators (package cluster). One
+// goroutine uses it.
+type Driven struct {
+	m  *machine
+	cb Callbacks
+}
+
+// Callbacks are what a Driven tells the caller about itself. All must be set.
+type Callbacks struct {
+	Joined   func()
+	Left     func()
+	Failed   func(error)
+	Excluded func(error) // the machine does nothing more; a new one may take its place
+	Isolated func(error)
+	// Post queues an event for the machine: the caller runs it before some later Step.
+	Post func(event func())
+	// Log says that there is something for a log to write; the caller calls write when it likes.
+	Log func(write func())
+	// Stored is called after every store into a row.
+	Stored func()
+	// Trace is told of what the machine decides.
+	Trace func(Event)
+}
+
+// Event is something that a machine decided; see protocol invariants.
+type Event struct {
+	Kind     EventKind
+	Group    uint64
+	Subgroup SubgroupID
+	Epoch    uint32
+	Members  []NodeID // Installed: of the epoch; Decided: who stays
+	// Installed: those that send, and those that receive.
+	Senders, Receivers []NodeID
+	Ends               []uint64 // Decided, Trimmed: by sender rank
+}
+
+// EventKind is what an Event tells.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Installed EventKind = iota + 1 // this node is a member of a new epoch
+	Wedged                         // it takes no more part in a view
+	Decided                        // it knows how the view ends
+	Trimmed                        // it knows where all senders that failed end
+	Drained                        // it has delivered the whole epoch
+)
+
+func (k EventKind) String() string {
+	return [...]string{"?", "installed", "wedged", "decided", "trimmed", "drained"}[k]
+}
+
+// NewDriven makes a node that is driven by the caller.
+func NewDriven(cfg Config, id NodeID, h Handler, cb Callbacks) (*Driven, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	d := &Driven{cb: cb}
+	d.m = newMachine(&cfg, id, h, d)
+	d.m.stored, d.m.trace = cb.Stored, cb.Trace
+	return d, nil
+}
+
+// Attach gives the node its network. The caller then starts it.
+func (d *Driven) Attach(self rdma.PeerInfo, f rdma.Fabric) { d.m.attach(self, f) }
+
+// The machine's shell.
+func (d *Driven) hasJoined()             { d.cb.Joined() }
+func (d *Driven) hasLeft()               { d.cb.Left() }
+func (d *Driven) hasFailed(err error)    { d.cb.Failed(err) }
+func (d *Driven) wasExcluded(err error)  { d.cb.Excluded(err) }
+func (d *Driven) isIsolated(err error)   { d.cb.Isolated(err) }
+func (d *Driven) newGroup(*subgroup)     {}
+func (d *Driven) post(ev func(*machine)) { d.cb.Post(func() { d.run(ev) }) }
+func (d *Driven) startLogger(l *logger)  { l.schedule = func() { d.cb.Log(l.turn) } }
+func (d *Driven) run(ev func(m *machine)) {
+	if !d.m.dead() {
+		ev(d.m)
+	}
+}
+
+// Events are for the fabric.
+func (d *Driven) Events() rdma.Events { return poster{d.post} }
+
+// Step makes one pass and reports whether it found work. now never goes back.
+func (d *Driven) Step(now time.Duration) bool { return d.m.Step(now) }
+
+// Due is when Step has to be called again though nothing happened; 0 for never.
+func (d *Driven) Due() time.Duration { return d.m.due() }
+
+// AddEndpoint is Node.AddEndpoint; done is called with its result.
+func (d *Driven) AddEndpoint(ep Endpoint, done func(error)) {
+	ep.Node = d.m.id
+	if err := checkEndpoint(ep); err != nil {
+		done(err)
+		return
+	}
+	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
+		if sg.Mode == Logged && len(ep.Reads) > 0 {
+			if err := d.m.logs.prepare(sg.ID, d.m.cfg.OpenLog); err != nil {
+				done(err)
+				return
+			}
+		}
+	}
+	d.m.addEndpoint(ep, done)
+}
+
+// RemoveEndpoint is Node.RemoveEndpoint; done is called with its result.
+func (d *Driven) RemoveEndpoint(id EndpointID, done func(error)) { d.m.removeEndpoint(id, done) }
+
+// Leave begins to leave; Left follows.
+func (d *Driven) Leave() { d.m.leave() }
+
+// Send sends a message if there is room, and returns the epoch that it went to. ErrWouldBlock if there
+// is none, ErrNotSender if the node has no writer there.
+func (d *Driven) Send(sg SubgroupID, ch ChannelID, h Header, payload []byte) (epoch uint32, err error) {
+	g := d.m.groups[sg]
+	if g == nil || g.sending.Load() == nil {
+		return 0, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
+	}
+	e := g.sending.Load()
+	r, err := e.tryReserve(ch, len(payload))
+	if errors.Is(err, smc.ErrFull) {
+		return 0, ErrWouldBlock
+	}
+	if err != nil {
+		return 0, err
+	}
+	copy(r.Bytes(), payload)
+	Slot{e, r}.Commit(h, len(payload))
+	return e.desc.Epoch, nil
+}
+
+// State is what a node knows of the group.
+type State struct {
+	Group     uint64
+	View      uint32
+	Members   []NodeID
+	Readable  []NodeID // members whose rows of the control subgroup this node reads
+	Endpoints []Endpoint
+	// Epochs counts the epochs of each subgroup that are not given up yet.
+	Epochs map[SubgroupID]int
+}
+
+// State is what the node knows now.
+func (d *Driven) State() State {
+	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: slices.Clone(d.m.cat.endpoints), Epochs: map[SubgroupID]int{}}
+	for _, p := range d.m.view.members {
+		s.Members = append(s.Members, NodeID(p.ID))
+	}
+	if g := d.m.groups[0]; g != nil && len(g.epochs) > 0 {
+		e := g.epochs[len(g.epochs)-1]
+		for i, m := range e.desc.Members {
+			if e.table.Row(i).Open() {
+				s.Readable = append(s.Readable, m.Node)
+			}
+		}
+	}
+	for _, g := range d.m.order {
+		s.Epochs[g.id] = len(g.epochs)
+	}
+	return s
+}
+
+// Describe is Node.Describe.
+func (d *Driven) Describe() string { return d.m.describe() }
+
+// poster turns what happens on links into events of a machine.
+type poster struct{ post func(func(*machine)) }
+
+func (p poster) LinkUp(l rdma.Link) { p.post(func(m *machine) { m.linkUp(l) }) }
+func (p poster) LinkDown(l rdma.Link, died bool, err error) {
+	p.post(func(m *machine) { m.linkDown(l, died, err) })
+}
+func (p poster) Message(l rdma.Link, b []byte) { p.post(func(m *machine) { m.message(l, b) }) }
+func (p poster) Opened(l rdma.Link, k rdma.Key, r *rdma.Region, err error) {
+	p.post(func(m *machine) { m.opened(l, k, r, err) })
+}
+func (p poster) Scanned() {
+	p.post(func(m *machine) {
+		m.scanned = true
+		m.decide()
+	})
+}
+func (p poster) Refused(_ rdma.PeerInfo, err error) { p.post(func(m *machine) { m.refused(err) }) }

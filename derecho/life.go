@@ -1,0 +1,227 @@
+package derecho
+
+import (
+	"context"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// startable is a fabric as it comes from its maker.
+type startable interface {
+	rdma.Fabric
+	Self() rdma.PeerInfo
+	Start()
+}
+
+// life is one incarnation of a node: from the start of its machine until it has left, or failed, or the
+// group went on without it. Then the node begins another.
+type life struct {
+	n      *Node
+	id     NodeID
+	m      *machine
+	fabric startable
+
+	// baton: whoever holds it drives the machine. Only ever tried, never waited for.
+	baton sync.Mutex
+
+	// inbox are events for the machine. Its lock is held for an append or a swap.
+	inboxMu sync.Mutex
+	inbox   []func(*machine)
+	news    atomic.Bool // set after an append; cleared before the swap
+	// due is when the machine has to be driven though nothing happened, in time since processStart; 0
+	// for never. Stored by whoever drives it.
+	due atomic.Int64
+
+	// groups lets writers find their subgroup without the machine.
+	groups sync.Map // SubgroupID -> *subgroup
+
+	joined chan struct{} // closed when the node is a member
+	over   chan struct{} // closed when the life is over, for the reason in err
+	err    atomic.Pointer[error]
+	once   sync.Once
+}
+
+// begin makes an incarnation and lets it look for the group.
+func (n *Node) begin(id NodeID) (*life, error) {
+	bell, err := thePoller.doorbell()
+	if err != nil {
+		return nil, err
+	}
+	l := &life{n: n, id: id, joined: make(chan struct{}), over: make(chan struct{})}
+	l.m = newMachine(&n.cfg, id, n.h, l)
+	l.fabric, err = n.cfg.fabric(&n.cfg, uint64(id), bell, poster{l.post})
+	if err != nil {
+		return nil, err
+	}
+	l.m.attach(l.fabric.Self(), l.fabric)
+	thePoller.add(l)
+	l.fabric.Start()
+	return l, nil
+}
+
+// The machine's shell. All of it is called on the goroutine that drives the machine.
+
+func (l *life) hasJoined() { close(l.joined) }
+
+func (l *life) hasLeft() { l.finish(ErrClosed) }
+
+func (l *life) hasFailed(err error) {
+	l.n.failure.Store(&err)
+	l.finish(err)
+}
+
+// wasExcluded: another incarnation takes the place of this one.
+func (l *life) wasExcluded(err error) {
+	l.n.outage.Store(&err)
+	l.finish(err)
+	go pprof.Do(context.Background(), pprof.Labels("dds", "rejoin"), func(context.Context) { l.n.rejoin(l) })
+}
+
+func (l *life) isIsolated(err error) {
+	if err == nil {
+		l.n.outage.Store(nil)
+	} else {
+		l.n.outage.Store(&err)
+	}
+}
+
+func (l *life) newGroup(g *subgroup) { l.groups.Store(g.id, g) }
+
+func (l *life) startLogger(log *logger) {
+	go pprof.Do(context.Background(), pprof.Labels("dds", "logger"), func(context.Context) { log.run() })
+}
+
+func (l *life) finish(err error) {
+	l.err.Store(&err)
+	close(l.over)
+}
+
+// post gives the machine an event.
+func (l *life) post(ev func(*machine)) {
+	l.inboxMu.Lock()
+	l.inbox = append(l.inbox, ev)
+	l.inboxMu.Unlock()
+	l.news.Store(true)
+	thePoller.bell.Ring()
+}
+
+// step drives the machine once, unless somebody else does.
+func (l *life) step() bool {
+	if !l.baton.TryLock() {
+		return false
+	}
+	defer l.baton.Unlock()
+	work := false
+	if l.news.Swap(false) {
+		l.inboxMu.Lock()
+		inbox := l.inbox
+		l.inbox = nil
+		l.inboxMu.Unlock()
+		for _, ev := range inbox {
+			if !l.m.dead() {
+				ev(l.m)
+			}
+		}
+		work = true
+	}
+	work = l.m.Step(time.Since(processStart)) || work
+	l.due.Store(int64(l.m.due()))
+	return work
+}
+
+// end ends the network, the polling and the logs of this incarnation, and waits for that.
+func (l *life) end() {
+	l.once.Do(func() {
+		_ = l.fabric.Close()
+		thePoller.remove(l)
+		l.baton.Lock() // no pass is under way any more; nobody else drives
+		defer l.baton.Unlock()
+		for _, g := range l.m.order {
+			if g.log != nil {
+				_ = g.log.close()
+			}
+		}
+		l.m.logs.closeUnused()
+		if !l.m.dead() { // it goes without having left: nobody may wait for it
+			l.m.fail(ErrClosed)
+		}
+	})
+}
+
+// await posts an event that answers once, and waits for the answer.
+func (l *life) await(ctx context.Context, ev func(m *machine, done func(error))) error {
+	answer := make(chan error, 1)
+	l.post(func(m *machine) { ev(m, func(err error) { answer <- err }) })
+	select {
+	case err := <-answer:
+		return err
+	case <-l.over:
+		return *l.err.Load()
+	case <-ctx.Done():
+		return timedOut(ctx)
+	}
+}
+
+// add announces an endpoint in this incarnation.
+func (l *life) add(ctx context.Context, ep Endpoint) error {
+	ep.Node = l.id
+	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
+		if sg.Mode == Logged && len(ep.Reads) > 0 {
+			if err := l.m.logs.prepare(sg.ID, l.n.cfg.OpenLog); err != nil {
+				return err
+			}
+		}
+	}
+	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
+}
+
+// rejoinDelay is how long a node waits before it tries again to make a network: its own address may
+// still be taken by the incarnation before.
+const rejoinDelay = 50 * time.Millisecond
+
+// rejoin begins another incarnation and announces in it what the application has.
+func (n *Node) rejoin(before *life) {
+	before.end()
+	n.turn <- struct{}{}
+	defer func() { <-n.turn }()
+	id := before.id
+	for {
+		id++ // the incarnation is in the low bits
+		l, err := n.begin(id)
+		if err != nil {
+			select {
+			case <-time.After(rejoinDelay):
+				continue
+			case <-n.ctx.Done():
+				return
+			}
+		}
+		n.resume(l) // if it is excluded again, that begins a rejoin of its own
+		return
+	}
+}
+
+// resume puts an incarnation in the place of another: it announces what the application has.
+func (n *Node) resume(l *life) {
+	n.life.Store(l)
+	if n.ctx.Err() != nil { // Leave may have looked at the one before
+		l.post((*machine).leave)
+	}
+	select {
+	case <-l.joined:
+	case <-l.over:
+		return
+	case <-n.ctx.Done():
+		return
+	}
+	for _, ep := range n.endpoints {
+		if err := l.add(n.ctx, ep); err != nil {
+			return
+		}
+	}
+	n.outage.Store(nil)
+}

@@ -79,6 +79,7 @@ func (e *epoch) removeMembers(failed func(NodeID) bool) {
 		report.ranks, report.has = append(report.ranks, uint32(rank)), append(report.has, has)
 	}
 	if len(report.ranks) > 0 {
+		e.g.m.noteReport(e, report)
 		e.g.m.submit(report.encode())
 	}
 }

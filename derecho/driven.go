@@ -14,8 +14,9 @@ import (
 // gives it a fabric. It is the same machine that runs in a Node, for simulators (package cluster). One
 // goroutine uses it.
 type Driven struct {
-	m  *machine
-	cb Callbacks
+	m   *machine
+	cb  Callbacks
+	row Row // of Rows, reused
 }
 
 // Callbacks are what a Driven tells the caller about itself. All must be set.
@@ -44,7 +45,11 @@ type Event struct {
 	Members  []NodeID // Installed: of the epoch; Decided: who stays
 	// Installed: those that send, and those that receive.
 	Senders, Receivers []NodeID
-	Ends               []uint64 // Decided, Trimmed: by sender rank
+	Ends               []uint64 // Decided, Trimmed, Reported: by sender rank
+	// Executed: who sent the command, its place in the order, and the command, which the event lends.
+	From    NodeID
+	Seq     uint64
+	Command []byte
 }
 
 // EventKind is what an Event tells.
@@ -57,10 +62,12 @@ const (
 	Decided                        // it knows how the view ends
 	Trimmed                        // it knows where all senders that failed end
 	Drained                        // it has delivered the whole epoch
+	Reported                       // it told how much it has of senders that failed
+	Executed                       // it carries out a command of the control subgroup
 )
 
 func (k EventKind) String() string {
-	return [...]string{"?", "installed", "wedged", "decided", "trimmed", "drained"}[k]
+	return [...]string{"?", "installed", "wedged", "decided", "trimmed", "drained", "reported", "executed"}[k]
 }
 
 // NewDriven makes a node that is driven by the caller.

@@ -177,6 +177,7 @@ func (g *subgroup) loaded(s channelState) {
 func (g *subgroup) deliver(batch []Message) {
 	if g.id == 0 {
 		for i := range batch {
+			g.m.noteCommand(&batch[i])
 			g.m.command(batch[i].Sender, batch[i].Payload)
 			if g.m.dead() {
 				return

@@ -3,28 +3,44 @@ package cluster
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// check looks at a trace, and at nothing else. The names of the invariants are those of the protocol
-// reference (M membership, A multicast, T trim).
+// check looks at a trace, and at nothing else. The names of the invariants are those of docs/simulation.md
+// (M membership, A multicast, T trim). What it finds is a *Violation.
 func check(plan Plan, events []Event) error {
-	c := &checker{
-		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
-		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
-		known: map[derecho.NodeID][]string{}, got: map[derecho.NodeID]map[string]bool{},
-		order: map[derecho.NodeID]map[derecho.NodeID]int{}, group: map[derecho.NodeID]uint64{},
-	}
+	c := newChecker(plan)
 	for i, e := range events {
 		c.event(i, e)
 		if c.err != nil {
-			return fmt.Errorf("%w\n  at event %d: %v", c.err, i, e)
+			return &Violation{i, fmt.Errorf("%w\n  at event %d: %v", c.err, i, e)}
 		}
 	}
 	c.atEnd(events)
-	return c.err
+	if c.err != nil {
+		return &Violation{-1, c.err}
+	}
+	return nil
+}
+
+// Violation is where in a trace an invariant does not hold; Event is -1 if only the whole trace shows it.
+type Violation struct {
+	Event int
+	Err   error
+}
+
+func (v *Violation) Error() string { return v.Err.Error() }
+func (v *Violation) Unwrap() error { return v.Err }
+
+func newChecker(plan Plan) *checker {
+	return &checker{
+		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
+		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
+		known: map[derecho.NodeID][]string{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
+		order: map[stream]number{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
+		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
+	}
 }
 
 // place is an epoch of a subgroup. A group that everybody left is followed by another, which counts from
@@ -42,38 +58,67 @@ type sent struct {
 	n     int
 }
 
+// sendKey is what the messages of an epoch are found by; stream is what a receiver gets of a sender, and
+// number where it stands.
+type (
+	sendKey struct {
+		sg    derecho.SubgroupID
+		epoch uint32
+	}
+	stream struct {
+		receiver, sender derecho.NodeID
+		sg               derecho.SubgroupID
+	}
+	number struct {
+		epoch uint32
+		n     int
+	}
+)
+
 // epochTrace is what happened in an epoch.
 type epochTrace struct {
 	members, senders, receivers []derecho.NodeID
 	installed                   map[derecho.NodeID]bool
 	drained                     map[derecho.NodeID]bool
 	delivered                   map[derecho.NodeID][]delivery
-	ends                        []uint64
+	decided                     map[derecho.NodeID]bool
+	ends                        []uint64         // where senders end: agreed on, or nil
 	stay                        []derecho.NodeID // Decided
-	decided                     int              // event of the first decision
+	reports                     []map[derecho.NodeID]uint64
+	accused                     map[derecho.NodeID]bool // by anybody, ever
+	real                        []uint64                // most messages that a sender was seen to have published
 }
 
+// rank is the position of a sender, -1 if it is none.
+func (t *epochTrace) rank(n derecho.NodeID) int { return slices.Index(t.senders, n) }
+
 type delivery struct {
-	seq    uint64
-	sender derecho.NodeID
-	text   string
+	seq     uint64
+	sender  derecho.NodeID
+	channel derecho.ChannelID
+	text    string
 }
 
 type checker struct {
-	plan   Plan
-	hosts  map[derecho.NodeID]uint64
-	names  map[derecho.NodeID]string
-	ended  map[derecho.NodeID]int // event at which a node crashed or was excluded
-	left   map[derecho.NodeID]int // event at which it began to leave
-	epochs map[place]*epochTrace
-	sent   map[string]sent
-	last   map[derecho.NodeID]map[derecho.SubgroupID]uint32
-	known  map[derecho.NodeID][]string
-	got    map[derecho.NodeID]map[string]bool
-	order  map[derecho.NodeID]map[derecho.NodeID]int // by receiver and sender: number of the last message
-	group  map[derecho.NodeID]uint64
-	faulty bool
-	err    error
+	plan    Plan
+	hosts   map[derecho.NodeID]uint64
+	names   map[derecho.NodeID]string
+	ended   map[derecho.NodeID]int // event at which a node crashed or was excluded
+	left    map[derecho.NodeID]int // event at which it began to leave
+	epochs  map[place]*epochTrace
+	sent    map[string]sent
+	sends   map[sendKey][]string
+	last    map[derecho.NodeID]map[derecho.SubgroupID]uint32
+	known   map[derecho.NodeID][]string
+	got     map[derecho.NodeID]map[string]bool
+	order   map[stream]number
+	group   map[derecho.NodeID]uint64
+	rows    map[derecho.NodeID]map[rowKey]*derecho.Row
+	removed map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
+	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
+	loads   []load
+	faulty  bool
+	err     error
 }
 
 func (c *checker) failf(format string, args ...any) {
@@ -85,7 +130,8 @@ func (c *checker) failf(format string, args ...any) {
 func (c *checker) epoch(at place) *epochTrace {
 	e := c.epochs[at]
 	if e == nil {
-		e = &epochTrace{installed: map[derecho.NodeID]bool{}, drained: map[derecho.NodeID]bool{}, delivered: map[derecho.NodeID][]delivery{}}
+		e = &epochTrace{installed: map[derecho.NodeID]bool{}, drained: map[derecho.NodeID]bool{}, delivered: map[derecho.NodeID][]delivery{},
+			decided: map[derecho.NodeID]bool{}, accused: map[derecho.NodeID]bool{}}
 		c.epochs[at] = e
 	}
 	return e
@@ -95,6 +141,7 @@ func (c *checker) event(i int, e Event) {
 	switch e.Kind {
 	case Start:
 		c.hosts[e.Node], c.names[e.Node] = e.Host, e.Text
+		c.rows[e.Node], c.removed[e.Node], c.got[e.Node] = map[rowKey]*derecho.Row{}, map[derecho.NodeID]bool{}, map[string]bool{}
 	case Crashed, Excluded:
 		c.ended[e.Node] = i
 		c.faulty = true
@@ -106,20 +153,27 @@ func (c *checker) event(i int, e Event) {
 		s := sent{node: e.Node, sg: e.SG, epoch: e.Epoch}
 		_, _ = fmt.Sscanf(e.Text[17:], "%d", &s.n)
 		c.sent[e.Text] = s
+		key := sendKey{e.SG, e.Epoch}
+		c.sends[key] = append(c.sends[key], e.Text)
 	case Deliver:
 		c.deliver(e)
 	case Known:
 		c.known[e.Node] = append(c.known[e.Node], e.Text)
 	case Forgotten:
 		c.known[e.Node] = slices.DeleteFunc(c.known[e.Node], func(s string) bool { return s == e.Text })
+	case Load:
+		c.loads = append(c.loads, load{e.Node, c.group[e.Node], e})
 	case Decision:
 		c.decision(i, e)
+	case Told:
+		c.told(e)
 	}
-	if _, over := c.ended[e.Node]; over && (e.Kind == Send || e.Kind == Deliver) {
+	if _, over := c.ended[e.Node]; over && (e.Kind == Send || e.Kind == Deliver || e.Kind == Decision && e.What.Kind != derecho.Decided) {
 		c.failf("M5: %s acts after its end", e.Node)
 	}
 }
 
+// deliver: a message is handed over.
 func (c *checker) deliver(e Event) {
 	s, known := c.sent[e.Text]
 	switch {
@@ -129,74 +183,201 @@ func (c *checker) deliver(e Event) {
 		c.failf("A1: it was sent by %s in subgroup %d epoch %d", s.node, s.sg, s.epoch)
 	case e.Channel == 0:
 		c.failf("A1: of an unknown writer")
-	}
-	if c.got[e.Node] == nil {
-		c.got[e.Node], c.order[e.Node] = map[string]bool{}, map[derecho.NodeID]int{}
-	}
-	if c.got[e.Node][e.Text] {
+	case c.got[e.Node][e.Text]:
 		c.failf("A1: delivered twice")
 	}
 	c.got[e.Node][e.Text] = true
-	if s.n <= c.order[e.Node][e.Sender] && ordered(e.SG) == ordered(s.sg) {
-		// Numbers ascend over all subgroups of a sender; each subgroup is looked at by itself below.
-		c.fifo(e, s)
+	to := stream{e.Node, e.Sender, e.SG}
+	if before := c.order[to]; s.n <= before.n || e.Epoch < before.epoch {
+		c.failf("A5: message %d of %s in epoch %d after its message %d in epoch %d", s.n, e.Sender, e.Epoch, before.n, before.epoch)
 	}
-	at := place{c.group[e.Node], e.SG, e.Epoch}
-	t := c.epoch(at)
-	if !t.installed[e.Node] {
-		c.failf("M5: %s delivers in an epoch that it is no member of", e.Node)
-	}
-	list := t.delivered[e.Node]
-	if n := len(list); n > 0 && ordered(e.SG) && e.Seq <= list[n-1].seq {
-		c.failf("A3: sequence number %d after %d", e.Seq, list[n-1].seq)
-	}
-	t.delivered[e.Node] = append(list, delivery{e.Seq, e.Sender, e.Text})
+	c.order[to] = number{e.Epoch, s.n}
+	c.handed(e.Node, place{c.group[e.Node], e.SG, e.Epoch}, delivery{e.Seq, e.Sender, e.Channel, e.Text})
 }
 
-func (c *checker) fifo(Event, sent) {}
+// handed: a message or a command is handed over, at its place in the order.
+func (c *checker) handed(node derecho.NodeID, at place, d delivery) {
+	t := c.epoch(at)
+	if !t.installed[node] {
+		c.failf("M5: %s delivers in an epoch that it is no member of", node)
+	}
+	if t.drained[node] {
+		c.failf("A4: %s delivers in an epoch that it has drained", node)
+	}
+	list := t.delivered[node]
+	t.delivered[node] = append(list, d)
+	if !ordered(at.sg) {
+		return
+	}
+	if n := len(list); n > 0 && d.seq <= list[n-1].seq {
+		c.failf("A3: sequence number %d after %d", d.seq, list[n-1].seq)
+	}
+	if k := uint64(len(t.senders)); k == 0 || t.senders[d.seq%k] != d.sender {
+		c.failf("A2: sequence number %d is not of %s: senders are %v", d.seq, d.sender, t.senders)
+		return
+	}
+	c.stable(node, at, t, d.seq)
+}
+
+// stable: every receiver has all up to a sequence number.
+func (c *checker) stable(node derecho.NodeID, at place, t *epochTrace, seq uint64) {
+	if at.sg == 0 && t.decided[node] {
+		return // what is agreed on is delivered
+	}
+	k := uint64(len(t.senders))
+	for _, q := range t.receivers {
+		if _, over := c.ended[q]; over || q == node || c.removed[node][q] || t.drained[q] {
+			continue
+		}
+		row := c.rows[q][rowKey{at.sg, at.epoch}]
+		for rank := range t.senders {
+			need := uint64(0)
+			if r := uint64(rank); seq >= r {
+				need = (seq-r)/k + 1
+			}
+			if t.ends != nil {
+				need = min(need, t.ends[rank])
+			}
+			if held := heldBy(row, rank); held < need {
+				c.failf("A6: %s delivers %d of subgroup %d epoch %d, and %s holds of %s only %d of %d", node, seq, at.sg, at.epoch, q, t.senders[rank], held, need)
+			}
+		}
+	}
+}
+
+func heldBy(row *derecho.Row, rank int) uint64 {
+	if row == nil || rank >= len(row.Held) {
+		return 0
+	}
+	return row.Held[rank]
+}
 
 func ordered(sg derecho.SubgroupID) bool { return sg != 2 }
 
+const forever = ^uint64(0)
+
 func (c *checker) decision(i int, e Event) {
-	w := e.What
+	w := *e.What
 	at := place{w.Group, w.Subgroup, w.Epoch}
 	t := c.epoch(at)
 	switch w.Kind {
 	case derecho.Installed:
-		if t.members == nil {
-			t.members, t.senders, t.receivers = w.Members, w.Senders, w.Receivers
-		} else if !slices.Equal(t.members, w.Members) || !slices.Equal(t.senders, w.Senders) {
-			c.failf("M1: installed with members %v and senders %v elsewhere", t.members, t.senders)
-		}
-		if !slices.Contains(w.Members, e.Node) {
-			c.failf("M3: %s installs an epoch without itself", e.Node)
-		}
-		if c.last[e.Node] == nil {
-			c.last[e.Node] = map[derecho.SubgroupID]uint32{}
-		}
-		if last := c.last[e.Node][w.Subgroup]; w.Epoch <= last && c.group[e.Node] == w.Group {
-			c.failf("M2: epoch %d after %d", w.Epoch, last)
-		}
-		c.last[e.Node][w.Subgroup], c.group[e.Node] = w.Epoch, w.Group
-		t.installed[e.Node] = true
-		if w.Subgroup == 0 && w.Epoch > 1 {
-			c.primary(i, at, t)
-		}
+		c.installed(i, e.Node, at, t, w)
 	case derecho.Decided:
-		if t.ends == nil {
-			t.ends, t.stay, t.decided = w.Ends, w.Members, i
+		t.decided[e.Node] = true
+		if t.stay == nil {
+			t.ends, t.stay = w.Ends, w.Members
 		} else if !slices.Equal(t.ends, w.Ends) || !slices.Equal(t.stay, w.Members) {
 			c.failf("T1: decided that %v stay and senders end at %v elsewhere", t.stay, t.ends)
+		}
+		for _, m := range t.members {
+			if !slices.Contains(w.Members, m) {
+				c.pending[e.Node] = append(c.pending[e.Node], m)
+			}
 		}
 		if !c.faulty && len(t.stay) < len(t.members) {
 			c.failf("M6: a member is removed, and nothing was wrong")
 		}
-	case derecho.Trimmed:
-		if t.ends == nil {
-			t.ends = w.Ends
+		c.covered(at, t)
+	case derecho.Reported:
+		if t.reports == nil {
+			t.reports = make([]map[derecho.NodeID]uint64, len(t.senders))
 		}
+		for _, s := range w.Senders {
+			rank := t.rank(s)
+			if t.reports[rank] == nil {
+				t.reports[rank] = map[derecho.NodeID]uint64{}
+			}
+			if before, twice := t.reports[rank][e.Node]; twice && before != w.Ends[rank] {
+				c.failf("T4: reports %d of %s after %d", w.Ends[rank], s, before)
+			}
+			t.reports[rank][e.Node] = w.Ends[rank]
+		}
+	case derecho.Trimmed:
+		c.trimmed(e.Node, t, w)
 	case derecho.Drained:
 		t.drained[e.Node] = true
+		if at.sg == 0 {
+			for _, m := range c.pending[e.Node] {
+				c.removed[e.Node][m] = true
+			}
+			delete(c.pending, e.Node)
+		}
+	case derecho.Executed:
+		c.handed(e.Node, at, delivery{seq: w.Seq, sender: w.From, text: string(w.Command)})
+	}
+}
+
+func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace, w derecho.Event) {
+	if t.members == nil {
+		t.members, t.senders, t.receivers = w.Members, w.Senders, w.Receivers
+		t.real = make([]uint64, len(t.senders))
+	} else if !slices.Equal(t.members, w.Members) || !slices.Equal(t.senders, w.Senders) || !slices.Equal(t.receivers, w.Receivers) {
+		c.failf("M1: installed with members %v, senders %v and receivers %v elsewhere", t.members, t.senders, t.receivers)
+	}
+	if !slices.Contains(w.Members, node) {
+		c.failf("M3: %s installs an epoch without itself", node)
+	}
+	if c.last[node] == nil {
+		c.last[node] = map[derecho.SubgroupID]uint32{}
+	}
+	if last := c.last[node][w.Subgroup]; c.group[node] == w.Group && (w.Epoch <= last || w.Subgroup == 0 && last != 0 && w.Epoch != last+1) {
+		c.failf("M2: epoch %d after %d", w.Epoch, last)
+	}
+	c.last[node][w.Subgroup], c.group[node] = w.Epoch, w.Group
+	t.installed[node] = true
+	if w.Subgroup == 0 && w.Epoch > 1 {
+		c.primary(i, at, t)
+	}
+}
+
+// covered: what is agreed on is held by all who stay.
+func (c *checker) covered(at place, t *epochTrace) {
+	for rank, end := range t.ends {
+		for _, q := range t.stay {
+			if _, over := c.ended[q]; over || c.group[q] != at.group || t.drained[q] {
+				continue
+			}
+			if held := heldBy(c.rows[q][rowKey{at.sg, at.epoch}], rank); held < end {
+				c.failf("T3: %s ends at %d, and %s, which stays, holds %d", t.senders[rank], int64(end), q, held)
+			}
+		}
+	}
+}
+
+// trimmed: a node knows where senders end that failed: at the least that was reported by those with whom
+// it goes on, when all of them have reported.
+func (c *checker) trimmed(node derecho.NodeID, t *epochTrace, w derecho.Event) {
+	if t.ends == nil {
+		t.ends = slices.Repeat([]uint64{forever}, len(t.senders))
+	}
+	for rank, end := range w.Ends {
+		if end == forever {
+			continue
+		}
+		if before := t.ends[rank]; before != forever && before != end {
+			c.failf("T1: %s ends at %d, and elsewhere at %d", t.senders[rank], end, before)
+		}
+		if t.ends[rank] == forever { // the first who knows
+			least := uint64(forever)
+			for _, q := range t.receivers {
+				if c.removed[node][q] {
+					continue
+				}
+				has, told := uint64(0), false
+				if t.reports != nil {
+					has, told = t.reports[rank][q]
+				}
+				if !told {
+					c.failf("T2: %s is trimmed before %s has reported", t.senders[rank], q)
+				}
+				least = min(least, has)
+			}
+			if end != least {
+				c.failf("T3: %s is trimmed at %d; the least that was reported is %d", t.senders[rank], end, least)
+			}
+		}
+		t.ends[rank] = end
 	}
 }
 
@@ -241,129 +422,4 @@ func (c *checker) witness(members []derecho.NodeID) derecho.NodeID {
 func (c *checker) certified(i int, m derecho.NodeID, survivors []derecho.NodeID) bool {
 	at, over := c.ended[m]
 	return over && at <= i && slices.ContainsFunc(survivors, func(s derecho.NodeID) bool { return c.hosts[s] == c.hosts[m] })
-}
-
-// failed: the node crashed or was excluded at some time.
-func (c *checker) failed(n derecho.NodeID) bool {
-	_, over := c.ended[n]
-	return over
-}
-
-func (c *checker) atEnd(events []Event) {
-	for at, t := range c.epochs {
-		if at.sg != 0 && c.err == nil {
-			c.checkEpoch(at, t)
-		}
-	}
-	c.checkFinal(events)
-}
-
-// checkEpoch: all who delivered the epoch to its end delivered the same in the same order, nobody
-// delivered anything else, and of senders that live everything.
-func (c *checker) checkEpoch(at place, t *epochTrace) {
-	if !ordered(at.sg) {
-		c.checkUnordered(at, t)
-		return
-	}
-	var longest []delivery
-	for _, list := range t.delivered {
-		if len(list) > len(longest) {
-			longest = list
-		}
-	}
-	for n, list := range t.delivered {
-		for k, d := range list {
-			if d != longest[k] {
-				c.failf("A3: subgroup %d epoch %d: as number %d %s delivered %.40s of %s (seq %d) and another %.40s of %s (seq %d)",
-					at.sg, at.epoch, k, n, d.text, d.sender, d.seq, longest[k].text, longest[k].sender, longest[k].seq)
-				return
-			}
-		}
-	}
-	for _, n := range t.receivers {
-		if t.drained[n] && len(t.delivered[n]) < len(longest) {
-			c.failf("A7: subgroup %d epoch %d: %s delivered %d of %d messages and went on", at.sg, at.epoch, n, len(t.delivered[n]), len(longest))
-		}
-	}
-	in := map[string]bool{}
-	number := map[derecho.NodeID]int{}
-	for _, d := range longest {
-		in[d.text] = true
-		s := c.sent[d.text]
-		if s.n <= number[d.sender] {
-			c.failf("A5: subgroup %d epoch %d: message %d of %s after its message %d", at.sg, at.epoch, s.n, d.sender, number[d.sender])
-		}
-		number[d.sender] = s.n
-	}
-	anyDrained := false
-	for _, n := range t.receivers {
-		anyDrained = anyDrained || t.drained[n] && !c.failed(n)
-	}
-	if !anyDrained {
-		return
-	}
-	for text, s := range c.sent {
-		if s.sg != at.sg || s.epoch != at.epoch || c.group[s.node] != at.group || !slices.Contains(t.senders, s.node) || in[text] {
-			continue
-		}
-		if !c.failed(s.node) {
-			c.failf("A9: subgroup %d epoch %d: %.40s of %s, which lives, was delivered by nobody", at.sg, at.epoch, text, s.node)
-		} else if s.n < number[s.node] {
-			c.failf("A5: subgroup %d epoch %d: %.40s of %s was left out", at.sg, at.epoch, text, s.node)
-		}
-	}
-}
-
-// checkUnordered: everything of senders that live, by everybody who went on, in the order of sending.
-func (c *checker) checkUnordered(at place, t *epochTrace) {
-	for _, n := range t.receivers {
-		list := t.delivered[n]
-		number := map[derecho.NodeID]int{}
-		have := map[string]bool{}
-		for _, d := range list {
-			s := c.sent[d.text]
-			if s.n <= number[d.sender] {
-				c.failf("A5: subgroup %d epoch %d: %s delivered message %d of %s after its message %d", at.sg, at.epoch, n, s.n, d.sender, number[d.sender])
-			}
-			number[d.sender], have[d.text] = s.n, true
-		}
-		if !t.drained[n] || c.failed(n) {
-			continue
-		}
-		for text, s := range c.sent {
-			if s.sg == at.sg && s.epoch == at.epoch && c.group[s.node] == at.group && !c.failed(s.node) && slices.Contains(t.senders, s.node) && !have[text] {
-				c.failf("A18: subgroup %d epoch %d: %s lacks %.40s", at.sg, at.epoch, n, text)
-			}
-		}
-	}
-}
-
-// checkFinal: at the end everybody knows the same endpoints, and replicas keep the same.
-func (c *checker) checkFinal(events []Event) {
-	var first, holder *Event
-	for i := range events {
-		e := &events[i]
-		switch e.Kind {
-		case Final:
-			if first == nil {
-				first = e
-			}
-			if !slices.Equal(c.known[e.Node], c.known[first.Node]) {
-				c.failf("%s and %s know different endpoints: %v and %v", e.Node, first.Node, c.known[e.Node], c.known[first.Node])
-			}
-		case Holds:
-			if !slices.ContainsFunc(first.State.Endpoints, func(ep derecho.Endpoint) bool {
-				return ep.Node == e.Node && ep.Channel == e.Channel && ep.Replica
-			}) {
-				continue
-			}
-			if holder == nil {
-				holder = e
-			}
-			if e.Text != holder.Text {
-				c.failf("A10: %s and %s hold different states of channel %d: %d and %d messages", e.Node, holder.Node, e.Channel,
-					len(strings.Fields(e.Text)), len(strings.Fields(holder.Text)))
-			}
-		}
-	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"flag"
+	"fmt"
 	"testing"
 )
 
@@ -11,10 +12,16 @@ import (
 var (
 	seeds  = flag.Int("sim.seeds", 100, "number of seeds of each test")
 	from   = flag.Uint64("sim.from", 1, "first seed")
+	nodes  = flag.String("sim.nodes", "", "number of nodes, as MIN..MAX; default 2..5")
 	faults = flag.String("sim.faults", "all", "faults that may happen: all, none, or a list")
 )
 
 func runSeeds(t *testing.T, o Options) {
+	if *nodes != "" {
+		if _, err := fmt.Sscanf(*nodes, "%d..%d", &o.MinNodes, &o.MaxNodes); err != nil {
+			t.Fatalf("-sim.nodes %s: %v", *nodes, err)
+		}
+	}
 	sends, deliveries, decisions := 0, 0, 0
 	happened := map[Fault]int{}
 	for i := range *seeds {

@@ -14,10 +14,10 @@ func (r *run) fault(f Fault) {
 	switch f {
 	case CrashNode:
 		// At once, or at one of the next pushes or stores.
-		if r.rng.IntN(3) == 0 {
+		if r.pick.IntN(3) == 0 {
 			p.crash("at rest")
 		} else {
-			p.f.CrashAt = p.f.Pushes + 1 + r.rng.IntN(60)
+			p.f.CrashAt = p.f.Pushes + 1 + r.pick.IntN(60)
 		}
 	case CrashHost:
 		if r.plan.Hosts == 1 {
@@ -44,7 +44,7 @@ func (r *run) fault(f Fault) {
 		r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
 		r.w.After(r.outage(), func() { r.resume(p) })
 	case Partition:
-		side := 1 + uint64(r.rng.IntN(r.plan.Hosts))
+		side := 1 + uint64(r.pick.IntN(r.plan.Hosts))
 		if r.plan.Hosts == 1 {
 			return
 		}
@@ -65,10 +65,10 @@ func (r *run) fault(f Fault) {
 
 // outage is how long something is out of order: shorter or longer than what is noticed.
 func (r *run) outage() time.Duration {
-	if r.rng.IntN(2) == 0 {
-		return r.w.Between(0, r.plan.Lease/2)
+	if r.pick.IntN(2) == 0 {
+		return time.Duration(r.pick.Int64N(int64(r.plan.Lease / 2)))
 	}
-	return r.w.Between(r.plan.Lease, 8*r.plan.Lease)
+	return r.plan.Lease + time.Duration(r.pick.Int64N(int64(7*r.plan.Lease)))
 }
 
 // cut blocks what passes between some pairs, for a time.

@@ -42,6 +42,13 @@ type process struct {
 	pending   map[derecho.ChannelID][]string          // delivered while the state is on its way
 	from      map[derecho.ChannelID]uint32            // epoch at whose beginning the history was taken
 	wake      time.Duration                           // when it is to look by itself, 0 for never
+	told      map[rowKey]*derecho.Row                 // as the trace has it
+}
+
+// rowKey names a row of a node.
+type rowKey struct {
+	sg    derecho.SubgroupID
+	epoch uint32
 }
 
 func (r *run) start(host uint64) *process {
@@ -64,8 +71,8 @@ func (p *process) boot() {
 	p.ids, p.isolated = append(p.ids, p.id), false
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
-	p.inbox, p.joined, p.scheduled, p.wake = nil, false, false, 0
-	cfg := derecho.Config{RingBytes: 1 << 13, Lease: r.plan.Lease, Name: p.name}
+	p.inbox, p.joined, p.scheduled, p.wake, p.told = nil, false, false, 0, map[rowKey]*derecho.Row{}
+	cfg := derecho.Config{RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name}
 	if r.plan.Witness {
 		cfg.Witness = "p1"
 	}
@@ -81,7 +88,7 @@ func (p *process) boot() {
 		},
 		Log:    func(write func()) { r.w.After(r.w.Between(0, r.w.MaxDelay), write) },
 		Stored: func() { p.f.Stored() },
-		Trace:  func(e derecho.Event) { r.emit(Event{Kind: Decision, Node: id, Group: e.Group, What: e}) },
+		Trace:  p.decided,
 	})
 	if err != nil {
 		panic(err)
@@ -183,7 +190,9 @@ func (p *process) setAlarm() {
 // guard runs something of the process, which may crash in it.
 func (p *process) guard(do func()) {
 	defer func() {
-		switch x := recover().(type) {
+		x := recover()
+		p.observe()
+		switch x := x.(type) {
 		case nil:
 		case sim.Crash:
 			p.crash("in the middle of a step")
@@ -239,6 +248,39 @@ func (p *process) wasExcluded(err error) {
 	})
 }
 
+// decided takes note of what the machine does.
+func (p *process) decided(e derecho.Event) {
+	if e.Kind == derecho.Executed {
+		e.Command = slices.Clone(e.Command)
+		p.run.observeOthers(p, 0, e.Epoch)
+	}
+	p.run.emit(Event{Kind: Decision, Node: p.id, Group: e.Group, What: &e})
+}
+
+// observe puts what the node has told since the last time into the trace.
+func (p *process) observe() { p.d.Rows(p.tell) }
+
+func (p *process) tell(row *derecho.Row) {
+	key := rowKey{row.Subgroup, row.Epoch}
+	if before := p.told[key]; before == nil || !before.Equal(row) {
+		row = row.Clone()
+		p.told[key] = row
+		p.run.emit(Event{Kind: Told, Node: p.id, Row: row})
+	}
+}
+
+// observeOthers does it at all other processes, for the epoch in which p delivers: what they hold is
+// not only what they did themselves.
+func (r *run) observeOthers(p *process, sg derecho.SubgroupID, epoch uint32) {
+	for _, q := range r.procs {
+		if q != p && !q.gone && q.d != nil {
+			if row := q.d.RowOf(sg, epoch); row != nil {
+				q.tell(row)
+			}
+		}
+	}
+}
+
 // the Handler
 
 func (p *process) EndpointAdded(ep derecho.Endpoint) {
@@ -270,6 +312,7 @@ func (p *process) Failed(error)                                        {}
 
 // Deliver implements derecho.Handler.
 func (p *process) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
+	p.run.observeOthers(p, sg, batch[0].Epoch)
 	for _, m := range batch {
 		text := string(m.Payload)
 		p.run.emit(Event{
@@ -317,7 +360,7 @@ func (p *process) LoadState(sg derecho.SubgroupID, ch derecho.ChannelID, state [
 	}
 	delete(p.pending, ch)
 	p.history[ch] = append(strings.Fields(string(state)), since...)
-	p.run.emit(Event{Kind: Load, Node: p.id, SG: sg, Channel: ch, Text: string(state)})
+	p.run.emit(Event{Kind: Load, Node: p.id, SG: sg, Channel: ch, Epoch: p.from[ch], Text: string(state)})
 }
 
 // the application
@@ -336,24 +379,26 @@ func (p *process) act() {
 		return
 	}
 	p.guard(func() {
-		switch k := p.run.rng.IntN(100); {
+		switch k := p.run.pick.IntN(100); {
 		case k < 12:
 			p.add()
 		case k < 16:
 			p.remove()
 		default:
-			p.send()
+			for range 1 + p.run.pick.IntN(p.run.plan.Burst) {
+				p.send()
+			}
 		}
 	})
 	p.look()
 }
 
 func (p *process) add() {
-	ch := derecho.ChannelID(1 + p.run.rng.IntN(len(channels)))
+	ch := derecho.ChannelID(1 + p.run.pick.IntN(len(channels)))
 	sg := channels[ch]
 	p.nextEP++
 	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: ch == replicated}
-	if p.run.rng.IntN(2) == 0 {
+	if p.run.pick.IntN(2) == 0 {
 		ep.Writes = sg
 		if ep.Replica {
 			ep.Reads = []derecho.Subgroup{sg}
@@ -387,7 +432,7 @@ func (p *process) remove() {
 		return
 	}
 	ids := slices.Sorted(maps.Keys(p.ready))
-	id := ids[p.run.rng.IntN(len(ids))]
+	id := ids[p.run.pick.IntN(len(ids))]
 	delete(p.ready, id)
 	delete(p.wanted, id)
 	p.d.RemoveEndpoint(id, func(err error) { p.tolerate("remove", err) })
@@ -396,24 +441,27 @@ func (p *process) remove() {
 func (p *process) send() {
 	for _, id := range slices.Sorted(maps.Keys(p.ready)) {
 		ep := p.ready[id]
-		if ep.Writes.ID == 0 || p.run.rng.IntN(2) == 0 {
-			continue
+		if ep.Writes.ID != 0 && p.run.pick.IntN(2) == 0 {
+			p.write(ep)
 		}
-		p.nextMsg++
-		text := fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.rng.IntN(200)))
-		// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
-		at := len(p.run.events)
-		p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
-		epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID}, []byte(text))
-		p.run.events[at].Epoch = epoch
-		if errors.Is(err, derecho.ErrWouldBlock) {
-			p.run.events[at].Kind = 0
-			return
-		}
-		if err != nil {
-			p.run.failf("node %s: send: %v", p.id, err)
-			return
-		}
+	}
+}
+
+// write sends a message if there is room.
+func (p *process) write(ep derecho.Endpoint) {
+	p.nextMsg++
+	text := fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.pick.IntN(200)))
+	// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
+	at := len(p.run.events)
+	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
+	epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID}, []byte(text))
+	p.run.events[at].Epoch = epoch
+	if errors.Is(err, derecho.ErrWouldBlock) {
+		p.run.events[at].Kind = 0
+		return
+	}
+	if err != nil {
+		p.run.failf("node %s: send: %v", p.id, err)
 	}
 }
 

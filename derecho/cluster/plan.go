@@ -73,8 +73,9 @@ type Options struct {
 	MinNodes, MaxNodes int
 	// Duration of the safety phase; 0: drawn.
 	Duration time.Duration
-	// Mutant, if not empty, puts a known defect into the machines (see package derecho, Mutants).
-	Mutant string
+	// Keep, if not nil, lists what is left of what the seed schedules (Result.Scheduled says how much that
+	// is): a shrunk run.
+	Keep []int
 }
 
 // Plan is what a seed draws first.
@@ -88,6 +89,7 @@ type Plan struct {
 	Lease              time.Duration
 	MaxDelay, MaxPause time.Duration // of the network, see sim.World
 	Leaves             int
+	Ring, Burst        int  // bytes of a ring; most messages of an act
 	Unfound            bool // some nodes are not found at start
 	Witness            bool
 	Late               bool // nodes start throughout the run, not at its beginning
@@ -121,10 +123,11 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 		p.Length = o.Duration
 	}
 	p.Count = 1 + rng.IntN(4)
+	p.Ring, p.Burst = []int{1 << 12, 1 << 13}[rng.IntN(2)], []int{1, 4, 30}[rng.IntN(3)]
 	return p
 }
 
 func (p Plan) String() string {
-	return fmt.Sprintf("seed %d: %d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v",
-		p.Seed, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late)
+	return fmt.Sprintf("seed %d: %d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d",
+		p.Seed, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst)
 }

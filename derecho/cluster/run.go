@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ type Result struct {
 	Events []Event
 	Steps  int           // of machines
 	Faults map[Fault]int // that happened, by kind
+	// Scheduled is how many acts, leaves and faults the seed planned: what Options.Keep numbers.
+	Scheduled int
 	// Lost: in the end too many had died for the others to go on.
 	Lost bool
 }
@@ -27,7 +30,7 @@ func (r *Result) Trace() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Plan)
 	for _, e := range r.Events {
-		if e.Kind != 0 {
+		if e.Kind != 0 && e.Kind != Told {
 			fmt.Fprintln(&b, e)
 		}
 	}
@@ -38,6 +41,9 @@ func (r *Result) Trace() string {
 type run struct {
 	w      *sim.World
 	rng    *rand.Rand
+	pick   *rand.Rand // for the act or fault that happens: the same whatever else happens
+	keep   []int
+	items  int
 	plan   Plan
 	procs  []*process
 	events []Event
@@ -62,7 +68,7 @@ func (r *run) emit(e Event) {
 // Run executes one seed.
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), faults: map[Fault]int{}}
+	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), faults: map[Fault]int{}, keep: o.Keep}
 	r.plan = draw(seed, r.rng, o)
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	r.schedule()
@@ -71,7 +77,7 @@ func Run(seed uint64, o Options) *Result {
 	if r.err == nil {
 		r.err = check(r.plan, r.events)
 	}
-	return &Result{Plan: r.plan, Err: r.err, Events: r.events, Steps: r.steps, Faults: r.faults, Lost: r.lost}
+	return &Result{Plan: r.plan, Err: r.err, Events: r.events, Steps: r.steps, Faults: r.faults, Lost: r.lost, Scheduled: r.items}
 }
 
 // schedule plans the starts, what the applications do, and the faults.
@@ -85,14 +91,14 @@ func (r *run) schedule() {
 		w.After(w.Between(0, spread), func() { r.start(1 + uint64(r.rng.IntN(p.Hosts))) })
 	}
 	for range p.Acts {
-		w.After(w.Between(0, p.Length), func() {
+		r.plot(w.Between(0, p.Length), func() {
 			if q := r.any(); q != nil {
 				q.act()
 			}
 		})
 	}
 	for range p.Leaves {
-		w.After(w.Between(p.Length/2, p.Length), func() {
+		r.plot(w.Between(p.Length/2, p.Length), func() {
 			if q := r.any(); q != nil && q != r.procs[0] {
 				q.leave()
 			}
@@ -101,10 +107,24 @@ func (r *run) schedule() {
 	for i := range faultNames {
 		if f := Fault(1 << i); p.Faults&f != 0 {
 			for range 1 + r.rng.IntN(p.Count) {
-				w.After(w.Between(0, p.Length), func() { r.fault(f) })
+				r.plot(w.Between(0, p.Length), func() { r.fault(f) })
 			}
 		}
 	}
+}
+
+// plot schedules something that can be left out without any effect on what else is scheduled.
+func (r *run) plot(at time.Duration, do func()) {
+	number := r.items
+	r.items++
+	if r.keep != nil && !slices.Contains(r.keep, number) {
+		return
+	}
+	r.w.After(at, func() {
+		r.pick = rand.New(rand.NewPCG(r.plan.Seed, uint64(number)))
+		do()
+		r.pick = r.rng
+	})
 }
 
 // any is some process.
@@ -112,7 +132,7 @@ func (r *run) any() *process {
 	if len(r.procs) == 0 {
 		return nil
 	}
-	return r.procs[r.rng.IntN(len(r.procs))]
+	return r.procs[r.pick.IntN(len(r.procs))]
 }
 
 // safety runs until the phase of faults is over.
@@ -149,12 +169,13 @@ func (r *run) liveness() {
 			r.lost = true
 			return
 		}
-		r.failf("no rest: %s", r.unrest())
+		r.failf("M7: no rest: %s", r.unrest())
 	}
+	r.lastWords()
 	r.quiet()
 	for _, p := range r.procs {
 		if !p.gone {
-			r.emit(Event{Kind: Final, Node: p.id, State: p.d.State()})
+			r.emit(Event{Kind: Final, Node: p.id, State: ptr(p.d.State())})
 			for _, ch := range []derecho.ChannelID{replicated} {
 				if h, keeps := p.history[ch]; keeps {
 					r.emit(Event{Kind: Holds, Node: p.id, Channel: ch, Text: strings.Join(h, " ")})
@@ -163,6 +184,25 @@ func (r *run) liveness() {
 		}
 	}
 }
+
+// lastWords: in the end everybody writes once more, and it arrives.
+func (r *run) lastWords() {
+	for _, p := range r.procs {
+		if r.err == nil && !p.gone {
+			p.guard(func() {
+				for _, id := range slices.Sorted(maps.Keys(p.ready)) {
+					if p.ready[id].Writes.ID != 0 {
+						p.write(p.ready[id])
+					}
+				}
+			})
+			p.look()
+		}
+	}
+	r.runFor(r.plan.Lease+100*r.w.MaxDelay, 3_000_000)
+}
+
+func ptr[T any](v T) *T { return &v }
 
 // settled: everybody who lives is a member of one view, and no epoch but the newest is kept.
 func (r *run) settled() bool { return r.unrest() == "" }
@@ -245,11 +285,11 @@ func (r *run) quiet() {
 	if r.err != nil {
 		return
 	}
-	before, delivered := r.pushes(), len(r.events)
+	before, happened := r.pushes(), r.happenings()
 	const beats = 10
 	r.runFor(beats*r.plan.Lease/5, 3_000_000)
-	if r.err == nil && len(r.events) != delivered {
-		r.failf("at rest, and still something happens: %v", r.events[delivered])
+	if now := r.happenings(); r.err == nil && now != happened {
+		r.failf("A16: at rest, and still %d things happen", now-happened)
 	}
 	alive := 0
 	for _, p := range r.procs {
@@ -259,8 +299,19 @@ func (r *run) quiet() {
 	}
 	// A heartbeat is a store and a post to each other member; marks and alarms come on top.
 	if n, most := r.pushes()-before, (beats+4)*alive*(alive+3)*2; n > most {
-		r.failf("at rest, and %d pushes in %d heartbeats of %d nodes, at most %d are needed", n, beats, alive, most)
+		r.failf("A16: at rest, and %d pushes in %d heartbeats of %d nodes, at most %d are needed", n, beats, alive, most)
 	}
+}
+
+// happenings counts the events of the trace, but for what is told without need.
+func (r *run) happenings() int {
+	n := 0
+	for i := range r.events {
+		if r.events[i].Kind != Told {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *run) pushes() int {

@@ -29,12 +29,12 @@ const (
 	Holds    // at the end: the state of a channel, Text
 	Decision // see derecho.Event
 	Final    // at the end: what the node knows of the group
-	Durable  // what this node sent up to then is durable everywhere
 	Fault_   // a fault begins or ends
+	Told     // a node has changed its row of an epoch, or holds more
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "decision", "final", "durable", "fault"}
+	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -49,8 +49,9 @@ type Event struct {
 	Seq     uint64
 	Sender  derecho.NodeID
 	Text    string
-	What    derecho.Event // of Decision
-	State   derecho.State // of Final
+	What    *derecho.Event // of Decision
+	State   *derecho.State // of Final
+	Row     *derecho.Row   // of Told
 }
 
 func (e Event) String() string {
@@ -71,12 +72,28 @@ func (e Event) String() string {
 	case Decision:
 		w := e.What
 		fmt.Fprintf(&b, " %v sg %d e %d", w.Kind, w.Subgroup, w.Epoch)
+		if w.Kind == derecho.Executed {
+			fmt.Fprintf(&b, " seq %d from %s: %x", w.Seq, w.From, w.Command)
+		}
 		if w.Members != nil {
 			fmt.Fprintf(&b, " members %v senders %v", w.Members, w.Senders)
 		}
 		if w.Ends != nil {
 			fmt.Fprintf(&b, " ends %v", w.Ends)
 		}
+	case Told:
+		c := e.Row.RowCells
+		fmt.Fprintf(&b, " sg %d e %d", c.Subgroup, c.Epoch)
+		for _, f := range []struct {
+			name  string
+			value uint64
+		}{{"tail", c.Tail}, {"real", c.Real}, {"next", c.Next}, {"delivered", c.Delivered}, {"opened", c.Opened}, {"accused", c.Accused}, {"certain", c.Certain},
+			{"wedged", c.Wedged}, {"promised", c.Promised}, {"accepted", c.Accepted}, {"decided", c.Decided}} {
+			if f.value != 0 {
+				fmt.Fprintf(&b, " %s %d", f.name, int64(f.value))
+			}
+		}
+		fmt.Fprintf(&b, " received %v handed %v held %v", signed(e.Row.Received), signed(e.Row.Handed), signed(e.Row.Held))
 	case Final:
 		fmt.Fprintf(&b, " view %d of %016x members %v epochs %v", e.State.View, e.State.Group, e.State.Members, e.State.Epochs)
 	}
@@ -88,4 +105,13 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " %s", text)
 	}
 	return b.String()
+}
+
+// signed shows what is forever as -1.
+func signed(list []uint64) []int64 {
+	out := make([]int64, len(list))
+	for i, v := range list {
+		out[i] = int64(v)
+	}
+	return out
 }

@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/omg-dds-go/dds/derecho"
+)
+
+// load is a state that came to a replica.
+type load struct {
+	node  derecho.NodeID
+	group uint64
+	Event
+}
+
+func (c *checker) atEnd(events []Event) {
+	for _, at := range slices.SortedFunc(maps.Keys(c.epochs), place.compare) {
+		if c.err == nil {
+			c.checkEpoch(at, c.epochs[at])
+		}
+	}
+	for _, l := range c.loads {
+		c.checkLoad(l)
+	}
+	c.checkFinal(events)
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.group, q.group), cmp.Compare(p.sg, q.sg), cmp.Compare(p.epoch, q.epoch))
+}
+
+// failed: the node crashed or was excluded at some time.
+func (c *checker) failed(n derecho.NodeID) bool {
+	_, over := c.ended[n]
+	return over
+}
+
+// longest is the most that anybody delivered of an ordered epoch: all others delivered a prefix of it.
+func (t *epochTrace) longest() []delivery {
+	var most []delivery
+	for _, list := range t.delivered {
+		if len(list) > len(most) {
+			most = list
+		}
+	}
+	return most
+}
+
+// checkEpoch: all who delivered the epoch to its end delivered the same in the same order, nobody
+// delivered anything else, and of senders that live everything.
+func (c *checker) checkEpoch(at place, t *epochTrace) {
+	if t.stay != nil {
+		for _, m := range t.members {
+			if !slices.Contains(t.stay, m) && !t.accused[m] {
+				c.failf("M6: view %d goes on without %s, which nobody accused", at.epoch, m)
+			}
+		}
+	}
+	if !ordered(at.sg) {
+		c.checkUnordered(at, t)
+		return
+	}
+	longest := t.longest()
+	for _, n := range t.receivers {
+		list := t.delivered[n]
+		for k, d := range list {
+			if d != longest[k] {
+				c.failf("A3: subgroup %d epoch %d: as number %d %s delivered %.40s of %s (seq %d) and another %.40s of %s (seq %d)",
+					at.sg, at.epoch, k, n, d.text, d.sender, d.seq, longest[k].text, longest[k].sender, longest[k].seq)
+				return
+			}
+		}
+		if t.drained[n] && len(list) < len(longest) {
+			c.failf("A7: subgroup %d epoch %d: %s delivered %d of %d messages and went on", at.sg, at.epoch, n, len(list), len(longest))
+		}
+	}
+	for _, d := range longest {
+		if index := d.seq / uint64(len(t.senders)); t.ends != nil && index >= t.ends[t.rank(d.sender)] {
+			c.failf("A4: subgroup %d epoch %d: index %d of %s was delivered, which ends at %d", at.sg, at.epoch, index, d.sender, t.ends[t.rank(d.sender)])
+		}
+	}
+	if at.sg != 0 {
+		c.checkSent(at, t, longest)
+	}
+}
+
+// checkSent: of a sender that lives everything is delivered, of one that failed everything up to some
+// message.
+func (c *checker) checkSent(at place, t *epochTrace, longest []delivery) {
+	in := map[string]bool{}
+	last := map[derecho.NodeID]int{}
+	for _, d := range longest {
+		in[d.text] = true
+		s := c.sent[d.text]
+		if s.n <= last[d.sender] {
+			c.failf("A5: subgroup %d epoch %d: message %d of %s after its message %d", at.sg, at.epoch, s.n, d.sender, last[d.sender])
+		}
+		last[d.sender] = s.n
+	}
+	if !slices.ContainsFunc(t.receivers, func(n derecho.NodeID) bool { return t.drained[n] && !c.failed(n) }) {
+		return
+	}
+	for _, text := range c.sends[sendKey{at.sg, at.epoch}] {
+		s := c.sent[text]
+		if c.group[s.node] != at.group || !slices.Contains(t.senders, s.node) || in[text] {
+			continue
+		}
+		if !c.failed(s.node) {
+			c.failf("A9: subgroup %d epoch %d: %.40s of %s, which lives, was delivered by nobody", at.sg, at.epoch, text, s.node)
+		} else if s.n < last[s.node] {
+			c.failf("A5: subgroup %d epoch %d: %.40s of %s was left out", at.sg, at.epoch, text, s.node)
+		}
+	}
+}
+
+// checkUnordered: everything of senders that live, by everybody who went on.
+func (c *checker) checkUnordered(at place, t *epochTrace) {
+	for _, n := range t.receivers {
+		if t.drained[n] && !c.failed(n) {
+			c.checkGot(n, at, t, "A18")
+		}
+	}
+}
+
+// checkGot: a receiver has everything of those that live.
+func (c *checker) checkGot(n derecho.NodeID, at place, t *epochTrace, name string) {
+	for _, text := range c.sends[sendKey{at.sg, at.epoch}] {
+		s := c.sent[text]
+		if c.group[s.node] == at.group && !c.failed(s.node) && slices.Contains(t.senders, s.node) && !c.got[n][text] {
+			c.failf("%s: subgroup %d epoch %d: %s lacks %.40s", name, at.sg, at.epoch, n, text)
+		}
+	}
+}
+
+// checkLoad: the state that a replica gets is what was delivered before the epoch from which on it keeps
+// the state itself: without a gap, and up to the end.
+func (c *checker) checkLoad(l load) {
+	state := strings.Fields(l.Text)
+	if len(state) == 0 {
+		return
+	}
+	var all []string
+	for _, at := range slices.SortedFunc(maps.Keys(c.epochs), place.compare) {
+		if at.group == l.group && at.sg == l.SG && at.epoch < l.Epoch {
+			for _, d := range c.epochs[at].longest() {
+				if d.channel == l.Channel {
+					all = append(all, d.text)
+				}
+			}
+		}
+	}
+	if n := len(all) - len(state); n < 0 || !slices.Equal(all[n:], state) {
+		c.failf("A10: the state of channel %d that %s got for epoch %d has %d messages, and is not the end of the %d that were delivered before",
+			l.Channel, l.node, l.Epoch, len(state), len(all))
+	}
+}
+
+// checkFinal: at the end everybody knows the same endpoints and has all that was sent, and replicas keep
+// the same.
+func (c *checker) checkFinal(events []Event) {
+	var first, holder *Event
+	for i := range events {
+		e := &events[i]
+		switch e.Kind {
+		case Final:
+			if first == nil {
+				first = e
+			}
+			if !slices.Equal(c.known[e.Node], c.known[first.Node]) {
+				c.failf("A9: %s and %s know different endpoints: %v and %v", e.Node, first.Node, c.known[e.Node], c.known[first.Node])
+			}
+			for sg, epoch := range c.last[e.Node] {
+				at := place{c.group[e.Node], sg, epoch}
+				if t := c.epochs[at]; sg != 0 && slices.Contains(t.receivers, e.Node) {
+					c.checkGot(e.Node, at, t, "M7")
+				}
+			}
+		case Holds:
+			if !slices.ContainsFunc(first.State.Endpoints, func(ep derecho.Endpoint) bool {
+				return ep.Node == e.Node && ep.Channel == e.Channel && ep.Replica
+			}) {
+				continue
+			}
+			if holder == nil {
+				holder = e
+			}
+			if e.Text != holder.Text {
+				c.failf("A10: %s and %s hold different states of channel %d: %d and %d messages", e.Node, holder.Node, e.Channel,
+					len(strings.Fields(e.Text)), len(strings.Fields(holder.Text)))
+			}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/omg-dds-go/dds/derecho"
+)
+
+// told: a node has changed its row of an epoch.
+func (c *checker) told(e Event) {
+	if _, over := c.ended[e.Node]; over {
+		return
+	}
+	row, key := e.Row, rowKey{e.Row.Subgroup, e.Row.Epoch}
+	at := place{c.group[e.Node], key.sg, key.epoch}
+	t := c.epoch(at)
+	if before := c.rows[e.Node][key]; before != nil {
+		c.grows(e.Node, before, row)
+	}
+	c.rows[e.Node][key] = row
+	if rank := t.rank(e.Node); rank >= 0 {
+		t.real[rank] = max(t.real[rank], row.Real)
+		c.promised(e.Node, rank, t, row)
+		c.window(e.Node, rank, t, key, row)
+	}
+	if n := uint64(len(t.senders)); t.ends == nil && ordered(key.sg) && row.Delivered > 0 {
+		for rank, held := range row.Held {
+			if held != forever && row.Delivered > held*n+uint64(rank) {
+				c.failf("A13: %s has delivered %d, and holds of %s only %d", e.Node, row.Delivered, t.senders[rank], held)
+			}
+		}
+	}
+	if row.Accepted > row.Promised || row.Decided > row.Accepted {
+		c.failf("A12: %s has promised %d, accepted %d, decided %d", e.Node, row.Promised, row.Accepted, row.Decided)
+	}
+	c.accused(e.Node, t, row)
+}
+
+// grows: cells do not go back; what a node has wedged is final.
+func (c *checker) grows(node derecho.NodeID, a, b *derecho.Row) {
+	type cell struct {
+		name          string
+		before, after uint64
+	}
+	cells := []cell{
+		{"tail", a.Tail, b.Tail}, {"real", a.Real, b.Real}, {"next", a.Next, b.Next}, {"delivered", a.Delivered, b.Delivered},
+		{"opened", a.Opened, b.Opened}, {"wedged", a.Wedged, b.Wedged}, {"promised", a.Promised, b.Promised},
+		{"accepted", a.Accepted, b.Accepted}, {"decided", a.Decided, b.Decided}, {"certain", a.Certain, b.Certain | a.Certain&^b.Certain},
+	}
+	for rank := range a.Received {
+		cells = append(cells, cell{"received", a.Received[rank], b.Received[rank]}, cell{"handed", a.Handed[rank], b.Handed[rank]}, cell{"held", a.Held[rank], b.Held[rank]})
+	}
+	for _, x := range cells {
+		if x.after < x.before {
+			c.failf("A12: %s of %s goes back from %d to %d", x.name, node, x.before, x.after)
+		}
+	}
+	if a.Wedged != 0 && (!slices.Equal(a.Received, b.Received) || a.Next != b.Next || a.Tail != b.Tail) {
+		c.failf("T4: %s acknowledges or sends after it has wedged", node)
+	}
+	if b.Real > b.Next {
+		c.failf("A12: %s has published %d messages, and %d indices", node, b.Real, b.Next)
+	}
+}
+
+// promised: a sender gives indices away only when another has published a message that waits for them.
+func (c *checker) promised(node derecho.NodeID, rank int, t *epochTrace, row *derecho.Row) {
+	if row.Next == forever || row.Next <= row.Real {
+		return
+	}
+	for other, real := range t.real {
+		if other != rank && real > 0 {
+			if other < rank {
+				real--
+			}
+			if row.Next <= real {
+				return
+			}
+		}
+	}
+	c.failf("A15: %s has sent %d messages and promises that %d indices are known; the others sent %v", node, row.Real, row.Next, t.real)
+}
+
+// window: no more than a ring is published that some receiver has not handed over.
+func (c *checker) window(node derecho.NodeID, rank int, t *epochTrace, key rowKey, row *derecho.Row) {
+	for _, q := range t.receivers {
+		if _, over := c.ended[q]; over || c.removed[node][q] || t.drained[q] || slices.Contains(c.pending[node], q) {
+			continue
+		}
+		handed := uint64(0)
+		if r := c.rows[q][key]; r != nil && rank < len(r.Handed) {
+			handed = r.Handed[rank]
+		}
+		if row.Tail > handed+row.Ring {
+			c.failf("A14: %s has published %d bytes, %s has handed over %d, of a ring of %d", node, row.Tail, q, handed, row.Ring)
+		}
+	}
+}
+
+// accused: while nothing is wrong nobody is accused but those who leave.
+func (c *checker) accused(node derecho.NodeID, t *epochTrace, row *derecho.Row) {
+	for set := row.Accused | row.Certain; set != 0; set &= set - 1 {
+		m := t.members[bits.TrailingZeros64(set)]
+		t.accused[m] = true
+		if _, leaves := c.left[m]; !leaves && !c.faulty {
+			c.failf("M6: %s accuses %s, and nothing was wrong", node, m)
+		}
+	}
+}

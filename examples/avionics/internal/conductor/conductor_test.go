@@ -161,7 +161,7 @@ func TestExplainFindsTheCause(t *testing.T) {
 	failed := func(role, text string) happening {
 		return happening{role: role, event: &control.Event{Kind: control.Failed, Text: text}}
 	}
-	assert.Equal(t, []string{"display1 (process 101) was killed by a signal (killed) in the middle of the run; the others can not go on without it in this version"},
+	assert.Equal(t, []string{"display1 (process 101) was killed by a signal (killed) in the middle of the run"},
 		c.explain([]happening{failed("fms", "peer lost"), {role: "display1", exit: killed}, {role: "fms", exit: errors.New("exit status 1")}}))
 	assert.Equal(t, []string{"nav (process 105) failed: no fix"},
 		c.explain([]happening{failed("nav", "no fix"), {role: "nav", exit: errors.New("exit status 1")}}))

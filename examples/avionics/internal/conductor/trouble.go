@@ -49,7 +49,7 @@ func (c *conductor) explain(news []happening) []string {
 		case h.event != nil:
 			failed = append(failed, fmt.Sprintf("%s (process %d) failed: %s", h.role, pid, h.event.Text))
 		case signalled:
-			killed = append(killed, fmt.Sprintf("%s (process %d) was killed by a signal (%v) in the middle of the run; the others can not go on without it in this version", h.role, pid, sig))
+			killed = append(killed, fmt.Sprintf("%s (process %d) was killed by a signal (%v) in the middle of the run", h.role, pid, sig))
 		case h.exit != nil:
 			ended = append(ended, fmt.Sprintf("%s (process %d) ended in the middle of the run: %v", h.role, pid, h.exit))
 		default:

@@ -83,9 +83,9 @@ func (w watch) standstill(roles []string, now time.Time, pid func(role string) i
 		who := fmt.Sprintf("%s (process %d)", role, pid(role))
 		switch stopped := isStopped(pid(role)); {
 		case stopped:
-			silent = append(silent, fmt.Sprintf("%s is stopped, by a signal or a debugger, and has given no sign of life for %v: the others wait for it", who, round(quiet)))
+			silent = append(silent, fmt.Sprintf("%s is stopped, by a signal or a debugger, and has given no sign of life for %v", who, round(quiet)))
 		case quiet >= stillLimit:
-			silent = append(silent, fmt.Sprintf("%s has given no sign of life for %v: the others wait for it", who, round(quiet)))
+			silent = append(silent, fmt.Sprintf("%s has given no sign of life for %v", who, round(quiet)))
 		default:
 			if topic, n, other := w.behind(role, now); topic != "" {
 				behind = append(behind, fmt.Sprintf("%s has taken nothing for %v and is %d samples of %s behind %s", who, round(now.Sub(s.moved)), n, topic, other))

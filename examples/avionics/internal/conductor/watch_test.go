@@ -31,7 +31,7 @@ func TestWatchNamesWhoStandsStill(t *testing.T) {
 		w.alive("fms", reached(13), at(beat))
 		w.alive("display2", reached(3), at(beat))
 	}
-	assert.Equal(t, []string{"display1 (process 1073741824) has given no sign of life for 4s: the others wait for it"}, w.standstill(roles, at(7), pid))
+	assert.Equal(t, []string{"display1 (process 1073741824) has given no sign of life for 4s"}, w.standstill(roles, at(7), pid))
 	assert.Equal(t, []string{"display1"}, w.missing(roles, at(7)))
 	assert.Empty(t, w.missing(roles, at(8)), "it is told once")
 	assert.True(t, w.alive("display1", reached(13), at(8)))

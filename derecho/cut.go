@@ -100,7 +100,7 @@ func (e *epoch) reported(from NodeID, t trimReport) {
 
 // trim settles the end of senders of which every receiver has reported.
 func (e *epoch) trim() {
-	before := slices.Contains(e.open, true)
+	settled := false
 	for rank := range e.open {
 		if !e.open[rank] {
 			continue
@@ -111,10 +111,10 @@ func (e *epoch) trim() {
 			end, all = min(end, has), all && told
 		}
 		if all {
-			e.open[rank], e.ends[rank] = false, end
+			e.open[rank], e.ends[rank], settled = false, end, true
 		}
 	}
-	if before && !slices.Contains(e.open, true) {
+	if settled {
 		e.g.m.note(Trimmed, e)
 	}
 }

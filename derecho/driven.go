@@ -60,7 +60,7 @@ const (
 	Installed EventKind = iota + 1 // this node is a member of a new epoch
 	Wedged                         // it takes no more part in a view
 	Decided                        // it knows how the view ends
-	Trimmed                        // it knows where all senders that failed end
+	Trimmed                        // it knows where a sender that failed ends
 	Drained                        // it has delivered the whole epoch
 	Reported                       // it told how much it has of senders that failed
 	Executed                       // it carries out a command of the control subgroup

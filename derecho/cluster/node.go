@@ -250,7 +250,12 @@ func (p *process) wasExcluded(err error) {
 
 // decided takes note of what the machine does.
 func (p *process) decided(e derecho.Event) {
-	if e.Kind == derecho.Executed {
+	switch e.Kind {
+	case derecho.Decided: // before the epoch is released, perhaps in the same step
+		if row := p.d.RowOf(0, e.Epoch); row != nil {
+			p.tell(row)
+		}
+	case derecho.Executed:
 		e.Command = slices.Clone(e.Command)
 		p.run.observeOthers(p, 0, e.Epoch)
 	}

@@ -21,6 +21,8 @@ type Result struct {
 	Faults map[Fault]int // that happened, by kind
 	// Scheduled is how many acts, leaves and faults the seed planned: what Options.Keep numbers.
 	Scheduled int
+	// Pushes of each node in the change of a Scenario.
+	Pushes []int
 	// Lost: in the end too many had died for the others to go on.
 	Lost bool
 }
@@ -157,11 +159,14 @@ func (r *run) liveness() {
 		r.resume(p)
 	}
 	// Detection, several changes of view one after the other, joining again.
-	const rounds = 60
-	for range rounds {
+	const rounds, enough = 60, 10
+	for round, lost := 0, 0; lost < enough && round < rounds; round++ {
 		r.runFor(2*r.plan.Lease+40*r.w.MaxDelay, 3_000_000)
 		if r.err != nil || r.settled() {
 			break
+		}
+		if r.bereft() {
+			lost++
 		}
 	}
 	if r.err == nil && !r.settled() {
@@ -205,18 +210,28 @@ func (r *run) lastWords() {
 func ptr[T any](v T) *T { return &v }
 
 // settled: everybody who lives is a member of one view, and no epoch but the newest is kept.
-func (r *run) settled() bool { return r.unrest() == "" }
+func (r *run) settled() bool {
+	why, _ := r.unsettled()
+	return why == ""
+}
 
+// unrest says why it is not settled, at length.
 func (r *run) unrest() string {
+	why, p := r.unsettled()
+	if p == nil {
+		return why
+	}
+	return fmt.Sprintf("%s %s\n%s", p.id, why, p.d.Describe())
+}
+
+func (r *run) unsettled() (why string, at *process) {
 	alive := 0
 	for _, p := range r.procs {
 		if !p.gone {
 			alive++
-		}
-	}
-	for _, p := range r.procs {
-		if !p.gone && (!p.joined || p.leaving) {
-			return fmt.Sprintf("%s has not joined or left: joined %v leaving %v\n%s", p.id, p.joined, p.leaving, p.d.Describe())
+			if !p.joined || p.leaving {
+				return "has not joined or left", p
+			}
 		}
 	}
 	var first *derecho.State
@@ -229,21 +244,21 @@ func (r *run) unrest() string {
 			first = &s
 		}
 		if s.Group != first.Group || s.View != first.View || len(s.Members) != alive {
-			return fmt.Sprintf("%s is in view %d of group %016x with %d members; %d live\n%s", p.id, s.View, s.Group, len(s.Members), alive, p.d.Describe())
+			return "is in a view of its own, or one with members that do not live", p
 		}
-		for sg, n := range s.Epochs {
+		for _, n := range s.Epochs {
 			if n > 1 {
-				return fmt.Sprintf("%s keeps %d epochs of subgroup %d\n%s", p.id, n, sg, p.d.Describe())
+				return "keeps old epochs", p
 			}
 		}
 		if len(p.pending) > 0 {
-			return fmt.Sprintf("%s still waits for a state", p.id)
+			return "still waits for a state", p
 		}
 		if len(p.wanted) != len(p.ready) {
-			return fmt.Sprintf("%s has %d of %d endpoints", p.id, len(p.ready), len(p.wanted))
+			return "lacks endpoints of its own", p
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // bereft: in the view that some process is in, too many have died for the others to go on, and it says

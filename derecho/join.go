@@ -70,6 +70,7 @@ func (m *machine) welcomed(w welcome) {
 		m.fail(fmt.Errorf("%w: welcomed to a view without this node", ErrPeerLost))
 		return
 	}
+	m.welcoming = w.encode() // others that join with this view may get theirs from nobody else
 	m.h.Entered(m.id)
 	for _, e := range w.endpoints {
 		m.cat.endpoints = append(m.cat.endpoints, e)

@@ -148,6 +148,12 @@ func (g *groupLog) start(dir, owner string) error {
 	return nil
 }
 
+// Begin is told of the beginning of an epoch (derecho.Log).
+func (g *groupLog) Begin(uint32, []uint64) error { return nil }
+
+// State is told the state of a channel (derecho.Log).
+func (g *groupLog) State(derecho.ChannelID, uint32, []byte) error { return nil }
+
 // Append takes a message (derecho.Log). What does not concern a sample of the past is not stored.
 func (g *groupLog) Append(m *derecho.Message) error {
 	d := g.disk.Load()

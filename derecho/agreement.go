@@ -537,6 +537,7 @@ func (a *agreement) decide(version uint64, values []uint64) {
 	t := a.e.table
 	a.wedge()
 	if a.accepted(a.me(), a.best) < version {
+		a.store(t.Promised(), max(version, a.load(a.me(), t.Promised())))
 		a.accept(version, values)
 	}
 	a.store(t.Decided(), version)

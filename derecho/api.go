@@ -64,8 +64,21 @@ type Endpoint struct {
 	// it joins the subgroups in Reads even while nobody writes, gets the state of another replica
 	// when it joins, and gives it to those who join later.
 	Replica bool
+	// Log is what the node's log of a Logged subgroup held when the endpoint was announced; nil for an
+	// endpoint that keeps none. Config.LogState fills it in.
+	Log *LogState
 	// Info is the announcement of the layer above; derecho carries it unread.
 	Info []byte
+}
+
+// LogState is what a log on disk holds of a subgroup, as it is found when a node starts: by it the
+// members agree whose log is taken up when all of them were gone (docs/adr/0013).
+type LogState struct {
+	ID    uint64 // of the log, drawn when it was made and kept in it; never zero
+	Epoch uint32 // of the last record; 0 for a log without records
+	Seq   uint64 // of the last record, plus one; 0 if there is none in that epoch
+	// Logs are those that belonged to the last epoch that the log has a record of (Log.Begin).
+	Logs []uint64
 }
 
 // Kind says what a message is to the layer above. derecho carries it unread.
@@ -156,6 +169,8 @@ var (
 	ErrPeerLost = errors.New("derecho: peer lost")
 	// ErrNoMajority: too few members are heard to go on without the others (no split brain).
 	ErrNoMajority = errors.New("derecho: no majority")
+	// ErrRecovering: too few of the logs that were written last are there to take one of them up.
+	ErrRecovering = errors.New("derecho: logs are missing")
 	// ErrExcluded: the group went on without this node.
 	ErrExcluded = errors.New("derecho: excluded")
 )

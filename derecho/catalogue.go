@@ -25,6 +25,8 @@ type descriptor struct {
 	Epoch     uint32
 	Members   []memberDesc // ascending by node
 	Transfers []transfer
+	Logs      []uint64 // that belong to the epoch, ascending
+	Fresh     bool     // there was nobody in the epoch before
 }
 
 // transfer says that From hands the state of a channel, as of the end of the epoch before, to To. If
@@ -66,6 +68,8 @@ type catalogue struct {
 	subgroups map[SubgroupID]*descriptor
 	// loading are replicas whose state is on its way to them, by what it is.
 	loading map[replica]arrival
+	// recovery is how far each Logged subgroup has come to take up a log (recovery.go).
+	recovery map[SubgroupID]recovery
 }
 
 // replica is a node that keeps the state of a channel.
@@ -86,7 +90,7 @@ type arrival struct {
 }
 
 func newCatalogue() *catalogue {
-	return &catalogue{subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{}}
+	return &catalogue{subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{}, recovery: map[SubgroupID]recovery{}}
 }
 
 func (c *catalogue) find(node NodeID, id EndpointID) int {
@@ -167,11 +171,15 @@ func (c *catalogue) refresh(failed func(NodeID) bool, eps ...Endpoint) (changed 
 		if before == nil {
 			before = &descriptor{Subgroup: sg.ID, Mode: sg.Mode}
 		}
+		anew := c.recover(before, failed)
+		if anew {
+			before = &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: before.Epoch}
+		}
 		members := c.members(sg.ID)
-		if sameMembers(before.Members, members) && !c.orphaned(sg.ID, failed) {
+		if sameMembers(before.Members, members) && !c.orphaned(sg.ID, failed) && !anew {
 			continue
 		}
-		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: before.Epoch + 1, Members: members}
+		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Logs: c.logs(sg.ID), Fresh: len(before.Members) == 0}
 		next.Transfers = c.transfers(before, next, failed)
 		c.subgroups[sg.ID] = next
 		changed = append(changed, next)
@@ -181,6 +189,9 @@ func (c *catalogue) refresh(failed func(NodeID) bool, eps ...Endpoint) (changed 
 
 // members derives who sends and receives in a subgroup from the endpoints.
 func (c *catalogue) members(sg SubgroupID) []memberDesc {
+	if r, logged := c.recovery[sg]; logged && !r.done {
+		return nil // nobody sends or receives before it is known what was sent before
+	}
 	byNode := map[NodeID]*memberDesc{}
 	member := func(id NodeID) *memberDesc {
 		if byNode[id] == nil {
@@ -229,6 +240,12 @@ func (c *catalogue) transfers(before, after *descriptor, failed func(NodeID) boo
 				continue
 			}
 			to := replica{after.Subgroup, ch.ID, m.Node}
+			if after.Fresh {
+				if from := c.longest(after, ch.ID); from != to.node && from != 0 {
+					ts = append(ts, transfer{From: from, To: to.node, Channel: ch.ID})
+				}
+				continue
+			}
 			waits, is := c.loading[to]
 			if before.replica(m.Node, ch.ID) && !(is && failed != nil && failed(waits.from)) {
 				continue

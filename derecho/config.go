@@ -26,12 +26,18 @@ type Config struct {
 	Transport   Transport // default shm
 	Peers       []string  // tcp addresses (host:port) of nodes on other hosts
 	Listen      string    // tcp address to listen on; default 127.0.0.1:0
+	// LogState tells what the log of a Logged subgroup holds on disk, each time that the node announces an
+	// endpoint that keeps it. It is called like a Handler: it must not block.
+	LogState func(sg SubgroupID) *LogState
 	// Lease is how long a member may be silent before it is suspected; default 500 ms. All members
 	// have the same.
 	Lease time.Duration
 	// Witness names a node whose vote decides when the members are split into halves; "" for none.
 	// All members name the same.
 	Witness string
+	// RestartWait is how long, when the members of a Logged subgroup come back after all of them were
+	// gone, the others are waited for before a majority of their logs is enough; default 10 s.
+	RestartWait time.Duration
 	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it.
 	OpenLog func(sg SubgroupID) (Log, error)
 
@@ -43,7 +49,9 @@ const (
 	defaultRing  = 1 << 20
 	defaultLease = 500 * time.Millisecond
 	minLease     = 10 * time.Millisecond
-	controlRing  = 128 << 10
+
+	defaultRestartWait = 10 * time.Second
+	controlRing        = 128 << 10
 )
 
 func (c *Config) complete() error {
@@ -68,6 +76,12 @@ func (c *Config) complete() error {
 	}
 	if c.Lease < minLease || c.Lease > time.Hour {
 		return fmt.Errorf("%w: Lease is %v, want %v to %v", ErrConfig, c.Lease, minLease, time.Hour)
+	}
+	if c.RestartWait == 0 {
+		c.RestartWait = defaultRestartWait
+	}
+	if c.RestartWait < 0 {
+		return fmt.Errorf("%w: RestartWait is %v", ErrConfig, c.RestartWait)
 	}
 	c.Fingerprint = fmt.Sprintf("ring=%d lease=%v witness=%q %s", c.RingBytes, c.Lease, c.Witness, c.Fingerprint)
 	return nil

@@ -3,6 +3,7 @@ package derecho
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -32,12 +33,26 @@ func (m *machine) addEndpoint(ep Endpoint, done func(error)) {
 				return // taken back meanwhile
 			}
 			p.submitted = true
+			ep.Log = m.logState(ep)
 			var w writer
 			w.u8(cmdAdd)
 			w.endpoint(ep)
 			m.submit(w.b)
 		})
 	}
+}
+
+// logState is what the log holds that the endpoint keeps, as of now: an earlier replica of this node has ended.
+func (m *machine) logState(ep Endpoint) *LogState {
+	if m.cfg.LogState == nil || !ep.Replica {
+		return nil
+	}
+	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
+		if sg.Mode == Logged {
+			return m.cfg.LogState(sg.ID)
+		}
+	}
+	return nil
 }
 
 // removeEndpoint withdraws an endpoint of this node; done is called when its last message was
@@ -190,6 +205,13 @@ func (m *machine) command(from NodeID, b []byte) {
 		if epoch := r.u32(); !r.bad {
 			m.cat.loaded(to, epoch)
 		}
+	case cmdHurry:
+		if sg := SubgroupID(r.u32()); !r.bad {
+			changed := m.cat.hurry(sg)
+			if m.install(changed) == nil {
+				m.announce(changed)
+			}
+		}
 	}
 }
 
@@ -213,8 +235,32 @@ func (m *machine) added(ep Endpoint) {
 	m.announce(changed)
 	if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
 		p.added = true
-		p.answer(err)
+		m.whenReady(func() bool { return p.removing || m.cat.recovered(ep) }, func() {
+			if !p.removing {
+				p.answer(err)
+			}
+		})
 	}
+}
+
+// awaitLogs has the members told to do with a majority of the logs of a subgroup, if some of them do not
+// come in time. Every node that keeps one of them does it.
+func (m *machine) awaitLogs(sg SubgroupID) {
+	if m.awaiting[sg] || !slices.ContainsFunc(m.cat.endpoints, func(e Endpoint) bool { return e.Node == m.id && e.Log != nil && e.names(sg) }) {
+		return
+	}
+	m.awaiting[sg] = true
+	over := func() bool { r, known := m.cat.recovery[sg]; return !known || r.done }
+	until := m.now + m.cfg.RestartWait
+	m.whenReady(func() bool { return m.now >= until || over() }, func() {
+		delete(m.awaiting, sg)
+		if !over() {
+			var w writer
+			w.u8(cmdHurry)
+			w.u32(uint32(sg))
+			m.submit(w.b)
+		}
+	})
 }
 
 func (m *machine) removed(node NodeID, id EndpointID) {
@@ -295,6 +341,13 @@ func (m *machine) announce(changed []*descriptor) {
 }
 
 func (m *machine) install(changed []*descriptor) error {
+	if len(m.cat.recovery) > 0 {
+		waiting := m.cat.waiting()
+		m.shell.isRecovering(waiting)
+		for _, sg := range slices.Sorted(maps.Keys(waiting)) {
+			m.awaitLogs(sg)
+		}
+	}
 	for _, d := range changed {
 		g := m.groups[d.Subgroup]
 		if g == nil && d.member(m.id) < 0 {

@@ -143,7 +143,7 @@ func (e *epoch) deliver() {
 		return
 	}
 	if len(batch) > 0 {
-		if e.desc.Mode == Logged && e.g.log != nil {
+		if e.desc.Mode == Logged && e.g.log != nil && !e.unstored {
 			e.g.log.append(batch)
 		}
 		e.g.deliver(batch)
@@ -152,7 +152,7 @@ func (e *epoch) deliver() {
 		}
 	}
 	e.advance(batch, full)
-	if e.desc.Mode == Logged && e.g.log != nil {
+	if e.desc.Mode == Logged && e.g.log != nil && !e.unstored {
 		e.g.log.mark(e, e.delivered)
 	}
 	clear(batch) // payloads are the senders' again

@@ -50,6 +50,9 @@ type Event struct {
 	From    NodeID
 	Seq     uint64
 	Command []byte
+	// Installed: what is new begins with what these logs hold.
+	Fresh bool
+	Logs  []uint64
 }
 
 // EventKind is what an Event tells.
@@ -85,14 +88,15 @@ func NewDriven(cfg Config, id NodeID, h Handler, cb Callbacks) (*Driven, error) 
 func (d *Driven) Attach(self rdma.PeerInfo, f rdma.Fabric) { d.m.attach(self, f) }
 
 // The machine's shell.
-func (d *Driven) hasJoined()             { d.cb.Joined() }
-func (d *Driven) hasLeft()               { d.cb.Left() }
-func (d *Driven) hasFailed(err error)    { d.cb.Failed(err) }
-func (d *Driven) wasExcluded(err error)  { d.cb.Excluded(err) }
-func (d *Driven) isIsolated(err error)   { d.cb.Isolated(err) }
-func (d *Driven) newGroup(*subgroup)     {}
-func (d *Driven) post(ev func(*machine)) { d.cb.Post(func() { d.run(ev) }) }
-func (d *Driven) startLogger(l *logger)  { l.schedule = func() { d.cb.Log(l.turn) } }
+func (d *Driven) hasJoined()                         { d.cb.Joined() }
+func (d *Driven) hasLeft()                           { d.cb.Left() }
+func (d *Driven) hasFailed(err error)                { d.cb.Failed(err) }
+func (d *Driven) wasExcluded(err error)              { d.cb.Excluded(err) }
+func (d *Driven) isIsolated(err error)               { d.cb.Isolated(err) }
+func (d *Driven) isRecovering(map[SubgroupID]string) {}
+func (d *Driven) newGroup(*subgroup)                 {}
+func (d *Driven) post(ev func(*machine))             { d.cb.Post(func() { d.run(ev) }) }
+func (d *Driven) startLogger(l *logger)              { l.schedule = func() { d.cb.Log(l.turn) } }
 func (d *Driven) run(ev func(m *machine)) {
 	if !d.m.dead() {
 		ev(d.m)
@@ -161,11 +165,13 @@ type State struct {
 	Endpoints []Endpoint
 	// Epochs counts the epochs of each subgroup that are not given up yet.
 	Epochs map[SubgroupID]int
+	// Waiting tells which subgroups wait for logs.
+	Waiting map[SubgroupID]string
 }
 
 // State is what the node knows now.
 func (d *Driven) State() State {
-	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: slices.Clone(d.m.cat.endpoints), Epochs: map[SubgroupID]int{}}
+	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: slices.Clone(d.m.cat.endpoints), Epochs: map[SubgroupID]int{}, Waiting: d.m.cat.waiting()}
 	for _, p := range d.m.view.members {
 		s.Members = append(s.Members, NodeID(p.ID))
 	}

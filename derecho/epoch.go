@@ -46,6 +46,7 @@ type epoch struct {
 	afterDrain []func()
 	persisted  atomic.Uint64 // stored by the logger, copied to the table by the poller
 
+	unstored bool        // what this node has of it is not in its log, and will not be
 	released atomic.Bool // set by the poller: every member drained the epoch
 
 	sender *smc.Sender // nil if this member does not send
@@ -363,7 +364,7 @@ func (e *epoch) finished() bool {
 			return false
 		}
 	}
-	return e.desc.Mode != Logged || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
+	return e.desc.Mode != Logged || e.unstored || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
 }
 
 // superseded: no epoch ends while it is the newest. The control epoch is closed by a command of its

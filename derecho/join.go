@@ -79,8 +79,9 @@ func (m *machine) welcomed(w welcome) {
 		}
 	}
 	maps.Copy(m.cat.loading, w.loading)
+	maps.Copy(m.cat.recovery, w.recovery)
 	for i, s := range w.subgroups {
-		m.cat.subgroups[s.ID] = &descriptor{Subgroup: s.ID, Mode: s.Mode, Epoch: w.epochs[i], Members: m.cat.members(s.ID)}
+		m.cat.subgroups[s.ID] = &descriptor{Subgroup: s.ID, Mode: s.Mode, Epoch: w.epochs[i], Members: m.cat.members(s.ID), Logs: w.logs[i]}
 	}
 	for _, p := range w.members {
 		if m.links[NodeID(p.ID)] == nil && p.ID != uint64(m.id) {
@@ -293,11 +294,12 @@ func (m *machine) greet(next view, change viewChange) {
 }
 
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints, loading: m.cat.loading, before: v.before}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints, loading: m.cat.loading, recovery: m.cat.recovery, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})
 		w.epochs = append(w.epochs, d.Epoch)
+		w.logs = append(w.logs, d.Logs)
 	}
 	return w
 }

@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"context"
+	"fmt"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,9 @@ type life struct {
 
 	// groups lets writers find their subgroup without the machine.
 	groups sync.Map // SubgroupID -> *subgroup
+
+	// recovering tells why nothing can be sent in some subgroups; stored by the poller.
+	recovering atomic.Pointer[map[SubgroupID]string]
 
 	joined chan struct{} // closed when the node is a member
 	over   chan struct{} // closed when the life is over, for the reason in err
@@ -88,6 +92,8 @@ func (l *life) isIsolated(err error) {
 		l.n.outage.Store(&err)
 	}
 }
+
+func (l *life) isRecovering(waiting map[SubgroupID]string) { l.recovering.Store(&waiting) }
 
 func (l *life) newGroup(g *subgroup) { l.groups.Store(g.id, g) }
 
@@ -177,6 +183,26 @@ func (l *life) add(ctx context.Context, ep Endpoint) error {
 		}
 	}
 	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
+}
+
+// giveUp withdraws an endpoint that could not be announced in time, and says what it waited for.
+func (l *life) giveUp(ep Endpoint, err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), partingTime)
+	defer cancel()
+	why := ""
+	_ = l.await(ctx, func(m *machine, done func(error)) {
+		for sg, text := range m.cat.waiting() {
+			if ep.names(sg) {
+				why = text
+			}
+		}
+		m.removeEndpoint(ep.ID, func(error) {})
+		done(nil)
+	})
+	if why != "" {
+		return fmt.Errorf("%w; %w: %s", err, ErrRecovering, why)
+	}
+	return err
 }
 
 // rejoinDelay is how long a node waits before it tries again to make a network: its own address may

@@ -73,10 +73,11 @@ type machine struct {
 	// unexecuted are the commands that this node has sent in the control epoch and that were not
 	// executed here yet.
 	unexecuted [][]byte
-	lost       map[NodeID]loss // members whose link is down
-	asked      map[NodeID]bool // nodes that asked this one to announce them
-	expelled   map[NodeID]bool // nodes that the group went on without
-	shown      []Endpoint      // that the layer above knows
+	lost       map[NodeID]loss     // members whose link is down
+	awaiting   map[SubgroupID]bool // a majority of whose logs is to be enough after a while
+	asked      map[NodeID]bool     // nodes that asked this one to announce them
+	expelled   map[NodeID]bool     // nodes that the group went on without
+	shown      []Endpoint          // that the layer above knows
 	shownNodes []NodeID
 	// holding: members were removed by an agreement that is not carried out here yet; data waits.
 	holding   bool
@@ -141,6 +142,7 @@ type shell interface {
 	wasExcluded(error)
 	// isIsolated: nothing can be agreed on, because too few members are heard; nil: it can again.
 	isIsolated(error)
+	isRecovering(map[SubgroupID]string)
 	newGroup(*subgroup)
 	startLogger(*logger)
 	post(func(*machine)) // an event from outside
@@ -150,7 +152,7 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
-		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{},
+		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[SubgroupID]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
 		writers: map[writerKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
@@ -189,7 +191,7 @@ func (m *machine) due() time.Duration {
 	if g := m.groups[0]; g != nil && !m.dead() {
 		for _, e := range g.epochs {
 			if d := e.agree.due(); due == 0 || d < due {
-				due = d
+				due = d // deferred acts that wait for a time are looked at then, too
 			}
 		}
 	}
@@ -297,6 +299,7 @@ func (m *machine) note(k EventKind, e *epoch) {
 	ev := Event{Kind: k, Group: m.view.group, Subgroup: e.g.id, Epoch: e.desc.Epoch}
 	switch k {
 	case Installed:
+		ev.Fresh, ev.Logs = e.desc.Fresh, e.desc.Logs
 		for i, d := range e.desc.Members {
 			ev.Members = append(ev.Members, d.Node)
 			if slices.Contains(e.senders, i) {

@@ -195,8 +195,11 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 		}
 		l := n.life.Load()
 		err := l.add(ctx, ep)
-		if err == nil {
+		switch {
+		case err == nil:
 			n.endpoints = append(n.endpoints, ep)
+		case errors.Is(err, ErrTimeout):
+			err = l.giveUp(ep, err)
 		}
 		<-n.turn
 		if !errors.Is(err, ErrExcluded) {

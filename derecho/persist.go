@@ -9,6 +9,12 @@ import (
 
 // Log is where a Logged subgroup's messages go. One goroutine calls it. An error is final.
 type Log interface {
+	// Begin says that the messages that follow are of an epoch, and which logs belong to it. It is
+	// called before the first of them, also if none comes.
+	Begin(epoch uint32, logs []uint64) error
+	// State says what the state of a channel was when an epoch that has begun did: what the log held of
+	// the channel before is superseded. It comes before any message of that epoch.
+	State(ch ChannelID, epoch uint32, state []byte) error
 	// Append takes a message; it may keep it in memory until Sync. Payload is valid for the call.
 	Append(m *Message) error
 	// Sync makes everything that was appended durable.
@@ -36,6 +42,8 @@ type logger struct {
 
 	mu      sync.Mutex // between the poller and the logger's goroutine, no application thread
 	pending logBatch
+	states  []channelState // that go behind the beginning of their epoch
+	paused  bool
 	closed  bool
 
 	writing logBatch // of turn
@@ -47,6 +55,7 @@ type logBatch struct {
 	offsets  []int
 	bytes    []byte
 	marks    []logMark
+	begins   []logBegin
 }
 
 type logMark struct {
@@ -54,9 +63,18 @@ type logMark struct {
 	delivered uint64
 }
 
+// logBegin is an epoch that begins before the message at a position.
+type logBegin struct {
+	at    int
+	epoch uint32
+	logs  []uint64
+}
+
 func (b *logBatch) reset() {
 	clear(b.messages)
 	clear(b.marks)
+	clear(b.begins)
+	b.begins = b.begins[:0]
 	b.messages, b.offsets, b.bytes, b.marks = b.messages[:0], b.offsets[:0], b.bytes[:0], b.marks[:0]
 }
 
@@ -88,6 +106,41 @@ func (l *logger) append(batch []Message) {
 		p.bytes = append(p.bytes, batch[i].Payload...)
 	}
 	l.size.Store(int64(len(p.bytes)))
+}
+
+// begin says that an epoch begins.
+func (l *logger) begin(epoch uint32, logs []uint64) {
+	l.mu.Lock()
+	l.pending.begins = append(l.pending.begins, logBegin{len(l.pending.messages), epoch, logs})
+	l.mu.Unlock()
+	l.nudge()
+}
+
+// pause keeps everything in memory, or writes it. While a state is on its way the log must not hold what
+// follows it: it would look longer than it is.
+func (l *logger) pause(on bool) {
+	l.mu.Lock()
+	l.paused = on
+	l.mu.Unlock()
+	if !on {
+		l.nudge()
+	}
+}
+
+// drop forgets what was kept in memory, and goes on with what comes.
+func (l *logger) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending.reset()
+	l.states, l.paused = nil, false
+	l.size.Store(0)
+}
+
+// state stores the state of a channel at the beginning of an epoch.
+func (l *logger) state(s channelState) {
+	l.mu.Lock()
+	l.states = append(l.states, s)
+	l.mu.Unlock()
 }
 
 // mark says that everything of e below delivered was appended, if it needs a log at all: the
@@ -130,6 +183,10 @@ func (l *logger) run() {
 // turn writes what is pending.
 func (l *logger) turn() {
 	l.mu.Lock()
+	if l.paused {
+		l.mu.Unlock()
+		return
+	}
 	l.writing, l.pending = l.pending, l.writing
 	l.size.Store(0)
 	l.mu.Unlock()
@@ -149,10 +206,19 @@ func (l *logger) turn() {
 }
 
 func (l *logger) write(b *logBatch) error {
-	if len(b.messages) == 0 {
+	if len(b.messages) == 0 && len(b.begins) == 0 {
 		return nil
 	}
-	for i := range b.messages {
+	begins := b.begins
+	for i := 0; i <= len(b.messages); i++ {
+		for ; len(begins) > 0 && begins[0].at == i; begins = begins[1:] {
+			if err := l.begins(begins[0]); err != nil {
+				return err
+			}
+		}
+		if i == len(b.messages) {
+			break
+		}
 		end := len(b.bytes)
 		if i+1 < len(b.offsets) {
 			end = b.offsets[i+1]
@@ -165,13 +231,37 @@ func (l *logger) write(b *logBatch) error {
 	return l.log.Sync()
 }
 
+// begins writes the beginning of an epoch, and the states that were taken then.
+func (l *logger) begins(b logBegin) error {
+	if err := l.log.Begin(b.epoch, b.logs); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	states := l.states
+	l.states = nil
+	l.mu.Unlock()
+	for _, s := range states {
+		if s.epoch > b.epoch {
+			l.state(s)
+		} else if err := l.log.State(s.channel, b.epoch, s.state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // close writes what is pending and closes the log.
 func (l *logger) close() error {
 	l.mu.Lock()
 	l.closed = true
+	if l.paused { // the state will not come any more
+		l.pending, l.paused = logBatch{}, false
+	}
 	l.mu.Unlock()
-	l.nudge()
-	<-l.done
+	if l.schedule == nil {
+		l.nudge()
+		<-l.done
+	}
 	return l.log.Close()
 }
 

@@ -58,6 +58,11 @@ func (n *Node) sendingEpoch(sg SubgroupID) (*epoch, error) {
 	if err := n.down(); err != nil {
 		return nil, err
 	}
+	if p := n.life.Load().recovering.Load(); p != nil {
+		if why := (*p)[sg]; why != "" {
+			return nil, fmt.Errorf("%w: %s", ErrRecovering, why)
+		}
+	}
 	return nil, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
 }
 
@@ -204,13 +209,17 @@ func (n *Node) waitAll(ctx context.Context, sg SubgroupID, reached func(e *epoch
 		return err
 	}
 	for _, t := range targets {
+		var ok bool
 		var failure error
 		if err := n.waitFor(ctx, t.e, time.Time{}, func() bool {
-			ok, err := reached(t.e, t.sent)
-			failure = err
-			return ok || err != nil || t.e.released.Load()
+			over := t.e.released.Load() // before the counters are looked at: they do not change after it
+			ok, failure = reached(t.e, t.sent)
+			return ok || failure != nil || over
 		}); err != nil {
 			return err
+		}
+		if failure == nil && !ok {
+			failure = fmt.Errorf("%w: members failed before it was stored", ErrLog)
 		}
 		if failure != nil {
 			return failure

@@ -23,6 +23,9 @@ type subgroup struct {
 	loading map[ChannelID]uint32
 	// holds are the channels of which a reader of this node is full.
 	holds map[ChannelID]bool
+	// unannounced: the layer above has not been told yet that it keeps channels of a Fresh epoch, so it
+	// can not be asked for their state.
+	unannounced bool
 	// serving are transfers that this node owes before it may deliver the current epoch.
 	serving []serving
 }
@@ -54,6 +57,10 @@ func (g *subgroup) current() *epoch {
 // end. Nobody waits.
 func (g *subgroup) install(d *descriptor) error {
 	g.newest = d
+	g.unannounced = d.Fresh
+	if d.Fresh || len(d.Members) == 0 {
+		g.giveUpLoading()
+	}
 	var next *epoch
 	if d.member(g.m.id) >= 0 {
 		var err error
@@ -79,7 +86,7 @@ func (g *subgroup) install(d *descriptor) error {
 			e.close()
 		}
 	}
-	if len(g.epochs) > 0 && g.epochs[0] == next {
+	if next != nil && g.current() == next { // those before it are drained, if perhaps not released
 		g.startServing(next)
 	}
 	return nil
@@ -92,6 +99,7 @@ func (g *subgroup) announce(d *descriptor) {
 	for _, t := range d.Transfers {
 		if t.To == g.m.id && t.From == t.To && g.loading[t.Channel] != 0 {
 			// Nobody has an older state any more: what came since is all there is.
+			g.logState(channelState{epoch: g.loading[t.Channel], channel: t.Channel})
 			delete(g.loading, t.Channel)
 			g.m.h.LoadState(g.id, t.Channel, nil)
 		}
@@ -109,6 +117,10 @@ func (g *subgroup) announce(d *descriptor) {
 		now[c.ID] = true
 	}
 	g.m.receives[g.id] = now
+	g.unannounced = false
+	if g.log != nil {
+		g.log.pause(len(g.loading) > 0)
+	}
 	g.serve()
 	g.m.takeEarly(g)
 }
@@ -131,6 +143,9 @@ func (g *subgroup) drained(e *epoch) {
 
 // startServing notes the transfers that this node owes as of the beginning of e, and does what it can.
 func (g *subgroup) startServing(e *epoch) {
+	if g.log != nil && e.receiving && e.desc.Mode == Logged && !e.unstored {
+		g.log.begin(e.desc.Epoch, e.desc.Logs)
+	}
 	for _, t := range e.desc.Transfers {
 		if t.From == g.m.id && t.To != t.From {
 			g.serving = append(g.serving, serving{t, e.desc.Epoch})
@@ -143,7 +158,7 @@ func (g *subgroup) startServing(e *epoch) {
 // so does the epoch: the state must be the one at its beginning.
 func (g *subgroup) serve() {
 	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool {
-		if g.loading[t.Channel] != 0 {
+		if g.loading[t.Channel] != 0 || g.unannounced {
 			return false
 		}
 		state := g.m.h.SaveState(g.id, t.Channel)
@@ -165,6 +180,7 @@ func (g *subgroup) loaded(s channelState) {
 	}
 	delete(g.loading, s.channel)
 	g.m.h.LoadState(g.id, s.channel, s.state)
+	g.logState(s)
 	var w writer
 	w.u8(cmdLoaded)
 	w.u32(uint32(g.id))
@@ -172,6 +188,30 @@ func (g *subgroup) loaded(s channelState) {
 	w.u32(s.epoch)
 	g.m.submit(w.b)
 	g.serve()
+}
+
+// giveUpLoading: the states that are on their way will not come; what the logs say comes in their place. What
+// was delivered meanwhile, without them, is not stored.
+func (g *subgroup) giveUpLoading() {
+	if len(g.loading) == 0 {
+		return
+	}
+	clear(g.loading)
+	if g.log == nil {
+		return
+	}
+	g.log.drop()
+	for _, e := range g.epochs {
+		e.unstored = !e.drained
+	}
+}
+
+// logState stores a state that has come; when all have, the log may go on.
+func (g *subgroup) logState(s channelState) {
+	if g.log != nil {
+		g.log.state(s)
+		g.log.pause(len(g.loading) > 0)
+	}
 }
 
 func (g *subgroup) deliver(batch []Message) {

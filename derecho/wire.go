@@ -29,6 +29,7 @@ const (
 	cmdRemove = 4 // endpoint ID
 	cmdTrim   = 5 // trimReport
 	cmdLoaded = 6 // subgroup, channel, epoch of a transfer that has arrived
+	cmdHurry  = 7 // subgroup: a majority of its logs is enough now
 )
 
 var errWire = errors.New("derecho: malformed message")
@@ -131,6 +132,16 @@ func (w *writer) endpoint(e Endpoint) {
 		w.subgroup(s)
 	}
 	w.flag(e.Replica)
+	w.flag(e.Log != nil)
+	if e.Log != nil {
+		w.u64(e.Log.ID)
+		w.u32(e.Log.Epoch)
+		w.u64(e.Log.Seq)
+		w.u32(uint32(len(e.Log.Logs)))
+		for _, id := range e.Log.Logs {
+			w.u64(id)
+		}
+	}
 	w.bytes(e.Info)
 }
 
@@ -140,6 +151,12 @@ func (r *reader) endpoint() Endpoint {
 		e.Reads = append(e.Reads, r.subgroup())
 	}
 	e.Replica = r.flag()
+	if r.flag() {
+		e.Log = &LogState{ID: r.u64(), Epoch: r.u32(), Seq: r.u64()}
+		for range r.count(8) {
+			e.Log.Logs = append(e.Log.Logs, r.u64())
+		}
+	}
 	e.Info = append([]byte(nil), r.bytes()...)
 	return e
 }
@@ -207,8 +224,10 @@ type welcome struct {
 	members   []rdma.PeerInfo
 	endpoints []Endpoint
 	subgroups []Subgroup
-	epochs    []uint32 // of subgroups
+	epochs    []uint32   // of subgroups
+	logs      [][]uint64 // of subgroups
 	loading   map[replica]arrival
+	recovery  map[SubgroupID]recovery
 	before    ending
 }
 
@@ -228,6 +247,10 @@ func (v welcome) encode() []byte {
 	for i, s := range v.subgroups {
 		w.subgroup(s)
 		w.u32(v.epochs[i])
+		w.u32(uint32(len(v.logs[i])))
+		for _, id := range v.logs[i] {
+			w.u64(id)
+		}
 	}
 	w.u32(uint32(len(v.loading)))
 	for _, r := range slices.SortedFunc(maps.Keys(v.loading), replica.compare) {
@@ -237,6 +260,18 @@ func (v welcome) encode() []byte {
 		w.u64(uint64(r.node))
 		w.u64(uint64(a.from))
 		w.u32(a.epoch)
+	}
+	w.u32(uint32(len(v.recovery)))
+	for _, sg := range slices.Sorted(maps.Keys(v.recovery)) {
+		w.u32(uint32(sg))
+		w.flag(v.recovery[sg].done)
+		w.flag(v.recovery[sg].hurry)
+		w.flag(v.recovery[sg].virgin)
+		w.u32(v.recovery[sg].epoch)
+		w.u32(uint32(len(v.recovery[sg].logs)))
+		for _, id := range v.recovery[sg].logs {
+			w.u64(id)
+		}
 	}
 	w.ending(v.before)
 	return w.b
@@ -251,14 +286,27 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	for range r.count(30) {
 		v.endpoints = append(v.endpoints, r.endpoint())
 	}
-	for range r.count(9) {
+	for range r.count(13) {
 		v.subgroups = append(v.subgroups, r.subgroup())
 		v.epochs = append(v.epochs, r.u32())
+		var logs []uint64
+		for range r.count(8) {
+			logs = append(logs, r.u64())
+		}
+		v.logs = append(v.logs, logs)
 	}
 	v.loading = map[replica]arrival{}
 	for range r.count(32) {
 		to := replica{SubgroupID(r.u32()), ChannelID(r.u64()), NodeID(r.u64())}
 		v.loading[to] = arrival{NodeID(r.u64()), r.u32()}
+	}
+	v.recovery = map[SubgroupID]recovery{}
+	for range r.count(15) {
+		sg, c := SubgroupID(r.u32()), recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), epoch: r.u32()}
+		for range r.count(8) {
+			c.logs = append(c.logs, r.u64())
+		}
+		v.recovery[sg] = c
 	}
 	v.before = r.ending()
 	return v, r.err()

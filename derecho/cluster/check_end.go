@@ -26,6 +26,7 @@ func (c *checker) atEnd(events []Event) {
 		c.checkLoad(l)
 	}
 	c.checkFinal(events)
+	c.checkDurable(events)
 }
 
 func (p place) compare(q place) int {
@@ -139,7 +140,7 @@ func (c *checker) checkGot(n derecho.NodeID, at place, t *epochTrace, name strin
 // the state itself: without a gap, and up to the end.
 func (c *checker) checkLoad(l load) {
 	state := strings.Fields(l.Text)
-	if len(state) == 0 {
+	if len(state) == 0 || l.Channel == logged { // what logs held of earlier groups comes in front: checkDurable
 		return
 	}
 	var all []string
@@ -161,7 +162,8 @@ func (c *checker) checkLoad(l load) {
 // checkFinal: at the end everybody knows the same endpoints and has all that was sent, and replicas keep
 // the same.
 func (c *checker) checkFinal(events []Event) {
-	var first, holder *Event
+	var first *Event
+	holders := map[derecho.ChannelID]*Event{}
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
@@ -179,14 +181,10 @@ func (c *checker) checkFinal(events []Event) {
 				}
 			}
 		case Holds:
-			if !slices.ContainsFunc(first.State.Endpoints, func(ep derecho.Endpoint) bool {
-				return ep.Node == e.Node && ep.Channel == e.Channel && ep.Replica
-			}) {
-				continue
+			if holders[e.Channel] == nil {
+				holders[e.Channel] = e
 			}
-			if holder == nil {
-				holder = e
-			}
+			holder := holders[e.Channel]
 			if e.Text != holder.Text {
 				c.failf("A10: %s and %s hold different states of channel %d: %d and %d messages", e.Node, holder.Node, e.Channel,
 					len(strings.Fields(e.Text)), len(strings.Fields(holder.Text)))

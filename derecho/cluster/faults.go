@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -31,11 +32,25 @@ func (r *run) fault(f Fault) {
 	case Restart:
 		for _, q := range r.procs {
 			if q.crashed {
-				q.crashed = false
-				r.start(q.host)
+				r.restart(q)
 				break
 			}
 		}
+	case CrashAll:
+		for _, q := range slices.Clone(r.procs) {
+			if q.gone {
+				continue
+			}
+			q.crash("with all others")
+			q.returns = true
+			r.w.After(r.w.Between(0, 4*r.plan.Lease), func() {
+				if q.crashed {
+					r.restart(q)
+				}
+			})
+		}
+	case DiskError:
+		p.diskFault()
 	case Pause:
 		if p.f.Paused() {
 			return
@@ -61,6 +76,19 @@ func (r *run) fault(f Fault) {
 		return // of the whole run, not of a moment
 	}
 	r.faults[f]++
+}
+
+// restart starts a process that has crashed again, with its disk or without.
+func (r *run) restart(q *process) {
+	q.crashed = false
+	d := q.disk
+	if r.plan.Faults&LoseDisk != 0 && r.pick.IntN(4) == 0 {
+		r.faults[LoseDisk]++
+		r.emit(Event{Kind: Fault_, Node: q.id, Text: "its disk is lost"})
+		d = r.newDisk()
+	}
+	p := r.start(q.host, d)
+	p.wanted, p.nextEP = q.wanted, q.nextEP
 }
 
 // outage is how long something is out of order: shorter or longer than what is noticed.

@@ -34,6 +34,7 @@ type process struct {
 	gone      bool // left, or crashed
 	crashed   bool // and was not started again
 	died      bool
+	returns   bool // it is to be started again
 	nextEP    derecho.EndpointID
 	nextMsg   int
 	wanted    map[derecho.EndpointID]derecho.Endpoint // of the application
@@ -43,6 +44,9 @@ type process struct {
 	from      map[derecho.ChannelID]uint32            // epoch at whose beginning the history was taken
 	wake      time.Duration                           // when it is to look by itself, 0 for never
 	told      map[rowKey]*derecho.Row                 // as the trace has it
+	disk      *disk
+	log       *handle                        // of this node
+	recovered map[derecho.ChannelID][]string // what the log held when it was announced last
 }
 
 // rowKey names a row of a node.
@@ -51,8 +55,8 @@ type rowKey struct {
 	epoch uint32
 }
 
-func (r *run) start(host uint64) *process {
-	p := &process{run: r, name: fmt.Sprintf("p%d", len(r.procs)), host: host, wanted: map[derecho.EndpointID]derecho.Endpoint{}}
+func (r *run) start(host uint64, d *disk) *process {
+	p := &process{disk: d, run: r, name: fmt.Sprintf("p%d", len(r.procs)), host: host, wanted: map[derecho.EndpointID]derecho.Endpoint{}}
 	if r.plan.Faults&ClockSkew != 0 {
 		p.skew = float64(r.rng.IntN(201)-100) / 1000
 	}
@@ -72,7 +76,17 @@ func (p *process) boot() {
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
 	p.inbox, p.joined, p.scheduled, p.wake, p.told = nil, false, false, 0, map[rowKey]*derecho.Row{}
-	cfg := derecho.Config{RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name}
+	p.disk.err = nil
+	if p.log != nil {
+		p.log.closed = true
+	}
+	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
+	cfg := derecho.Config{RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: 5 * r.plan.Lease}
+	cfg.LogState = func(derecho.SubgroupID) *derecho.LogState {
+		p.recovered[logged] = p.disk.history(logged)
+		return p.disk.found()
+	}
+	cfg.OpenLog = func(derecho.SubgroupID) (derecho.Log, error) { return p.log, nil }
 	if r.plan.Witness {
 		cfg.Witness = "p1"
 	}
@@ -86,7 +100,17 @@ func (p *process) boot() {
 				p.look()
 			}
 		},
-		Log:    func(write func()) { r.w.After(r.w.Between(0, r.w.MaxDelay), write) },
+		Log: func(write func()) {
+			slow := time.Duration(0)
+			if r.plan.Faults&SlowDisk != 0 {
+				slow = 20 * r.w.MaxDelay
+			}
+			r.w.After(r.w.Between(0, r.w.MaxDelay+slow), func() {
+				if p.id == id && !p.gone {
+					write()
+				}
+			})
+		},
 		Stored: func() { p.f.Stored() },
 		Trace:  p.decided,
 	})
@@ -208,6 +232,7 @@ func (p *process) crash(how string) {
 		return
 	}
 	p.gone, p.crashed, p.died = true, true, true
+	p.disk.crash()
 	p.run.emit(Event{Kind: Crashed, Node: p.id, Host: p.host, Text: how})
 	p.f.Crash()
 }
@@ -344,7 +369,8 @@ func (p *process) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from u
 		e.Text = "pending"
 		p.pending[ch] = nil
 	} else {
-		p.history[ch] = nil
+		p.history[ch] = p.recovered[ch]
+		delete(p.recovered, ch)
 	}
 	p.run.emit(e)
 }
@@ -374,10 +400,11 @@ func (p *process) LoadState(sg derecho.SubgroupID, ch derecho.ChannelID, state [
 // the ordered subgroup 3, which it shares with the volatile channel 5; 6 is logged on subgroup 4.
 var channels = map[derecho.ChannelID]derecho.Subgroup{
 	1: {ID: 1, Mode: derecho.Ordered}, 2: {ID: 1, Mode: derecho.Ordered}, 3: {ID: 2, Mode: derecho.Unordered},
-	4: {ID: 3, Mode: derecho.Ordered}, 5: {ID: 3, Mode: derecho.Ordered},
+	4: {ID: 3, Mode: derecho.Ordered}, 5: {ID: 3, Mode: derecho.Ordered}, 6: {ID: 4, Mode: derecho.Logged},
 }
 
-const replicated = 4
+// The channels whose state is kept, and the one of them that is on disk.
+const replicated, logged = 4, 6
 
 func (p *process) act() {
 	if !p.joined || p.leaving || p.gone || p.f.Paused() {
@@ -402,7 +429,7 @@ func (p *process) add() {
 	ch := derecho.ChannelID(1 + p.run.pick.IntN(len(channels)))
 	sg := channels[ch]
 	p.nextEP++
-	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: ch == replicated}
+	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: ch == replicated || ch == logged}
 	if p.run.pick.IntN(2) == 0 {
 		ep.Writes = sg
 		if ep.Replica {
@@ -461,7 +488,7 @@ func (p *process) write(ep derecho.Endpoint) {
 	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
 	epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID}, []byte(text))
 	p.run.events[at].Epoch = epoch
-	if errors.Is(err, derecho.ErrWouldBlock) {
+	if errors.Is(err, derecho.ErrWouldBlock) || errors.Is(err, derecho.ErrNotSender) && ep.Channel == logged { // it waits for logs
 		p.run.events[at].Kind = 0
 		return
 	}

@@ -22,10 +22,12 @@ const (
 	SlowDisk                    // a log is slow throughout
 	DiskError                   // a log fails
 	ClockSkew                   // clocks run at different speeds
+	CrashAll                    // all processes end at once and start again in some order
+	LoseDisk                    // a process that starts again finds its disk empty
 	faultsEnd
 )
 
-var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew"}
+var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk"}
 
 // AllFaults are all kinds.
 const AllFaults = faultsEnd - 1
@@ -93,6 +95,7 @@ type Plan struct {
 	Unfound            bool // some nodes are not found at start
 	Witness            bool
 	Late               bool // nodes start throughout the run, not at its beginning
+	Revive             bool // in the end all that crashed start again
 }
 
 func draw(seed uint64, rng *rand.Rand, o Options) Plan {
@@ -104,7 +107,7 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 		Lease: 100 * time.Millisecond, Unfound: rng.IntN(3) == 0, Late: rng.IntN(3) == 0,
 		MaxDelay: []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[rng.IntN(3)],
 		MaxPause: []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[rng.IntN(3)],
-		Leaves:   rng.IntN(3), Witness: rng.IntN(4) == 0,
+		Revive:   rng.IntN(2) == 0, Leaves: rng.IntN(3), Witness: rng.IntN(4) == 0,
 	}
 	for i := range faultNames {
 		if o.Faults&(1<<i) != 0 && rng.IntN(3) == 0 {

@@ -90,7 +90,7 @@ func (r *run) schedule() {
 		spread = p.Length
 	}
 	for range p.Nodes {
-		w.After(w.Between(0, spread), func() { r.start(1 + uint64(r.rng.IntN(p.Hosts))) })
+		w.After(w.Between(0, spread), func() { r.start(1+uint64(r.rng.IntN(p.Hosts)), r.newDisk()) })
 	}
 	for range p.Acts {
 		r.plot(w.Between(0, p.Length), func() {
@@ -158,6 +158,11 @@ func (r *run) liveness() {
 		p.f.CrashAt = 0
 		r.resume(p)
 	}
+	for _, p := range slices.Clone(r.procs) {
+		if p.crashed && (p.returns || r.plan.Revive) {
+			r.restart(p)
+		}
+	}
 	// Detection, several changes of view one after the other, joining again.
 	const rounds, enough = 60, 10
 	for round, lost := 0, 0; lost < enough && round < rounds; round++ {
@@ -170,7 +175,7 @@ func (r *run) liveness() {
 		}
 	}
 	if r.err == nil && !r.settled() {
-		if r.bereft() {
+		if r.bereft() || r.waiting() {
 			r.lost = true
 			return
 		}
@@ -180,9 +185,12 @@ func (r *run) liveness() {
 	r.quiet()
 	for _, p := range r.procs {
 		if !p.gone {
-			r.emit(Event{Kind: Final, Node: p.id, State: ptr(p.d.State())})
-			for _, ch := range []derecho.ChannelID{replicated} {
-				if h, keeps := p.history[ch]; keeps {
+			state := p.d.State()
+			r.emit(Event{Kind: Final, Node: p.id, State: &state})
+			for _, ch := range []derecho.ChannelID{replicated, logged} {
+				if h, keeps := p.history[ch]; keeps && slices.ContainsFunc(state.Endpoints, func(ep derecho.Endpoint) bool {
+					return ep.Node == p.id && ep.Channel == ch && ep.Replica
+				}) {
 					r.emit(Event{Kind: Holds, Node: p.id, Channel: ch, Text: strings.Join(h, " ")})
 				}
 			}
@@ -288,6 +296,11 @@ func (r *run) bereft() bool {
 		}
 	}
 	return false
+}
+
+// waiting: a subgroup waits for logs, of processes that do not come back or do not serve them any more.
+func (r *run) waiting() bool {
+	return slices.ContainsFunc(r.procs, func(p *process) bool { return !p.gone && len(p.d.State().Waiting) > 0 })
 }
 
 // process is the one that runs, or ran, a node.

@@ -31,10 +31,11 @@ const (
 	Final    // at the end: what the node knows of the group
 	Fault_   // a fault begins or ends
 	Told     // a node has changed its row of an epoch, or holds more
+	Durable  // a log has a message, or the beginning of an epoch, on disk
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told"}
+	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -52,6 +53,8 @@ type Event struct {
 	What    *derecho.Event // of Decision
 	State   *derecho.State // of Final
 	Row     *derecho.Row   // of Told
+	Log     uint64         // of Durable
+	Logs    []uint64       // of Durable: those that belong to the epoch that begins
 }
 
 func (e Event) String() string {
@@ -69,6 +72,8 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " sg %d e %d seq %d ch %d from %s", e.SG, e.Epoch, e.Seq, e.Channel, e.Sender)
 	case Await, Load, Holds:
 		fmt.Fprintf(&b, " sg %d ch %d e %d", e.SG, e.Channel, e.Epoch)
+	case Durable:
+		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d logs %x", e.Log, e.Channel, e.Epoch, e.Seq, e.Logs)
 	case Decision:
 		w := e.What
 		fmt.Fprintf(&b, " %v sg %d e %d", w.Kind, w.Subgroup, w.Epoch)

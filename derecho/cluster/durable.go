@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/omg-dds-go/dds/derecho"
+)
+
+// stored is what a log is known to have: the beginning of an epoch, and of which line of history it is.
+type stored struct {
+	line, epoch uint32
+	logs        []uint64
+}
+
+// checkDurable: what every log of its epoch had on disk is in the state that the members hold in the end
+// (P2, P3). Promised is it as long as a majority of the logs of the last epoch comes back; else another
+// line of history begins. Two groups that know nothing of each other are two lines; when they meet one
+// goes on.
+func (c *checker) checkDurable(events []Event) {
+	var lines uint32
+	group := map[derecho.NodeID]uint64{} // of a node
+	line := map[uint64]uint32{}          // of a group
+	logs := map[uint64]stored{}          // what each log has
+	have := map[string]map[uint64]bool{}
+	at := map[string]stored{}
+	var text []string // in order
+	var held *Event
+	for i := range events {
+		if events[i].Kind == Decision {
+			group[events[i].Node] = events[i].What.Group
+		}
+		switch e := &events[i]; {
+		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Fresh && e.What.Subgroup == channels[logged].ID:
+			var last stored
+			for _, l := range e.What.Logs {
+				if logs[l].epoch > last.epoch {
+					last = logs[l]
+				}
+			}
+			n := 0
+			for _, l := range last.logs {
+				if slices.Contains(e.What.Logs, l) {
+					n++
+				}
+			}
+			if 2*n > len(last.logs) {
+				line[e.What.Group] = last.line
+			} else {
+				lines++
+				line[e.What.Group] = lines
+			}
+		case e.Kind == Durable && e.Channel == 0:
+			logs[e.Log] = stored{line[group[e.Node]], e.Epoch, e.Logs}
+		case e.Kind == Durable:
+			if have[e.Text] == nil {
+				have[e.Text] = map[uint64]bool{}
+				text = append(text, e.Text)
+			}
+			have[e.Text][e.Log], at[e.Text] = true, logs[e.Log]
+		case e.Kind == Holds && e.Channel == logged:
+			held = e
+		case e.Kind == Fault_ && strings.Contains(e.Text, "disk is lost"):
+			return // all logs of an epoch may have been lost so
+		}
+	}
+	if held == nil {
+		return
+	}
+	in := map[string]bool{}
+	for _, t := range strings.Fields(held.Text) {
+		in[t] = true
+	}
+	for _, t := range text {
+		everywhere := len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
+		if everywhere && !in[t] && at[t].line == line[group[held.Node]] {
+			c.failf("P2: %.40s was durable in all logs of epoch %d, and %s does not hold it", t, at[t].epoch, held.Node)
+		}
+	}
+}

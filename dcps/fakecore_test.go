@@ -156,10 +156,13 @@ func (n *busNode) follow(key channelKey) {
 	n.do(func() { n.h.AwaitState(key.sg, key.ch, 0, donor != nil) })
 	if donor != nil {
 		donor.do(func() {
-			state := donor.h.SaveState(key.sg, key.ch)
+			var state []byte
+			if encode := donor.h.SaveState(key.sg, key.ch); encode != nil {
+				state = encode()
+			}
 			n.b.mu.Lock()
 			defer n.b.mu.Unlock()
-			n.do(func() { n.h.LoadState(key.sg, key.ch, state) })
+			n.do(func() { n.h.ReadState(key.sg, key.ch, state)() })
 		})
 	}
 }

@@ -5,16 +5,17 @@ import (
 	"github.com/omg-dds-go/dds/topic"
 )
 
-// How histories travel: between nodes through SaveState and LoadState, and from a node's history to a reader that
+// How histories travel: between nodes through SaveState and ReadState, and from a node's history to a reader that
 // comes late.
 
 // SaveState gives the history of a channel to a node that joins it.
-func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) []byte {
+func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) func() []byte {
 	c := h.channels[channelKey{sg, ch}]
 	if c == nil {
 		return nil
 	}
-	return c.history.save()
+	state := c.history.save()
+	return func() []byte { return state }
 }
 
 // AwaitState begins, or begins anew, the history of a channel at this node.
@@ -39,8 +40,13 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 	h.historyComplete(key, c)
 }
 
-// LoadState takes over the history of a channel, and then what was delivered since it was cut.
-func (h *hub) LoadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {
+// ReadState reads the history of a channel.
+func (h *hub) ReadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) func() {
+	return func() { h.loadState(sg, ch, state) }
+}
+
+// loadState takes over the history of a channel, and then what was delivered since it was cut.
+func (h *hub) loadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {
 	key := channelKey{sg, ch}
 	c := h.channels[key]
 	if c == nil {

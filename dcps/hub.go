@@ -65,7 +65,7 @@ type topicPeers struct {
 // channel is a topic that this process keeps the history of, on one subgroup.
 type channel struct {
 	history *store
-	// awaiting is true from AwaitState to LoadState; what arrives in between is put off for readers of the history.
+	// awaiting is true from AwaitState to ReadState; what arrives in between is put off for readers of the history.
 	awaiting bool
 	putOff   []putOff
 	// from is the epoch that the history begins with: what still comes of earlier ones is in it already.

@@ -120,15 +120,19 @@ type Handler interface {
 	NodeLeft(id NodeID)
 	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused.
 	Deliver(sg SubgroupID, batch []Message)
-	// SaveState returns the state of a channel for a node that starts to receive it; what is
-	// returned covers exactly what was delivered so far. nil if there is none.
-	SaveState(sg SubgroupID, ch ChannelID) []byte
+	// SaveState takes the state of a channel for a node that starts to receive it: exactly what was
+	// delivered so far. It takes it quickly; what it returns is called once, on a goroutine of its own,
+	// while deliveries go on, and encodes it. nil if there is no state.
+	SaveState(sg SubgroupID, ch ChannelID) (encode func() []byte)
 	// AwaitState says that this node, from epoch from on, starts to receive ch on sg, or to keep
-	// its state. If pending is true LoadState follows with the state as of the beginning of that
+	// its state. If pending is true ReadState follows with the state as of the beginning of that
 	// epoch. Deliver may still bring messages of ch from epochs before, if the node received ch
 	// for another endpoint: that state covers them already.
 	AwaitState(sg SubgroupID, ch ChannelID, from uint32, pending bool)
-	LoadState(sg SubgroupID, ch ChannelID, state []byte)
+	// ReadState decodes a state that has come, which is not called on the polling goroutine but on one of
+	// its own. What it returns is an upcall like the others, and takes the state over; it is not called
+	// if another state is on its way by then.
+	ReadState(sg SubgroupID, ch ChannelID, state []byte) (load func())
 	// LogFailed reports that a member (maybe this one) can not log the subgroup any more.
 	LogFailed(sg SubgroupID, node NodeID, err error)
 	// Silence tells, with every heartbeat of this node, how long another member has been silent. It is

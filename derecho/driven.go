@@ -28,6 +28,9 @@ type Callbacks struct {
 	Isolated func(error)
 	// Post queues an event for the machine: the caller runs it before some later Step.
 	Post func(event func())
+	// Background says that there is work to do that a Node does on a goroutine of its own; the caller does it
+	// when it likes.
+	Background func(work func())
 	// Log says that there is something for a log to write; the caller calls write when it likes.
 	Log func(write func())
 	// Stored is called after every store into a row.
@@ -96,6 +99,7 @@ func (d *Driven) isIsolated(err error)               { d.cb.Isolated(err) }
 func (d *Driven) isRecovering(map[SubgroupID]string) {}
 func (d *Driven) newGroup(*subgroup)                 {}
 func (d *Driven) post(ev func(*machine))             { d.cb.Post(func() { d.run(ev) }) }
+func (d *Driven) background(work func())             { d.cb.Background(work) }
 func (d *Driven) startLogger(l *logger)              { l.schedule = func() { d.cb.Log(l.turn) } }
 func (d *Driven) run(ev func(m *machine)) {
 	if !d.m.dead() {

@@ -84,7 +84,7 @@ func (r *recorder) AwaitState(_ SubgroupID, ch ChannelID, _ uint32, pending bool
 }
 
 // SaveState is everything delivered so far on the channel.
-func (r *recorder) SaveState(_ SubgroupID, ch ChannelID) []byte {
+func (r *recorder) SaveState(_ SubgroupID, ch ChannelID) func() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []byte
@@ -96,10 +96,10 @@ func (r *recorder) SaveState(_ SubgroupID, ch ChannelID) []byte {
 			all = append(append(all, g.text...), ' ')
 		}
 	}
-	return all
+	return func() []byte { return all }
 }
-func (r *recorder) LoadState(_ SubgroupID, _ ChannelID, state []byte) {
-	r.note(func() { r.loaded = append(r.loaded, string(state)) })
+func (r *recorder) ReadState(_ SubgroupID, _ ChannelID, state []byte) func() {
+	return func() { r.note(func() { r.loaded = append(r.loaded, string(state)) }) }
 }
 func (r *recorder) LogFailed(_ SubgroupID, _ NodeID, err error) { r.note(func() { r.failed = err }) }
 func (r *recorder) Failed(err error)                            { r.note(func() { r.failed = err }) }
@@ -372,6 +372,6 @@ func TestStateTransfer(t *testing.T) {
 			fmt.Fprint(&want, i, " ")
 		}
 		rl.wait(t, "everything", func() bool { return len(rl.got) > 0 && rl.got[len(rl.got)-1].text == fmt.Sprint(sent-1) })
-		require.Equal(t, want.String(), string(rl.SaveState(0, 7)))
+		require.Equal(t, want.String(), string(rl.SaveState(0, 7)()))
 	})
 }

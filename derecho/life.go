@@ -97,6 +97,10 @@ func (l *life) isRecovering(waiting map[SubgroupID]string) { l.recovering.Store(
 
 func (l *life) newGroup(g *subgroup) { l.groups.Store(g.id, g) }
 
+func (l *life) background(work func()) {
+	go pprof.Do(context.Background(), pprof.Labels("dds", "state"), func(context.Context) { work() })
+}
+
 func (l *life) startLogger(log *logger) {
 	go pprof.Do(context.Background(), pprof.Labels("dds", "logger"), func(context.Context) { log.run() })
 }

@@ -79,6 +79,7 @@ type machine struct {
 	expelled   map[NodeID]bool     // nodes that the group went on without
 	shown      []Endpoint          // that the layer above knows
 	shownNodes []NodeID
+	encoding   int // states that are being encoded; a node that leaves waits for them
 	// holding: members were removed by an agreement that is not carried out here yet; data waits.
 	holding   bool
 	welcoming []byte                          // what the nodes that joined with this view need
@@ -146,6 +147,7 @@ type shell interface {
 	newGroup(*subgroup)
 	startLogger(*logger)
 	post(func(*machine)) // an event from outside
+	background(func())   // work that takes longer than a pass may
 }
 
 func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
@@ -550,7 +552,7 @@ func (m *machine) message(l rdma.Link, b []byte) {
 func (m *machine) stateCame(s channelState) {
 	s.state = slices.Clone(s.state)
 	if g := m.groups[s.subgroup]; g != nil && g.newest.Epoch >= s.epoch {
-		g.loaded(s)
+		g.came(s)
 		return
 	}
 	m.early = append(m.early, s)
@@ -562,7 +564,7 @@ func (m *machine) takeEarly(g *subgroup) {
 	m.early = nil
 	for _, s := range early {
 		if s.subgroup == g.id && s.epoch <= g.newest.Epoch {
-			g.loaded(s)
+			g.came(s)
 		} else {
 			m.early = append(m.early, s)
 		}

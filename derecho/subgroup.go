@@ -101,7 +101,7 @@ func (g *subgroup) announce(d *descriptor) {
 			// Nobody has an older state any more: what came since is all there is.
 			g.logState(channelState{epoch: g.loading[t.Channel], channel: t.Channel})
 			delete(g.loading, t.Channel)
-			g.m.h.LoadState(g.id, t.Channel, nil)
+			g.m.h.ReadState(g.id, t.Channel, nil)()
 		}
 	}
 	for _, c := range d.Members[d.member(g.m.id)].Channels {
@@ -161,9 +161,20 @@ func (g *subgroup) serve() {
 		if g.loading[t.Channel] != 0 || g.unannounced {
 			return false
 		}
-		state := g.m.h.SaveState(g.id, t.Channel)
-		msg := channelState{subgroup: g.id, epoch: t.epoch, channel: t.Channel, state: state}
-		g.m.send(t.To, msgState, msg.encode())
+		// Taken here, at the end of what was delivered; encoded elsewhere, while deliveries go on.
+		encode, m := g.m.h.SaveState(g.id, t.Channel), g.m
+		m.encoding++
+		m.shell.background(func() {
+			msg := channelState{subgroup: g.id, epoch: t.epoch, channel: t.Channel}
+			if encode != nil {
+				msg.state = encode()
+			}
+			b := msg.encode()
+			m.shell.post(func(m *machine) {
+				m.encoding--
+				m.send(t.To, msgState, b)
+			})
+		})
 		return true
 	})
 }
@@ -173,13 +184,25 @@ func (g *subgroup) blocked() bool {
 	return len(g.serving) > 0 || g.log != nil && g.log.full()
 }
 
-// loaded takes the state of a channel that this node waits for.
-func (g *subgroup) loaded(s channelState) {
+// came decodes, elsewhere, the state of a channel that this node waits for.
+func (g *subgroup) came(s channelState) {
+	if g.loading[s.channel] != s.epoch {
+		return
+	}
+	m := g.m
+	m.shell.background(func() {
+		load := m.h.ReadState(g.id, s.channel, s.state)
+		m.shell.post(func(*machine) { g.loaded(s, load) })
+	})
+}
+
+// loaded takes it over, unless it is not the one that this node waits for any more.
+func (g *subgroup) loaded(s channelState, load func()) {
 	if g.loading[s.channel] != s.epoch {
 		return
 	}
 	delete(g.loading, s.channel)
-	g.m.h.LoadState(g.id, s.channel, s.state)
+	load()
 	g.logState(s)
 	var w writer
 	w.u8(cmdLoaded)

@@ -100,6 +100,13 @@ func (p *process) boot() {
 				p.look()
 			}
 		},
+		Background: func(work func()) {
+			r.w.After(r.w.Between(0, 4*r.w.MaxDelay), func() {
+				if p.id == id && !p.gone {
+					work()
+				}
+			})
+		},
 		Log: func(write func()) {
 			slow := time.Duration(0)
 			if r.plan.Faults&SlowDisk != 0 {
@@ -376,15 +383,20 @@ func (p *process) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from u
 }
 
 // SaveState implements derecho.Handler.
-func (p *process) SaveState(_ derecho.SubgroupID, ch derecho.ChannelID) []byte {
+func (p *process) SaveState(_ derecho.SubgroupID, ch derecho.ChannelID) func() []byte {
 	if _, waits := p.pending[ch]; waits {
 		p.run.failf("node %s is asked for the state of channel %d that it waits for itself", p.id, ch)
 	}
-	return []byte(strings.Join(p.history[ch], " "))
+	state := strings.Join(p.history[ch], " ")
+	return func() []byte { return []byte(state) }
 }
 
-// LoadState implements derecho.Handler.
-func (p *process) LoadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {
+// ReadState implements derecho.Handler.
+func (p *process) ReadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) func() {
+	return func() { p.load(sg, ch, state) }
+}
+
+func (p *process) load(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {
 	since, waits := p.pending[ch]
 	if !waits {
 		p.run.failf("node %s got a state of channel %d that it does not wait for", p.id, ch)

@@ -104,7 +104,7 @@ func (s Scenario) Run() *Result {
 // prepare makes a group in which everybody writes and reads.
 func (s Scenario) prepare(r *run) {
 	for _, h := range s.Hosts {
-		r.start(h)
+		r.start(h, r.newDisk())
 		r.rest()
 	}
 	for _, p := range r.procs {
@@ -173,7 +173,7 @@ func (s Scenario) change(r *run) (before []int) {
 		case "leave":
 			who.leave()
 		case "join":
-			p := r.start(who.host)
+			p := r.start(who.host, r.newDisk())
 			for _, k := range s.Kills {
 				if r.procs[k.Node] == p {
 					p.f.CrashAt = k.K

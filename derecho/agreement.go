@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/sst"
 )
 
@@ -177,7 +178,7 @@ func (a *agreement) watch(i int) {
 		limit *= opening
 	}
 	_, lost := a.m.lost[a.node(i)]
-	silent := now-w.heard > limit || lost
+	silent := now-w.heard > limit && !mutant.Is("no-suspicion") || lost
 	if silent == (w.accused != 0) {
 		return
 	}
@@ -282,7 +283,7 @@ func (a *agreement) dead(gone set) (dead, killed set) {
 	for i := range a.watches {
 		if gone.has(i) && a.m.lost[a.node(i)].died && a.m.aliased(a.node(i), a.m.id) {
 			killed.add(i)
-			if a.row(i).Open() {
+			if a.row(i).Open() || mutant.Is("discount-unread") {
 				dead.add(i)
 			}
 		}
@@ -305,7 +306,7 @@ func (a *agreement) look() bool {
 		if i == a.me() {
 			continue
 		}
-		if a.load(i, t.Drained()) == sst.DrainedWhole {
+		if a.load(i, t.Drained()) == sst.DrainedWhole && !mutant.Is("missed-whole") {
 			// It was all stable, at every member: there is nothing to agree on any more.
 			a.decision = a.whole()
 			a.e.whole = true
@@ -359,7 +360,7 @@ func (a *agreement) wedge() {
 // raiseFences makes the members on this host look at this node's row before they act.
 func (a *agreement) raiseFences() {
 	for i := range a.watches {
-		if l := a.m.links[a.node(i)]; l != nil && i != a.me() {
+		if l := a.m.links[a.node(i)]; l != nil && i != a.me() && !mutant.Is("no-fence") {
 			l.RaiseFence()
 		}
 	}
@@ -398,7 +399,7 @@ func (a *agreement) lead() bool {
 		return false
 	}
 	for i := range a.watches {
-		if stay.has(i) && a.load(i, t.Promised()) != a.ballot {
+		if stay.has(i) && a.load(i, t.Promised()) != a.ballot && !mutant.Is("propose-unpromised") {
 			return false
 		}
 	}
@@ -416,11 +417,11 @@ func (a *agreement) myTurn(gone set) bool {
 		if i == a.me() {
 			break
 		}
-		if !gone.has(i) {
+		if !gone.has(i) || mutant.Is("no-takeover") {
 			before++
 		}
 	}
-	return before == 0 || a.wedged && a.m.now-a.since > time.Duration(4*before)*a.lease()
+	return before == 0 || a.wedged && a.m.now-a.since > time.Duration(4*before)*a.lease() && !mutant.Is("no-takeover")
 }
 
 // choose finds what to propose, from the rows of those who promised and of the dead.
@@ -428,7 +429,10 @@ func (a *agreement) choose(stay, dead, killed set) *decision {
 	t := a.e.table
 	highest := uint64(0)
 	for i := range a.watches {
-		if v := a.accepted(i, a.values); v > highest {
+		if mutant.Is("ignore-accepted") || mutant.Is("adopt-own-only") && i != a.me() {
+			continue
+		}
+		if v := a.accepted(i, a.values); v > highest || mutant.Is("lowest-accepted") && v > 0 {
 			highest = v
 			copy(a.best, a.values)
 		}
@@ -441,13 +445,13 @@ func (a *agreement) choose(stay, dead, killed set) *decision {
 	d := a.whole()
 	for r := range d.ends {
 		for i := range a.watches {
-			if stay.has(i) {
+			if stay.has(i) && (i == a.me() || !mutant.Is("end-own")) {
 				d.ends[r] = min(d.ends[r], a.load(i, t.Received(r)))
 			}
 		}
 	}
 	d.dead, d.killed = dead, killed
-	if slices.ContainsFunc(d.ends, func(end uint64) bool { return end != sst.Forever }) {
+	if slices.ContainsFunc(d.ends, func(end uint64) bool { return end != sst.Forever }) || mutant.Is("whole-removes") {
 		d.stay = stay
 	}
 	// Else all have all there is: somebody may have gone on to the next view already, which is the one
@@ -471,14 +475,19 @@ func (a *agreement) follow() bool {
 		a.highest, a.since = high, a.m.now
 	}
 	if high > a.load(a.me(), t.Promised()) {
-		a.wedge()
+		if !mutant.Is("promise-unwedged") {
+			a.wedge()
+		}
 		a.store(t.Promised(), high)
 		work = true
 	}
-	if version > a.accepted(a.me(), a.values) && version >= a.load(a.me(), t.Promised()) {
+	if version > a.accepted(a.me(), a.values) && (version >= a.load(a.me(), t.Promised()) || mutant.Is("accept-below-promise")) {
 		a.wedge()
 		// A ballot that is accepted is promised; the promise comes first, so that nobody who sees this
 		// node's promise of a lower ballot misses what it accepted after.
+		if mutant.Is("accept-before-promise") {
+			a.accept(version, a.best)
+		}
 		a.store(t.Promised(), version)
 		a.accept(version, a.best)
 		work = true
@@ -508,7 +517,9 @@ func (a *agreement) accepted(i int, values []uint64) uint64 {
 // accept takes a proposal into the own row, beside the one before.
 func (a *agreement) accept(version uint64, values []uint64) {
 	a.e.table.StoreBlock(a.e.table.Accept(a.accepts), version, values)
-	a.accepts++
+	if !mutant.Is("accept-one-block") {
+		a.accepts++
+	}
 }
 
 // count decides when a quorum has accepted one ballot.
@@ -524,7 +535,7 @@ func (a *agreement) count() bool {
 				accepted.add(j)
 			}
 		}
-		if d := a.parse(a.values); quorum(a.weights, accepted, d.dead, d.killed) {
+		if d := a.parse(a.values); quorum(a.weights, accepted, d.dead, d.killed) || mutant.Is("one-accept") {
 			a.decide(version, slices.Clone(a.values))
 			return true
 		}
@@ -550,14 +561,14 @@ func (a *agreement) conclude(d *decision) {
 	a.wedge()
 	a.decision = d
 	a.m.note(Decided, a.e)
-	if !a.decision.stay.has(a.me()) {
+	if !a.decision.stay.has(a.me()) && !mutant.Is("no-exclusion") {
 		a.m.exclude(errors.New("the other members went on without it"))
 		return
 	}
 	if a.removes() {
 		// Until what follows from it is done here, and at those who share memory with this node: data is
 		// held there without acknowledgement. They see the decision in this node's row (rdma.Fence).
-		a.m.holding = true
+		a.m.holding = !mutant.Is("no-holding")
 		a.raiseFences()
 	}
 	a.e.cutAt(a.decision)
@@ -587,7 +598,7 @@ func (a *agreement) ending() ending {
 
 // hear takes the end of this view from a node of the next one.
 func (a *agreement) hear(end ending) {
-	if a.decision != nil || a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
+	if mutant.Is("deaf") || a.decision != nil || a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
 		return
 	}
 	d := a.whole()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 	"github.com/omg-dds-go/dds/smc"
 )
@@ -164,7 +165,7 @@ func (m *machine) flushQueue() bool {
 // command executes a command of the control subgroup. All members execute the same commands in the
 // same order.
 func (m *machine) command(from NodeID, b []byte) {
-	if from == m.id && len(m.unexecuted) > 0 {
+	if from == m.id && len(m.unexecuted) > 0 && !mutant.Is("repeat-executed") {
 		m.unexecuted = m.unexecuted[1:]
 	}
 	r := reader{b: b}

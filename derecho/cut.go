@@ -3,6 +3,7 @@ package derecho
 import (
 	"slices"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/sst"
 )
 
@@ -41,7 +42,9 @@ func (e *epoch) forget(failed func(member int) bool) bool {
 	}
 	gone := func(i int) bool { return e.gone[i] }
 	live := slices.DeleteFunc(slices.Clone(*e.receivers.Load()), gone)
-	e.receivers.Store(&live)
+	if !mutant.Is("trim-waits-for-dead") {
+		e.receivers.Store(&live)
+	}
 	for rank := range e.awaitsAck {
 		e.awaitsAck[rank] = slices.DeleteFunc(e.awaitsAck[rank], gone)
 	}
@@ -53,7 +56,7 @@ func (e *epoch) forget(failed func(member int) bool) bool {
 // removeMembers goes on without members that failed, and reports what this node has of theirs.
 func (e *epoch) removeMembers(failed func(NodeID) bool) {
 	hit := e.forget(func(i int) bool { return failed(e.desc.Members[i].Node) })
-	if !hit || !e.receiving {
+	if !hit || !e.receiving || mutant.Is("trim-none") {
 		return
 	}
 	report := trimReport{subgroup: e.g.id, epoch: e.desc.Epoch}
@@ -66,7 +69,7 @@ func (e *epoch) removeMembers(failed func(NodeID) bool) {
 		case e.drained:
 			has = sst.Forever // it was to the end, or this node would wait
 		case r != nil:
-			if !e.open[rank] && failed(e.desc.Members[s].Node) {
+			if !e.open[rank] && failed(e.desc.Members[s].Node) && !mutant.Is("trim-unpolled") {
 				r.Poll() // the last time
 			}
 			has = r.Next()
@@ -108,6 +111,9 @@ func (e *epoch) trim() {
 		end, all := uint64(sst.Forever), true
 		for _, i := range *e.receivers.Load() {
 			has, told := e.reports[rank][e.desc.Members[i].Node]
+			if mutant.Is("trim-first") && !told || mutant.Is("trim-own") && i != e.me {
+				continue
+			}
 			end, all = min(end, has), all && told
 		}
 		if all {

@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/smc"
 	"github.com/omg-dds-go/dds/sst"
 )
@@ -11,7 +12,7 @@ const maxBatch = 256
 // deliverable: the epoch is the one that delivers, its log keeps up, and something is stable that
 // was not delivered.
 func (e *epoch) deliverable() bool {
-	if e.drained || e.g.current() != e || e.g.blocked() || !e.mayDeliver() {
+	if e.drained || e.g.current() != e && !mutant.Is("epochs-overlap") || e.g.blocked() || !e.mayDeliver() {
 		return false
 	}
 	e.settle()
@@ -37,9 +38,11 @@ func (e *epoch) settle() {
 	for rank, r := range e.recvs {
 		switch {
 		case e.ends[rank] != sst.Forever: // all that is to be delivered is here
-			e.stable[rank] = sst.Forever
-		case r == nil || e.open[rank]: // as it was when the sender failed
-		case e.desc.Mode == Unordered || e.whole || e.gone[e.senders[rank]] || e.agreed():
+			if e.stable[rank] = sst.Forever; mutant.Is("trailing-null") {
+				e.stable[rank] = e.ends[rank]
+			}
+		case r == nil || e.open[rank] && !mutant.Is("trim-late"): // as it was when the sender failed
+		case e.desc.Mode == Unordered || e.whole || e.gone[e.senders[rank]] || e.agreed() || mutant.Is("unstable"):
 			e.stable[rank] = r.Next()
 		default:
 			stable := r.Next()
@@ -60,7 +63,7 @@ func (e *epoch) mayDeliver() bool {
 	} else if e.g.m.holding {
 		return false
 	}
-	if !e.ready && e.desc.Mode != Unordered && !e.whole && !e.agreed() {
+	if !mutant.Is("open-unwaited") && !e.ready && e.desc.Mode != Unordered && !e.whole && !e.agreed() {
 		for _, i := range *e.receivers.Load() {
 			if e.table.Row(i).Load(e.table.Opened()) == 0 {
 				return false
@@ -78,7 +81,9 @@ func (e *epoch) frozen() bool { return e.agree != nil && e.agree.wedged && e.agr
 func (e *epoch) agreed() bool { return e.agree != nil && e.agree.decision != nil }
 
 // passed: no member on this host wants this node to look at its row before it acts.
-func (e *epoch) passed() bool { return !e.key.Fenced() || !e.g.m.fence.Raised() }
+func (e *epoch) passed() bool {
+	return !e.key.Fenced() || !e.g.m.fence.Raised() || mutant.Is("fence-ignored")
+}
 
 // peek is the next record of a sender that is to be delivered.
 func (e *epoch) peek(rank int) (*smc.Record, error) {
@@ -185,7 +190,7 @@ func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err err
 			if err != nil {
 				return batch, false, err
 			}
-			if p != nil && p.Index*n+uint64(rank) < seq {
+			if p != nil && p.Index*n+uint64(rank) < seq && (from < 0 || !mutant.Is("order-by-rank")) {
 				rec, from, seq = p, rank, p.Index*n+uint64(rank)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 	"github.com/omg-dds-go/dds/smc"
 	"github.com/omg-dds-go/dds/sst"
@@ -112,7 +113,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	e.ends, e.open, e.reports = slices.Repeat([]uint64{sst.Forever}, n), make([]bool, n), make([]map[NodeID]uint64, n)
 	for r, s := range e.senders {
 		for _, i := range receivers {
-			if i == s || d.Subgroup != 0 && m.aliased(d.Members[i].Node, d.Members[s].Node) {
+			if i == s || (d.Subgroup != 0 || mutant.Is("control-unacked")) && m.aliased(d.Members[i].Node, d.Members[s].Node) {
 				continue // it holds what is published; see rdma.Fence
 			}
 			if i == e.me {
@@ -191,6 +192,9 @@ func (e *epoch) handed() uint64 {
 	low := e.sender.Sent()
 	for _, i := range *e.receivers.Load() {
 		low = min(low, e.table.Row(i).Load(e.table.Handed(e.myRank)))
+		if mutant.Is("ring-one-receiver") {
+			break
+		}
 	}
 	return low
 }
@@ -199,7 +203,7 @@ func (e *epoch) handed() uint64 {
 func (e *epoch) close() {
 	if e.sender != nil {
 		e.sender.Close()
-		if e.sender.Flush() {
+		if !mutant.Is("close-unflushed") && e.sender.Flush() {
 			e.kick()
 		}
 		e.wakeAll()
@@ -258,7 +262,7 @@ func (e *epoch) hasNews() bool {
 	}
 	news := false
 	for rank, r := range e.recvs {
-		if r != nil && !e.gone[e.senders[rank]] && r.Poll() {
+		if r != nil && (!e.gone[e.senders[rank]] || mutant.Is("trim-late")) && r.Poll() {
 			news = true
 		}
 	}
@@ -267,7 +271,7 @@ func (e *epoch) hasNews() bool {
 
 // receive acknowledges everything that is there, with one push (Spindle: receive batching).
 func (e *epoch) receive() {
-	if e.agree != nil && e.agree.wedged {
+	if e.agree != nil && e.agree.wedged && !mutant.Is("ack-wedged") {
 		return // final
 	}
 	push := false
@@ -297,7 +301,10 @@ func (e *epoch) owed() uint64 {
 		if rank == e.myRank || real == 0 || e.gone[i] {
 			continue
 		}
-		if rank < e.myRank {
+		if mutant.Is("promise-on-promise") {
+			real = max(real, e.table.Row(i).Load(sst.Next)&^(1<<63))
+		}
+		if rank < e.myRank && !mutant.Is("promise-plus-one") {
 			real--
 		}
 		owed = max(owed, real)
@@ -306,7 +313,7 @@ func (e *epoch) owed() uint64 {
 }
 
 func (e *epoch) owesPromise() bool {
-	return e.table.Row(e.me).Load(sst.Next) < e.owed()
+	return e.table.Row(e.me).Load(sst.Next) < e.owed() && !mutant.Is("no-promise")
 }
 
 func (e *epoch) promise() {
@@ -360,7 +367,7 @@ func (e *epoch) finished() bool {
 		if r == nil || e.stable[rank] != sst.Forever {
 			return false
 		}
-		if rec, err := e.peek(rank); rec != nil || err != nil {
+		if rec, err := e.peek(rank); (rec != nil || err != nil) && !mutant.Is("drain-early") {
 			return false
 		}
 	}
@@ -390,7 +397,7 @@ func (e *epoch) finishedByAll() bool {
 		return false
 	}
 	for i := range e.desc.Members {
-		if !e.gone[i] && e.table.Row(i).Load(e.table.Drained()) == 0 {
+		if !e.gone[i] && e.table.Row(i).Load(e.table.Drained()) == 0 && !mutant.Is("release-early") {
 			return false
 		}
 	}

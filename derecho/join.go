@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 )
 
@@ -186,8 +187,13 @@ func (m *machine) controlDrained(e *epoch) {
 		m.view = next
 	}
 	// What this node sent and nobody executed is sent again, before anything else.
-	m.queue = append(m.unexecuted, m.queue...)
+	if !mutant.Is("lose-unexecuted") {
+		m.queue = append(m.unexecuted, m.queue...)
+	}
 	m.unexecuted = nil
+	if mutant.Is("welcome-early") {
+		m.greet(next, change)
+	}
 	if cut {
 		m.removeFailed(before, failed)
 		m.holding = false
@@ -271,7 +277,7 @@ func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool)
 
 // welcomeAgain welcomes a member that does not know yet that it is one: whom it asked has failed.
 func (m *machine) welcomeAgain(id NodeID) {
-	if m.welcoming != nil {
+	if m.welcoming != nil && !mutant.Is("no-second-welcome") {
 		m.send(id, msgWelcome, m.welcoming)
 	}
 }
@@ -282,6 +288,9 @@ func (m *machine) greet(next view, change viewChange) {
 	m.welcoming = nil
 	if len(change.joins) == 0 {
 		return
+	}
+	if mutant.Is("welcome-wrong-view") {
+		next.epoch--
 	}
 	b := m.welcome(next).encode()
 	m.welcoming = b
@@ -348,7 +357,7 @@ func (m *machine) tryLeave() bool {
 			e.forget(func(i int) bool { return e.agree.watches[i].accused != 0 })
 		}
 	}
-	if len(m.groups[0].epochs) > 0 {
+	if len(m.groups[0].epochs) > 0 && !mutant.Is("leave-early") {
 		return false
 	}
 	m.phase = left

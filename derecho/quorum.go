@@ -1,6 +1,10 @@
 package derecho
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
+)
 
 // set is a set of members of an epoch, by position.
 type set []uint64
@@ -61,7 +65,7 @@ func quorum(weights []int, alive, dead, killed set) bool {
 			tie = tie || killed.has(i)
 		}
 	}
-	return 2*have > all || 2*have == all && tie
+	return 2*have > all || 2*have == all && (tie || mutant.Is("tie-always")) || mutant.Is("no-quorum")
 }
 
 // weights gives each member of a view the same weight, and the witness, if the configuration names one

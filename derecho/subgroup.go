@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
 // subgroup is the sequence of epochs of one subgroup in which this node is, or was, a member. The
@@ -158,7 +160,7 @@ func (g *subgroup) startServing(e *epoch) {
 // so does the epoch: the state must be the one at its beginning.
 func (g *subgroup) serve() {
 	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool {
-		if g.loading[t.Channel] != 0 || g.unannounced {
+		if g.loading[t.Channel] != 0 && !mutant.Is("transfer-unloaded") || g.unannounced {
 			return false
 		}
 		// Taken here, at the end of what was delivered; encoded elsewhere, while deliveries go on.
@@ -181,7 +183,7 @@ func (g *subgroup) serve() {
 
 // blocked: the current epoch must not deliver yet.
 func (g *subgroup) blocked() bool {
-	return len(g.serving) > 0 || g.log != nil && g.log.full()
+	return len(g.serving) > 0 && !mutant.Is("transfer-late") || g.log != nil && g.log.full()
 }
 
 // came decodes, elsewhere, the state of a channel that this node waits for.
@@ -198,7 +200,7 @@ func (g *subgroup) came(s channelState) {
 
 // loaded takes it over, unless it is not the one that this node waits for any more.
 func (g *subgroup) loaded(s channelState, load func()) {
-	if g.loading[s.channel] != s.epoch {
+	if g.loading[s.channel] != s.epoch && !mutant.Is("load-any-epoch") {
 		return
 	}
 	delete(g.loading, s.channel)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 	"github.com/omg-dds-go/dds/sst"
 )
@@ -114,6 +115,9 @@ func (s *Sender) Reserve(payload int) (Reservation, error) {
 // reserved or filled are never free.
 func (s *Sender) refresh() {
 	h := min(s.handed(), s.region.Cell(sst.Tail).Load())
+	if mutant.Is("ring-overrun") {
+		h = s.region.Cell(sst.Tail).Load()
+	}
 	for {
 		f := s.freed.Load()
 		if h <= f || s.freed.CompareAndSwap(f, h) {
@@ -164,6 +168,9 @@ func (s *Sender) publish() bool {
 	// closedBit first: if it is set, no claim can follow the one that is seen here.
 	claimed := s.claimed.Load()
 	pos, next := s.published, s.next
+	if mutant.Is("index-promised") {
+		next = s.region.Cell(sst.Real).Load()
+	}
 	for s.done[pos&s.mask/SlotBytes].Load() == pos+1 {
 		head := s.ring[pos&s.mask:]
 		if head[32] == recMessage {

@@ -1,5 +1,7 @@
 package sst
 
+import "github.com/omg-dds-go/dds/internal/mutant"
+
 // Block is a run of cells that change together: a version, the values, and the version once more.
 // The owner stores them in ascending order and a reader loads them in descending order. Whoever sees
 // a cell sees what was stored before it in lower cells (rdma, rule 3), so if the version behind and
@@ -17,6 +19,9 @@ func (b Block) Len() int { return b.n }
 // StoreBlock writes a block of this node's own row. A version is not used twice for different values.
 func (t *Table) StoreBlock(b Block, version uint64, values []uint64) {
 	t.Store(b.first, version)
+	if mutant.Is("block-end-first") {
+		t.Store(b.end(), version)
+	}
 	for i, v := range values[:b.n] {
 		t.Store(b.first+1+i, v)
 	}
@@ -30,5 +35,5 @@ func (r *Row) LoadBlock(b Block, values []uint64) (version uint64, ok bool) {
 	for i := b.n - 1; i >= 0; i-- {
 		values[i] = r.Load(b.first + 1 + i)
 	}
-	return version, r.Load(b.first) == version
+	return version, r.Load(b.first) == version || mutant.Is("torn-block")
 }

@@ -17,16 +17,16 @@ import (
 type Scenario struct {
 	Hosts []uint64 // of each node
 	Begin string   // what changes the view: see begins
-	Who   int      // the node that crashes or leaves, or the one beside which another joins
+	Who   int      // the node that crashes or leaves, or the one beside which another joins; joins: and one beside node 0
 	Kills []Kill
 }
 
-// Kill ends a node at its k-th push or store after the change has begun. The node that joins has the
-// number behind those that were there.
+// Kill ends a node at its k-th push or store after the change has begun. The nodes that join have the
+// numbers behind those that were there.
 type Kill struct{ Node, K int }
 
 // begins are the ways to change a view.
-var begins = []string{"crash", "leave", "join"}
+var begins = []string{"crash", "leave", "join", "joins"}
 
 // String is what ParseScenario reads.
 func (s Scenario) String() string {
@@ -67,7 +67,7 @@ func ParseScenario(text string) (s Scenario, err error) {
 		node, at, ok := strings.Cut(k, "@")
 		n, err1 := strconv.Atoi(node)
 		p, err2 := strconv.Atoi(at)
-		if err := errors.Join(err1, err2); !ok || err != nil || n < 0 || n > len(s.Hosts) || p < 1 {
+		if err := errors.Join(err1, err2); !ok || err != nil || n < 0 || n > len(s.Hosts)+1 || p < 1 {
 			return s, usage
 		}
 		s.Kills = append(s.Kills, Kill{n, p})
@@ -173,27 +173,32 @@ func (s Scenario) change(r *run) (before []int) {
 		case "leave":
 			who.leave()
 		case "join":
-			p := r.start(who.host, r.newDisk())
-			for _, k := range s.Kills {
-				if r.procs[k.Node] == p {
-					p.f.CrashAt = k.K
-				}
-			}
-			w.After(w.MaxDelay, func() {
-				if !p.gone {
-					p.guard(func() {
-						if p.joined {
-							p.endpoints()
-						}
-					})
-					p.look()
-				}
-			})
+			s.enter(r, who.host)
+		case "joins":
+			s.enter(r, who.host)
+			s.enter(r, s.Hosts[0])
 		}
 	})
 	r.runFor(12*w.MaxDelay, 1_000_000)
 	r.rest()
 	return before
+}
+
+// enter starts another node.
+func (s Scenario) enter(r *run, host uint64) {
+	number := len(r.procs)
+	p := r.start(host, r.newDisk())
+	for _, k := range s.Kills {
+		if k.Node == number {
+			p.f.CrashAt = k.K
+		}
+	}
+	r.w.After(4*r.w.MaxDelay, func() {
+		if !p.gone && p.joined {
+			p.guard(p.endpoints)
+			p.look()
+		}
+	})
 }
 
 // Sweep is a set of scenarios: for some numbers of nodes, on one host, on a host each and mixed, for each
@@ -216,8 +221,9 @@ func (s Sweep) Lines() (lines []Line) {
 	for _, hosts := range layouts(s.Nodes) {
 		for _, begin := range begins {
 			for _, who := range []int{0, s.Nodes - 1} {
-				for victim := range s.Nodes + 1 {
-					if begin == "crash" && victim == who || begin != "join" && victim == s.Nodes {
+				nodes := s.Nodes + map[string]int{"join": 1, "joins": 2}[begin]
+				for victim := range nodes {
+					if begin == "crash" && victim == who {
 						continue
 					}
 					lines = append(lines, Line{Scenario{Hosts: hosts, Begin: begin, Who: who}, victim, s})

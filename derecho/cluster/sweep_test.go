@@ -76,7 +76,7 @@ func TestScenario(t *testing.T) {
 	}
 	require.NoError(t, r.Err)
 	t.Log("pushes", r.Pushes)
-	for _, bad := range []string{"", "1,1,2", "1,x crash 0", "1,1 crash 2", "1,1 fly 0", "1,1 crash 0 1", "1,1 crash 0 1@0", "1,1 crash 0 4@1"} {
+	for _, bad := range []string{"", "1,1,2", "1,x crash 0", "1,1 crash 2", "1,1 fly 0", "1,1 crash 0 1", "1,1 crash 0 1@0", "1,1 crash 0 4@1", "1,1 joins 0 4@1"} {
 		_, err := ParseScenario(bad)
 		require.Error(t, err, bad)
 	}

@@ -24,6 +24,7 @@ const (
 // layers is the map of the repository, lowest first; docs/ARCHITECTURE.md draws it.
 var layers = map[string]layer{
 	"internal/invariant": {level: 0},
+	"internal/mutant":    {level: 0},
 	"internal/vfs":       {level: 0},
 	"internal/lint":      {level: 0},
 
@@ -32,18 +33,18 @@ var layers = map[string]layer{
 
 	"rdma":        {level: 1, imports: []string{unix}},
 	"rdma/mem":    {level: 2, imports: []string{"rdma"}},
-	"rdma/sim":    {level: 2, imports: []string{"rdma"}},
+	"rdma/sim":    {level: 2, imports: []string{"rdma", "internal/mutant"}},
 	"rdma/shm":    {level: 2, imports: []string{"rdma", unix}},
 	"rdma/tcp":    {level: 2, imports: []string{"rdma"}},
 	"rdma/fabric": {level: 3, imports: []string{"rdma", "rdma/shm", "rdma/tcp", unix}},
 
 	"storage": {level: 1, imports: []string{"internal/vfs", "internal/invariant"}},
 	"topic":   {level: 1, imports: []string{"cdr", "qos"}},
-	"sst":     {level: 2, imports: []string{"rdma"}},
-	"smc":     {level: 3, imports: []string{"sst", "rdma"}},
-	"derecho": {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
+	"sst":     {level: 2, imports: []string{"rdma", "internal/mutant"}},
+	"smc":     {level: 3, imports: []string{"sst", "rdma", "internal/mutant"}},
+	"derecho": {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
-	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}},
+	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/mutant"}},
 	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage"}},
 
 	"idlc":        {level: 1, imports: []string{"cdr", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},

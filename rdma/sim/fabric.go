@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 )
 
@@ -70,6 +71,9 @@ func (f *Fabric) Fence() *rdma.Fence { return f.fence }
 // LowerFence implements rdma.Fabric: what the links held back goes out.
 func (f *Fabric) LowerFence(value uint32) {
 	f.fence.Lower(value)
+	if mutant.Is("capture-forgets") {
+		return
+	}
 	for _, l := range f.links {
 		for _, key := range l.keys() {
 			l.post(key)
@@ -256,7 +260,9 @@ func (l *link) blocked() bool { return l.from.w.blocked[[2]*Fabric{l.from, l.to}
 // arrive queues an event at the far end, in order with all others on the link.
 func (l *link) arrive(do func()) {
 	w := l.from.w
-	l.last = max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay))
+	if l.last = max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay)); mutant.Is("link-reorders") {
+		l.last = w.now + w.Between(w.MaxDelay/100, w.MaxDelay)
+	}
 	l.atLast(do)
 }
 
@@ -482,7 +488,7 @@ func (l *link) transmit(e *export) {
 		now[i] = e.region.Cell(i).Load()
 		changed = changed || now[i] != e.sent[i]
 	}
-	if e.key.Fenced() && l.from.fence.Raised() {
+	if e.key.Fenced() && l.from.fence.Raised() && !mutant.Is("fence-not-on-links") {
 		return
 	}
 	if e.closing {
@@ -502,13 +508,21 @@ func (l *link) transmit(e *export) {
 		}
 	}
 	// The bytes, then cell by cell, with pauses in which the peer may look.
-	l.arrive(func() {
+	put := func() {
 		ring := e.copy.Ring()
 		for i, b := range bytes {
 			ring[(pos+uint64(i))&uint64(len(ring)-1)] = b
 		}
-	})
+	}
+	if mutant.Is("counters-before-bytes") {
+		defer l.arrive(put)
+		put = func() {}
+	}
+	l.arrive(put)
 	for i := range now {
+		if mutant.Is("cells-descend") {
+			i = len(now) - 1 - i
+		}
 		if now[i] != before[i] {
 			l.last += l.from.w.Between(0, l.from.w.MaxPause)
 			l.atLast(func() { e.copy.Cell(i).Store(now[i]) })

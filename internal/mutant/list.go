@@ -1,0 +1,84 @@
+package mutant
+
+// Mutant is a known defect.
+type Mutant struct {
+	Name   string
+	Breaks string // what it breaks, in a few words
+}
+
+// List names all defects, by what they are in.
+var List = []Mutant{
+	// What members of a view agree on.
+	{"no-quorum", "any set of members decides for the view"},
+	{"tie-always", "half of the weights decides, and nobody is certified dead"},
+	{"discount-unread", "a dead member is discounted though its row was not read"},
+	{"one-accept", "a decision needs one member that has accepted, not a quorum"},
+	{"accept-one-block", "a member that dies while it accepts loses what it had accepted"},
+	{"torn-block", "a block is read while it is being written"},
+	{"block-end-first", "a block's version behind is stored before its values"},
+	{"propose-unpromised", "a proposer does not wait for promises"},
+	{"ignore-accepted", "a proposer ignores what was accepted before"},
+	{"adopt-own-only", "a proposer looks for accepted values in its own row only"},
+	{"lowest-accepted", "a proposer takes what was accepted first, not last"},
+	{"no-takeover", "nobody takes the place of a proposer that dies"},
+	{"promise-unwedged", "a member promises without wedging"},
+	{"ack-wedged", "a member acknowledges after it has wedged"},
+	{"accept-before-promise", "a member accepts before it promises"},
+	{"accept-below-promise", "a member accepts a ballot below what it promised"},
+	{"end-own", "commands end at what the proposer has"},
+	{"whole-removes", "members are removed from a view that ended by itself"},
+	{"deaf", "a member does not learn from the next view how its own ended"},
+	{"missed-whole", "a member does not see that another has delivered all of the view"},
+	{"no-exclusion", "a member that was removed goes on"},
+	{"no-suspicion", "silence is never taken for failure"},
+
+	// What follows from it.
+	{"trim-own", "a sender that failed ends at what the node itself has"},
+	{"trim-first", "it ends at the least that was reported so far"},
+	{"trim-late", "a node takes more of it after it has reported"},
+	{"trim-unpolled", "a node reports what it had seen, not what is there"},
+	{"trim-waits-for-dead", "reports of the dead are waited for"},
+	{"trim-none", "nobody reports"},
+	{"trailing-null", "an epoch never ends whose last index is a null"},
+	{"lose-unexecuted", "commands that were cut off are not sent again"},
+	{"repeat-executed", "commands that were executed are sent again"},
+	{"no-resource", "a state is not asked for again when its source has failed"},
+	{"welcome-early", "who joins is told of the catalogue before the failed were removed"},
+	{"welcome-wrong-view", "who joins is told of the view before"},
+	{"no-second-welcome", "who joins hangs if whom it asked fails"},
+
+	// One host.
+	{"no-fence", "a survivor does not raise the fences"},
+	{"fence-ignored", "a node delivers in spite of its fence"},
+	{"fence-not-on-links", "a link sends in spite of the fence"},
+	{"fence-lowered-early", "a node lowers its fence before it can read all rows on its host"},
+	{"no-holding", "data is delivered between the decision and the next view"},
+	{"open-unwaited", "a node delivers before all can read all rows"},
+	{"control-unacked", "commands are not acknowledged on one host"},
+
+	// Epochs.
+	{"close-unflushed", "a sender that closes does not publish that it did: the missing flush"},
+	{"drain-early", "an epoch ends with messages in it: they are lost"},
+	{"release-early", "an epoch is given up before all have drained it: the missing barrier"},
+	{"epochs-overlap", "a new epoch delivers before the old one has ended"},
+	{"leave-early", "a node that leaves does not wait until the others have what they need of it"},
+	{"transfer-late", "a state is taken after the epoch has begun"},
+	{"transfer-unloaded", "a state is handed on before it has come"},
+	{"load-any-epoch", "a state is taken for that of another epoch"},
+
+	// Order and stability.
+	{"unstable", "a message is delivered before all have it"},
+	{"order-by-rank", "messages are delivered by sender, not by index"},
+	{"promise-plus-one", "a null more than needed"},
+	{"promise-on-promise", "promises call forth promises"},
+	{"no-promise", "an idle sender promises nothing"},
+	{"index-promised", "a message gets an index that was promised away"},
+	{"ring-overrun", "room in the ring is free when it is published"},
+	{"ring-one-receiver", "room in the ring is free when one receiver has handed it over"},
+
+	// Links.
+	{"link-reorders", "things overtake each other on a link"},
+	{"counters-before-bytes", "counters arrive before the bytes that they cover: guard and data in one push"},
+	{"cells-descend", "the cells of a row arrive from the back to the front: guards before what they guard"},
+	{"capture-forgets", "a capture that the fence held back is not sent later"},
+}

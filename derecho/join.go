@@ -60,10 +60,14 @@ func (m *machine) found() {
 	m.enter()
 }
 
-// welcomed begins with the view that a member sent.
-func (m *machine) welcomed(w welcome) {
+// welcomed begins with the view that a member sent. It keeps the message: another that joins with it may
+// have asked a member that is gone before its own welcome has arrived.
+func (m *machine) welcomed(w welcome, b []byte) {
 	if m.phase > joining {
 		return
+	}
+	if !mutant.Is("forget-welcome") {
+		m.welcoming = slices.Clone(b)
 	}
 	// Also if this node turned to another since: it was announced, and is waited for.
 	m.view = view{group: w.group, epoch: w.epoch, members: w.members, before: w.before}

@@ -533,7 +533,7 @@ func (m *machine) message(l rdma.Link, b []byte) {
 	case msgWelcome:
 		var w welcome
 		if w, err = parseWelcome(b); err == nil {
-			m.welcomed(w)
+			m.welcomed(w, b)
 		}
 	case msgState:
 		var s channelState

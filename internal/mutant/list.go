@@ -45,6 +45,7 @@ var List = []Mutant{
 	{"no-resource", "a state is not asked for again when its source has failed"},
 	{"welcome-early", "who joins is told of the catalogue before the failed were removed"},
 	{"welcome-wrong-view", "who joins is told of the view before"},
+	{"forget-welcome", "who joins hangs if whom it asked has only welcomed another"},
 	{"no-second-welcome", "who joins hangs if whom it asked fails"},
 
 	// One host.

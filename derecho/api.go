@@ -144,7 +144,8 @@ type Handler interface {
 	NodeFailed(id NodeID)
 	// Isolated reports that too few members are heard to agree on anything: nothing is delivered, and
 	// Reserve fails with the same error. nil: it is over. Excluded follows if the others went on
-	// without this node meanwhile.
+	// without this node meanwhile. nil also follows Excluded, when the node has joined again and all its
+	// endpoints are announced again: then Reserve works.
 	Isolated(err error)
 	// Excluded reports that the group went on without this node. It joins again by itself, as a new
 	// node: EndpointRemoved for every endpoint and NodeLeft for every node came before, and

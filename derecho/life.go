@@ -235,8 +235,10 @@ func (n *Node) rejoin(before *life) {
 	}
 }
 
-// resume puts an incarnation in the place of another: it announces what the application has.
+// resume puts an incarnation in the place of another: it announces what the application has, and then says
+// that the outage is over.
 func (n *Node) resume(l *life) {
+	excluded := n.outage.Load()
 	n.life.Store(l)
 	if n.ctx.Err() != nil { // Leave may have looked at the one before
 		l.post((*machine).leave)
@@ -253,5 +255,7 @@ func (n *Node) resume(l *life) {
 			return
 		}
 	}
-	n.outage.Store(nil)
+	if n.outage.CompareAndSwap(excluded, nil) { // else it is isolated by now, and that ends by itself
+		l.post(func(m *machine) { m.h.Isolated(nil) })
+	}
 }

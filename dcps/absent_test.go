@@ -100,6 +100,7 @@ func callsOnAbsent() []absentCall {
 		add("DomainParticipant.NewPublisher", func() any { return second(p.NewPublisher()) })
 		add("DomainParticipant.NewSubscriber", func() any { return second(p.NewSubscriber()) })
 		add("DomainParticipant.Err", func() any { return p.Err() })
+		add("DomainParticipant.WaitForDomain", func() any { return p.WaitForDomain(ctx) })
 		add("DomainParticipant.Close", func() any { return p.Close() })
 		add("DomainParticipant.Done", func() any { <-p.Done(); return nil })
 		add("DomainParticipant.ID", func() any { return p.ID() })
@@ -258,6 +259,7 @@ func TestNilArguments(t *testing.T) {
 		{"DataWriter.WaitForAcknowledgments ctx", func() error { return w.WaitForAcknowledgments(none) }, "ctx is nil"},
 		{"Publisher.WaitForAcknowledgments ctx", func() error { return n.pub.WaitForAcknowledgments(none) }, "ctx is nil"},
 		{"DataReader.WaitForMatch ctx", func() error { return r.WaitForMatch(none, 9) }, "ctx is nil"},
+		{"DomainParticipant.WaitForDomain ctx", func() error { return n.p.WaitForDomain(none) }, "ctx is nil"},
 		{"DataReader.WaitForHistoricalData ctx", func() error { return r.WaitForHistoricalData(none) }, "ctx is nil"},
 		{"DataReader.LookupInstance key", func() error { return second(r.LookupInstance(nil)) }, "the key is nil"},
 		{"Stream ctx", func() error {

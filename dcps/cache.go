@@ -153,7 +153,7 @@ func (c *cache) write(it *item, now int64) outcome {
 		c.drop(in.oldestSample())
 	}
 	in.join(it.src)
-	if c.exclusive {
+	if c.exclusive && !it.src.silent {
 		in.owner = it.src
 	}
 	in.acceptedNs = now
@@ -177,9 +177,9 @@ func (c *cache) admits(in *instance, it *item, now int64) bool {
 	return c.separation == 0 || in.state != InstanceAlive || now-in.acceptedNs >= c.separation
 }
 
-// admits tells whether a sample of s would be accepted: the instance has no owner, or s is it, or s beats it.
+// admits tells whether a sample of s would be accepted: the instance has no owner, or s is it, or s is alive and beats it.
 func (in *instance) admits(s *source) bool {
-	return in.owner == nil || in.owner == s || s.beats(in.owner)
+	return in.owner == nil || in.owner == s || !s.silent && s.beats(in.owner)
 }
 
 // room applies RESOURCE_LIMITS to a sample for in, which is nil if it would be a new instance.

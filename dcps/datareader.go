@@ -147,7 +147,7 @@ func (r *reader) announce(op string, tq qos.Topic) error {
 		return err
 	}
 	r.id = p.nextID()
-	r.handle = topic.HandleOfEntity(uint64(p.core.ID()), uint32(r.id))
+	r.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(r.id))
 	p.enrollReader(r)
 	p.enlist(&r.entity)
 	r.topic.retain()
@@ -161,10 +161,9 @@ func (r *reader) announce(op string, tq qos.Topic) error {
 			path, _ := p.hub.placement.PathOf(uint32(sg))
 			ep.Reads = append(ep.Reads, derecho.Subgroup{ID: sg, Mode: modeOf(path)})
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
-		defer cancel()
-		err = p.core.AddEndpoint(ctx, ep)
+		err = p.introduce(ep)
 	}
+	close(r.announced)
 	if err != nil {
 		_ = r.ending.do(func() error {
 			r.dismantle()

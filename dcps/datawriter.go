@@ -164,7 +164,7 @@ func (w *writer) announce(op string, tq qos.Topic) error {
 		return err
 	}
 	w.id = p.nextID()
-	w.handle = topic.HandleOfEntity(uint64(p.core.ID()), uint32(w.id))
+	w.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(w.id))
 	p.enroll(w)
 	p.enlist(&w.entity)
 	w.topic.retain()
@@ -182,10 +182,10 @@ func (w *writer) announce(op string, tq qos.Topic) error {
 			ep.Reads = []derecho.Subgroup{ep.Writes}
 			ep.Replica = true
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
-		defer cancel()
-		err = p.core.AddEndpoint(ctx, ep)
+		err = p.introduce(ep)
 	}
+	w.maxSize = p.core.MaxPayload(w.at.sg)
+	close(w.announced)
 	if err != nil {
 		_ = w.ending.do(func() error {
 			w.ended.Store(true)
@@ -197,7 +197,6 @@ func (w *writer) announce(op string, tq qos.Topic) error {
 		}
 		return failure(op, w.what, "", err)
 	}
-	w.maxSize = p.core.MaxPayload(w.at.sg)
 	return nil
 }
 

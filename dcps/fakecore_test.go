@@ -2,6 +2,8 @@ package dcps
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -39,6 +41,7 @@ type busNode struct {
 	queue     []func()
 	cond      *sync.Cond
 	left      bool
+	down      error               // nothing can be sent for now
 	receives  map[channelKey]bool // channels whose state this node follows
 	slots     map[derecho.SubgroupID][]*busSlot
 	inFlight  map[derecho.SubgroupID]int
@@ -48,6 +51,7 @@ type busNode struct {
 // busSlot is one reservation; slots of a subgroup are sent in the order of reservation.
 type busSlot struct {
 	n     *busNode
+	life  derecho.NodeID
 	sg    derecho.SubgroupID
 	ch    derecho.ChannelID
 	buf   []byte
@@ -62,10 +66,11 @@ func (b *bus) join() ParticipantOption {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			n := &busNode{
-				b: b, id: derecho.NodeID(len(b.nodes) + 1), h: h, receives: make(map[channelKey]bool),
+				b: b, id: derecho.NodeID(len(b.nodes)+1)<<16 | 1, h: h, receives: make(map[channelKey]bool),
 				slots: make(map[derecho.SubgroupID][]*busSlot), inFlight: make(map[derecho.SubgroupID]int),
 			}
 			n.cond = sync.NewCond(&b.mu)
+			n.queue = append(n.queue, func() { h.Entered(n.id) })
 			for _, o := range b.nodes {
 				for _, ep := range o.endpoints {
 					n.queue = append(n.queue, func() { h.EndpointAdded(ep) })
@@ -120,7 +125,11 @@ func (b *bus) each(f func(n *busNode)) {
 	}
 }
 
-func (n *busNode) ID() derecho.NodeID { return n.id }
+func (n *busNode) ID() derecho.NodeID {
+	n.b.mu.Lock()
+	defer n.b.mu.Unlock()
+	return n.id
+}
 
 func (n *busNode) AddEndpoint(ctx context.Context, ep derecho.Endpoint) error {
 	n.b.mu.Lock()
@@ -130,14 +139,21 @@ func (n *busNode) AddEndpoint(ctx context.Context, ep derecho.Endpoint) error {
 	}
 	ep.Node = n.id
 	n.endpoints = append(n.endpoints, ep)
-	n.b.each(func(o *busNode) { o.h.EndpointAdded(ep) })
-	if ep.Replica {
-		for _, sg := range ep.Reads {
-			n.follow(channelKey{sg.ID, ep.Channel})
-		}
-	}
+	n.announce(ep)
 	n.b.mu.Unlock()
 	return n.sync(ctx)
+}
+
+// announce tells all of an endpoint. Called with b.mu held.
+func (n *busNode) announce(ep derecho.Endpoint) {
+	n.b.each(func(o *busNode) { o.h.EndpointAdded(ep) })
+	for _, sg := range ep.Reads {
+		if ep.Replica {
+			n.follow(channelKey{sg.ID, ep.Channel})
+		} else {
+			n.do(func() { n.h.AwaitState(sg.ID, ep.Channel, 0, false) })
+		}
+	}
 }
 
 // follow begins to follow the state of a channel. Called with b.mu held.
@@ -188,6 +204,7 @@ func (n *busNode) sync(ctx context.Context) error {
 func (n *busNode) RemoveEndpoint(ctx context.Context, id derecho.EndpointID) error {
 	n.b.mu.Lock()
 	if n.left {
+		n.endpoints = slices.DeleteFunc(n.endpoints, func(ep derecho.Endpoint) bool { return ep.ID == id })
 		n.b.mu.Unlock()
 		return derecho.ErrClosed
 	}
@@ -233,6 +250,9 @@ func (n *busNode) reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho
 	defer n.b.mu.Unlock()
 	for {
 		mode := n.mode(sg)
+		if n.down != nil {
+			return slot{}, n.down
+		}
 		if n.left {
 			return slot{}, derecho.ErrClosed
 		}
@@ -240,7 +260,7 @@ func (n *busNode) reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho
 			return slot{}, derecho.ErrNotSender
 		}
 		if n.inFlight[sg] < n.b.capacity && len(n.b.held[channelKey{sg, ch}]) == 0 {
-			s := &busSlot{n: n, sg: sg, ch: ch, buf: make([]byte, size)}
+			s := &busSlot{n: n, life: n.id, sg: sg, ch: ch, buf: make([]byte, size)}
 			n.slots[sg] = append(n.slots[sg], s)
 			n.inFlight[sg]++
 			return slot{bytes: s.buf, other: s}, nil
@@ -280,16 +300,18 @@ func (s *busSlot) end(state int, h derecho.Header, size int) {
 		head := n.slots[s.sg][0]
 		n.slots[s.sg] = n.slots[s.sg][1:]
 		if head.state == 2 {
-			n.freed(head.sg)
+			head.freed()
 			continue
 		}
 		n.b.deliver(head)
 	}
 }
 
-func (n *busNode) freed(sg derecho.SubgroupID) {
-	n.inFlight[sg]--
-	n.b.news()
+func (s *busSlot) freed() {
+	if s.life == s.n.id && !errors.Is(s.n.down, derecho.ErrExcluded) {
+		s.n.inFlight[s.sg]--
+	}
+	s.n.b.news()
 }
 
 func (b *bus) news() {
@@ -320,12 +342,12 @@ func (b *bus) deliver(s *busSlot) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			if left--; left == 0 {
-				s.n.freed(s.sg)
+				s.freed()
 			}
 		})
 	}
 	if left == 0 {
-		s.n.freed(s.sg)
+		s.freed()
 	}
 }
 
@@ -349,6 +371,9 @@ func (n *busNode) Hold(sg derecho.SubgroupID, ch derecho.ChannelID, held bool) {
 func (n *busNode) WaitAcked(ctx context.Context, sg derecho.SubgroupID) error {
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()
+	if errors.Is(n.down, derecho.ErrExcluded) {
+		return n.down
+	}
 	for n.inFlight[sg] > 0 { // a slot that is reserved counts too
 		changed := n.b.changed
 		n.b.mu.Unlock()
@@ -359,6 +384,9 @@ func (n *busNode) WaitAcked(ctx context.Context, sg derecho.SubgroupID) error {
 		n.b.mu.Lock()
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(n.down, derecho.ErrExcluded) {
+			return n.down
 		}
 	}
 	return nil
@@ -380,6 +408,103 @@ func (n *busNode) Leave(context.Context) error {
 	n.cond.Broadcast()
 	n.b.news()
 	return nil
+}
+
+// of gives the node of a participant.
+func (b *bus) of(n *node) *busNode { return n.p.core.(*busNode) }
+
+// silence tells a node's process how long another one has been silent.
+func (b *bus) silence(at, of *node, d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := b.of(of).id
+	b.of(at).do(func() { b.of(at).h.Silence(id, d) })
+}
+
+// isolate begins, or with nil ends, an isolation of a node.
+func (b *bus) isolate(at *node, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.of(at)
+	n.down = err
+	n.do(func() { n.h.Isolated(err) })
+	b.news()
+}
+
+// exclude has the others go on without a node.
+func (b *bus) exclude(at *node) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.of(at)
+	err := fmt.Errorf("%w: the test says so", derecho.ErrExcluded)
+	for i := len(n.endpoints) - 1; i >= 0; i-- {
+		ep := n.endpoints[i]
+		n.do(func() { n.h.EndpointRemoved(ep) })
+	}
+	for _, o := range b.nodes {
+		if o == n || o.left {
+			continue
+		}
+		for _, ep := range o.endpoints {
+			n.do(func() { n.h.EndpointRemoved(ep) })
+		}
+		n.do(func() { n.h.NodeLeft(o.id) })
+		id, endpoints := n.id, slices.Clone(n.endpoints)
+		o.do(func() { o.h.NodeFailed(id) })
+		for _, ep := range endpoints {
+			o.do(func() { o.h.EndpointRemoved(ep) })
+		}
+		o.do(func() { o.h.NodeLeft(id) })
+	}
+	clear(n.receives)
+	clear(n.slots)
+	for _, held := range b.held {
+		delete(held, n)
+	}
+	n.left = true // nothing more is for it
+	n.queue = append(n.queue, func() {
+		n.h.Excluded(err)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		n.down = err
+		n.inFlight = make(map[derecho.SubgroupID]int) // what comes to its end later is of before
+		b.news()
+	})
+	n.cond.Broadcast()
+	for len(n.queue) > 0 || !n.idle {
+		n.cond.Wait()
+	}
+}
+
+// rejoin has an excluded node join again.
+func (b *bus) rejoin(at *node) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.of(at)
+	n.left = false
+	go n.run()
+	n.id++
+	id := n.id
+	n.do(func() { n.h.Entered(id) })
+	for _, o := range b.nodes {
+		if o == n || o.left {
+			continue
+		}
+		n.do(func() { n.h.NodeJoined(o.id) })
+		for _, ep := range o.endpoints {
+			n.do(func() { n.h.EndpointAdded(ep) })
+		}
+	}
+	for i := range n.endpoints {
+		n.endpoints[i].Node = id
+		n.announce(n.endpoints[i])
+	}
+	n.do(func() {
+		b.mu.Lock()
+		n.down = nil
+		b.mu.Unlock()
+		n.h.Isolated(nil)
+	})
 }
 
 // settle waits until all nodes have made all upcalls that were due.

@@ -20,6 +20,7 @@ func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) func() []by
 
 // AwaitState begins, or begins anew, the history of a channel at this node.
 func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint32, pending bool) {
+	h.p.holds.repeat(sg, ch)
 	key := channelKey{sg, ch}
 	if path, ok := h.placement.PathOf(uint32(sg)); !ok || !path.Keeps() {
 		return
@@ -30,14 +31,19 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 		h.channels[key] = c
 	}
 	c.awaiting, c.from = pending, from
-	past, found := h.p.logs.recovered.LoadAndDelete(key)
 	if pending {
-		return // others are alive, and know more than the log of this process
+		return // others are alive, and know more than this process
 	}
-	if found {
+	h.recover(key, c)
+	h.historyComplete(key, c)
+}
+
+// recover takes what the log of this process, or its memory of before it joined again, has of a channel that nobody else
+// knows.
+func (h *hub) recover(key channelKey, c *channel) {
+	if past, found := h.p.logs.recovered.LoadAndDelete(key); found {
 		c.history = past.(*store)
 	}
-	h.historyComplete(key, c)
 }
 
 // ReadState reads the history of a channel.
@@ -52,7 +58,10 @@ func (h *hub) loadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byt
 	if c == nil {
 		return
 	}
-	if len(state) > 0 {
+	if len(state) == 0 {
+		h.recover(key, c) // who was to send it knows nothing, or is gone
+	} else {
+		h.p.logs.recovered.Delete(key)
 		if s, err := loadStore(state); err != nil {
 			h.p.problem(err)
 		} else {
@@ -138,7 +147,7 @@ func (h *hub) replay(r *endpoint, c *channel) {
 		}
 	}
 	for _, l := range c.history.ended() {
-		if m := past[l.w]; m != nil {
+		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) {
 			last := l.latest()
 			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp}, Epoch: last.message.Epoch, Seq: last.message.Seq},
 				itemUnregister, last.handle, at)
@@ -147,9 +156,10 @@ func (h *hub) replay(r *endpoint, c *channel) {
 	h.flush()
 }
 
-// matchPast finds how a stored writer serves a reader; nil if it does not.
+// matchPast finds how a stored writer serves a reader; nil if it does not. One whose process has joined again since does
+// so as what it is now.
 func (h *hub) matchPast(r *endpoint, w *storedWriter) *match {
-	if e := h.endpoints[w.key]; e != nil {
+	if e := h.successor(w); e != nil {
 		for i := range e.matches {
 			if e.matches[i].r == r.reader {
 				return &e.matches[i]
@@ -166,6 +176,21 @@ func (h *hub) matchPast(r *endpoint, w *storedWriter) *match {
 		return nil
 	}
 	return r.remember(&match{r.reader, newSource(e)})
+}
+
+// successor is a stored writer that lives, be it in another incarnation of its process; nil if it is gone.
+func (h *hub) successor(w *storedWriter) *endpoint {
+	if e := h.endpoints[w.key]; e != nil {
+		return e
+	}
+	if peers := h.topics[w.ann.topic]; peers != nil {
+		for _, e := range peers.writers {
+			if e.key.origin() == w.key.origin() {
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 // remember keeps how a writer that has left served the reader, so that no history brings its samples twice.

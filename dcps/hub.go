@@ -21,11 +21,15 @@ type hub struct {
 
 	endpoints map[endpointKey]*endpoint
 	topics    map[string]*topicPeers
+	members   map[derecho.NodeID]*member
 	channels  map[channelKey]*channel
 	names     topic.Names
 	failed    []failedLog
 	latest    *endpoint // the writer of the latest message, which is likely that of the next
 	touched   []*reader // readers with items to post
+	isolated  bool      // too few of the others are heard
+	// shortestLease is the lease_duration that is told from an even shorter one: two heartbeats of the core.
+	shortestLease time.Duration
 }
 
 type channelKey struct {
@@ -37,6 +41,7 @@ type channelKey struct {
 type endpoint struct {
 	key     endpointKey
 	handle  InstanceHandle
+	alive   bool // of a writer: see hub.lives
 	info    []byte
 	ann     *announcement
 	peer    Peer
@@ -78,13 +83,15 @@ type putOff struct {
 	m derecho.Message // Payload is its own
 }
 
-func newHub(p *DomainParticipant, subgroups int) *hub {
+func newHub(p *DomainParticipant) *hub {
 	return &hub{
-		p:         p,
-		placement: topic.Placement{Subgroups: subgroups},
-		endpoints: make(map[endpointKey]*endpoint),
-		topics:    make(map[string]*topicPeers),
-		channels:  make(map[channelKey]*channel),
+		p:             p,
+		placement:     topic.Placement{Subgroups: p.settings.Subgroups},
+		endpoints:     make(map[endpointKey]*endpoint),
+		topics:        make(map[string]*topicPeers),
+		members:       make(map[derecho.NodeID]*member),
+		channels:      make(map[channelKey]*channel),
+		shortestLease: 2 * p.settings.Lease / heartbeats,
 	}
 }
 
@@ -100,7 +107,7 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 		return
 	}
 	key := endpointKey{ep.Node, ep.ID}
-	handle := topic.HandleOfEntity(uint64(ep.Node), uint32(ep.ID))
+	handle := topic.HandleOfEntity(uint64(origin(ep.Node)), uint32(ep.ID))
 	e := &endpoint{key: key, handle: handle, info: ep.Info, ann: ann, peer: ann.peer(handle)}
 	if ann.writes {
 		e.at = channelKey{ep.Writes.ID, ep.Channel}
@@ -114,6 +121,11 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 	}
 	h.endpoints[key] = e
 	h.latest = nil
+	m := h.member(ep.Node)
+	if ann.writes {
+		m.writers = append(m.writers, e)
+		e.alive = h.lives(e, m)
+	}
 	if e.path == topic.Logged && ann.writes {
 		h.p.logs.announced.Store(key, ep.Info)
 	}
@@ -169,6 +181,15 @@ func (e *endpoint) local() *topicEntity {
 	return nil
 }
 
+// withdrawn tells whether an endpoint of this process was closed. The group removes the others too, before it tells that
+// it went on without this process.
+func (e *endpoint) withdrawn() bool {
+	if e.writer != nil {
+		return e.writer.ended.Load()
+	}
+	return e.reader.ended.Load()
+}
+
 // compareTypes reports two endpoints of one topic that do not agree on its type to the topics of this process
 // (INCONSISTENT_TOPIC).
 func (h *hub) compareTypes(a, b *endpoint) {
@@ -203,6 +224,9 @@ func (h *hub) consider(w, r *endpoint) {
 		w.matches = append(w.matches, match{r.reader, src})
 	}
 	h.tell(w, r, itemMatched, nil, src)
+	if src != nil && !w.alive {
+		h.tellLife(w, match{r.reader, src})
+	}
 }
 
 func newSource(w *endpoint) *source {
@@ -238,6 +262,9 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 	peers := h.topics[e.ann.topic]
 	if e.ann.writes {
 		peers.writers = without(peers.writers, e)
+		if m := h.members[ep.Node]; m != nil {
+			m.writers = without(m.writers, e)
+		}
 		h.writerGone(e, peers)
 	} else {
 		peers.readers = without(peers.readers, e)
@@ -248,7 +275,7 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 	if len(peers.writers) == 0 && len(peers.readers) == 0 {
 		delete(h.topics, e.ann.topic)
 	}
-	if e.local() != nil {
+	if e.local() != nil && e.withdrawn() {
 		h.dropChannels(e.ann.topic, derecho.ChannelID(ep.Channel))
 	}
 }
@@ -263,6 +290,10 @@ func without(list []*endpoint, e *endpoint) []*endpoint {
 }
 
 func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
+	if w.writer != nil && !w.withdrawn() {
+		h.keepOwn(w)
+		w.writer.outlived()
+	}
 	for _, m := range w.matches {
 		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
 		m.r.post(it, it)
@@ -332,8 +363,11 @@ func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 // NodeJoined has no effect here: endpoints tell all that matters.
 func (h *hub) NodeJoined(derecho.NodeID) {}
 
-// NodeLeft forgets the logs of a node; its endpoints were removed before.
-func (h *hub) NodeLeft(id derecho.NodeID) { h.forgetLogs(id) }
+// NodeLeft forgets a node; its endpoints were removed before.
+func (h *hub) NodeLeft(id derecho.NodeID) {
+	delete(h.members, id)
+	h.forgetLogs(id)
+}
 
 // Deliver hands one batch to the readers of this process, and to the histories.
 func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
@@ -392,7 +426,11 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	default:
 		c.history.add(w, m, handle)
 	}
+	again := m.Kind == kindData && m.Flags&flagAgain != 0
 	for _, t := range w.matches {
+		if !t.r.durable && again {
+			continue
+		}
 		if c == nil || !t.r.durable || !c.awaiting && !covered {
 			h.enqueue(t, m, itemOf(m.Kind), handle, at)
 		}

@@ -22,6 +22,9 @@ const (
 // (WRITER_DATA_LIFECYCLE autodispose_unregistered_instances).
 const flagDispose = 1
 
+// flagAgain, of kindData: for those who want history; the writer sent the sample before its process joined anew.
+const flagAgain = 2
+
 // itemKind is what an item in an inbox is about.
 type itemKind uint8
 
@@ -40,6 +43,9 @@ const (
 	itemUnmatched
 	itemIncompatible
 	itemInconsistent
+	itemAlive    // the writer is heard again
+	itemNotAlive // the writer's process is not heard, or has failed
+	itemOutage   // nothing can be sent any more, or it can again: what waits looks again
 	itemLost
 	itemHistoryComplete
 	itemFailed
@@ -77,7 +83,8 @@ type item struct {
 	ctl *control // of the status kinds
 }
 
-// source is a matched writer as one reader knows it. After the item that introduced it, the reader's lock guards it.
+// source is a matched writer as one reader knows it. After the item that introduced it, the reader's lock guards it. A
+// writer that is matched anew, say because its process joined the domain again, has another source, and the same lineage.
 type source struct {
 	key      endpointKey
 	sg       derecho.SubgroupID // where its samples come; 0 if it has left
@@ -85,9 +92,14 @@ type source struct {
 	strength int32
 	lifespan int64 // ns, 0 for infinite
 	gaps     bool  // a gap in the writer's sequence is loss (unordered path)
-	lastSeq  uint64
+	heard    bool  // something came since it was matched
+	silent   bool  // it is not alive
+	line     *lineage
 	peer     Peer
 }
+
+// lineage is what a reader remembers of a writer for as long as that may come back: the latest number that it has seen.
+type lineage struct{ lastSeq uint64 }
 
 // beats tells whether s owns an instance rather than other: greater strength, then smaller handle.
 func (s *source) beats(other *source) bool {

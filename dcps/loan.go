@@ -67,7 +67,14 @@ func (l *Loan) Publish(n int) error {
 		return err
 	}
 	// From here on the room is this goroutine's: Close waits for it, as for every slot that is reserved.
-	if err := w.broken(op); err != nil {
+	err = w.broken(op)
+	if err == nil && r.node != w.p.core.ID() {
+		err = &Error{
+			Op: op, Entity: w.what, Code: ErrPreconditionNotMet, Err: derecho.ErrExcluded,
+			Detail: "the loan is of before the group went on without this process, and was lost then; write the sample again",
+		}
+	}
+	if err != nil {
 		w.waste(r, l.at)
 		return err
 	}

@@ -38,8 +38,15 @@ func (s *logSet) init(p *DomainParticipant) {
 }
 
 // open gives the core the log of a subgroup (derecho.Config.OpenLog). It takes messages from the start, and stores them
-// from the moment begin finds it a place.
-func (s *logSet) open(sg derecho.SubgroupID) (derecho.Log, error) { return s.log(sg), nil }
+// from the moment begin finds it a place. A process that joins again after the domain went on without it gets its log
+// anew.
+func (s *logSet) open(sg derecho.SubgroupID) (derecho.Log, error) {
+	l := s.log(sg)
+	if err := l.reopen(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
 
 func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
 	s.mu.Lock()
@@ -110,8 +117,9 @@ type groupLog struct {
 	set  *logSet
 	disk atomic.Pointer[diskLog]
 
-	mu     sync.Mutex // of start and Close
-	closed bool
+	mu         sync.Mutex // of start, reopen and Close
+	closed     bool
+	dir, owner string // of the latest start
 }
 
 type diskLog struct {
@@ -128,7 +136,10 @@ func (g *groupLog) start(dir, owner string) error {
 	if g.disk.Load() != nil {
 		return nil
 	}
-	log, found, err := storage.Open(dir, storage.Options{Owner: fmt.Sprintf("%s (pid %d)", owner, os.Getpid())})
+	g.dir, g.owner = dir, owner
+	log, found, err := storage.Open(dir, storage.Options{
+		Owner: fmt.Sprintf("%s (pid %d)", owner, os.Getpid()), SegmentBytes: g.set.p.settings.LogSegmentBytes,
+	})
 	if err != nil {
 		return err
 	}
@@ -146,6 +157,21 @@ func (g *groupLog) start(dir, owner string) error {
 	}
 	g.disk.Store(d)
 	return nil
+}
+
+// reopen begins the log anew after Close.
+func (g *groupLog) reopen() error {
+	g.mu.Lock()
+	dir, owner, again := g.dir, g.owner, g.closed
+	g.closed = false
+	if again {
+		g.disk.Store(nil)
+	}
+	g.mu.Unlock()
+	if !again || dir == "" {
+		return nil
+	}
+	return g.start(dir, owner)
 }
 
 // Begin is told of the beginning of an epoch (derecho.Log).
@@ -208,10 +234,11 @@ func (g *groupLog) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.disk.Load()
-	if d == nil || g.closed {
+	first := !g.closed
+	g.closed = true
+	if d == nil || !first {
 		return nil
 	}
-	g.closed = true
 	return errors.Join(d.log.Close(), d.writers.Close())
 }
 

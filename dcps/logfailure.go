@@ -37,6 +37,10 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 	if known {
 		h.failed = append(h.failed, f)
 		h.p.logErrs.LoadOrStore(sg, f.err)
+		for _, w := range *h.p.writers.Load() {
+			it := &item{kind: itemOutage}
+			w.post(it, it)
+		}
 	}
 }
 

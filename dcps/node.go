@@ -20,6 +20,8 @@ func joinCore(h handler, c participantConfig) (core, error) {
 		Transport:   derecho.Transport(c.settings.Transport),
 		Peers:       c.settings.Peers,
 		Listen:      c.settings.Listen,
+		Lease:       c.settings.Lease,
+		Witness:     c.settings.Witness,
 		OpenLog:     c.openLog,
 	}, h)
 	if err != nil {

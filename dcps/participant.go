@@ -37,9 +37,11 @@ type DomainParticipant struct {
 
 	failedCh chan struct{} // closed by fail
 	failure  atomic.Pointer[error]
+	outage   atomic.Pointer[error] // why nothing can be sent for now
 	problems atomic.Pointer[error]
 	logErrs  sync.Map // derecho.SubgroupID -> error; stored by the polling goroutine
 	logs     logSet
+	domain   domainEntity // what WaitForDomain waits on
 
 	// What the polling goroutine looks up; replaced as a whole under mu.
 	writers atomic.Pointer[map[derecho.EndpointID]*writer]
@@ -89,7 +91,9 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	p.writers.Store(&map[derecho.EndpointID]*writer{})
 	p.readers.Store(&map[derecho.EndpointID]*reader{})
 	p.all.Store(&[]*entity{})
-	p.hub = newHub(p, settings.Subgroups)
+	p.hub = newHub(p)
+	p.domain.init(p, "participant", &p.domain)
+	p.enlist(&p.domain.entity)
 	p.timers = newTimers(func() []*entity { return *p.all.Load() })
 	p.logs.init(p)
 	c.openLog = p.logs.open
@@ -101,7 +105,6 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 		return nil, failure(op, where, "", err)
 	}
 	p.holds.hold = p.core.Hold
-	p.hub.self.Store(uint64(p.core.ID()))
 	p.spawn("dcps timers", p.timers.run)
 	return p, nil
 }
@@ -126,12 +129,13 @@ func (p *DomainParticipant) Name() string {
 	return p.name
 }
 
-// Handle names the participant in its domain (DDS: get_instance_handle).
+// Handle names the participant in its domain (DDS: get_instance_handle). It stays the same when the domain went on
+// without this process and it joined again; so do the handles of its writers and readers.
 func (p *DomainParticipant) Handle() InstanceHandle {
 	if p.absent() {
 		return HandleNil
 	}
-	return topic.HandleOfEntity(uint64(p.core.ID()), 0)
+	return topic.HandleOfEntity(uint64(origin(p.core.ID())), 0)
 }
 
 // Qos gives the QoS that the participant was made with.
@@ -158,8 +162,12 @@ func (p *DomainParticipant) Done() <-chan struct{} {
 	return p.failedCh
 }
 
-// Err tells why the domain can not go on, or else what the latest problem was that no entity has a status for, such as
-// a malformed announcement of a peer. It is nil as long as all is well.
+// Err tells why the domain can not go on, or else why nothing can be sent for now, or else what the latest problem was
+// that no entity has a status for, such as a malformed announcement of a peer. It is nil as long as all is well.
+//
+// Nothing can be sent for now (ErrPreconditionNotMet) while this process hears too few of the others to go on without
+// them (derecho.ErrNoMajority), and while it joins again after the others went on without it (derecho.ErrExcluded). Both
+// end by themselves; WaitForDomain waits for it.
 func (p *DomainParticipant) Err() error {
 	if p.absent() {
 		return noParticipant("Err")
@@ -167,10 +175,23 @@ func (p *DomainParticipant) Err() error {
 	if err := p.failure.Load(); err != nil {
 		return *err
 	}
+	if err := p.interrupted("domain", "participant"); err != nil {
+		return err
+	}
 	if err := p.problems.Load(); err != nil {
 		return *err
 	}
 	return nil
+}
+
+// WaitForDomain waits until samples can be sent: see Err. It returns at once if they can, and with an error if the domain
+// can not go on, the participant is closed, or ctx ends (extension).
+func (p *DomainParticipant) WaitForDomain(ctx context.Context) error {
+	const op = "WaitForDomain"
+	if p.absent() {
+		return noParticipant(op)
+	}
+	return p.domain.await(ctx, op, func() bool { return p.outage.Load() == nil })
 }
 
 // adopt adds a Publisher or Subscriber to the participant.
@@ -290,7 +311,8 @@ func (p *DomainParticipant) leave() error {
 	for _, t := range topics {
 		t.close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	p.domain.close()
+	ctx, cancel := p.parting()
 	defer cancel()
 	if err := p.core.Leave(ctx); err != nil && p.failure.Load() == nil && !errors.Is(err, derecho.ErrClosed) {
 		errs = append(errs, failure("Close", "participant", "", err))
@@ -298,6 +320,43 @@ func (p *DomainParticipant) leave() error {
 	close(p.timers.stop)
 	errs = append(errs, p.logs.close())
 	return errors.Join(errs...)
+}
+
+// domainEntity is the participant as something to wait on.
+type domainEntity struct{ entity }
+
+func (d *domainEntity) apply(it *item) {
+	if it.kind == itemFailed {
+		d.failure = it.ctl.err
+	}
+}
+
+func (d *domainEntity) nextTick() int64 { return 0 }
+func (d *domainEntity) tick(int64)      {}
+
+// interruptedTimeout is how long closing waits for a group that can agree on nothing for now.
+const interruptedTimeout = 200 * time.Millisecond
+
+// parting bounds how long closing waits for the group.
+func (p *DomainParticipant) parting() (context.Context, context.CancelFunc) {
+	timeout := operationTimeout
+	if p.outage.Load() != nil {
+		timeout = interruptedTimeout
+	}
+	return context.WithTimeout(context.Background(), timeout)
+}
+
+// introduce announces an endpoint. One that is given up is withdrawn, in case it was announced all the same.
+func (p *DomainParticipant) introduce(ep derecho.Endpoint) error {
+	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	defer cancel()
+	err := p.core.AddEndpoint(ctx, ep)
+	if errors.Is(err, derecho.ErrTimeout) {
+		soon, cancel := context.WithTimeout(context.Background(), interruptedTimeout)
+		defer cancel()
+		_ = p.core.RemoveEndpoint(soon, ep.ID) // what counts is the error before
+	}
+	return err
 }
 
 // invalid wraps what Validate found.

@@ -94,7 +94,9 @@ type reader struct {
 	status    *StatusCondition
 	callbacks readerCallbacks
 	typed     AnyDataReader
-	ending    ending // of Close
+	ending    ending        // of Close
+	ended     atomic.Bool   // Close has begun
+	announced chan struct{} // closed when the domain was told of the reader, or that failed; Close waits for it
 
 	// The polling goroutine's.
 	pendingHead, pendingTail *item
@@ -107,7 +109,8 @@ type reader struct {
 	parkedTail     *item
 	holding        []derecho.SubgroupID // subgroups on which this reader makes writers wait
 	writers        map[endpointKey]*source
-	complete       bool // no history is owed
+	lines          map[endpointKey]*lineage // by origin
+	complete       bool                     // no history is owed
 	matched        MatchedStatus
 	liveliness     LivelinessChangedStatus
 	incompatible   IncompatibleQosStatus
@@ -126,6 +129,8 @@ func (r *reader) setup() {
 		r.changed |= RequestedDeadlineMissedStatusBit
 	}
 	r.writers = make(map[endpointKey]*source)
+	r.lines = make(map[endpointKey]*lineage)
+	r.announced = make(chan struct{})
 	r.status = newStatusCondition(&r.entity)
 }
 
@@ -149,22 +154,31 @@ func (r *reader) apply(it *item) {
 	case itemUnmatched:
 		delete(r.writers, it.src.key)
 		r.matched.remove(it.ctl.handle, it.ctl.peer)
-		r.liveliness.AliveCount--
-		r.liveliness.AliveCountChange--
+		if it.src.silent {
+			r.liveliness.NotAliveCount--
+			r.liveliness.NotAliveCountChange--
+		} else {
+			r.liveliness.AliveCount--
+			r.liveliness.AliveCountChange--
+		}
 		r.liveliness.LastPublicationHandle = it.ctl.handle
 		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
-		r.admit(&item{kind: itemGone, refs: 1, src: it.src, receiveNs: it.receiveNs, sourceNs: it.receiveNs})
+		r.depart(it)
+	case itemAlive, itemNotAlive:
+		r.life(it)
 	case itemIncompatible:
 		r.incompatible.add(it.ctl.peer, it.ctl.bad)
 		r.changed |= RequestedIncompatibleQosStatusBit
 	case itemLost:
 		r.lose(1)
-		it.src.lastSeq = max(it.src.lastSeq, it.writerSeq)
+		line := r.lineOf(it.src)
+		line.lastSeq, it.src.heard = max(line.lastSeq, it.writerSeq), true
 		r.release(it)
 	case itemHistoryComplete:
 		r.complete = true
 	case itemFailed:
 		r.failure = it.ctl.err
+	case itemOutage:
 	default:
 		if r.closed {
 			r.release(it)
@@ -172,6 +186,39 @@ func (r *reader) apply(it *item) {
 		}
 		r.admit(it)
 	}
+}
+
+// life follows a writer that is not alive any more, or is again. Its instances lose it until it writes anew.
+func (r *reader) life(it *item) {
+	s, d := it.src, int32(1)
+	if s.silent = it.kind == itemNotAlive; s.silent {
+		d = -1
+		r.depart(it)
+	}
+	l := &r.liveliness
+	l.AliveCount += d
+	l.AliveCountChange += d
+	l.NotAliveCount -= d
+	l.NotAliveCountChange -= d
+	l.LastPublicationHandle = it.ctl.handle
+	r.changed |= LivelinessChangedStatusBit
+}
+
+// depart takes a writer from its instances, behind what came of it before.
+func (r *reader) depart(it *item) {
+	r.admit(&item{kind: itemGone, refs: 1, src: it.src, receiveNs: it.receiveNs, sourceNs: it.receiveNs})
+}
+
+// lineOf gives what the reader remembers of a writer.
+func (r *reader) lineOf(s *source) *lineage {
+	if s.line == nil {
+		key := s.key.origin()
+		if s.line = r.lines[key]; s.line == nil {
+			s.line = new(lineage)
+			r.lines[key] = s.line
+		}
+	}
+	return s.line
 }
 
 // admit lets an item of the cache's kinds in, behind those that are parked.
@@ -184,13 +231,14 @@ func (r *reader) admit(it *item) {
 // deliver gives an item to the cache; false if it has to wait for room.
 func (r *reader) deliver(it *item) bool {
 	s := it.src
+	line := r.lineOf(s)
 	if it.writerSeq != 0 && it.kind != itemGone {
-		if it.writerSeq <= s.lastSeq {
-			r.release(it) // the history brought it already
+		if it.writerSeq <= line.lastSeq {
+			r.release(it) // it came already, with a history or before the writer was matched anew
 			return true
 		}
-		if s.gaps && s.lastSeq != 0 && it.writerSeq > s.lastSeq+1 {
-			r.lose(it.writerSeq - s.lastSeq - 1)
+		if s.gaps && s.heard && it.writerSeq > line.lastSeq+1 {
+			r.lose(it.writerSeq - line.lastSeq - 1)
 		}
 	}
 	if it.kind == itemData {
@@ -199,15 +247,15 @@ func (r *reader) deliver(it *item) bool {
 				return false
 			}
 			r.reject(o, it.handle)
-			s.lastSeq = it.writerSeq
+			line.lastSeq, s.heard = it.writerSeq, true
 			r.release(it)
 			return true
 		}
-		s.lastSeq = it.writerSeq
+		line.lastSeq, s.heard = it.writerSeq, true
 	} else {
 		r.lifecycle(it)
-		if it.writerSeq != 0 {
-			s.lastSeq = it.writerSeq
+		if it.writerSeq != 0 && it.kind != itemGone {
+			line.lastSeq, s.heard = it.writerSeq, true
 		}
 		r.release(it)
 	}
@@ -228,6 +276,9 @@ func (r *reader) lifecycle(it *item) {
 		r.cache.register(it.handle, it.src)
 	case itemClosing:
 		r.cache.depart(it, it.flags&flagDispose != 0, it.receiveNs)
+		if !r.durable { // histories may bring its samples again
+			delete(r.lines, it.src.key.origin())
+		}
 	case itemGone:
 		r.cache.depart(it, false, it.receiveNs)
 	}

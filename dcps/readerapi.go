@@ -1,7 +1,6 @@
 package dcps
 
 import (
-	"context"
 	"errors"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -72,8 +71,10 @@ func (r *reader) Close() error {
 		return r.deleted("Close")
 	}
 	return r.ending.do(func() error {
+		r.ended.Store(true)
+		<-r.announced // a NewDataReader that is under way comes to its end first
 		r.close()
-		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+		ctx, cancel := r.p.parting()
 		defer cancel()
 		err := r.p.core.RemoveEndpoint(ctx, r.id)
 		r.dismantle()

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
@@ -34,6 +36,17 @@ type Settings struct {
 	// RingBytes is the size of a sender's ring in a subgroup, a power of two from 4 KiB to 1 GiB; equal at all processes
 	// of a domain. Default 1 MiB.
 	RingBytes int
+	// Lease is how long a process may be silent before the others go on without it, from 10 ms to an hour; equal at all
+	// processes of a domain. Short leases find failures soon, and take a process that is merely slow for failed. Five
+	// heartbeats fall into it. Default: DDS_LEASE, in the form 500ms, else 500 ms.
+	Lease time.Duration
+	// Witness is the name of the participant whose vote decides when a failure of the network splits the domain into
+	// halves (WithName); equal at all processes of a domain. Without one, neither of two equal halves goes on. Default:
+	// DDS_WITNESS, else none.
+	Witness string
+	// LogSegmentBytes is the size of the files of which a log consists, which are reserved whole when they are begun: a
+	// multiple of 4 KiB from 8 KiB to 1 GiB. A sample of a PERSISTENT topic has to fit. Default 64 MiB.
+	LogSegmentBytes int64
 }
 
 const (
@@ -42,6 +55,14 @@ const (
 	defaultRingBytes = 1 << 20
 	minRingBytes     = 1 << 12
 	maxRingBytes     = 1 << 30
+	defaultLease     = 500 * time.Millisecond
+	minLease         = 10 * time.Millisecond
+	maxLease         = time.Hour
+	defaultSegment   = 64 << 20
+	segmentStep      = 4 << 10
+	minSegment       = 2 * segmentStep
+	maxSegment       = 1 << 30
+	maxWitness       = 255
 )
 
 // withDefaults fills in what is not set from the environment, and checks the rest.
@@ -87,6 +108,41 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 	}
 	if n := s.RingBytes; n < minRingBytes || n > maxRingBytes || n&(n-1) != 0 {
 		return s, fmt.Errorf("Settings.RingBytes is %d; it must be a power of two from %d to %d", n, minRingBytes, maxRingBytes)
+	}
+	if s.LogSegmentBytes == 0 {
+		s.LogSegmentBytes = defaultSegment
+	}
+	if n := s.LogSegmentBytes; n < minSegment || n > maxSegment || n%segmentStep != 0 {
+		return s, fmt.Errorf("Settings.LogSegmentBytes is %d; it must be a multiple of %d from %d to %d", n, segmentStep, minSegment, maxSegment)
+	}
+	return s.withFailureDefaults(getenv)
+}
+
+// withFailureDefaults does so for what failures are judged by.
+func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, error) {
+	from := "Settings.Lease"
+	if text := getenv("DDS_LEASE"); s.Lease == 0 && text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return s, fmt.Errorf("DDS_LEASE is %q, which is no duration such as 500ms or 2s", text)
+		}
+		if d == 0 {
+			return s, fmt.Errorf("DDS_LEASE is %q; it must be from %v to %v", text, minLease, maxLease)
+		}
+		s.Lease, from = d, "DDS_LEASE"
+	}
+	if s.Lease == 0 {
+		s.Lease = defaultLease
+	}
+	if s.Lease < minLease || s.Lease > maxLease {
+		return s, fmt.Errorf("%s is %v; it must be from %v to %v", from, s.Lease, minLease, maxLease)
+	}
+	from = "Settings.Witness"
+	if s.Witness == "" {
+		s.Witness, from = getenv("DDS_WITNESS"), "DDS_WITNESS"
+	}
+	if len(s.Witness) > maxWitness || !utf8.ValidString(s.Witness) || strings.ContainsFunc(s.Witness, unicode.IsControl) {
+		return s, fmt.Errorf("%s is %q; it must be the name of a participant, UTF-8 of at most %d bytes without control characters", from, s.Witness, maxWitness)
 	}
 	return s, nil
 }

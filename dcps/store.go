@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -240,6 +241,17 @@ func (s *store) end(key endpointKey) {
 	}
 }
 
+// endAll follows the end of all writers.
+func (s *store) endAll() {
+	for _, key := range slices.SortedFunc(maps.Keys(s.writers), compareKeys) {
+		s.end(key)
+	}
+}
+
+func compareKeys(a, b endpointKey) int {
+	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.id, b.id))
+}
+
 func (s *store) used(w *storedWriter) bool {
 	for _, in := range s.instances {
 		for _, l := range in.lines {
@@ -319,13 +331,7 @@ var errState = errors.New("history of a peer is malformed")
 func (s *store) save() []byte {
 	le := binary.LittleEndian
 	out := []byte{stateMagic, stateVersion}
-	keys := make([]endpointKey, 0, len(s.writers))
-	for key := range s.writers {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b endpointKey) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.id, b.id))
-	})
+	keys := slices.SortedFunc(maps.Keys(s.writers), compareKeys)
 	index := make(map[*storedWriter]uint32, len(keys))
 	out = le.AppendUint32(out, uint32(len(keys)))
 	for i, key := range keys {

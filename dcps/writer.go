@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,13 +35,19 @@ type writer struct {
 	status    *StatusCondition
 	callbacks writerCallbacks
 
-	turn      chan struct{} // capacity 1: full while a goroutine takes number and place
-	seq       uint64        // latest number; guarded by turn
-	ended     atomic.Bool   // nothing may be sent any more
-	dropped   atomic.Uint64 // best effort: not sent because the ring was full
+	turn      chan struct{}                     // capacity 1: full while a goroutine takes number and place
+	seq       atomic.Uint64                     // latest number; stored by the holder of turn
+	acked     atomic.Uint64                     // WaitForAcknowledgments has seen these confirmed
+	unsure    atomic.Bool                       // the group went on without this process while some were not; nobody was told yet
+	owed      atomic.Pointer[[]derecho.Message] // what has to be sent again, before anything new
+	ended     atomic.Bool                       // nothing may be sent any more
+	dropped   atomic.Uint64                     // best effort: not sent because the ring was full
 	instances *writerInstances
 	loans     leases
-	ending    ending // of Close
+	ending    ending          // of Close
+	life      context.Context // ends when Close begins
+	die       context.CancelFunc
+	announced chan struct{} // closed when the domain was told of the writer, or that failed; Close waits for it
 
 	// Guarded by mu.
 	matched        MatchedStatus
@@ -52,6 +59,8 @@ func (w *writer) setup() {
 	w.init(w.pub.p, what("writer", w.topic.name), w)
 	w.status = newStatusCondition(&w.entity)
 	w.turn = make(chan struct{}, 1)
+	w.announced = make(chan struct{})
+	w.life, w.die = context.WithCancel(context.Background())
 	w.blocking = w.q.Reliability.MaxBlockingTime
 }
 
@@ -104,6 +113,9 @@ func (w *writer) broken(op string) error {
 	if err := w.p.failed(op, w.what); err != nil {
 		return err
 	}
+	if err := w.p.interrupted(op, w.what); err != nil {
+		return err
+	}
 	if w.path == topic.Logged {
 		if err := w.p.logFailure(w.at.sg); err != nil {
 			return &Error{Op: op, Entity: w.what, Code: ErrOutOfResources, Err: err}
@@ -116,7 +128,8 @@ func (w *writer) broken(op string) error {
 type reservation struct {
 	slot slot
 	seq  uint64
-	sent bool // false: best effort, and there was no room
+	node derecho.NodeID // the incarnation of this process in whose ring it is
+	sent bool           // false: best effort, and there was no room
 }
 
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
@@ -140,11 +153,15 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 	if w.ended.Load() {
 		return reservation{}, w.deleted(op)
 	}
-	s, err := w.p.core.reserve(ctx, w.at.sg, w.at.ch, size, deadline)
+	node := w.p.core.ID()
+	err := w.sendOwed(ctx, deadline)
+	var s slot
+	if err == nil {
+		s, err = w.p.core.reserve(ctx, w.at.sg, w.at.ch, size, deadline)
+	}
 	if errors.Is(err, derecho.ErrWouldBlock) {
-		w.seq++
 		w.dropped.Add(1)
-		return reservation{seq: w.seq}, nil
+		return reservation{seq: w.seq.Add(1), node: node}, nil
 	}
 	if err != nil {
 		if failed := w.p.failed(op, w.what); failed != nil {
@@ -156,8 +173,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 		}
 		return reservation{}, failure(op, w.what, detail, err)
 	}
-	w.seq++
-	return reservation{slot: s, seq: w.seq, sent: true}, nil
+	return reservation{slot: s, seq: w.seq.Add(1), node: node, sent: true}, nil
 }
 
 // takeTurn is a lock that gives up when ctx or the deadline says so.
@@ -302,20 +318,57 @@ func (w *writer) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatus {
 
 func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 	const op = "WaitForAcknowledgments"
+	if ctx != nil && !w.ended.Load() && w.unsure.Swap(false) {
+		return w.unknown(op, derecho.ErrExcluded)
+	}
 	if err := w.sendable(ctx, op); err != nil {
 		return err
 	}
+	upTo := w.seq.Load()
 	wait := w.p.core.WaitAcked
 	if w.path == topic.Logged {
 		wait = w.p.core.WaitDurable
 	}
-	if err := wait(ctx, w.at.sg); err != nil {
-		if known := w.broken(op); known != nil {
-			return known
-		}
-		return failure(op, w.what, "not all was acknowledged"+w.p.lent(w.at.sg), err)
+	err := wait(ctx, w.at.sg)
+	switch {
+	case w.unsure.Swap(false), errors.Is(err, derecho.ErrExcluded):
+		return w.unknown(op, cmp.Or(err, error(derecho.ErrExcluded)))
+	case err == nil:
+		w.acked.Store(upTo)
+		return nil
+	case errors.Is(err, derecho.ErrLog):
+		w.awaitLogFailure(ctx, op)
 	}
-	return nil
+	if known := w.broken(op); known != nil {
+		return known
+	}
+	return failure(op, w.what, "not all was acknowledged"+w.p.lent(w.at.sg), err)
+}
+
+// unknown is the error of who waits for acknowledgements that this process can not get any more.
+func (w *writer) unknown(op string, cause error) error {
+	return &Error{
+		Op: op, Entity: w.what, Code: ErrPreconditionNotMet, Err: cause,
+		Detail: outageDetail(true, "which of the samples up to now have reached their readers, or a log, is not known"),
+	}
+}
+
+// logNews bounds how long to wait for the name of the process whose log failed.
+const logNews = time.Second
+
+// awaitLogFailure waits until it is known here which process it is whose log failed: the core tells a waiter before it
+// tells the hub.
+func (w *writer) awaitLogFailure(ctx context.Context, op string) {
+	ctx, cancel := context.WithTimeout(ctx, logNews)
+	defer cancel()
+	_ = w.await(ctx, op, func() bool { return w.p.logFailure(w.at.sg) != nil })
+}
+
+// outlived notes that the group went on without this process. The polling goroutine's.
+func (w *writer) outlived() {
+	if w.acked.Load() < w.seq.Load() {
+		w.unsure.Store(true)
+	}
 }
 
 // Close discards the loans first: a slot that is reserved and never ended holds up all that follows it, also the
@@ -326,10 +379,12 @@ func (w *writer) Close() error {
 	}
 	return w.ending.do(func() error {
 		w.ended.Store(true)
+		w.die()
+		<-w.announced // a NewDataWriter that is under way comes to its end first
 		for _, r := range w.loans.close() {
 			w.waste(r, time.Now())
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+		ctx, cancel := w.p.parting()
 		defer cancel()
 		err := w.farewell(ctx)
 		w.dismantle()
@@ -370,14 +425,14 @@ func (w *writer) sayClosing(ctx context.Context) error {
 		return err
 	}
 	defer func() { <-w.turn }()
-	w.seq++
+	seq := w.seq.Add(1)
 	// Without channel: a full reader does not hold the farewell up, which takes no room there.
 	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, deadline)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		return nil
 	}
 	if err == nil {
-		s.commit(w.header(kindClosing, w.seq, w.autodispose(), time.Now()), 0)
+		s.commit(w.header(kindClosing, seq, w.autodispose(), time.Now()), 0)
 	}
 	return err
 }

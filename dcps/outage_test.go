@@ -1,0 +1,362 @@
+package dcps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+func leasing(d time.Duration) func(*qos.DataWriter) {
+	return func(q *qos.DataWriter) { q.Liveliness.LeaseDuration = d }
+}
+
+// counts gives LIVELINESS_CHANGED as "alive not-alive changes".
+func counts(r *DataReader[track]) string {
+	s := r.LivelinessChangedStatus()
+	return fmt.Sprintf("%d %d %+d %+d", s.AliveCount, s.NotAliveCount, s.AliveCountChange, s.NotAliveCountChange)
+}
+
+func TestLivelinessLease(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(leasing(300*time.Millisecond)))
+	brief := a.writer(t, writerQos(leasing(time.Millisecond)))
+	r := b.reader(t, readerQos())
+	write(t, w, 1, 1)
+	write(t, brief, 2, 1)
+	silent := func(d2 time.Duration) {
+		d.bus.silence(b, a, d2)
+		d.bus.settle(t)
+	}
+	d.bus.settle(t)
+	require.Equal(t, "2 0 +2 +0", counts(r))
+	require.Equal(t, "1:1 2:1", values(t, r, 2))
+
+	silent(200 * time.Millisecond) // two heartbeats: the least that a lease can be
+	require.Equal(t, "2 0 +0 +0", counts(r))
+	silent(201 * time.Millisecond)
+	require.Equal(t, "1 1 -1 +1", counts(r))
+	require.Equal(t, "[NOT_READ NOT_NEW NOT_ALIVE_NO_WRITERS d=0 n=0] -", takeText(t, r))
+	silent(301 * time.Millisecond)
+	require.Equal(t, "0 2 -1 +1", counts(r))
+	require.Equal(t, w.Handle(), r.LivelinessChangedStatus().LastPublicationHandle)
+	takeText(t, r)
+
+	silent(0)
+	require.Equal(t, "2 0 +2 -2", counts(r))
+	require.Equal(t, "no data", takeText(t, r), "an instance is alive with its next sample")
+	write(t, w, 1, 2)
+	d.bus.settle(t)
+	require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 1:2", takeText(t, r), "it was forgotten meanwhile")
+
+	silent(time.Second)
+	require.NoError(t, w.Close())
+	d.bus.settle(t)
+	require.Equal(t, "0 1 -2 +1", counts(r), "a writer that is not alive and goes is counted no more")
+	require.EqualValues(t, 1, r.SubscriptionMatchedStatus().CurrentCount)
+
+	late := b.reader(t, readerQos())
+	d.bus.settle(t)
+	require.Equal(t, "0 1 +0 +1", counts(late), "matched while it is silent")
+}
+
+func TestSilentOwnerLosesInstance(t *testing.T) {
+	d := onBus(t)
+	exclusive := func(strength int32) qos.DataWriter {
+		return writerQos(leasing(300*time.Millisecond), func(q *qos.DataWriter) {
+			q.Ownership.Kind, q.OwnershipStrength.Value = qos.OwnershipExclusive, strength
+		})
+	}
+	a, b := d.node(t), d.node(t)
+	strong, weak := a.writer(t, exclusive(2)), b.writer(t, exclusive(1))
+	r := b.reader(t, readerQos(func(q *qos.DataReader) { q.Ownership.Kind = qos.OwnershipExclusive }))
+	write(t, strong, 1, 20)
+	write(t, weak, 1, 10)
+	d.bus.silence(b, a, time.Second)
+	d.bus.settle(t)
+	write(t, weak, 1, 11)
+	write(t, strong, 1, 21) // sent before, delivered now
+	d.bus.silence(b, a, 0)
+	d.bus.settle(t)
+	write(t, strong, 1, 22)
+	write(t, weak, 1, 12)
+	require.Equal(t, "1:20 1:11 1:22", values(t, r, 3))
+	require.Equal(t, "no data", takeText(t, r))
+}
+
+func TestFailedNode(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w, r := a.writer(t, writerQos()), b.reader(t, readerQos())
+	write(t, w, 1, 1)
+	d.bus.settle(t)
+	require.Equal(t, "1 0 +1 +0", counts(r))
+	b.p.hub.NodeFailed(d.bus.of(a).id)
+	require.Equal(t, "0 1 -1 +1", counts(r))
+	require.EqualValues(t, 1, r.SubscriptionMatchedStatus().CurrentCount)
+	b.p.hub.Silence(d.bus.of(a).id, 0)
+	require.Equal(t, "0 1 +0 +0", counts(r), "it does not come back")
+	b.p.hub.EndpointRemoved(derecho.Endpoint{Node: d.bus.of(a).id, ID: w.id})
+	require.Equal(t, "0 0 +0 -1", counts(r))
+	require.EqualValues(t, 0, r.SubscriptionMatchedStatus().CurrentCount)
+	require.Equal(t, "[NOT_READ NEW NOT_ALIVE_NO_WRITERS d=0 n=0] 1:1", takeText(t, r))
+}
+
+func TestIsolated(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w, own, r := a.writer(t, writerQos()), b.writer(t, writerQos()), b.reader(t, readerQos())
+	write(t, w, 1, 1)
+	d.bus.settle(t)
+	require.Equal(t, "2 0 +2 +0", counts(r))
+	require.NoError(t, b.p.WaitForDomain(patiently(t)))
+	cause := fmt.Errorf("%w: not heard: sensor", derecho.ErrNoMajority)
+	d.bus.isolate(b, cause)
+	d.bus.settle(t)
+	require.Equal(t, "1 1 -1 +1", counts(r), "the writer of the own process is alive")
+	_, err := own.Loan(context.Background(), 100)
+	for _, err := range []error{
+		own.Write(context.Background(), &track{}), own.Dispose(context.Background(), &track{}), b.p.Err(), err,
+		own.WaitForAcknowledgments(context.Background()),
+	} {
+		require.ErrorIs(t, err, ErrPreconditionNotMet)
+		require.ErrorIs(t, err, derecho.ErrNoMajority)
+		require.ErrorContains(t, err, "not heard: sensor")
+		require.ErrorContains(t, err, "look after the network")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, b.p.WaitForDomain(ctx), ErrTimeout)
+	waited := make(chan error)
+	go func() { waited <- b.p.WaitForDomain(patiently(t)) }()
+	d.bus.isolate(b, nil)
+	require.NoError(t, <-waited)
+	d.bus.settle(t)
+	require.Equal(t, "2 0 +1 -1", counts(r))
+	require.NoError(t, b.p.Err())
+	write(t, own, 2, 2)
+	require.NoError(t, own.WaitForAcknowledgments(patiently(t)))
+}
+
+func TestRejoin(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		w    func(*qos.DataWriter)
+		r    func(*qos.DataReader)
+		want string // what the reader that was cut off gets of what was written meanwhile
+	}{
+		{"volatile", func(*qos.DataWriter) {}, func(*qos.DataReader) {}, ""},
+		{"transient local", func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityTransientLocal },
+			func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }, "1:2 "},
+		{"transient", func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityTransient },
+			func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransient }, "1:2 "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := onBus(t)
+			keep := func(q *qos.DataWriter) { q.History = qos.History{Kind: qos.HistoryKeepLast, Depth: 10} }
+			a, b, third := d.node(t), d.node(t), d.node(t)
+			wa, wb := a.writer(t, writerQos(c.w, keep)), b.writer(t, writerQos(c.w, keep))
+			ra, rb, rc := a.reader(t, readerQos(c.r)), b.reader(t, readerQos(c.r)), third.reader(t, readerQos(c.r))
+			readers := []*DataReader[track]{ra, rb, rc}
+			require.NoError(t, wa.WaitForMatch(patiently(t), 3))
+			handles := []InstanceHandle{a.p.Handle(), wa.Handle(), ra.Handle()}
+			write(t, wa, 1, 1)
+			write(t, wb, 2, 1)
+			d.bus.settle(t)
+			require.Equal(t, "1:1 2:1", values(t, ra, 2), "read before; the others read after")
+
+			before := d.bus.of(b).id
+			d.bus.exclude(b)
+			write(t, wa, 1, 2)
+			d.bus.settle(t)
+			err := wb.Write(context.Background(), &track{ID: 2, Value: -1})
+			require.ErrorIs(t, err, derecho.ErrExcluded)
+			require.ErrorIs(t, err, ErrPreconditionNotMet)
+			require.ErrorIs(t, b.p.Err(), derecho.ErrExcluded)
+			d.bus.rejoin(b)
+			require.NoError(t, b.p.WaitForDomain(patiently(t)))
+			for _, w := range []*DataWriter[track]{wa, wb} {
+				require.NoError(t, w.WaitForMatch(patiently(t), 3))
+			}
+			for _, r := range readers {
+				require.NoError(t, r.WaitForMatch(patiently(t), 2))
+			}
+			d.bus.settle(t)
+			require.NoError(t, b.p.Err())
+			require.NotEqual(t, before, d.bus.of(b).id)
+			require.Equal(t, handles, []InstanceHandle{a.p.Handle(), wa.Handle(), ra.Handle()})
+			write(t, wa, 1, 3)
+			write(t, wb, 2, 2)
+			d.bus.settle(t)
+			require.Equal(t, "1:2 1:3 2:2", values(t, ra, 3))
+			require.Equal(t, "1:1 2:1 "+c.want+"1:3 2:2", values(t, rb, 4+len(c.want)/4), "the reader keeps its samples, and none comes twice")
+			require.Equal(t, "1:1 2:1 1:2 1:3 2:2", values(t, rc, 5))
+			for _, r := range readers {
+				require.Equal(t, "no data", takeText(t, r))
+				require.Zero(t, r.SampleLostStatus().TotalCount)
+			}
+			s := ra.SubscriptionMatchedStatus()
+			require.EqualValues(t, 2, s.CurrentCount)
+			require.Equal(t, wb.Handle(), s.LastHandle, "the same handle as before")
+
+			// A reader that comes now gets the history of both: also of the writer whose endpoint was away.
+			late := d.node(t).reader(t, readerQos(c.r))
+			require.NoError(t, late.WaitForHistoricalData(patiently(t)))
+			d.bus.settle(t)
+			got := 0
+			if samples, err := late.Take(); err == nil {
+				got = samples.Len()
+				for _, s := range samples.All() {
+					require.Equal(t, InstanceAlive, s.Info.InstanceState, s.Info.WriterSequence)
+				}
+				samples.Close()
+			}
+			require.Equal(t, map[string]int{"volatile": 0, "transient local": 5, "transient": 5}[c.name], got)
+		})
+	}
+}
+
+// What a writer sends again after its process was away is no news to a VOLATILE reader.
+func TestRejoinVolatileReaderOfStoredTopic(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityTransientLocal }))
+	write(t, w, 1, 1)
+	write(t, w, 2, 2)
+	d.bus.settle(t)
+	d.bus.exclude(a)
+	r := b.reader(t, readerQos())
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	write(t, w, 1, 3)
+	require.Equal(t, "1:3", values(t, r, 1))
+	late := b.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }))
+	require.Equal(t, "2:2 1:3", values(t, late, 2))
+}
+
+// What only the process that was away has kept is not forgotten.
+func TestRejoinKeepsHistoryOfItsOwn(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	transient := func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityTransient
+		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+	}
+	wants := func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransient }
+	w := b.writer(t, writerQos(transient))
+	r := a.reader(t, readerQos(wants))
+	write(t, w, 1, 1)
+	require.NoError(t, w.Close())
+	require.Equal(t, "1:1", values(t, r, 1))
+	d.bus.exclude(a)
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	late := b.reader(t, readerQos(wants))
+	require.Equal(t, "1:1", values(t, late, 1))
+	d.bus.settle(t)
+	for _, s := range []string{takeText(t, r)} {
+		require.NotContains(t, s, "1:1", "no sample twice")
+	}
+}
+
+func TestRejoinUnorderedCountsNoLoss(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+	r := b.reader(t, readerQos(func(q *qos.DataReader) { q.Reliability.Kind = qos.ReliabilityBestEffort }))
+	write(t, w, 1, 1)
+	d.bus.settle(t)
+	d.bus.exclude(b)
+	write(t, w, 1, 2)
+	write(t, w, 1, 3)
+	d.bus.rejoin(b)
+	require.NoError(t, b.p.WaitForDomain(patiently(t)))
+	write(t, w, 1, 4)
+	require.Equal(t, "1:1 1:4", values(t, r, 2))
+	require.Zero(t, r.SampleLostStatus().TotalCount, "they were written while it was not matched")
+}
+
+// A full reader makes writers wait also after its process has joined again, until it has room.
+func TestRejoinHoldsAgain(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(blocking(20*time.Millisecond)))
+	r := b.reader(t, readerQos(func(q *qos.DataReader) {
+		q.ResourceLimits = qos.ResourceLimits{MaxSamples: 1, MaxInstances: -1, MaxSamplesPerInstance: 1}
+	}))
+	write(t, w, 1, 1)
+	write(t, w, 1, 2)
+	d.bus.settle(t)
+	require.ErrorIs(t, w.Write(patiently(t), &track{}), ErrTimeout)
+	d.bus.exclude(b)
+	write(t, w, 1, 3) // nobody holds it
+	d.bus.rejoin(b)
+	require.NoError(t, b.p.WaitForDomain(patiently(t)))
+	require.ErrorIs(t, w.Write(patiently(t), &track{}), ErrTimeout)
+	require.Equal(t, "1:1 1:2", values(t, r, 2))
+	d.bus.settle(t)
+	write(t, w, 1, 4)
+	require.Equal(t, "1:4", values(t, r, 1))
+}
+
+func TestExclusionLeavesOutcomeUnknown(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(blocking(patience)))
+	b.reader(t, readerQos())
+	unknown := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, ErrPreconditionNotMet)
+		require.ErrorIs(t, err, derecho.ErrExcluded)
+		require.ErrorContains(t, err, "is not known")
+	}
+	write(t, w, 1, 1)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	d.bus.exclude(a)
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)), "all was acknowledged before")
+
+	loan, err := w.Loan(patiently(t), 100) // reserved, so that the wait does not end
+	require.NoError(t, err)
+	waiting := make(chan error)
+	go func() { waiting <- w.WaitForAcknowledgments(patiently(t)) }()
+	d.bus.exclude(a)
+	unknown(<-waiting)
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	err = loan.Publish(50)
+	require.ErrorIs(t, err, derecho.ErrExcluded)
+	require.ErrorContains(t, err, "write the sample again")
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)), "it was told once")
+
+	write(t, w, 1, 2)
+	d.bus.exclude(a)
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	unknown(w.WaitForAcknowledgments(patiently(t)))
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+}
+
+// What is closed while the process is away does not come back.
+func TestCloseWhileExcluded(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w, stays, r := a.writer(t, writerQos()), a.writer(t, writerQos()), b.reader(t, readerQos())
+	d.bus.settle(t)
+	d.bus.exclude(a)
+	d.bus.settle(t)
+	require.NoError(t, w.Close())
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	d.bus.settle(t)
+	require.Equal(t, []Peer{{Handle: stays.Handle(), Name: a.p.name, Host: a.p.host, PID: int(processID)}}, r.MatchedPublications())
+	require.NoError(t, a.p.Close())
+	require.True(t, errors.Is(a.p.WaitForDomain(patiently(t)), ErrAlreadyDeleted))
+}

@@ -1,0 +1,93 @@
+package dcps
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+)
+
+// What is kept of a TRANSIENT_LOCAL writer for late readers ends, in all histories, with its endpoint. When the domain
+// went on without the writer's process, which then joins again, the writer lives on and owes late readers what it has
+// written: it sends it again, under the numbers that it had, before anything new. Readers take what they have not seen;
+// those that are VOLATILE nothing of it (flagAgain).
+
+// keepOwn takes what is kept of a writer of this process out of the history that ends now. The polling goroutine's.
+func (h *hub) keepOwn(w *endpoint) {
+	c := h.channels[w.at]
+	if c == nil || w.ann.writer.Durability.Kind != qos.DurabilityTransientLocal {
+		return
+	}
+	over := make(map[InstanceHandle]bool) // instances that the writer has unregistered
+	for _, l := range c.history.ended() {
+		if l.w.key == w.key && l.unregistered {
+			over[l.latest().handle] = true
+		}
+	}
+	var kept []derecho.Message
+	for _, r := range c.history.history() {
+		if r.w.key == w.key && !over[r.handle] {
+			m := r.message
+			m.Payload = slices.Clone(m.Payload)
+			kept = append(kept, m)
+		}
+	}
+	w.writer.owe(kept)
+}
+
+// owe adds to what has to be sent again.
+func (w *writer) owe(more []derecho.Message) {
+	for len(more) > 0 {
+		all := more
+		before := w.owed.Load()
+		if before != nil {
+			all = append(slices.Clone(*before), more...)
+			slices.SortFunc(all, func(a, b derecho.Message) int { return cmp.Compare(a.WriterSeq, b.WriterSeq) })
+			all = slices.CompactFunc(all, func(a, b derecho.Message) bool { return a.WriterSeq == b.WriterSeq })
+		}
+		if w.owed.CompareAndSwap(before, &all) {
+			return
+		}
+	}
+}
+
+// sendOwed sends what is owed. The caller holds the writer's turn.
+func (w *writer) sendOwed(ctx context.Context, deadline time.Time) error {
+	if w.owed.Load() == nil {
+		return nil
+	}
+	owed := w.owed.Swap(nil) // only the holder of the turn takes it
+	for i, m := range *owed {
+		s, err := w.p.core.reserve(ctx, w.at.sg, w.at.ch, len(m.Payload), deadline)
+		if err != nil {
+			w.owe((*owed)[i:])
+			return err
+		}
+		copy(s.bytes, m.Payload)
+		header := m.Header
+		header.Flags |= flagAgain
+		s.commit(header, len(m.Payload))
+	}
+	return nil
+}
+
+// sendOwedSoon sends what writers owe, now that they can send again. What does not get through, because a reader is full
+// say, goes with the writer's next sample.
+func (p *DomainParticipant) sendOwedSoon() {
+	for _, w := range *p.writers.Load() {
+		if w.owed.Load() == nil {
+			continue
+		}
+		p.spawn("dcps resend", func() {
+			ctx, cancel := context.WithTimeout(w.life, operationTimeout)
+			defer cancel()
+			if w.takeTurn(ctx, "resend", time.Time{}) == nil {
+				defer func() { <-w.turn }()
+				_ = w.sendOwed(ctx, time.Time{}) // it is still owed
+			}
+		})
+	}
+}

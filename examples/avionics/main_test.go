@@ -396,17 +396,43 @@ func TestStandbyTakesOver(t *testing.T) {
 	}
 }
 
-func TestKilledDisplayEndsTheRun(t *testing.T) {
+// A process that dies by itself is a finding. The others go on, and are judged.
+func TestKilledProcessIsNamed(t *testing.T) {
 	t.Parallel()
-	f := fly(t, "-duration", "60s")
-	f.until("traffic is process")
-	f.until("the run begins")
-	require.NoError(t, syscall.Kill(f.pid("display1"), syscall.SIGKILL))
-	killed := time.Now()
-	s := f.end(1)
-	assert.Less(t, time.Since(killed), 15*time.Second)
-	require.Len(t, s.Findings, 1)
-	assert.Contains(t, s.Findings[0], fmt.Sprintf("display1 (process %d) was killed by a signal (killed) in the middle of the run", f.pid("display1")))
+	for _, role := range []string{"display1", "nav"} {
+		f := fly(t, "-duration", "2500ms")
+		f.until("the run begins")
+		require.NoError(t, syscall.Kill(f.pid(role), syscall.SIGKILL))
+		named := fmt.Sprintf("%s (process %d) was killed by a signal (killed) in the middle of the run", role, f.pid(role))
+		f.until(named + "; the others go on")
+		s := f.end(1)
+		assert.Equal(t, []string{named}, s.Findings)
+		reports := topicOf(t, s, "TrafficReport")
+		assert.InDelta(t, 140, reports.Published, 60)
+		for _, sub := range reports.Subscribers {
+			assert.Equal(t, reports.Published, sub.Delivered, sub.Process)
+		}
+	}
+}
+
+// Every process is killed once and started again, and nothing is lost, doubled or out of order at anybody.
+func TestChaos(t *testing.T) {
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			s := fly(t, "-chaos", "500ms", "-duration", "20s", "-seed", "7", "-transport", transport).end(0)
+			assert.Equal(t, "ok", s.Verdict)
+			killed := make(map[string]bool)
+			for _, k := range s.Kills {
+				killed[k.Role] = true
+				assert.Positive(t, k.Back, k.Role)
+				if !k.Alone {
+					assert.Less(t, k.Again, 5*time.Second, k.Role)
+				}
+			}
+			assert.Len(t, killed, 7, "%+v", s.Kills)
+		})
+	}
 }
 
 // The others go on without a display that stands still, and its report is missed at the end: it is named, and nobody else.

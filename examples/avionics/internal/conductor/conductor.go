@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/report"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/roles"
 )
@@ -40,20 +41,23 @@ type conductor struct {
 	screen  *screen
 	signals <-chan os.Signal
 
-	ready     map[string]bool
+	book      *ledger.Book
 	published map[string]map[string]uint64 // by role, topic
 	reports   map[string]*control.Report
+	chaos     chaos
 
 	watch  watch
 	looked time.Time       // when it last looked around
 	failed map[string]bool // roles that said what went wrong
 
-	began       bool      // processes were told to start
+	began       time.Time // when processes were told to start; zero: not yet
 	leaving     bool      // processes are told to leave
 	signal      os.Signal // that ended it before it began
 	interrupted bool
+	timeUp      bool // the duration is over
 	lateTimer   <-chan time.Time
 	endTimer    <-chan time.Time
+	left        bool // all reported, and left in order
 	problems    []string
 }
 
@@ -101,7 +105,7 @@ func Run(opts Options, qos string, stdout, stderr *os.File) int {
 	}
 	c := &conductor{
 		opts: opts, qos: qos, dir: dir.path, crew: newCrew(program, stderr), screen: newScreen(out), signals: signals,
-		ready: make(map[string]bool), published: make(map[string]map[string]uint64), reports: make(map[string]*control.Report),
+		book: new(ledger.Book), chaos: newChaos(opts.Seed), published: make(map[string]map[string]uint64), reports: make(map[string]*control.Report),
 		watch: make(watch), failed: make(map[string]bool),
 	}
 	if dir.lock != nil {
@@ -141,7 +145,7 @@ func (c *conductor) conclude(err error) {
 // early gives the signal that came before the run began; nil if there was none. One from the terminal also hits a process
 // that has just been forked and is not in a group of its own yet, which may be noticed before the signal itself.
 func (c *conductor) early() os.Signal {
-	if c.began || c.signal != nil {
+	if !c.began.IsZero() || c.signal != nil {
 		return c.signal
 	}
 	limit := time.NewTimer(settle / 10)
@@ -183,12 +187,11 @@ func (c *conductor) conduct() (elapsed time.Duration, err error) {
 			return 0, err
 		}
 	}
-	if err := c.await("become ready", func() bool { return len(c.ready) == len(c.crew.members) }); err != nil {
+	if err := c.await("become ready", c.whole); err != nil {
 		return 0, err
 	}
 	c.screen.say("all processes are matched: the run begins")
-	c.began = true
-	began := time.Now()
+	c.began = time.Now()
 	c.tellAll(control.Command{Kind: control.Start})
 	if late {
 		c.lateTimer = time.After(c.opts.Late)
@@ -196,14 +199,15 @@ func (c *conductor) conduct() (elapsed time.Duration, err error) {
 	if c.opts.Duration > 0 {
 		c.endTimer = time.After(c.opts.Duration)
 	}
+	c.beginChaos()
 	if err := c.fly(); err != nil {
 		return 0, err
 	}
-	c.crew.tell("fms", control.Command{Kind: control.Drain, Expect: c.totals()})
+	c.crew.tell("fms", control.Command{Kind: control.Drain, Expect: c.expected()})
 	if err := c.awaitDone("deal with what was published", "fms"); err != nil {
 		return 0, err
 	}
-	elapsed = time.Since(began)
+	elapsed = time.Since(c.began)
 	if err := c.collect(); err != nil {
 		return elapsed, err
 	}
@@ -212,13 +216,31 @@ func (c *conductor) conduct() (elapsed time.Duration, err error) {
 	if err := c.await("leave", func() bool { return len(c.crew.alive()) == 0 }); err != nil {
 		return elapsed, err
 	}
+	c.left = true
 	return elapsed, nil
+}
+
+// told enters what a process tells into the book.
+func (c *conductor) told(m *member, t *control.Told) error {
+	for topic, entries := range t.Delivered {
+		if err := m.life.Deliver(topic, entries); err != nil {
+			return err
+		}
+	}
+	for topic, p := range t.Published {
+		m.life.Publish(topic, p)
+	}
+	for topic, r := range t.Reached {
+		c.chaos.reached(m.role, topic, r)
+	}
+	c.tellRecovery()
+	return nil
 }
 
 // start runs one process.
 func (c *conductor) start(role string, late bool) error {
 	readers := 3 // fms and two displays
-	if c.opts.Late > 0 {
+	if c.opts.Late > 0 && (c.crew.members[lateRole] == nil || !c.crew.members[lateRole].ready) {
 		readers--
 	}
 	cfg := control.Config{
@@ -229,7 +251,10 @@ func (c *conductor) start(role string, late bool) error {
 			roles.AirData: readers, roles.Position: readers, roles.TrafficReport: readers, roles.FlightLog: readers, roles.Advisory: readers - 1,
 		},
 		Writers: map[string]int{roles.AirData: 2, roles.Position: 1, roles.TrafficReport: 1, roles.FlightLog: 1, roles.Advisory: 1},
-		Late:    late, Trace: c.opts.Late > 0, Timeout: c.opts.Timeout,
+		Late:    late, Generation: c.book.Lives(role), Timeout: c.opts.Timeout,
+	}
+	if !c.began.IsZero() {
+		cfg.Elapsed = time.Since(c.began)
 	}
 	if !c.opts.JSON {
 		cfg.Frames = lineEvery
@@ -237,12 +262,13 @@ func (c *conductor) start(role string, late bool) error {
 			cfg.Frames, cfg.Table = tableEvery, true
 		}
 	}
-	pid, err := c.crew.start(cfg)
+	delete(c.published, role)
+	m, err := c.crew.start(cfg, c.book.Begin(role, late))
 	if err != nil {
 		return err
 	}
 	c.watch.started(role, time.Now())
-	c.screen.say("%s is process %d", role, pid)
+	c.screen.say("%s is process %d", role, m.cmd.Process.Pid)
 	return nil
 }
 
@@ -255,7 +281,11 @@ func cmpOr(a, b string) string {
 
 // fly lasts until the sources have published everything, or were told to stop, and the late display is there.
 func (c *conductor) fly() error {
-	if err := c.pump(func() bool { return c.done("nav") && c.done("traffic") || c.interrupted }, nil); err != nil {
+	if err := c.pump(func() bool { return c.over() || c.done("nav") && c.done("traffic") }, nil); err != nil {
+		return err
+	}
+	c.endChaos()
+	if err := c.await("become ready again", c.whole); err != nil {
 		return err
 	}
 	c.stop()
@@ -271,37 +301,33 @@ func (c *conductor) fly() error {
 	if c.crew.members[lateRole] == nil {
 		return nil
 	}
-	return c.await("become ready", func() bool { return c.ready[lateRole] })
+	return c.await("become ready", c.whole)
+}
+
+// over tells whether sources are to be stopped.
+func (c *conductor) over() bool {
+	return c.interrupted || c.timeUp || len(c.crew.alive()) == 0 && !c.chaos.down()
 }
 
 // stop tells the sources to publish no more.
-func (c *conductor) stop() {
-	c.endTimer = nil
-	c.tellAll(control.Command{Kind: control.Stop})
+func (c *conductor) stop() { c.tellAll(control.Command{Kind: control.Stop}) }
+
+// whole tells whether all processes are there and ready, but those that died by themselves.
+func (c *conductor) whole() bool {
+	for _, m := range c.crew.members {
+		if !m.ready && !c.failed[m.role] {
+			return false
+		}
+	}
+	return !c.chaos.down()
 }
 
-// collect asks everybody for a report: first who came late, whose cut the others are asked about.
+// collect asks everybody for a report.
 func (c *conductor) collect() error {
-	finish := control.Command{Kind: control.Finish, Expect: c.totals()}
-	reported := func(role string) func() bool { return func() bool { return c.reports[role] != nil } }
-	if c.opts.Late > 0 && c.crew.members[lateRole] != nil {
-		c.crew.tell(lateRole, finish)
-		if err := c.await("receive the rest and report", reported(lateRole)); err != nil {
-			return err
-		}
-		finish.Since = make(map[string]uint64)
-		for _, s := range c.reports[lateRole].Subscriptions {
-			if s.Tail != nil {
-				finish.Since[s.Topic] = s.Cut
-			}
-		}
-	}
-	for _, role := range c.crew.alive() {
-		if c.reports[role] == nil {
-			c.crew.tell(role, finish)
-		}
-	}
-	return c.await("receive the rest and report", func() bool { return len(c.reports) == len(c.crew.members) })
+	c.tellAll(control.Command{Kind: control.Finish, Expect: c.expected()})
+	return c.await("receive the rest and report", func() bool {
+		return !slices.ContainsFunc(c.crew.alive(), func(role string) bool { return c.reports[role] == nil })
+	})
 }
 
 func (c *conductor) tellAll(cmd control.Command) {
@@ -310,17 +336,16 @@ func (c *conductor) tellAll(cmd control.Command) {
 	}
 }
 
-func (c *conductor) done(role string) bool { return c.published[role] != nil }
+// done tells whether a role has published everything. One that died by itself publishes no more.
+func (c *conductor) done(role string) bool { return c.published[role] != nil || c.failed[role] }
 
-// totals is how many samples of each topic were published.
-func (c *conductor) totals() map[string]uint64 {
-	sum := make(map[string]uint64)
-	for _, counts := range c.published {
-		for topic, n := range counts {
-			sum[topic] += n
-		}
+// expected is the number of the last sample of each topic that everybody must get.
+func (c *conductor) expected() map[string]uint64 {
+	numbers := make(map[string]uint64)
+	for _, topic := range roles.Topics {
+		numbers[topic] = c.book.Reaches(topic)
 	}
-	return sum
+	return numbers
 }
 
 func (c *conductor) awaitDone(what string, roles ...string) error {
@@ -360,20 +385,25 @@ func (c *conductor) pump(until func() bool, limit <-chan time.Time) error {
 				c.problems = append(c.problems, fmt.Sprintf("ended at once by a second signal (%v)", sig))
 				return errAbort
 			}
-			if !c.began {
+			if c.began.IsZero() {
 				c.signal = sig
 				return errAbort
 			}
 			c.interrupted = true
 			c.screen.say("%v: ending the run; once more to end it at once", sig)
-			c.stop()
 		case <-c.lateTimer:
 			c.lateTimer = nil
 			if err := c.start(lateRole, true); err != nil {
 				return err
 			}
 		case <-c.endTimer:
-			c.stop()
+			c.timeUp = true
+		case <-c.chaos.next:
+			c.strike()
+		case <-c.chaos.restart:
+			if err := c.revive(); err != nil {
+				return err
+			}
 		case <-limit:
 			return errLimit
 		}
@@ -399,18 +429,29 @@ func (c *conductor) lookAround(now time.Time) {
 // happened handles one event, or the end of a process.
 func (c *conductor) happened(h happening) error {
 	if h.event == nil {
-		c.crew.gone(h.role)
-		if c.leaving && h.exit == nil {
+		h.gone()
+		switch {
+		case c.leaving && h.exit == nil:
 			return nil
+		case h.killed:
+			c.buried(h.member)
+			return nil
+		case c.began.IsZero() || c.failed[h.role]:
+			return c.trouble(h)
 		}
-		return c.trouble(h)
+		c.died(h)
+		return nil
 	}
 	switch e := h.event; e.Kind {
 	case control.Ready:
-		c.ready[h.role] = true
-		if c.crew.members[h.role] != nil && h.role == lateRole && c.opts.Late > 0 {
+		h.ready = true
+		c.book.Ready(h.life)
+		if !c.began.IsZero() {
 			c.crew.tell(h.role, control.Command{Kind: control.Start})
+			c.isBack(h.member)
 		}
+	case control.Tells:
+		return c.told(h.member, e.Told)
 	case control.Alive:
 		if c.watch.alive(h.role, e.Reached, time.Now()) {
 			c.screen.say("%s is there again", h.role)
@@ -421,6 +462,9 @@ func (c *conductor) happened(h happening) error {
 		c.screen.frame(h.role, e.Frame)
 	case control.Done:
 		c.published[h.role] = e.Published
+		for topic, n := range e.Published {
+			h.life.Publish(topic, ledger.Progress{Published: n, Acknowledged: n})
+		}
 	case control.Reported:
 		c.reports[h.role] = e.Report
 	case control.Failed:
@@ -434,12 +478,10 @@ func (c *conductor) outcome(elapsed time.Duration) report.Run {
 	run := report.Run{
 		Topics: roles.Topics, Problems: c.problems, Elapsed: elapsed, Transport: c.opts.Transport, Speed: c.opts.speedText(),
 		Domain: uint32(c.opts.Domain), Synthetic: c.opts.Flight == "" || c.opts.SBS1 == "", Logs: make(map[string]report.Log),
+		Book: c.book, Kills: c.chaos.kills, Complete: c.left,
 	}
 	if c.opts.Dir != "" {
 		run.Dir = c.dir
-	}
-	if c.opts.Late > 0 {
-		run.Late = lateRole
 	}
 	for _, role := range allRoles {
 		r := c.reports[role]
@@ -447,12 +489,10 @@ func (c *conductor) outcome(elapsed time.Duration) report.Run {
 			continue
 		}
 		run.Reports = append(run.Reports, *r)
-		if r.LogDir != "" && len(c.problems) == 0 {
-			for _, s := range r.Subscriptions {
-				if s.LogDigest != "" {
-					run.Logs[role] = readLog(r.LogDir, s.LogFrom)
-				}
-			}
+		if r.LogDir != "" && c.left {
+			log := report.Log{Dir: r.LogDir}
+			log.Stored, log.Err = readLog(r.LogDir)
+			run.Logs[role] = log
 		}
 	}
 	return run

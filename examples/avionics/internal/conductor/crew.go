@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 )
 
 // happening is an event of a process, or its end.
 type happening struct {
-	role  string
+	*member
 	event *control.Event
 	exit  error // if event is nil: how it ended, nil for status 0
 }
@@ -26,7 +27,11 @@ type member struct {
 	cmd   *exec.Cmd
 	to    *control.Writer
 	stdin io.Closer
+	life  *ledger.Life
+	ready bool
 	ended bool
+	// killed: by chaos. Its end is no news.
+	killed bool
 }
 
 // crew is the processes of a run. One goroutine uses it.
@@ -47,10 +52,10 @@ func newCrew(program string, errs io.Writer) *crew {
 
 // start runs the program in a role. The goroutine that calls it must be locked to a thread that lives as long as the
 // conductor: the kernel's parent-death signal follows the thread.
-func (c *crew) start(cfg control.Config) (pid int, err error) {
+func (c *crew) start(cfg control.Config, life *ledger.Life) (*member, error) {
 	events, write, err := os.Pipe()
 	if err != nil {
-		return 0, fmt.Errorf("starting %s: %w", cfg.Role, err)
+		return nil, fmt.Errorf("starting %s: %w", cfg.Role, err)
 	}
 	defer func() { _ = write.Close() }() // the process has its own
 	cmd := c.command(cfg.Role, write)
@@ -58,18 +63,18 @@ func (c *crew) start(cfg control.Config) (pid int, err error) {
 	stdout, err2 := cmd.StdoutPipe()
 	stderr, err3 := cmd.StderrPipe()
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return 0, errors.Join(fmt.Errorf("starting %s: %w", cfg.Role, err), events.Close())
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", cfg.Role, err), events.Close())
 	}
 	if err := cmd.Start(); err != nil {
-		return 0, errors.Join(fmt.Errorf("starting %s: %w", cfg.Role, err), events.Close())
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", cfg.Role, err), events.Close())
 	}
-	m := &member{role: cfg.Role, cmd: cmd, to: control.NewWriter(stdin), stdin: stdin}
+	m := &member{role: cfg.Role, cmd: cmd, to: control.NewWriter(stdin), stdin: stdin, life: life}
 	c.members[cfg.Role] = m
 	go c.follow(m, events, stdout, stderr)
 	if err := m.to.Send(cfg); err != nil {
-		return 0, fmt.Errorf("configuring %s: %w", cfg.Role, err)
+		return nil, fmt.Errorf("configuring %s: %w", cfg.Role, err)
 	}
-	return cmd.Process.Pid, nil
+	return m, nil
 }
 
 // command is that of a process which writes its events to the file.
@@ -95,11 +100,11 @@ func (c *crew) follow(m *member, events io.ReadCloser, output ...io.Reader) {
 		if err := in.Next(e); err != nil {
 			break // its end tells more
 		}
-		c.news <- happening{role: m.role, event: e}
+		c.news <- happening{member: m, event: e}
 	}
 	_ = events.Close() // it was only read
 	wg.Wait()
-	c.news <- happening{role: m.role, exit: m.cmd.Wait()}
+	c.news <- happening{member: m, exit: m.cmd.Wait()}
 }
 
 // pass shows what a process writes to its standard output and error: it only does so when it is in trouble.
@@ -136,8 +141,7 @@ func (c *crew) alive() []string {
 func (c *crew) pid(role string) int { return c.members[role].cmd.Process.Pid }
 
 // gone notes that a process has ended.
-func (c *crew) gone(role string) {
-	m := c.members[role]
+func (m *member) gone() {
 	m.ended = true
 	_ = m.stdin.Close()
 }
@@ -154,7 +158,7 @@ func (c *crew) dismiss(patience time.Duration) {
 		select {
 		case h := <-c.news:
 			if h.event == nil {
-				c.gone(h.role)
+				h.gone()
 			}
 		case <-limit.C:
 			for _, role := range c.alive() {

@@ -26,6 +26,7 @@ type Options struct {
 	Traffic   int
 	Late      time.Duration
 	ADC1Off   time.Duration
+	Chaos     time.Duration
 	Domain    uint
 	QoS       string
 	GiveUp    time.Duration
@@ -54,6 +55,9 @@ usage: avionics [flags]
 
   # a recorded flight among recorded traffic, as fast as it goes
   go run ./examples/avionics -flight FILE.igc -sbs1 FILE -speed max
+
+  # a minute in which a process is killed every five seconds, and the others go on
+  go run ./examples/avionics -chaos 5s -duration 60s
 
   # live traffic from a receiver's BaseStation port (dump1090, readsb: 30003), until Ctrl-C
   go run ./examples/avionics -sbs1 localhost:30003
@@ -103,10 +107,11 @@ func Parse(args []string, errs io.Writer) (Options, error) {
 	f.StringVar(&o.Dir, "dir", "", "keep the logs, in a directory of their own below `DIR` (default: a temporary one that is removed at the end)")
 	f.StringVar(&o.Transport, "transport", "shm", "how the processes reach each other: shm (shared memory) or tcp")
 	f.BoolVar(&o.JSON, "json", false, "write the summary as JSON to standard output, and everything else to standard error")
-	f.Uint64Var(&o.Seed, "seed", 1, "`number` that the synthetic inputs are drawn from")
+	f.Uint64Var(&o.Seed, "seed", 1, "`number` that the synthetic inputs and chaos are drawn from")
 	f.IntVar(&o.Traffic, "traffic", 12, "how many synthetic aircraft, 1 to 200")
 	f.DurationVar(&o.Late, "late-display", 0, "start display2 only after `D`, to see it get the whole traffic picture")
 	f.DurationVar(&o.ADC1Off, "adc1-off", 0, "let adc1 fall silent after `D`, to see adc2 take over when adc1 has missed its DEADLINE")
+	f.DurationVar(&o.Chaos, "chaos", 0, "kill a process every `D`, with SIGKILL, and start it again after a moment; which one and when is drawn from -seed")
 	f.UintVar(&o.Domain, "domain", 0, "DDS domain `number` (default: one that no other run on this host has)")
 	f.StringVar(&o.QoS, "qos", "", "QoS `FILE.xml` to use instead of the built-in one")
 	f.DurationVar(&o.GiveUp, "sbs1-wait", 5*time.Second, "how long a live receiver may not answer before its feed counts as ended")
@@ -137,8 +142,8 @@ func (o *Options) check(rest []string) error {
 		return fmt.Errorf("-transport %q is not known; use shm or tcp", o.Transport)
 	case o.Traffic < 1 || o.Traffic > 200:
 		return fmt.Errorf("-traffic %d is not between 1 and 200", o.Traffic)
-	case o.Duration < 0 || o.Late < 0 || o.ADC1Off < 0:
-		return errors.New("-duration, -late-display and -adc1-off can not be negative")
+	case o.Duration < 0 || o.Late < 0 || o.ADC1Off < 0 || o.Chaos < 0:
+		return errors.New("-duration, -late-display, -adc1-off and -chaos can not be negative")
 	case o.Timeout <= 0 || o.GiveUp <= 0:
 		return errors.New("-timeout and -sbs1-wait must be positive")
 	case o.Domain > 1<<32-1:

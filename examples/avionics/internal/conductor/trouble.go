@@ -14,7 +14,17 @@ import (
 // complaints may come before its end is known.
 const settle = time.Second
 
-// trouble ends the run after a process failed or died, and says which one began it.
+// died notes that a process ended by itself, though it did not say that it failed. The others go on without it.
+func (c *conductor) died(h happening) {
+	c.failed[h.role] = true
+	c.book.End(h.life)
+	for _, text := range c.explain([]happening{h}) {
+		c.problems = append(c.problems, text)
+		c.screen.say("%s; the others go on", text)
+	}
+}
+
+// trouble ends the run after a process failed, or died before it began, and says which one began it.
 func (c *conductor) trouble(first happening) error {
 	news := []happening{first}
 	limit := time.NewTimer(settle)
@@ -24,7 +34,7 @@ wait:
 		select {
 		case h := <-c.crew.news:
 			if h.event == nil {
-				c.crew.gone(h.role)
+				h.gone()
 			}
 			if h.event == nil || h.event.Kind == control.Failed {
 				news = append(news, h)
@@ -44,7 +54,7 @@ wait:
 func (c *conductor) explain(news []happening) []string {
 	var killed, failed, ended []string
 	for _, h := range news {
-		pid := c.crew.pid(h.role)
+		pid := h.cmd.Process.Pid
 		switch sig, signalled := signalOf(h.exit); {
 		case h.event != nil:
 			failed = append(failed, fmt.Sprintf("%s (process %d) failed: %s", h.role, pid, h.event.Text))

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/order"
 )
 
@@ -32,20 +33,21 @@ type Config struct {
 	// Readers and Writers are how many matches a writer, or a reader, of a topic waits for before it is Ready.
 	Readers map[string]int `json:"readers"`
 	Writers map[string]int `json:"writers"`
-	Late    bool           `json:"late"`    // joins in the middle
-	Trace   bool           `json:"trace"`   // another one joins in the middle: keep what comparing needs
-	Frames  time.Duration  `json:"frames"`  // how often a display shows something; 0: never
-	Table   bool           `json:"table"`   // show tables rather than lines
-	Timeout time.Duration  `json:"timeout"` // of each step that waits for others
+	Late    bool           `json:"late"` // joins in the middle
+	// Generation is how many processes have played the role before, and Elapsed how long the run had lasted when this one
+	// was started: a source goes on there.
+	Generation int           `json:"generation"`
+	Elapsed    time.Duration `json:"elapsed"`
+	Frames     time.Duration `json:"frames"`  // how often a display shows something; 0: never
+	Table      bool          `json:"table"`   // show tables rather than lines
+	Timeout    time.Duration `json:"timeout"` // of each step that waits for others
 }
 
 // Command is what the conductor says.
 type Command struct {
 	Kind CommandKind `json:"command"`
-	// Expect is how many samples of each topic were published (Drain, Finish).
+	// Expect is the number of the last sample of each topic (Drain, Finish).
 	Expect map[string]uint64 `json:"expect,omitempty"`
-	// Since asks for the part of the stream behind a number, by topic (Finish).
-	Since map[string]uint64 `json:"since,omitempty"`
 }
 
 // CommandKind names a command.
@@ -67,6 +69,7 @@ type Event struct {
 	Frame     []string          `json:"frame,omitempty"`     // Frame
 	Reached   map[string]uint64 `json:"reached,omitempty"`   // Alive: number of the last sample taken, by reliable topic
 	Published map[string]uint64 `json:"published,omitempty"` // Done
+	Told      *Told             `json:"told,omitempty"`      // Told
 	Report    *Report           `json:"report,omitempty"`    // Reported
 }
 
@@ -77,6 +80,7 @@ type EventKind string
 const (
 	Ready    EventKind = "ready"
 	Alive    EventKind = "alive"
+	Tells    EventKind = "tells"
 	Note     EventKind = "note"
 	Frame    EventKind = "frame"
 	Done     EventKind = "done"
@@ -86,6 +90,23 @@ const (
 
 // Beat is how often a process says that it is alive, and how far it got.
 const Beat = 500 * time.Millisecond
+
+// Told is what is new since the process last told it, so that what it did is known when it is killed.
+type Told struct {
+	// Delivered are the samples taken of each reliable topic (package ledger). A topic of which none was taken yet is
+	// there at the beginning.
+	Delivered map[string][]byte `json:"delivered,omitempty"`
+	// Published is how far the writers of reliable topics are.
+	Published map[string]ledger.Progress `json:"published,omitempty"`
+	// Reached is where the process is in each topic that it takes.
+	Reached map[string]Reached `json:"reached,omitempty"`
+}
+
+// Reached is where a process is in a topic.
+type Reached struct {
+	Epoch uint32    `json:"epoch"` // of the last sample taken
+	Since time.Time `json:"since"` // when the first sample of that epoch was taken
+}
 
 // Report is what a process counted.
 type Report struct {
@@ -115,15 +136,9 @@ type Subscription struct {
 	DeadlinesMissed int32  `json:"deadlines_missed"`
 	Malformed       int    `json:"malformed"` // samples that could not be read
 	Latency         []byte `json:"latency,omitempty"`
-	// LogDigest is what the log of this process must have behind number LogFrom (logged topics). Who came late got the
-	// samples up to that number from the others, which have them on disk.
-	LogDigest string `json:"log_digest,omitempty"`
-	LogFrom   uint64 `json:"log_from,omitempty"`
-	// The following are of a late process: Cut is the number up to which its history reaches, Picture the last number
-	// of each instance up to it, Tail the part behind it.
-	Cut     uint64            `json:"cut,omitempty"`
-	Picture map[string]uint64 `json:"picture,omitempty"`
-	Tail    *order.Part       `json:"tail,omitempty"`
+	// History is how many of the samples a late process was given as history, of how many instances.
+	History   uint64 `json:"history,omitempty"`
+	Instances int    `json:"instances,omitempty"`
 }
 
 // Input is what a source read.

@@ -17,7 +17,7 @@ func TestMessagesTravel(t *testing.T) {
 	var pipe bytes.Buffer
 	w := NewWriter(&pipe)
 	sent := Event{Kind: Reported, Report: &Report{Role: "display1", Subscriptions: []Subscription{{
-		Topic: "Position", Result: order.Result{Delivered: 3, Digest: "ab"}, Latency: []byte{1, 2}, Picture: map[string]uint64{"4B0012": 7},
+		Topic: "Position", Result: order.Result{Delivered: 3, Digest: "ab"}, Latency: []byte{1, 2}, History: 7,
 	}}}}
 	require.NoError(t, w.Send(sent))
 	require.NoError(t, w.Send(Event{Kind: Done, Published: map[string]uint64{"Position": 3}}))

@@ -9,6 +9,7 @@
 //	Start                    ->                sources begin to publish
 //	                         <-   Note, Frame  whenever there is something to say or show
 //	                         <-   Alive        every Beat, with how far it got
+//	                         <-   Tells        what was taken and published since it told last
 //	Stop                     ->                sources stop early
 //	                         <-   Done         a source has published all, and all of it was acknowledged
 //	Drain                    ->                fms: this is what the sources published
@@ -16,6 +17,8 @@
 //	Finish                   ->                this is what everybody published
 //	                         <-   Reported     what was received of it
 //	Leave                    ->                close, and exit
+//
+// A process that is killed has said all that its conductor will ever know of it.
 //
 // None of the samples travels here. When a process's standard input ends, its conductor is gone and it leaves. Failed
 // may come at any time and is the last event.

@@ -7,7 +7,7 @@
 //
 // # What counts as wrong
 //
-// Two witnesses are asked. The number that the source put into the sample counts 1, 2, 3, ... for each writer: a
+// Two witnesses are asked. The number that the source put into the sample counts 1, 2, 3, ... for each writer, from where the generation of its process begins: a
 // number left out is missing, one that came before is duplicated, one that comes after a greater one is reordered. The
 // position that the middleware reports (Epoch, Sequence) must ascend over the whole topic, whoever wrote: if not, that
 // is reordered too.
@@ -21,9 +21,8 @@
 // # Who came late
 //
 // A reader that joined in the middle has no beginning: numbers before the first one are not missing. If the topic keeps
-// history (Late with history), samples up to a number that the reader tells (HistoryEnds) may have gaps, and are
-// compared as a picture, the last number of each instance, with what another reader had at that number. From there on
-// the digest is compared with that of the same part of the stream at the other reader (Trace).
+// history, samples up to a moment that the reader tells (HistoryEnds) may have gaps. What it should have is the business of
+// package ledger.
 //
 // A Tracker has one owner.
 package order

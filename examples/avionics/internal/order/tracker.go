@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"maps"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 )
 
 // Rules say what a topic's samples promise.
@@ -21,7 +24,6 @@ const (
 type Sample struct {
 	Writer   [16]byte
 	Number   uint64 // the source's own count, from 1
-	Instance string // key, for pictures
 	Epoch    uint32
 	Sequence uint64
 	Bytes    []byte // as it travelled
@@ -50,9 +52,6 @@ type Tracker struct {
 	epoch    uint32
 	sequence uint64
 	any      bool
-
-	trace []event // nil unless kept
-	keep  bool
 }
 
 // line is what came from one writer.
@@ -72,13 +71,19 @@ func NewTracker(rules Rules) *Tracker {
 // Late says that the reader joined in the middle: what came before the first sample is not missing.
 func (t *Tracker) Late() { t.late = true }
 
+// HistoryEnds tells the tracker of a late reader that what it took so far is history, in which gaps are right: they do
+// not count as missing.
+func (t *Tracker) HistoryEnds() {
+	t.result.Missing = 0
+	for w := range maps.Values(t.writers) {
+		clear(w.skipped)
+	}
+}
+
 // Sample takes the next sample in the order in which the reader took them.
 func (t *Tracker) Sample(s Sample) {
 	t.count(&s)
 	t.digestSample(t.digest, &s)
-	if t.keep && len(t.trace) < maxTrace {
-		t.trace = append(t.trace, traceOf(t, &s))
-	}
 }
 
 func (t *Tracker) count(s *Sample) {
@@ -96,7 +101,7 @@ func (t *Tracker) count(s *Sample) {
 	}
 	w := t.writers[s.Writer]
 	if w == nil {
-		w = &line{next: 1, skipped: make(map[uint64]struct{})}
+		w = &line{next: ledger.Number(ledger.Generation(s.Number), 1), skipped: make(map[uint64]struct{})}
 		if t.late || t.rules == PerWriter {
 			w.next = s.Number // an unordered reader's losses at the beginning can not be told from being late
 		}

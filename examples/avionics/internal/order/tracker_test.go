@@ -2,18 +2,19 @@ package order
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 )
 
 var writer = [16]byte{1}
 
 func sample(number uint64) Sample {
-	return Sample{Writer: writer, Number: number, Sequence: number, Instance: fmt.Sprint(number % 3), Bytes: fmt.Appendf(nil, "sample %d", number)}
+	return Sample{Writer: writer, Number: number, Sequence: number, Bytes: fmt.Appendf(nil, "sample %d", number)}
 }
 
 // run feeds numbers; the middleware's positions ascend as they come.
@@ -110,57 +111,28 @@ func TestDigest(t *testing.T) {
 	assert.Equal(t, "", Short(""))
 }
 
-// A late reader of a topic that keeps the last sample of each instance, against one that was there all the time.
-func TestLateWithHistory(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Uint64Range(1, 40).Draw(t, "samples")
-		joined := rapid.Uint64Range(0, n).Draw(t, "joined after")
-		extra := rapid.Uint64Range(joined, n).Draw(t, "read together with the history, up to")
-		early, late := NewTracker(Total), NewTracker(Total)
-		early.KeepTrace()
-		late.KeepTrace()
-		late.Late()
-		for k := range n {
-			early.Sample(sample(k + 1))
-		}
-		history := early.PictureAt(joined)
-		var kept []uint64
-		for _, last := range history {
-			kept = append(kept, last)
-		}
-		slices.Sort(kept)
-		for _, k := range kept {
-			late.Sample(sample(k))
-		}
-		for k := joined + 1; k <= extra; k++ {
-			late.Sample(sample(k))
-		}
-		cut := late.HistoryEnds()
-		require.Equal(t, extra, cut)
-		require.Equal(t, early.PictureAt(cut), late.PictureAt(cut))
-		for k := extra + 1; k <= n; k++ {
-			late.Sample(sample(k))
-		}
-		require.Equal(t, early.Since(cut), late.Since(cut))
-		require.Zero(t, late.Result().Missing)
-	})
-}
-
 func TestLateMissesAreSeen(t *testing.T) {
 	late := NewTracker(Total)
 	late.Late()
 	run(late, 5, 9)
 	late.HistoryEnds()
+	assert.Zero(t, late.Result().Missing)
 	late.Sample(sample(11))
 	assert.Equal(t, uint64(1), late.Result().Missing)
+}
 
-	early := NewTracker(Total)
-	early.KeepTrace()
-	run(early, 1, 2, 3)
-	part := early.Since(1)
-	assert.Equal(t, uint64(2), part.Count)
-	assert.NotEqual(t, part, early.Since(2))
-	assert.False(t, early.TraceFull())
+// The numbers of a process that was started again go on in its own generation.
+func TestNextGeneration(t *testing.T) {
+	tr := NewTracker(Total)
+	r := run(tr, 1, 2)
+	require.Zero(t, r.Missing)
+	for i, n := range []uint64{2, 3} {
+		s := sample(ledger.Number(1, n))
+		s.Writer, s.Sequence = [16]byte{2}, uint64(10+i)
+		tr.Sample(s)
+	}
+	assert.Equal(t, uint64(1), tr.Result().Missing, "its first")
+	assert.Zero(t, tr.Result().Reordered)
 }
 
 func TestManyMissing(t *testing.T) {

@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/latency"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/order"
 )
 
@@ -23,12 +26,28 @@ func goodRun(t *testing.T) *Run {
 	require.NoError(t, err)
 	sub := func(topic string, n uint64) control.Subscription {
 		s := control.Subscription{Topic: topic, Result: order.Result{Delivered: n, First: 1, Last: n, Digest: "d1" + topic}, Latency: exported}
-		if topic == "FlightLog" {
-			s.LogDigest = "onDisk"
-		}
 		return s
 	}
+	book := new(ledger.Book)
+	book.Begin("nav", false).Publish("Position", ledger.Progress{Published: 100, Acknowledged: 100})
+	book.Begin("fms", false).Publish("FlightLog", ledger.Progress{Published: 50, Acknowledged: 50})
+	var stored []ledger.Stored
+	var told []byte
+	for n := range uint64(50) {
+		stored = append(stored, ledger.Stored{Number: n + 1, Sum: n})
+		told = ledger.Entry{Epoch: 1, Sequence: n, Number: n + 1, Sum: n}.Append(told)
+	}
+	var fixes []byte
+	for n := range uint64(100) {
+		fixes = ledger.Entry{Epoch: 1, Sequence: n, Number: n + 1, Sum: n}.Append(fixes)
+	}
+	for _, role := range []string{"display1", "display2"} {
+		l := book.Begin(role, false)
+		require.NoError(t, l.Deliver("FlightLog", told))
+		require.NoError(t, l.Deliver("Position", fixes))
+	}
 	return &Run{
+		Book: book, Complete: true,
 		Topics: []string{"AirData", "Position", "FlightLog", "Nothing"}, Elapsed: 2 * time.Second, Transport: "shm", Speed: "max",
 		Reports: []control.Report{
 			{Role: "adc1", Publications: []control.Publication{{Topic: "AirData", Path: "unordered", Published: 200}}},
@@ -41,7 +60,7 @@ func goodRun(t *testing.T) *Run {
 			{Role: "display1", Subscriptions: []control.Subscription{sub("AirData", 190), sub("Position", 100), sub("FlightLog", 50)}},
 			{Role: "display2", Subscriptions: []control.Subscription{sub("AirData", 180), sub("Position", 100), sub("FlightLog", 50)}},
 		},
-		Logs: map[string]Log{"display1": {Records: 50, Digest: "onDisk"}, "display2": {Records: 50, Digest: "onDisk"}},
+		Logs: map[string]Log{"display1": {Stored: stored}, "display2": {Stored: stored}},
 	}
 }
 
@@ -84,9 +103,9 @@ func TestVerdict(t *testing.T) {
 		{"lost says the reader", func(r *Run) { r.of("display1", "Position").Lost = 1 }, []string{"display1: 1 of 100 samples of Position are missing"}},
 		{"malformed", func(r *Run) { r.of("display1", "Position").Malformed = 1 }, []string{"display1: 1 of 100 samples of Position could not be read"}},
 		{"order differs", func(r *Run) { r.of("display2", "FlightLog").Digest = "other" }, []string{"order digests of FlightLog differ: d1FlightLog at display1, other at display2"}},
-		{"the log differs", func(r *Run) { r.Logs["display2"] = Log{Records: 49, Digest: "less"} }, []string{
-			"display2: its log on disk is not what was delivered there: 49 records with digest less, where 50 samples of FlightLog were delivered, with digest onDisk behind number 0"}},
-		{"the log can not be read", func(r *Run) { r.Logs["display1"] = Log{Error: "corrupt at 4096"} }, []string{"display1: its log on disk can not be read: corrupt at 4096"}},
+		{"the log differs", func(r *Run) { r.Logs["display2"] = Log{Stored: r.Logs["display2"].Stored[1:]} }, []string{
+			"display2: 1 samples of FlightLog are not in its log on disk, which were delivered there"}},
+		{"the log can not be read", func(r *Run) { r.Logs["display1"] = Log{Err: errors.New("corrupt at 4096")} }, []string{"display1: its log on disk can not be read: corrupt at 4096"}},
 		{"not all of the input was published", func(r *Run) { r.Reports[2].Input.Used = 101 }, []string{"nav: 101 records of flight.igc were read, and 100 samples of Position published"}},
 		{"a run that was stopped need not publish all", func(r *Run) { r.Reports[2].Input.Used, r.Reports[2].Input.Complete = 101, false }, nil},
 		{"an input of junk", func(r *Run) {
@@ -100,10 +119,10 @@ func TestVerdict(t *testing.T) {
 		}, []string{"nav: nothing of localhost:1 was used: nobody answered there before the run ended"}},
 		{"an input that gave nothing in a run that went wrong", func(r *Run) {
 			*r.Reports[2].Input = control.Input{What: "localhost:1", Live: true}
-			r.Problems = []string{"display1 was killed"}
+			r.Problems, r.Complete = []string{"display1 was killed"}, false
 		}, []string{"display1 was killed"}},
 		{"a problem is the only news", func(r *Run) {
-			r.Problems = []string{"display1 was killed"}
+			r.Problems, r.Complete = []string{"display1 was killed"}, false
 			r.of("display1", "Position").Delivered = 3
 		}, []string{"display1 was killed"}},
 	} {
@@ -117,49 +136,55 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestLateVerdict(t *testing.T) {
-	late := func(r *Run) (late, other *control.Subscription) {
-		r.Late = "display2"
-		late, other = r.of("display2", "Position"), r.of("display1", "Position")
-		late.Delivered, late.First, late.Digest, late.Cut = 43, 58, "half", 60
-		late.Tail, other.Tail = &order.Part{Count: 40, Digest: "tail"}, &order.Part{Count: 40, Digest: "tail"}
-		late.Picture, other.Picture = map[string]uint64{"A": 58, "B": 60}, map[string]uint64{"A": 58, "B": 60}
-		return late, other
-	}
+// Who came late, and who died, is compared by the book.
+func TestVerdictOfADisturbedRun(t *testing.T) {
 	run := goodRun(t)
-	late(run)
+	late := run.Book.Begin("display2", true)
+	var told []byte
+	for n := range uint64(10) {
+		told = ledger.Entry{Epoch: 1, Sequence: 40 + n, Number: 41 + n, Sum: 40 + n, History: n == 0}.Append(told)
+	}
+	require.NoError(t, late.Deliver("FlightLog", told))
+	run.Book.Ready(late)
+	sub := run.of("display2", "FlightLog")
+	sub.Delivered, sub.First, sub.Digest, sub.History, sub.Instances = 10, 41, "half", 1, 1
+	for _, topic := range []string{"AirData", "Position"} {
+		run.of("display2", topic).Delivered = 3
+	}
 	s := Assemble(*run)
 	require.Empty(t, s.Findings)
 	var table strings.Builder
 	require.NoError(t, s.WriteTable(&table))
-	assert.Contains(t, table.String(), "Position: display2 came late, got 2 instances as of sample 60 and then 40 samples with digest tail\n")
+	assert.Contains(t, table.String(), "FlightLog: display2 came late, got 1 instances as history and then 9 samples\n")
 
-	run = goodRun(t)
-	l, _ := late(run)
-	l.Tail.Digest = "tale"
-	assert.Equal(t, []string{"display2 came late, and its part of Position differs from that of display1: 40 samples with digest tale behind number 60, there 40 with tail"},
-		Assemble(*run).Findings)
-
-	run = goodRun(t)
-	l, _ = late(run)
-	delete(l.Picture, "A")
-	assert.Equal(t, []string{"display2 came late and got 1 instances of Position, where display1 had 2: of A it has sample 0, and should have 58"}, Assemble(*run).Findings)
-
-	run = goodRun(t)
-	l, _ = late(run)
-	l.Picture["B"] = 59
-	assert.Equal(t, []string{"display2 came late and got another picture of Position than display1 had: of B it has sample 59, and should have 60"}, Assemble(*run).Findings)
-
-	// Who came after the last sample of a topic without history missed nothing.
-	run = goodRun(t)
-	l, o := late(run)
-	*l, o.Tail = control.Subscription{Topic: "Position"}, nil
-	assert.Empty(t, Assemble(*run).Findings)
+	require.NoError(t, late.Deliver("FlightLog", ledger.Entry{Epoch: 1, Sequence: 51, Number: 52}.Append(nil)))
+	assert.Equal(t, []string{
+		"display1: 1 samples of FlightLog are missing that others delivered, the first is number 52 at position 1.51",
+		"fms: what it published of FlightLog is not there in the order in which it did, or not without gaps (1)",
+	}, filter(Assemble(*run).Findings, "of FlightLog are missing that", "without gaps"))
 }
 
-func TestDifferenceNamesAnInstance(t *testing.T) {
-	assert.Equal(t, "X is not known there", difference(map[string]uint64{"X": 1}, map[string]uint64{}))
-	assert.Equal(t, "no difference", difference(nil, nil))
+// filter gives those that contain one of the texts, each once.
+func filter(findings []string, texts ...string) []string {
+	var out []string
+	for _, text := range texts {
+		i := slices.IndexFunc(findings, func(f string) bool { return strings.Contains(f, text) })
+		if i >= 0 {
+			out = append(out, findings[i])
+		}
+	}
+	return out
+}
+
+// A process that died by itself is a finding; the others are judged all the same.
+func TestVerdictWithoutAProcess(t *testing.T) {
+	run := goodRun(t)
+	run.Problems = []string{"display2 was killed"}
+	run.Reports = run.Reports[:5]
+	delete(run.Logs, "display2")
+	assert.Equal(t, []string{"display2 was killed"}, Assemble(*run).Findings)
+	run.of("display1", "Position").Reordered = 1
+	assert.Equal(t, []string{"display2 was killed", "display1: 1 of 100 samples of Position came out of order"}, Assemble(*run).Findings)
 }
 
 func TestTable(t *testing.T) {
@@ -167,6 +192,7 @@ func TestTable(t *testing.T) {
 	run.Reports[2].Input.Named = make([]string, maxNamed+2)
 	run.Reports[2].Input.Malformed = maxNamed + 2
 	run.Reports[2].Input.Connected = 2
+	run.Kills = []Kill{{Role: "nav", Alone: true, Again: time.Second, Down: 900 * time.Millisecond}, {Role: "fms", Again: 3 * time.Millisecond}, {Role: "fms", Again: 5 * time.Millisecond}}
 	run.Dir, run.Synthetic = "/somewhere", true
 	var b strings.Builder
 	require.NoError(t, Assemble(*run).WriteTable(&b))
@@ -177,16 +203,17 @@ func TestTable(t *testing.T) {
 		"AirData: published 200 by adc1, 199 by adc2;",
 		"input flight.igc: 103 lines, 100 used, 2 of other kinds, 7 malformed, 2 connections, 0 lines sent again\n",
 		"  ... and 2 more\n",
-		"log of display1: 50 records on disk, digest onDisk, equal to what was delivered there\n",
+		"log of display1: 50 records on disk, equal to what was delivered there\n",
 		"reliable topics: 150 samples published and 300 delivered in 2s, that is 75 and 150 samples/s (speed max, shm)\n",
+		"chaos: 3 processes were killed and started again (fms 2, nav 1); the others delivered again after 5ms (median), 5ms at most; what nobody else publishes 100ms after the new start (median), 100ms at most\n",
 		"logs are in /somewhere\n", "SYNTHETIC", "verdict: ok\n",
 	} {
 		assert.Contains(t, text, want)
 	}
 	b.Reset()
-	require.NoError(t, Assemble(Run{Synthetic: true, Problems: []string{"ended by a signal"}}).WriteTable(&b))
+	require.NoError(t, Assemble(Run{Book: new(ledger.Book), Synthetic: true, Problems: []string{"ended by a signal"}}).WriteTable(&b))
 	assert.Equal(t, "verdict: FAILED (1 finding)\n  - ended by a signal\n", b.String(), "of a run that did not begin there is no more to say")
-	run.Problems = []string{"display1 was killed"}
+	run.Problems, run.Complete = []string{"display1 was killed"}, false
 	b.Reset()
 	require.NoError(t, Assemble(*run).WriteTable(&b))
 	assert.True(t, strings.HasSuffix(b.String(), "verdict: FAILED (1 finding)\n  - display1 was killed\n"))

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/latency"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/order"
 )
 
@@ -21,9 +21,11 @@ const unordered = "unordered"
 type Run struct {
 	Topics    []string // in the order of the table
 	Reports   []control.Report
-	Late      string         // the process that joined in the middle, if any
+	Book      *ledger.Book   // what was told on the way
+	Kills     []Kill         // what chaos did
 	Logs      map[string]Log // what is on disk, by process
-	Problems  []string       // what kept the run from its orderly end
+	Problems  []string       // what went wrong beside what is checked here
+	Complete  bool           // the run came to its orderly end
 	Elapsed   time.Duration  // from the start to the last acknowledgement
 	Transport string
 	Speed     string
@@ -34,11 +36,32 @@ type Run struct {
 
 // Log is the content of a log on disk.
 type Log struct {
-	Dir     string `json:"dir"`
-	Records uint64 `json:"records"`
-	Digest  string `json:"digest"`
-	Error   string `json:"error,omitempty"`
+	Dir    string
+	Stored []ledger.Stored
+	Err    error // why it could not be read
 }
+
+// Kill is a process that was killed on purpose.
+type Kill struct {
+	Role  string        `json:"process"`
+	PID   int           `json:"pid"`
+	After time.Duration `json:"after_ns"` // the beginning of the run
+	Again time.Duration `json:"again_ns"` // until every other process had delivered what it has a part in again
+	Alone bool          `json:"alone"`    // nobody else publishes it: Again includes the time until there was somebody
+	Down  time.Duration `json:"down_ns"`  // until it was started again
+	Back  time.Duration `json:"back_ns"`  // from then until it had joined and caught up
+}
+
+// promises is what the reliable topics promise, beside their order.
+var promises = map[string]ledger.Topic{
+	"Position":      {Name: "Position", Writer: "nav"},
+	"TrafficReport": {Name: "TrafficReport", Writer: "traffic", History: true},
+	"Advisory":      {Name: "Advisory", Writer: "fms"},
+	"FlightLog":     {Name: "FlightLog", Writer: "fms", History: true, Outlives: true},
+}
+
+// logged is the topic that is on disk.
+const logged = "FlightLog"
 
 // Summary is the result of a run.
 type Summary struct {
@@ -57,7 +80,7 @@ type Summary struct {
 	Delivered       uint64          `json:"reliable_delivered"`
 	PublishedPerSec float64         `json:"reliable_published_per_second"`
 	DeliveredPerSec float64         `json:"reliable_delivered_per_second"`
-	late            string
+	Kills           []Kill          `json:"kills,omitempty"`
 }
 
 // Topic is the row of a topic.
@@ -89,9 +112,10 @@ type Subscriber struct {
 // LogCheck compares a log with what was delivered beside it.
 type LogCheck struct {
 	Process string `json:"process"`
-	Log
-	Delivered uint64 `json:"delivered"`
-	Equal     bool   `json:"equal"`
+	Dir     string `json:"dir"`
+	Records int    `json:"records"`
+	Error   string `json:"error,omitempty"`
+	Equal   bool   `json:"equal"`
 }
 
 // OK tells whether nothing was found.
@@ -101,16 +125,16 @@ func (s *Summary) OK() bool { return len(s.Findings) == 0 }
 func Assemble(run Run) *Summary {
 	s := &Summary{
 		Transport: run.Transport, Speed: run.Speed, Domain: run.Domain, Dir: run.Dir, Synthetic: run.Synthetic,
-		Elapsed: run.Elapsed, Findings: slices.Clone(run.Problems), late: run.Late,
+		Elapsed: run.Elapsed, Findings: slices.Clone(run.Problems), Kills: run.Kills,
 	}
 	for _, name := range run.Topics {
 		if t, ok := s.topic(name, run); ok {
 			s.Topics = append(s.Topics, t)
 		}
 	}
-	if len(run.Problems) == 0 { // else the figures are not final, and what they lack is no news
+	if run.Complete { // else the figures are not final, and what they lack is no news
 		for i := range s.Topics {
-			s.check(&s.Topics[i])
+			s.check(&s.Topics[i], run.Book)
 		}
 	}
 	s.inputs(run)
@@ -144,11 +168,16 @@ func (s *Summary) topic(name string, run Run) (Topic, bool) {
 		for _, p := range r.Publications {
 			if p.Topic == name {
 				t.Path = p.Path
-				t.Published += p.Published
 				t.Dropped += p.Dropped
 				t.By[r.Role] = p.Published
 			}
 		}
+	}
+	if p, ok := promises[name]; ok && run.Book.Lives(p.Writer) > 0 {
+		t.By[p.Writer] = run.Book.Total(p.Writer, name)
+	}
+	for _, n := range t.By {
+		t.Published += n
 	}
 	for _, r := range run.Reports {
 		for _, sub := range r.Subscriptions {
@@ -167,19 +196,21 @@ func (s *Summary) subscriber(t *Topic, role string, sub control.Subscription, ru
 	}
 	out := Subscriber{
 		Process: role, Delivered: sub.Delivered, Duplicated: sub.Duplicated, Reordered: sub.Reordered,
-		Rejected: uint64(max(0, sub.Rejected)), Malformed: uint64(sub.Malformed), Late: role == run.Late,
+		Rejected: uint64(max(0, sub.Rejected)), Malformed: uint64(sub.Malformed), Late: run.Book.Late(role),
 		Digest: sub.Digest, Latency: delays.Summary(), raw: sub,
 	}
 	out.Lost = uint64(max(0, sub.Lost))
-	if t.Path != unordered && (role != run.Late || sub.Tail != nil) {
-		// What the numbers say counts, whatever the reader's status says: gaps, and what is missing at the end.
-		out.Lost = max(out.Lost, sub.Missing+t.Published-min(sub.Last, t.Published))
+	if t.Path != unordered { // what the numbers say counts, whatever the reader's status says
+		out.Lost = max(out.Lost, sub.Missing)
+		if !out.Late {
+			out.Lost = max(out.Lost, t.Published-min(sub.Delivered-sub.Duplicated, t.Published))
+		}
 	}
 	return out
 }
 
 // check finds what is wrong with a reliable topic.
-func (s *Summary) check(t *Topic) {
+func (s *Summary) check(t *Topic, book *ledger.Book) {
 	if t.Path == unordered {
 		return
 	}
@@ -199,7 +230,9 @@ func (s *Summary) check(t *Topic) {
 		}
 	}
 	s.compareDigests(t)
-	s.compareLate(t)
+	if promise, ok := promises[t.Topic]; ok && !book.Whole() {
+		s.Findings = append(s.Findings, book.Check(promise)...)
+	}
 }
 
 func (s *Summary) compareDigests(t *Topic) {
@@ -217,49 +250,6 @@ func (s *Summary) compareDigests(t *Topic) {
 	}
 }
 
-// compareLate compares who came late with those who were asked for the same part of the stream.
-func (s *Summary) compareLate(t *Topic) {
-	at := slices.IndexFunc(t.Subscribers, func(sub Subscriber) bool { return sub.Late })
-	if at < 0 {
-		return
-	}
-	late := &t.Subscribers[at]
-	for i := range t.Subscribers {
-		other := &t.Subscribers[i]
-		if other.Late || other.raw.Tail == nil || late.raw.Tail == nil {
-			continue
-		}
-		if *late.raw.Tail != *other.raw.Tail {
-			s.find("%s came late, and its part of %s differs from that of %s: %d samples with digest %s behind number %d, there %d with %s",
-				late.Process, t.Topic, other.Process, late.raw.Tail.Count, order.Short(late.raw.Tail.Digest), late.raw.Cut,
-				other.raw.Tail.Count, order.Short(other.raw.Tail.Digest))
-		}
-		if late.raw.Picture != nil && len(late.raw.Picture) != len(other.raw.Picture) {
-			s.find("%s came late and got %d instances of %s, where %s had %d: %s", late.Process, len(late.raw.Picture), t.Topic,
-				other.Process, len(other.raw.Picture), difference(late.raw.Picture, other.raw.Picture))
-		} else if late.raw.Picture != nil && !maps.Equal(late.raw.Picture, other.raw.Picture) {
-			s.find("%s came late and got another picture of %s than %s had: %s", late.Process, t.Topic, other.Process,
-				difference(late.raw.Picture, other.raw.Picture))
-		}
-	}
-}
-
-// difference names the first instance in which two pictures differ.
-func difference(late, other map[string]uint64) string {
-	keys := slices.Sorted(maps.Keys(other))
-	for _, k := range keys {
-		if late[k] != other[k] {
-			return fmt.Sprintf("of %s it has sample %d, and should have %d", k, late[k], other[k])
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(late)) {
-		if _, ok := other[k]; !ok {
-			return fmt.Sprintf("%s is not known there", k)
-		}
-	}
-	return "no difference"
-}
-
 // inputs checks that what was read was published.
 func (s *Summary) inputs(run Run) {
 	for _, r := range run.Reports {
@@ -271,7 +261,7 @@ func (s *Summary) inputs(run Run) {
 			s.find("%s: nothing of %s was used: %s", r.Role, r.Input.What, emptiness(*r.Input))
 		}
 		for _, p := range r.Publications {
-			if r.Input.Complete && uint64(r.Input.Used) != p.Published {
+			if r.Input.Complete && uint64(r.Input.Used) != p.Published && run.Book.Lives(r.Role) <= 1 {
 				s.find("%s: %d records of %s were read, and %d samples of %s published", r.Role, r.Input.Used, r.Input.What, p.Published, p.Topic)
 			}
 		}
@@ -289,30 +279,22 @@ func emptiness(in control.Input) string {
 	return fmt.Sprintf("of %d lines %d were malformed and %d of other kinds", in.Read, in.Malformed, in.Skipped)
 }
 
-// logs checks that what is on disk is what was delivered. A late process was given the history by its peers; its log
-// begins where it joined, and so does the comparison.
+// logs checks that what is on disk is what was delivered. Who came late was given the history by its peers; its log begins
+// where it joined, and so does the comparison.
 func (s *Summary) logs(run Run) {
-	for _, r := range run.Reports {
-		log, ok := run.Logs[r.Role]
-		if !ok {
-			continue
+	for _, role := range slices.Sorted(maps.Keys(run.Logs)) {
+		log := run.Logs[role]
+		c := LogCheck{Process: role, Dir: log.Dir, Records: len(log.Stored)}
+		if log.Err != nil {
+			c.Error = log.Err.Error()
+			s.find("%s: its log on disk can not be read: %v", role, log.Err)
+		} else if wrong := run.Book.CheckLog(role, promises[logged], log.Stored); len(wrong) > 0 {
+			s.Findings = append(s.Findings, wrong...)
+		} else {
+			c.Equal = true
 		}
-		i := slices.IndexFunc(r.Subscriptions, func(sub control.Subscription) bool { return sub.LogDigest != "" })
-		if i < 0 {
-			continue
-		}
-		sub := r.Subscriptions[i]
-		c := LogCheck{Process: r.Role, Log: log, Delivered: sub.Delivered, Equal: log.Error == "" && log.Digest == sub.LogDigest}
 		s.Logs = append(s.Logs, c)
-		switch {
-		case log.Error != "":
-			s.find("%s: its log on disk can not be read: %s", r.Role, log.Error)
-		case !c.Equal:
-			s.find("%s: its log on disk is not what was delivered there: %d records with digest %s, where %d samples of %s were delivered, with digest %s behind number %d",
-				r.Role, log.Records, order.Short(log.Digest), sub.Delivered, sub.Topic, order.Short(sub.LogDigest), sub.LogFrom)
-		}
 	}
-	slices.SortFunc(s.Logs, func(a, b LogCheck) int { return cmp.Compare(a.Process, b.Process) })
 }
 
 // WriteJSON writes the summary for programs.

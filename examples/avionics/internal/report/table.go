@@ -25,6 +25,7 @@ func (s *Summary) WriteTable(out io.Writer) error {
 		writeInput(&b, in)
 	}
 	s.logLines(&b)
+	s.killLine(&b)
 	if s.Elapsed > 0 && s.Reliable > 0 {
 		fmt.Fprintf(&b, "reliable topics: %d samples published and %d delivered in %v, that is %.0f and %.0f samples/s (speed %s, %s)\n",
 			s.Reliable, s.Delivered, s.Elapsed.Round(time.Millisecond), s.PublishedPerSec, s.DeliveredPerSec, s.Speed, s.Transport)
@@ -88,15 +89,49 @@ func (s *Summary) figures(b *strings.Builder) {
 // lateLine tells how who came late compares.
 func (s *Summary) lateLine(b *strings.Builder, t *Topic) {
 	for _, sub := range t.Subscribers {
-		if !sub.Late || sub.raw.Tail == nil || t.Path == unordered {
-			continue
+		if sub.Late && sub.raw.History > 0 {
+			fmt.Fprintf(b, "%s: %s came late, got %d instances as history and then %d samples\n",
+				t.Topic, sub.Process, sub.raw.Instances, sub.Delivered-sub.raw.History)
 		}
-		fmt.Fprintf(b, "%s: %s came late, ", t.Topic, sub.Process)
-		if sub.raw.Picture != nil && sub.raw.Cut > 0 {
-			fmt.Fprintf(b, "got %d instances as of sample %d and then ", len(sub.raw.Picture), sub.raw.Cut)
-		}
-		fmt.Fprintf(b, "%d samples with digest %s\n", sub.raw.Tail.Count, order.Short(sub.raw.Tail.Digest))
 	}
+}
+
+// killLine sums up what chaos did.
+func (s *Summary) killLine(b *strings.Builder) {
+	if len(s.Kills) == 0 {
+		return
+	}
+	by := make(map[string]uint64)
+	var again, alone []time.Duration
+	for _, k := range s.Kills {
+		by[k.Role]++
+		if k.Alone {
+			alone = append(alone, k.Again-k.Down)
+		} else {
+			again = append(again, k.Again)
+		}
+	}
+	fmt.Fprintf(b, "chaos: %d processes were killed and started again (%s)", len(s.Kills), kills(by))
+	if len(again) > 0 {
+		fmt.Fprintf(b, "; the others delivered again after %s", spread(again))
+	}
+	if len(alone) > 0 {
+		fmt.Fprintf(b, "; what nobody else publishes %s", strings.Replace(spread(alone), " ", " after the new start ", 1))
+	}
+	b.WriteString("\n")
+}
+
+func spread(d []time.Duration) string {
+	slices.Sort(d)
+	return fmt.Sprintf("%s (median), %s at most", latency.Text(d[len(d)/2]), latency.Text(d[len(d)-1]))
+}
+
+func kills(by map[string]uint64) string {
+	var parts []string
+	for _, role := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, fmt.Sprintf("%s %d", role, by[role]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func delay(s latency.Summary, d time.Duration) string {
@@ -138,7 +173,7 @@ func (s *Summary) logLines(b *strings.Builder) {
 		if !l.Equal {
 			result = "NOT equal to what was delivered there"
 		}
-		fmt.Fprintf(b, "log of %s: %d records on disk, digest %s, %s\n", l.Process, l.Records, order.Short(l.Digest), result)
+		fmt.Fprintf(b, "log of %s: %d records on disk, %s\n", l.Process, l.Records, result)
 	}
 	if s.Dir != "" {
 		fmt.Fprintf(b, "logs are in %s\n", s.Dir)

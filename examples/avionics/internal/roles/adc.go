@@ -66,7 +66,7 @@ func (a *airDataComputer) measure(ctx context.Context) error {
 	clock := newPacer(1)
 	silent := a.cfg.ADC1Off
 	for n := time.Duration(0); clock.wait(ctx, a.stop, n*airDataPeriod); n++ {
-		if a.number == 1 && silent > 0 && n*airDataPeriod >= silent {
+		if a.number == 1 && silent > 0 && a.cfg.Elapsed+n*airDataPeriod >= silent {
 			a.note("falls silent")
 			select {
 			case <-a.stop:
@@ -74,7 +74,7 @@ func (a *airDataComputer) measure(ctx context.Context) error {
 			}
 			return ctx.Err()
 		}
-		s := a.source.at(time.Duration(float64(n*airDataPeriod) * speed))
+		s := a.source.at(time.Duration(float64(a.cfg.Elapsed+n*airDataPeriod) * speed))
 		if err := a.put(ctx, s, sensor.Measure(s.altitudeFt, s.speedKt)); err != nil {
 			return err
 		}

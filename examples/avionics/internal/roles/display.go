@@ -43,7 +43,7 @@ func (d *display) start(ctx context.Context) {
 	if d.cfg.Late {
 		for _, s := range d.subscriptions {
 			if s.topic == TrafficReport {
-				d.note("joined late; the traffic picture has %d aircraft", s.instances())
+				d.note("joined late; the traffic picture has %d aircraft", s.picture())
 			}
 		}
 	}

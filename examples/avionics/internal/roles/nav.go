@@ -49,11 +49,14 @@ func (n *navigation) command(ctx context.Context, c control.Command) {
 }
 
 func (n *navigation) fly(ctx context.Context) error {
-	clock := newPacer(n.cfg.Speed)
+	clock, from := newPacer(n.cfg.Speed), n.resumeAt()
 	var p avionics.Position
 	for {
 		offset, s, ok := n.source.next()
-		if !ok || !clock.wait(ctx, n.stop, offset) {
+		if ok && offset < from {
+			continue
+		}
+		if !ok || !clock.wait(ctx, n.stop, offset-from) {
 			return nil
 		}
 		p = avionics.Position{

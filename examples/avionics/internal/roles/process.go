@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/omg-dds-go/dds/dcps"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 	"github.com/omg-dds-go/dds/qos"
 )
 
@@ -48,6 +50,9 @@ type process struct {
 
 	publications  []publication
 	subscriptions []*subscription
+
+	telling sync.Mutex // held from when news are gathered until they are sent
+	told    control.Told
 }
 
 var (
@@ -148,6 +153,10 @@ func (pr *process) play(ctx context.Context, commands <-chan control.Command) er
 		go s.run(ctx)
 	}
 	go pr.beat(ctx)
+	go pr.tellAlways(ctx)
+	for _, p := range pr.publications {
+		go p.acknowledged(ctx)
+	}
 	if err := pr.match(ctx); err != nil {
 		return cause(ctx, err)
 	}
@@ -180,7 +189,7 @@ func (pr *process) beat(ctx context.Context) {
 		reached := make(map[string]uint64)
 		for _, s := range pr.subscriptions {
 			if s.reliable() {
-				reached[s.topic] = s.reached()
+				reached[s.topic] = s.greatest()
 			}
 		}
 		pr.send(control.Event{Kind: control.Alive, Reached: reached})
@@ -189,6 +198,51 @@ func (pr *process) beat(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// tellEvery is how far behind the conductor's knowledge of this process may be.
+const tellEvery = 20 * time.Millisecond
+
+// tellAlways tells the conductor what the process does, until ctx ends.
+func (pr *process) tellAlways(ctx context.Context) {
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for {
+		pr.tell()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell tells what is new, if anything is.
+func (pr *process) tell() {
+	pr.telling.Lock()
+	defer pr.telling.Unlock()
+	first := pr.told.Reached == nil
+	if first {
+		pr.told = control.Told{Published: make(map[string]ledger.Progress), Reached: make(map[string]control.Reached)}
+	}
+	news := control.Told{Delivered: make(map[string][]byte), Published: make(map[string]ledger.Progress), Reached: make(map[string]control.Reached)}
+	for _, s := range pr.subscriptions {
+		entries, reached := s.tell()
+		if s.reliable() && (first || len(entries) > 0) {
+			news.Delivered[s.topic] = entries
+		}
+		if reached != pr.told.Reached[s.topic] {
+			news.Reached[s.topic], pr.told.Reached[s.topic] = reached, reached
+		}
+	}
+	for _, p := range pr.publications {
+		if progress := p.progress(); p.reliable() && progress != pr.told.Published[p.topicName()] {
+			news.Published[p.topicName()], pr.told.Published[p.topicName()] = progress, progress
+		}
+	}
+	if len(news.Delivered)+len(news.Reached)+len(news.Published) > 0 {
+		pr.send(control.Event{Kind: control.Tells, Told: &news})
 	}
 }
 
@@ -312,13 +366,13 @@ func (pr *process) send(e control.Event) {
 }
 
 // report sums up what the process counted.
-func (pr *process) report(since map[string]uint64, input *control.Input) (*control.Report, error) {
+func (pr *process) report(input *control.Input) (*control.Report, error) {
 	r := &control.Report{Role: pr.cfg.Role, PID: os.Getpid(), Input: input}
 	for _, p := range pr.publications {
 		r.Publications = append(r.Publications, p.report())
 	}
 	for _, s := range pr.subscriptions {
-		sub, err := s.report(since)
+		sub, err := s.report()
 		if err != nil {
 			return nil, err
 		}
@@ -357,19 +411,20 @@ func (pr *process) finish(ctx context.Context, c control.Command, input *control
 	for _, s := range pr.subscriptions {
 		pr.expect(ctx, s, c.Expect[s.topic])
 	}
-	r, err := pr.report(c.Since, input)
+	r, err := pr.report(input)
 	if err != nil {
 		pr.fail(err)
 		return
 	}
+	pr.tell()
 	pr.send(control.Event{Kind: control.Reported, Report: r})
 }
 
-// expect waits for the last of the samples that were published. What did not come in time is missing in the report: the
+// expect waits for the last of the samples, which has that number. What did not come in time is missing in the report: the
 // verdict tells.
-func (pr *process) expect(ctx context.Context, s *subscription, published uint64) {
-	if !s.await(ctx, published, pr.cfg.Timeout) && ctx.Err() == nil {
-		pr.note("%d samples of %s were published, and after %v there is none behind number %d", published, s.topic, pr.cfg.Timeout, s.reached())
+func (pr *process) expect(ctx context.Context, s *subscription, last uint64) {
+	if !s.await(ctx, last, pr.cfg.Timeout) && ctx.Err() == nil {
+		pr.note("there is a sample %d of %s, and after %v none came behind number %d", last, s.topic, pr.cfg.Timeout, s.greatest())
 	}
 }
 
@@ -409,4 +464,10 @@ func (p *pacer) wait(ctx context.Context, stop <-chan struct{}, offset time.Dura
 	case <-stop:
 	}
 	return false
+}
+
+// resumeAt is the offset of the input at which a source begins: later than at its beginning if it was started when the run had
+// lasted for some time. As fast as it goes, there is no telling.
+func (pr *process) resumeAt() time.Duration {
+	return time.Duration(float64(pr.cfg.Elapsed) * pr.cfg.Speed)
 }

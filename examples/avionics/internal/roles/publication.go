@@ -8,6 +8,8 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/dcps"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
+	"github.com/omg-dds-go/dds/qos"
 )
 
 // publication is a writer without its type.
@@ -16,14 +18,20 @@ type publication interface {
 	waitForMatch(ctx context.Context, n int) error
 	waitForAcks(ctx context.Context) error
 	report() control.Publication
+	reliable() bool
+	// progress is how far it is; acknowledged keeps track of what its readers have, until ctx ends.
+	progress() ledger.Progress
+	acknowledged(ctx context.Context)
 }
 
 // writer is a DataWriter that counts. One goroutine writes.
 type writer[T any] struct {
 	*dcps.DataWriter[T]
+	generation int
 
 	mu    sync.Mutex // between who writes and who reports
 	count uint64
+	safe  uint64 // of count: acknowledged by all readers
 	began time.Time
 	acked time.Time
 }
@@ -42,7 +50,7 @@ func publish[T any, PT cdr.Type[T]](pr *process, topicName, profile string) (*wr
 	if err != nil {
 		return nil, err
 	}
-	w := &writer[T]{DataWriter: dw}
+	w := &writer[T]{DataWriter: dw, generation: pr.cfg.Generation}
 	pr.publications = append(pr.publications, w)
 	return w, nil
 }
@@ -51,7 +59,7 @@ func publish[T any, PT cdr.Type[T]](pr *process, topicName, profile string) (*wr
 func (w *writer[T]) next() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.count + 1
+	return ledger.Number(w.generation, w.count+1)
 }
 
 // wrote counts a sample.
@@ -85,6 +93,34 @@ func (w *writer[T]) waitForAcks(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.acked = time.Now()
 	return nil
+}
+
+func (w *writer[T]) reliable() bool { return w.Qos().Reliability.Kind == qos.ReliabilityReliable }
+
+func (w *writer[T]) progress() ledger.Progress {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return ledger.Progress{Published: w.count, Acknowledged: w.safe}
+}
+
+func (w *writer[T]) acknowledged(ctx context.Context) {
+	if !w.reliable() {
+		return
+	}
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if p := w.progress(); p.Published > p.Acknowledged && w.WaitForAcknowledgments(ctx) == nil {
+			w.mu.Lock()
+			w.safe = p.Published
+			w.mu.Unlock()
+		}
+	}
 }
 
 func (w *writer[T]) report() control.Publication {

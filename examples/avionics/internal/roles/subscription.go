@@ -2,13 +2,8 @@ package roles
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -18,6 +13,7 @@ import (
 	"github.com/omg-dds-go/dds/dcps"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/latency"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/order"
 	"github.com/omg-dds-go/dds/qos"
 )
@@ -43,7 +39,6 @@ type anyReader interface {
 	SampleLostStatus() dcps.SampleLostStatus
 	SampleRejectedStatus() dcps.SampleRejectedStatus
 	RequestedDeadlineMissedStatus() dcps.RequestedDeadlineMissedStatus
-	Qos() qos.DataReader
 }
 
 // subscription is a reader that counts, and hands on to the role.
@@ -54,7 +49,7 @@ type subscription struct {
 	look   look
 	fail   func(error)
 	late   bool
-	trace  bool
+	all    bool   // reliable: every sample comes
 	logDir string // of this process's log of the topic; empty if it has none
 
 	last atomic.Uint64 // greatest number; stored with mu held
@@ -63,11 +58,12 @@ type subscription struct {
 	tracker   *order.Tracker
 	delays    latency.Recorder
 	malformed int
-	logged    hash.Hash     // over numbers and bytes, for comparison with the log
 	changed   chan struct{} // closed, and made anew, whenever last may have changed
 	history   bool          // a late reader has not got to the end of its history yet
-	cut       uint64
-	picture   map[string]uint64
+	given     uint64        // how many samples were history
+	instances map[uint32]struct{}
+	untold    []byte // packed entries
+	reached   control.Reached
 }
 
 // subscribe makes the reader of a topic with the QoS of a profile.
@@ -89,19 +85,16 @@ func subscribe[T any, PT cdr.Type[T]](pr *process, topicName string, l look) (*s
 		rules = order.PerWriter
 	}
 	s := &subscription{
-		topic: topicName, reader: r, look: l, fail: pr.fail, late: pr.cfg.Late, trace: pr.cfg.Trace || pr.cfg.Late,
+		topic: topicName, reader: r, look: l, fail: pr.fail, late: pr.cfg.Late, all: q.Reliability.Kind == qos.ReliabilityReliable, instances: make(map[uint32]struct{}),
 		tracker: order.NewTracker(rules), changed: make(chan struct{}),
 		news: r.NewReadCondition(dcps.AnySampleState, dcps.AnyViewState, dcps.AnyInstanceState),
-	}
-	if s.trace {
-		s.tracker.KeepTrace()
 	}
 	if s.late {
 		s.tracker.Late()
 		s.history = q.Durability.Kind > qos.DurabilityVolatile
 	}
 	if q.Durability.Kind == qos.DurabilityPersistent {
-		s.logDir, s.logged = t.LogDir(), sha256.New()
+		s.logDir = t.LogDir()
 	}
 	pr.subscriptions = append(pr.subscriptions, s)
 	return s, nil
@@ -155,30 +148,33 @@ func (s *subscription) sample(info *dcps.SampleInfo, encoded []byte, now time.Ti
 	sample := order.Sample{
 		Writer: info.PublicationHandle, Number: id.number, Epoch: info.Epoch, Sequence: info.Sequence, Bytes: encoded,
 	}
-	if s.trace {
-		sample.Instance = icaoText(id.icao)
-	}
 	s.tracker.Sample(sample)
 	s.last.Store(max(s.last.Load(), id.number))
-	if s.history {
-		return // delivered, but old when it came, and not logged here
+	if info.Epoch != s.reached.Epoch {
+		s.reached = control.Reached{Epoch: info.Epoch, Since: now}
+	}
+	if s.reliable() {
+		s.untold = ledger.Entry{
+			Epoch: info.Epoch, Sequence: info.Sequence, Number: id.number, Instance: id.icao, Sum: ledger.Sum(encoded), History: s.history,
+		}.Append(s.untold)
+	}
+	if s.history { // delivered, but old when it came
+		s.given++
+		s.instances[id.icao] = struct{}{}
+		return
 	}
 	s.delays.Record(now.Sub(info.SourceTimestamp))
-	if s.logged != nil {
-		LogEntry(s.logged, id.number, encoded)
-	}
 }
 
-// LogEntry feeds a logged sample into a digest: of what was delivered here, of what is on disk there.
-func LogEntry(h hash.Hash, number uint64, encoded []byte) {
-	var head [16]byte
-	binary.LittleEndian.PutUint64(head[:], number)
-	binary.LittleEndian.PutUint64(head[8:], uint64(len(encoded)))
-	_, _ = h.Write(head[:]) // a hash.Hash never fails
-	_, _ = h.Write(encoded)
+// tell gives what was taken since it was last asked.
+func (s *subscription) tell() (entries []byte, reached control.Reached) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entries, s.untold = s.untold, nil
+	return entries, s.reached
 }
 
-// endHistory waits for the history that a late reader is owed, and notes how far it reaches.
+// endHistory waits for the history that a late reader is owed. What was taken until then counts as history.
 func (s *subscription) endHistory(ctx context.Context) error {
 	if err := s.reader.WaitForHistoricalData(ctx); err != nil {
 		return fmt.Errorf("waiting for the history of %s: %w", s.topic, err)
@@ -190,17 +186,16 @@ func (s *subscription) endHistory(ctx context.Context) error {
 	defer s.mu.Unlock()
 	if s.history {
 		s.history = false
-		s.cut = s.tracker.HistoryEnds()
-		s.picture = s.tracker.PictureAt(s.cut)
+		s.tracker.HistoryEnds()
 	}
 	return nil
 }
 
-// instances is how many instances the history had.
-func (s *subscription) instances() int {
+// picture is how many instances the history had.
+func (s *subscription) picture() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.picture)
+	return len(s.instances)
 }
 
 // quiet is how long nothing comes of an unordered topic that is taken to have ended.
@@ -234,16 +229,14 @@ func (s *subscription) await(ctx context.Context, number uint64, timeout time.Du
 	}
 }
 
-// reached is the greatest number so far.
-func (s *subscription) reached() uint64 { return s.last.Load() }
+// greatest is the greatest number so far.
+func (s *subscription) greatest() uint64 { return s.last.Load() }
 
 // reliable tells whether every sample comes.
-func (s *subscription) reliable() bool {
-	return s.reader.Qos().Reliability.Kind == qos.ReliabilityReliable
-}
+func (s *subscription) reliable() bool { return s.all }
 
-// report sums up. A late process tells the part behind its cut, the others the part that since asks for.
-func (s *subscription) report(since map[string]uint64) (control.Subscription, error) {
+// report sums up.
+func (s *subscription) report() (control.Subscription, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	exported, err := s.delays.Export()
@@ -254,31 +247,7 @@ func (s *subscription) report(since map[string]uint64) (control.Subscription, er
 		Topic: s.topic, Result: s.tracker.Result(), Lost: s.reader.SampleLostStatus().TotalCount,
 		Rejected:        s.reader.SampleRejectedStatus().TotalCount,
 		DeadlinesMissed: s.reader.RequestedDeadlineMissedStatus().TotalCount,
-		Malformed:       s.malformed, Latency: exported,
-	}
-	if s.logged != nil {
-		r.LogDigest, r.LogFrom = hex.EncodeToString(s.logged.Sum(nil)), s.cut
-	}
-	if s.late {
-		s.reportLate(&r)
-	} else if cut, asked := since[s.topic]; asked {
-		tail := s.tracker.Since(cut)
-		r.Cut, r.Picture, r.Tail = cut, s.tracker.PictureAt(cut), &tail
+		Malformed:       s.malformed, Latency: exported, History: s.given, Instances: len(s.instances),
 	}
 	return r, nil
-}
-
-// reportLate tells the part of the stream behind the history. A topic without history has it from the first sample on:
-// if none came, there is nothing to tell. Called with mu held.
-func (s *subscription) reportLate(r *control.Subscription) {
-	volatile := s.reader.Qos().Durability.Kind == qos.DurabilityVolatile
-	if volatile && r.First == 0 {
-		return
-	}
-	cut := s.cut
-	if volatile {
-		cut = r.First - 1
-	}
-	tail := s.tracker.Since(cut)
-	r.Cut, r.Picture, r.Tail = cut, maps.Clone(s.picture), &tail
 }

@@ -103,7 +103,10 @@ func (s *surveillance) listen(ctx context.Context) error {
 		}
 	}()
 	defer func() { _ = s.source.close() }() // it was only read
-	clock := newPacer(s.cfg.Speed)
+	clock, from := newPacer(s.cfg.Speed), s.resumeAt()
+	if f, ok := s.source.(*feed); ok && f.live {
+		from = 0
+	}
 	for {
 		offset, m, err := s.source.next(hearing)
 		if err == io.EOF || hearing.Err() != nil {
@@ -112,7 +115,10 @@ func (s *surveillance) listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !clock.wait(ctx, s.stop, offset) {
+		if offset < from {
+			continue // it was said while there was nobody to hear it
+		}
+		if !clock.wait(ctx, s.stop, offset-from) {
 			return ctx.Err()
 		}
 		r := s.reportOf(s.tracks.Apply(m))

@@ -1,0 +1,187 @@
+package conductor
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/report"
+	"github.com/omg-dds-go/dds/examples/avionics/internal/roles"
+)
+
+// chaos kills processes, one after the other: the next one when the one before plays its role again.
+type chaos struct {
+	random  *rand.Rand
+	next    <-chan time.Time // when to kill; nil: no more
+	restart <-chan time.Time // when to start the victim again
+	victim  *victim          // nil: all is well
+	round   []string         // who is still to be killed in this round: each once, in a random order
+	kills   []report.Kill
+	at      map[string]map[string]control.Reached // by role and topic, where everybody is
+}
+
+// victim is a process that was killed, until its role is played again and the others have gone on.
+type victim struct {
+	role    string
+	at      time.Time
+	down    time.Duration
+	started time.Time
+	back    bool
+	// waiting are the survivors that have not delivered since, with the epoch in which they were, by topic.
+	waiting map[string]map[string]uint32
+}
+
+// steady are the topics of which something comes all the time.
+var steady = []string{roles.AirData, roles.Position, roles.TrafficReport}
+
+// A victim is started again after a time between these.
+const (
+	minDown = 100 * time.Millisecond
+	maxDown = 1500 * time.Millisecond
+)
+
+func newChaos(seed uint64) chaos {
+	return chaos{random: rand.New(rand.NewPCG(seed, 0)), at: make(map[string]map[string]control.Reached)}
+}
+
+// down tells whether somebody was killed who is not there again.
+func (ch *chaos) down() bool { return ch.victim != nil && !ch.victim.back }
+
+// draw picks one of the roles, and how long it is away.
+func (ch *chaos) draw(among []string) (role string, down time.Duration) {
+	ch.round = slices.DeleteFunc(ch.round, func(role string) bool { return !slices.Contains(among, role) })
+	if len(ch.round) == 0 {
+		ch.round = slices.Clone(among)
+		ch.random.Shuffle(len(ch.round), func(i, j int) { ch.round[i], ch.round[j] = ch.round[j], ch.round[i] })
+	}
+	role, ch.round = ch.round[0], ch.round[1:]
+	return role, minDown + time.Duration(ch.random.Int64N(int64(maxDown-minDown)))
+}
+
+// reached notes where a process is in a topic: in a later epoch than before, it has gone on without the victim.
+func (ch *chaos) reached(role, topic string, r control.Reached) {
+	if ch.at[role] == nil {
+		ch.at[role] = make(map[string]control.Reached)
+	}
+	ch.at[role][topic] = r
+	if ch.victim == nil {
+		return
+	}
+	if before, waits := ch.victim.waiting[role][topic]; waits && r.Epoch > before {
+		k := &ch.kills[len(ch.kills)-1]
+		k.Again = max(k.Again, r.Since.Sub(ch.victim.at))
+		delete(ch.victim.waiting[role], topic)
+		if len(ch.victim.waiting[role]) == 0 {
+			delete(ch.victim.waiting, role)
+		}
+	}
+}
+
+// concerns tells whether a role has a part in a topic.
+func concerns(role, topic string) bool {
+	switch role {
+	case "adc1", "adc2":
+		return topic == roles.AirData
+	case "nav":
+		return topic == roles.Position
+	case "traffic":
+		return topic == roles.TrafficReport
+	}
+	return true
+}
+
+// beginChaos begins to kill, if that is asked for.
+func (c *conductor) beginChaos() {
+	if c.opts.Chaos > 0 {
+		c.screen.say("chaos: every %v a process is killed; -seed %d", c.opts.Chaos, c.opts.Seed)
+		c.chaos.next = time.After(c.opts.Chaos)
+	}
+}
+
+// endChaos kills no more. Who is down is started again all the same.
+func (c *conductor) endChaos() { c.chaos.next = nil }
+
+// strike kills a process with SIGKILL, unless one is down.
+func (c *conductor) strike() {
+	c.chaos.next = time.After(c.opts.Chaos)
+	if c.chaos.victim != nil || !c.whole() {
+		return // the next time
+	}
+	among := slices.DeleteFunc(c.crew.alive(), func(role string) bool { return c.published[role] != nil })
+	if len(among) == 0 {
+		return
+	}
+	role, down := c.chaos.draw(among)
+	c.kill(role, down)
+}
+
+func (c *conductor) kill(role string, down time.Duration) {
+	m := c.crew.members[role]
+	v := &victim{role: role, down: down, waiting: make(map[string]map[string]uint32)}
+	for survivor, topics := range c.chaos.at {
+		if survivor == role {
+			continue
+		}
+		for _, topic := range steady {
+			if r, takes := topics[topic]; takes && concerns(role, topic) {
+				if v.waiting[survivor] == nil {
+					v.waiting[survivor] = make(map[string]uint32)
+				}
+				v.waiting[survivor][topic] = r.Epoch
+			}
+		}
+	}
+	c.chaos.victim = v
+	c.chaos.kills = append(c.chaos.kills, report.Kill{
+		Role: role, PID: m.cmd.Process.Pid, After: time.Since(c.began), Down: down, Alone: role == "nav" || role == "traffic",
+	})
+	m.killed = true
+	m.ready = false
+	v.at = time.Now()
+	_ = m.cmd.Process.Kill() // one that has just ended by itself is found out
+	c.screen.say("chaos: killed %s (process %d) %v after the beginning", role, m.cmd.Process.Pid, round(time.Since(c.began)))
+}
+
+// buried notes that a process which was killed is gone, and said all that it will ever say.
+func (c *conductor) buried(m *member) {
+	c.book.End(m.life)
+	delete(c.chaos.at, m.role)
+	c.chaos.restart = time.After(time.Until(c.chaos.victim.at.Add(c.chaos.victim.down)))
+}
+
+// revive starts the victim again.
+func (c *conductor) revive() error {
+	c.chaos.restart = nil
+	c.chaos.victim.started = time.Now()
+	return c.start(c.chaos.victim.role, true)
+}
+
+// isBack notes that a process which was started again has joined, is matched, and has its history.
+func (c *conductor) isBack(m *member) {
+	v := c.chaos.victim
+	if v == nil || v.role != m.role || v.back {
+		return
+	}
+	v.back = true
+	c.chaos.kills[len(c.chaos.kills)-1].Back = time.Since(v.started)
+	c.tellRecovery()
+}
+
+// tellRecovery says that all is well again, once it is.
+func (c *conductor) tellRecovery() {
+	v := c.chaos.victim
+	if v == nil || !v.back || len(v.waiting) > 0 {
+		return
+	}
+	k := &c.chaos.kills[len(c.chaos.kills)-1]
+	what := "the others delivered again"
+	if k.Alone {
+		what = "what it publishes was delivered again"
+	}
+	c.screen.say("chaos: %s %v after the end of %s, which was started again after %v and had joined and caught up %v later",
+		what, short(k.Again), v.role, short(k.Down), short(k.Back))
+	c.chaos.victim = nil
+}
+
+func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

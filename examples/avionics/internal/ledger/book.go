@@ -1,0 +1,171 @@
+package ledger
+
+import "fmt"
+
+// maxEntries bounds a book: about 250 MB. What is told beyond is not compared.
+const maxEntries = 4 << 20
+
+// Book is what was told by all lives of a run.
+type Book struct {
+	lives   []*Life
+	now     int // counts what happened to lives, to tell which was first
+	entries int
+}
+
+// Life is one process from its start to its end.
+type Life struct {
+	Role       string
+	Generation int
+	Late       bool // others were there before it
+
+	book      *Book
+	delivered map[string][]Entry
+	published map[string]Progress
+	last      map[string]uint64            // greatest number delivered
+	ready     int                          // when it had its history; 0: not yet
+	ended     int                          // when it was killed, or died; 0: it lives at the end
+	promised  map[string]map[string]uint64 // when it ended: topic -> writer's role -> number that was acknowledged
+}
+
+// Progress is how far a writer got.
+type Progress struct {
+	Published    uint64 `json:"published"`
+	Acknowledged uint64 `json:"acknowledged"` // by all readers, and on disk where it is logged
+}
+
+// Begin notes a new process.
+func (b *Book) Begin(role string, late bool) *Life {
+	l := &Life{
+		Role: role, Generation: b.Lives(role), Late: late, book: b, delivered: make(map[string][]Entry),
+		published: make(map[string]Progress), last: make(map[string]uint64),
+	}
+	b.lives = append(b.lives, l)
+	return l
+}
+
+// Lives is how many processes have played a role.
+func (b *Book) Lives(role string) int {
+	n := 0
+	for _, l := range b.lives {
+		if l.Role == role {
+			n++
+		}
+	}
+	return n
+}
+
+// Late tells whether the last process that played a role joined in the middle.
+func (b *Book) Late(role string) bool {
+	late := false
+	for _, l := range b.lives {
+		if l.Role == role {
+			late = l.Late
+		}
+	}
+	return late
+}
+
+// Full tells that the book has reached its bound: what came after that is not compared.
+func (b *Book) Full() bool { return b.entries >= maxEntries }
+
+// Ready notes that a process has joined, and has its history.
+func (b *Book) Ready(l *Life) {
+	b.now++
+	l.ready = b.now
+}
+
+// End notes that a process ended before the run did. It tells nothing any more.
+func (b *Book) End(l *Life) {
+	b.now++
+	l.ended = b.now
+	l.promised = make(map[string]map[string]uint64)
+	for _, w := range b.lives {
+		for topic, p := range w.published {
+			if p.Acknowledged == 0 {
+				continue
+			}
+			if l.promised[topic] == nil {
+				l.promised[topic] = make(map[string]uint64)
+			}
+			l.promised[topic][w.Role] = Number(w.Generation, p.Acknowledged)
+		}
+	}
+}
+
+// Deliver takes entries that a process tells, packed one behind the other.
+func (l *Life) Deliver(topic string, packed []byte) error {
+	if l.book.Full() {
+		return nil
+	}
+	entries, err := parse(packed)
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", topic, l, err)
+	}
+	l.book.entries += len(entries)
+	l.delivered[topic] = append(l.delivered[topic], entries...)
+	for i := range entries {
+		l.last[topic] = max(l.last[topic], entries[i].Number)
+	}
+	return nil
+}
+
+// Publish takes how far a writer of the process got.
+func (l *Life) Publish(topic string, p Progress) { l.published[topic] = p }
+
+// Published is how many samples a process has published of a topic: of one that was killed, how many anybody delivered.
+func (b *Book) Published(l *Life, topic string) uint64 {
+	if l.ended == 0 {
+		return l.published[topic].Published
+	}
+	var n uint64
+	for _, o := range b.lives {
+		for _, e := range o.delivered[topic] {
+			if Generation(e.Number) == l.Generation {
+				n = max(n, Count(e.Number))
+			}
+		}
+	}
+	return n
+}
+
+// Total is Published of all lives that played a role.
+func (b *Book) Total(role, topic string) uint64 {
+	var n uint64
+	for _, l := range b.lives {
+		if l.Role == role {
+			n += b.Published(l, topic)
+		}
+	}
+	return n
+}
+
+// Reaches is the number of the last sample of a topic that everybody must deliver: the last that a living writer has
+// published, or that anybody delivered.
+func (b *Book) Reaches(topic string) uint64 {
+	var number uint64
+	for _, l := range b.lives {
+		number = max(number, l.last[topic])
+		if p := l.published[topic].Published; p > 0 && l.ended == 0 {
+			number = max(number, Number(l.Generation, p))
+		}
+	}
+	return number
+}
+
+// Whole tells whether every role was played by one process from its beginning to the end.
+func (b *Book) Whole() bool {
+	for _, l := range b.lives {
+		if l.Late || l.ended != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// String names a life as people count: "nav", "nav (2nd process)".
+func (l *Life) String() string {
+	if l.Generation == 0 {
+		return l.Role
+	}
+	return fmt.Sprintf("%s (process no. %d)", l.Role, l.Generation+1)
+}

@@ -331,8 +331,12 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	}
 }
 
-// covered: what is agreed on is held by all who stay.
+// covered: what is agreed on is held by all who stay. A view that ends with all that was sent removes
+// nobody: who does not hold all of it stays behind, and is removed in the next.
 func (c *checker) covered(at place, t *epochTrace) {
+	if !slices.ContainsFunc(t.ends, func(end uint64) bool { return end != forever }) {
+		return
+	}
 	for rank, end := range t.ends {
 		for _, q := range t.stay {
 			if _, over := c.ended[q]; over || c.group[q] != at.group || t.drained[q] {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -228,7 +229,8 @@ func (p *process) guard(do func()) {
 		case sim.Crash:
 			p.crash("in the middle of a step")
 		default:
-			panic(fmt.Sprintf("seed %d, %s: %v", p.run.plan.Seed, p.id, x))
+			p.run.failf("node %s panicked: %v\n%s", p.id, x, debug.Stack())
+			p.gone = true
 		}
 	}()
 	do()

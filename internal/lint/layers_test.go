@@ -49,6 +49,7 @@ var layers = map[string]layer{
 
 	"idlc":        {level: 1, imports: []string{"cdr", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},
+	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"qos"}},
 }
 

@@ -1,0 +1,24 @@
+//go:build mutants
+
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
+)
+
+// A violation is told with a smaller run that replays it.
+func TestViolation(t *testing.T) {
+	mutant.Set("no-quorum")
+	defer mutant.Set("")
+	code, out, errs := command("-seeds", "100", "-nodes", "3..4", "-duration", "20ms")
+	require.Equal(t, exitViolation, code, errs)
+	for _, want := range []string{"VIOLATION in seed", "M4: ", "smaller: ", "replay: go run ./cmd/ddssim -from", " -keep ", "\n>> "} {
+		require.Contains(t, out, want)
+	}
+	code, _, _ = command("-sweep", "3", "-pairs", "0", "-workers", "2")
+	require.Equal(t, exitViolation, code)
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho/cluster"
+)
+
+const (
+	exitOK        = 0
+	exitViolation = 1
+	exitUsage     = 2
+)
+
+// maxNodes bounds -nodes and -sweep.
+const maxNodes = 16
+
+const usage = `ddssim runs whole groups in virtual time, with failures, and checks what they do.
+
+  go run ./cmd/ddssim -seeds 1000 -nodes 3..9       a thousand random groups
+  go run ./cmd/ddssim -sweep 3                      a node dies at every step of a change of view
+  go run ./cmd/ddssim -from 17 -seeds 1 -html t.html   one seed again, as a picture
+
+`
+
+// settings are the command line.
+type settings struct {
+	seeds    int
+	from     uint64
+	options  cluster.Options
+	nodes    string
+	faults   string
+	keep     string
+	sweep    int
+	pairs    int
+	scenario string
+	trace    bool
+	html     string
+	workers  int
+}
+
+func parseFlags(args []string, stderr io.Writer) (*settings, error) {
+	s := &settings{}
+	fs := flag.NewFlagSet("ddssim", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&s.seeds, "seeds", 100, "run `N` seeds")
+	fs.Uint64Var(&s.from, "from", 1, "begin with seed `S`")
+	fs.StringVar(&s.nodes, "nodes", "3..9", "number of nodes, `MIN..MAX` or one number, at most 16")
+	fs.StringVar(&s.faults, "faults", "all", "faults that may happen, a `LIST` of names, all, or none; a wrong name prints them")
+	fs.DurationVar(&s.options.Duration, "duration", 0, "virtual `TIME` in which the faults happen; 0: each seed draws it")
+	fs.StringVar(&s.keep, "keep", "", "of what the seed schedules, only this `LIST` of numbers, as a failure prints it")
+	fs.IntVar(&s.sweep, "sweep", 0, "instead of seeds: end a node at every step of a change of view, in groups of `N`")
+	fs.IntVar(&s.pairs, "pairs", 7, "in a sweep: also pairs of crashes, at every `K`-th step; 0: none")
+	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")
+	fs.BoolVar(&s.trace, "trace", false, "print the whole trace of the run that fails, or of the last one")
+	fs.StringVar(&s.html, "html", "", "write a picture of that run to `FILE`")
+	fs.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "run `N` groups at once")
+	fs.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		fs.PrintDefaults()
+	}
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if err := s.check(fs.Args()); err != nil {
+		fmt.Fprintf(stderr, "ddssim: %v; ddssim -help explains\n", err)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *settings) check(rest []string) (err error) {
+	if len(rest) > 0 {
+		return fmt.Errorf("unknown argument %q", rest[0])
+	}
+	o := &s.options
+	if n, _ := fmt.Sscanf(s.nodes, "%d..%d", &o.MinNodes, &o.MaxNodes); n == 1 && !strings.Contains(s.nodes, ".") {
+		o.MaxNodes = o.MinNodes
+	}
+	switch {
+	case o.MinNodes < 1 || o.MaxNodes < o.MinNodes || o.MaxNodes > maxNodes:
+		return fmt.Errorf("-nodes %s: say for example 3..9, at most %d", s.nodes, maxNodes)
+	case s.seeds < 1:
+		return fmt.Errorf("-seeds %d: at least one", s.seeds)
+	case s.workers < 1:
+		return fmt.Errorf("-workers %d: at least one", s.workers)
+	case o.Duration < 0:
+		return fmt.Errorf("-duration %v: negative", o.Duration)
+	case s.sweep != 0 && (s.sweep < 2 || s.sweep > maxNodes) || s.pairs < 0:
+		return fmt.Errorf("-sweep %d -pairs %d: 2 to %d nodes, and no negative number of pairs", s.sweep, s.pairs, maxNodes)
+	case s.sweep != 0 && s.scenario != "":
+		return errors.New("-sweep and -scenario: one of the two")
+	}
+	if o.Faults, err = cluster.ParseFaults(s.faults); err != nil {
+		return err
+	}
+	if s.keep != "" {
+		if o.Keep, err = cluster.ParseKeep(s.keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is the command.
+func run(args []string, stdout, stderr io.Writer) int {
+	s, err := parseFlags(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		return exitUsage
+	}
+	var end outcome
+	switch {
+	case s.scenario != "":
+		scenario, err := cluster.ParseScenario(s.scenario)
+		if err != nil {
+			fmt.Fprintf(stderr, "ddssim: %v\n", err)
+			return exitUsage
+		}
+		end = s.runAll(stdout, "scenarios", []job{scenarioJob(scenario)})
+	case s.sweep != 0:
+		var jobs []job
+		for _, l := range (cluster.Sweep{Nodes: s.sweep, Step: 1, Pairs: s.pairs}).Lines() {
+			jobs = append(jobs, func(each report) {
+				l.Run(func(sc cluster.Scenario, r *cluster.Result) bool { return each(replayScenario(sc), r) })
+			})
+		}
+		end = s.runAll(stdout, "scenarios", jobs)
+	default:
+		jobs := make([]job, s.seeds)
+		for i := range jobs {
+			seed := s.from + uint64(i)
+			jobs[i] = func(each report) { each(s.replay(seed, s.options), cluster.Run(seed, s.options)) }
+		}
+		end = s.runAll(stdout, "seeds", jobs)
+	}
+	return s.tell(end, stdout, stderr)
+}
+
+// report takes a result, with the command that replays it, and says whether to go on.
+type report func(replay string, r *cluster.Result) bool
+
+// job is a part of the work: some runs.
+type job func(report)
+
+func scenarioJob(s cluster.Scenario) job {
+	return func(each report) { each(replayScenario(s), s.Run()) }
+}
+
+// outcome is what came of all runs.
+type outcome struct {
+	number int // of the job that failed first, in their order; or the last job
+	replay string
+	result *cluster.Result
+}
+
+// runAll executes jobs until one fails, and prints the figures. Of several that fail it is the first in
+// their order.
+func (s *settings) runAll(stdout io.Writer, what string, jobs []job) outcome {
+	var (
+		mu                sync.Mutex
+		end               = outcome{number: -1}
+		runs, steps, lost int
+		faults            = map[cluster.Fault]int{}
+		next              atomic.Int64
+		failed            atomic.Bool
+		wg                sync.WaitGroup
+	)
+	began := time.Now()
+	for range min(s.workers, len(jobs)) {
+		wg.Go(func() {
+			for !failed.Load() {
+				number := int(next.Add(1)) - 1
+				if number >= len(jobs) {
+					return
+				}
+				jobs[number](func(replay string, r *cluster.Result) bool {
+					mu.Lock()
+					defer mu.Unlock()
+					runs, steps = runs+1, steps+r.Steps
+					if r.Lost {
+						lost++
+					}
+					for f, n := range r.Faults {
+						faults[f] += n
+					}
+					before := end.result != nil && end.result.Err != nil
+					if r.Err != nil && (!before || number < end.number) || !before && r.Err == nil && number >= end.number {
+						end = outcome{number, replay, r}
+					}
+					if r.Err != nil {
+						failed.Store(true)
+					}
+					return r.Err == nil && !failed.Load()
+				})
+			}
+		})
+	}
+	wg.Wait()
+	t := time.Since(began).Seconds()
+	fmt.Fprintf(stdout, "%d %s in %.1f s: %.0f %s/s, %.0f steps/s\n", runs, what, t, float64(runs)/t, what, float64(steps)/t)
+	var list []string
+	for _, f := range slices.Sorted(maps.Keys(faults)) {
+		list = append(list, fmt.Sprintf("%v %d", f, faults[f]))
+	}
+	if len(list) == 0 {
+		list = []string{"none"}
+	}
+	fmt.Fprintf(stdout, "faults: %s\n", strings.Join(list, ", "))
+	fmt.Fprintf(stdout, "bereft: %d (so many died that nobody may go on)\n", lost)
+	return end
+}
+
+// tell says what came of it.
+func (s *settings) tell(end outcome, stdout, stderr io.Writer) int {
+	r, replay := end.result, end.replay
+	if r.Err != nil {
+		fmt.Fprintf(stdout, "\nVIOLATION in %v\n%v\nreplay: %s\n", r.Plan, r.Err, replay)
+		if s.scenario == "" && s.sweep == 0 {
+			r, replay = s.shrink(r, stdout)
+		}
+		if !s.trace {
+			fmt.Fprintf(stdout, "\n%s", around(r))
+		}
+	} else {
+		fmt.Fprintln(stdout, "no violation")
+	}
+	if s.trace {
+		fmt.Fprintf(stdout, "\n%s", r.Trace())
+	}
+	if s.html != "" {
+		if err := os.WriteFile(s.html, timeline(r, replay), 0o644); err != nil {
+			fmt.Fprintf(stderr, "ddssim: %v\n", err)
+			return exitUsage
+		}
+		fmt.Fprintf(stdout, "picture: %s\n", s.html)
+	}
+	if r.Err != nil {
+		return exitViolation
+	}
+	return exitOK
+}
+
+// shrinkRuns bounds the search for a smaller run.
+const shrinkRuns = 400
+
+func (s *settings) shrink(r *cluster.Result, stdout io.Writer) (*cluster.Result, string) {
+	o, smaller := cluster.Shrink(r, s.options, shrinkRuns)
+	replay := s.replay(r.Plan.Seed, o)
+	fmt.Fprintf(stdout, "\nsmaller: %d of %d acts and faults, %v\n%v\nreplay: %s\n", len(o.Keep), r.Scheduled, smaller.Plan.Length, smaller.Err, replay)
+	return smaller, replay
+}
+
+// replay is the command that runs a seed again.
+func (s *settings) replay(seed uint64, o cluster.Options) string {
+	cmd := fmt.Sprintf("go run ./cmd/ddssim -from %d -seeds 1 -nodes %s -faults %s", seed, s.nodes, s.faults)
+	if o.Duration > 0 {
+		cmd += fmt.Sprintf(" -duration %v", o.Duration)
+	}
+	if o.Keep != nil {
+		cmd += " -keep " + cluster.FormatKeep(o.Keep)
+	}
+	return cmd
+}
+
+func replayScenario(s cluster.Scenario) string {
+	return fmt.Sprintf("go run ./cmd/ddssim -scenario %q", s.String())
+}
+
+// around is the trace before and behind a violation, or its end.
+func around(r *cluster.Result) string {
+	const before, behind = 40, 10
+	at := len(r.Events) - 1
+	var v *cluster.Violation
+	if errors.As(r.Err, &v) && v.Event >= 0 {
+		at = v.Event
+	}
+	var lines []string
+	mark := 0
+	for i, e := range r.Events {
+		if i == at {
+			mark = len(lines)
+		}
+		if e.Kind != 0 && (e.Kind != cluster.Told || i == at) {
+			line := "   " + e.String()
+			if i == at {
+				line = ">> " + e.String()
+			}
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, mark-before):min(len(lines), mark+behind)], "\n") + "\n"
+}

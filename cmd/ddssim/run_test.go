@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func command(args ...string) (code int, stdout, stderr string) {
+	var out, err strings.Builder
+	code = run(args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestSeeds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.html")
+	code, out, errs := command("-seeds", "3", "-nodes", "3..4", "-html", file, "-workers", "2")
+	require.Equal(t, exitOK, code, out+errs)
+	for _, want := range []string{"3 seeds in ", "seeds/s", "steps/s", "faults: ", "bereft: ", "no violation"} {
+		require.Contains(t, out, want)
+	}
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, want := range []string{"<svg", "subgroup 0 epoch 1", "go run ./cmd/ddssim -from 3 -seeds 1 -nodes 3..4 -faults all", "</svg>"} {
+		require.Contains(t, string(page), want)
+	}
+	require.NotContains(t, string(page), "<script", "nothing is loaded or run")
+}
+
+func TestScenarioAndTrace(t *testing.T) {
+	code, out, errs := command("-scenario", "1,1,2 crash 0 2@17", "-trace")
+	require.Equal(t, exitOK, code, out+errs)
+	require.Contains(t, out, "1 scenarios in ")
+	require.Contains(t, out, "crashed")
+	require.Contains(t, out, "installed sg 0")
+}
+
+func TestNothingHappensWithoutFaultsAndActs(t *testing.T) {
+	code, out, _ := command("-seeds", "1", "-nodes", "2", "-keep", "none")
+	require.Equal(t, exitOK, code, out)
+	require.Contains(t, out, "faults: none")
+}
+
+func TestWrongUse(t *testing.T) {
+	for _, args := range [][]string{
+		{"-what"}, {"more"}, {"-seeds", "0"}, {"-nodes", "0..3"}, {"-nodes", "5..3"}, {"-nodes", "3..17"}, {"-nodes", "3.."}, {"-faults", "rain"},
+		{"-duration", "-1s"}, {"-sweep", "1"}, {"-sweep", "3", "-scenario", "1,1 crash 0"}, {"-scenario", "x"}, {"-keep", "x"}, {"-workers", "0"},
+	} {
+		code, _, errs := command(args...)
+		require.Equal(t, exitUsage, code, "%v", args)
+		require.NotEmpty(t, errs, "%v", args)
+	}
+	code, _, errs := command("-help")
+	require.Equal(t, exitOK, code)
+	require.Contains(t, errs, "-sweep")
+	_, _, errs = command("-faults", "rain")
+	require.Contains(t, errs, "partition", "the names that there are")
+}

@@ -1,0 +1,293 @@
+package dcps
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+// The tests of this file have processes of their own, which are stopped for longer than the others wait for them.
+
+// testLease is long enough for a machine that is busy, and short enough for a test.
+const testLease = 400 * time.Millisecond
+
+func storedWriterQos() qos.DataWriter {
+	return writerQos(blocking(patience), func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityTransientLocal
+		q.History = qos.History{Kind: qos.HistoryKeepLast, Depth: 1000}
+	})
+}
+
+func storedReaderQos() qos.DataReader {
+	return readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal })
+}
+
+// attend is a process with a writer and a reader that does what it is told, one line each:
+//
+//	write ID N   writes N samples of the instance, with values from 0, and tells "wrote"
+//	take N       takes N samples and tells their instance and value
+//	rest         takes what there is, without waiting
+//	match N      waits until as many readers and writers are matched, and for the domain
+//	acks         tells what WaitForAcknowledgments gives
+func attend(domain string) error {
+	id, err := strconv.Atoi(domain)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 6*patience)
+	defer cancel()
+	p, err := NewDomainParticipant(ctx, DomainID(id), WithName("member"))
+	if err != nil {
+		return err
+	}
+	tp, err := NewTopic[track](p, "Track")
+	if err != nil {
+		return err
+	}
+	pub, err := p.NewPublisher()
+	if err != nil {
+		return err
+	}
+	sub, err := p.NewSubscriber()
+	if err != nil {
+		return err
+	}
+	w, err := NewDataWriter(pub, tp, WithWriterQos(storedWriterQos()))
+	if err != nil {
+		return err
+	}
+	r, err := NewDataReader(sub, tp, WithReaderQos(storedReaderQos()))
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	written := int32(0)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var what string
+		var a, b int
+		_, _ = fmt.Sscan(lines.Text(), &what, &a, &b) // there may be fewer
+		answer := what
+		switch what {
+		case "write":
+			for range b {
+				if err := w.Write(ctx, &track{ID: int32(a), Value: written}); err != nil {
+					return err
+				}
+				written++
+			}
+		case "take":
+			for s, err := range r.Stream(ctx) {
+				if err != nil {
+					return err
+				}
+				if d := s.Data(); d != nil {
+					answer += fmt.Sprintf(" %d:%d", d.ID, d.Value)
+					if a--; a == 0 {
+						break
+					}
+				}
+			}
+		case "rest":
+			s, err := r.Take()
+			if errors.Is(err, ErrNoData) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			for _, x := range s.All() {
+				if d := x.Data(); d != nil {
+					answer += fmt.Sprintf(" %d:%d", d.ID, d.Value)
+				}
+			}
+			s.Close()
+		case "match":
+			if err := errors.Join(p.WaitForDomain(ctx), w.WaitForMatch(ctx, a), r.WaitForMatch(ctx, a)); err != nil {
+				return err
+			}
+		case "acks":
+			answer = fmt.Sprint(w.WaitForAcknowledgments(ctx))
+		}
+		fmt.Println(answer)
+	}
+	return p.Close()
+}
+
+// attendant is such a process, as the test sees it.
+type attendant struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (d *domain) attendant(t *testing.T) *attendant {
+	t.Helper()
+	a := &attendant{t: t, cmd: exec.Command(os.Args[0])}
+	a.cmd.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_MEMBER=%d", d.id), "DDS_LEASE="+d.settings.Lease.String())
+	a.cmd.Stderr = os.Stderr
+	var err error
+	a.in, err = a.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := a.cmd.StdoutPipe()
+	require.NoError(t, err)
+	a.out = bufio.NewReader(out)
+	require.NoError(t, a.cmd.Start())
+	t.Cleanup(func() {
+		if a.cmd.ProcessState == nil {
+			_ = a.cmd.Process.Kill()
+			_ = a.cmd.Wait()
+		}
+	})
+	require.Equal(t, "ready", a.line())
+	return a
+}
+
+func (a *attendant) line() string {
+	a.t.Helper()
+	line, err := a.out.ReadString('\n')
+	require.NoError(a.t, err)
+	return strings.TrimSpace(line)
+}
+
+// do gives an order and returns the answer.
+func (a *attendant) do(format string, args ...any) string {
+	a.t.Helper()
+	_, err := fmt.Fprintf(a.in, format+"\n", args...)
+	require.NoError(a.t, err)
+	return a.line()
+}
+
+func (a *attendant) signal(s os.Signal) {
+	a.t.Helper()
+	require.NoError(a.t, a.cmd.Process.Signal(s))
+}
+
+func (a *attendant) end() {
+	a.t.Helper()
+	require.NoError(a.t, a.in.Close())
+	require.NoError(a.t, a.cmd.Wait())
+}
+
+// series is "id:0 id:1 ...", n of them, as a set.
+func series(n int, ids ...int) []string {
+	var out []string
+	for _, id := range ids {
+		for i := range n {
+			out = append(out, fmt.Sprintf("%d:%d", id, i))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func sorted(text string) []string {
+	out := strings.Fields(text)
+	slices.Sort(out)
+	return out
+}
+
+// A process is stopped until the others go on without it, and goes on then: it joins again. What the others wrote
+// meanwhile it gets as history; its reader has nothing twice, and its writer goes on.
+func TestCoreRejoin(t *testing.T) {
+	d := onCore(t, Settings{Lease: testLease})
+	n := d.node(t, WithName("test"))
+	w, r := n.writer(t, storedWriterQos()), n.reader(t, storedReaderQos())
+	stays, stopped := d.attendant(t), d.attendant(t)
+	require.NoError(t, w.WaitForMatch(patiently(t), 3))
+	for _, a := range []*attendant{stays, stopped} {
+		require.Equal(t, "match", a.do("match 3"))
+	}
+	const some = 20
+	for i := range int32(some) {
+		write(t, w, 1, i)
+	}
+	require.Equal(t, "write", stays.do("write 2 %d", some))
+	require.Equal(t, "write", stopped.do("write 3 %d", some))
+	require.Equal(t, "<nil>", stopped.do("acks"))
+	all := series(some, 1, 2, 3)
+	require.Equal(t, all, sorted(values(t, r, len(all))))
+	require.Equal(t, all, sorted(strings.TrimPrefix(stays.do("take %d", len(all)), "take ")))
+	require.Equal(t, all, sorted(strings.TrimPrefix(stopped.do("take %d", len(all)), "take ")))
+
+	stopped.signal(syscall.SIGSTOP)
+	require.NoError(t, r.await(patiently(t), "test", func() bool { return r.liveliness.AliveCount == 2 }))
+	require.NoError(t, r.await(patiently(t), "test", func() bool { return r.matched.CurrentCount == 2 }))
+	for i := range int32(some) {
+		write(t, w, 1, some+i)
+	}
+	require.Equal(t, "write", stays.do("write 2 %d", some))
+	stopped.signal(syscall.SIGCONT)
+	require.NoError(t, w.WaitForMatch(patiently(t), 3))
+	require.NoError(t, r.WaitForMatch(patiently(t), 3))
+	require.Equal(t, "match", stopped.do("match 3"))
+	require.Equal(t, "write", stopped.do("write 3 %d", some))
+	for i := range int32(some) {
+		write(t, w, 1, 2*some+i)
+	}
+	var more []string
+	for _, s := range append(series(3*some, 1), series(2*some, 2, 3)...) {
+		if !slices.Contains(all, s) {
+			more = append(more, s)
+		}
+	}
+	slices.Sort(more)
+	require.Equal(t, more, sorted(values(t, r, len(more))))
+	require.Equal(t, more, sorted(strings.TrimPrefix(stays.do("take %d", len(more)), "take ")))
+	require.Equal(t, more, sorted(strings.TrimPrefix(stopped.do("take %d", len(more)), "take ")))
+
+	// One that comes now gets all that was ever written, in order for each writer.
+	late := n.reader(t, storedReaderQos())
+	require.Equal(t, sorted(strings.Join(append(more, all...), " ")), sorted(values(t, late, len(more)+len(all))))
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	require.Equal(t, "<nil>", stopped.do("acks"))
+	require.Equal(t, "no data", takeText(t, r))
+	require.Equal(t, "rest", stays.do("rest"))
+	require.Equal(t, "rest", stopped.do("rest"))
+	require.Equal(t, LivelinessChangedStatus{AliveCount: 3}, steady(r.LivelinessChangedStatus()))
+	stopped.end()
+	stays.end()
+}
+
+// steady leaves out what says how a status came to be.
+func steady(s LivelinessChangedStatus) LivelinessChangedStatus {
+	return LivelinessChangedStatus{AliveCount: s.AliveCount, NotAliveCount: s.NotAliveCount}
+}
+
+// Of two processes one is stopped: the other can not know whether it is cut off itself, and waits.
+func TestCoreIsolated(t *testing.T) {
+	d := onCore(t, Settings{Lease: testLease})
+	n := d.node(t, WithName("test"))
+	w, r := n.writer(t, storedWriterQos()), n.reader(t, storedReaderQos())
+	other := d.attendant(t)
+	require.Equal(t, "match", other.do("match 2"))
+	require.NoError(t, r.WaitForMatch(patiently(t), 2))
+	other.signal(syscall.SIGSTOP)
+	require.NoError(t, n.p.domain.await(patiently(t), "test", func() bool { return n.p.outage.Load() != nil }))
+	err := w.Write(patiently(t), &track{})
+	require.ErrorIs(t, err, ErrPreconditionNotMet)
+	require.ErrorIs(t, err, derecho.ErrNoMajority)
+	require.ErrorContains(t, err, "member")
+	require.Equal(t, LivelinessChangedStatus{AliveCount: 1, NotAliveCount: 1}, steady(r.LivelinessChangedStatus()))
+	other.signal(syscall.SIGCONT)
+	require.NoError(t, n.p.WaitForDomain(patiently(t)))
+	require.NoError(t, r.await(patiently(t), "test", func() bool { return r.liveliness.AliveCount == 2 }))
+	write(t, w, 1, 1)
+	require.Equal(t, "take 1:1", other.do("take 1"))
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	other.end()
+}

@@ -2,6 +2,7 @@ package qos
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 // Provider holds the QoS profiles of the files loaded into it. The zero value is empty and ready to use.
 //
+// Methods of a nil Provider fail with an error, or list nothing.
+//
 // A name is "Library::Profile", or "Library::Profile::Entity" for a named entity element of it. What a profile
 // does not set has the default of the standard.
 type Provider struct {
@@ -20,6 +23,8 @@ type Provider struct {
 	order    []string
 	warnings XMLErrors
 }
+
+var errNilProvider = errors.New("qos: the Provider is nil: use what LoadFile or Load returned, after looking at its error")
 
 // LoadFile reads the QoS profiles of a file. What is wrong with its content is reported in one pass, as
 // XMLErrors.
@@ -43,6 +48,9 @@ func Load(name string, r io.Reader) (*Provider, error) {
 // LoadFile adds the profiles of another file, which may refer to those loaded before. After an error p is as
 // it was.
 func (p *Provider) LoadFile(path string) error {
+	if p == nil {
+		return errNilProvider
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("qos: opening profiles: %w", err)
@@ -53,6 +61,9 @@ func (p *Provider) LoadFile(path string) error {
 
 // Load adds the profiles that r holds, like LoadFile.
 func (p *Provider) Load(name string, r io.Reader) error {
+	if p == nil {
+		return errNilProvider
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l, err := load(name, r, p.profiles)
@@ -67,6 +78,9 @@ func (p *Provider) Load(name string, r io.Reader) error {
 
 // Profiles lists the names of all profiles in the order in which they were defined.
 func (p *Provider) Profiles() []string {
+	if p == nil {
+		return nil
+	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return slices.Clone(p.order)
@@ -74,6 +88,9 @@ func (p *Provider) Profiles() []string {
 
 // Warnings lists what was read but has no effect, or could have been meant otherwise.
 func (p *Provider) Warnings() []*XMLError {
+	if p == nil {
+		return nil
+	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return slices.Clone(p.warnings)
@@ -154,6 +171,9 @@ func (p *Provider) fill(kind entityKind, name, topic string, set policySet) erro
 
 // find takes a name apart and gives the profile, and the name of the entity in it if there is one.
 func (p *Provider) find(name string) (found *profile, entityName string, err error) {
+	if p == nil {
+		return nil, "", errNilProvider
+	}
 	p.mu.RLock()
 	profiles := p.profiles
 	p.mu.RUnlock()

@@ -264,3 +264,19 @@ func TestProviderIsConcurrent(t *testing.T) {
 	wg.Wait()
 	assert.Len(t, p.Profiles(), 4)
 }
+
+// What is left of a Load whose error nobody looked at.
+func TestNilProvider(t *testing.T) {
+	var p *Provider
+	second := func(_ any, err error) error { return err }
+	for name, err := range map[string]error{
+		"LoadFile": p.LoadFile("f"), "Load": p.Load("f", strings.NewReader("")),
+		"DomainParticipant": second(p.DomainParticipant("a::b")), "Publisher": second(p.Publisher("a::b")),
+		"Subscriber": second(p.Subscriber("a::b")), "Topic": second(p.Topic("a::b", "")),
+		"DataWriter": second(p.DataWriter("a::b", "")), "DataReader": second(p.DataReader("a::b", "")),
+	} {
+		require.ErrorContains(t, err, "the Provider is nil", name)
+	}
+	require.Empty(t, p.Profiles())
+	require.Empty(t, p.Warnings())
+}

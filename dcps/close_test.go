@@ -47,20 +47,10 @@ func TestConcurrentClose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := onBus(t)
 			g := &gatedCore{waiting: make(chan struct{}), gate: make(chan struct{})}
-			p, err := NewDomainParticipant(patiently(t), 0, d.bus.join(), func(c *participantConfig) {
-				join := c.core
-				c.core = func(h handler, c participantConfig) (core, error) {
-					var err error
-					g.core, err = join(h, c)
-					return g, err
-				}
-			})
-			require.NoError(t, err)
-			n := &node{p: p}
-			n.pub, err = p.NewPublisher()
-			require.NoError(t, err)
-			n.sub, err = p.NewSubscriber()
-			require.NoError(t, err)
+			n := d.node(t, wrapCore(func(c core) core {
+				g.core = c
+				return g
+			}))
 			closeIt := entity(n, n.writer(t, writerQos()), n.reader(t, readerQos()))
 			var open atomic.Bool
 			results := make(chan error, 3)
@@ -89,6 +79,65 @@ func TestConcurrentClose(t *testing.T) {
 			require.Equal(t, first, <-results)
 			require.Equal(t, first, <-results)
 			require.Equal(t, first, closeIt())
+		})
+	}
+}
+
+// wrapCore puts a core of the test's own around that of the bus.
+func wrapCore(wrap func(core) core) ParticipantOption {
+	return func(c *participantConfig) {
+		join := c.core
+		c.core = func(h handler, c participantConfig) (core, error) {
+			inner, err := join(h, c)
+			return wrap(inner), err
+		}
+	}
+}
+
+// slowCore announces nothing before it may.
+type slowCore struct {
+	core
+	asked, may chan struct{}
+}
+
+func (c *slowCore) AddEndpoint(ctx context.Context, ep derecho.Endpoint) error {
+	c.asked <- struct{}{}
+	<-c.may
+	return c.core.AddEndpoint(ctx, ep)
+}
+
+// What is made while its parent is closed does not outlive it.
+func TestCloseDuringAnnouncement(t *testing.T) {
+	for name, c := range map[string]struct {
+		open  func(n *node) error
+		close func(n *node) error
+	}{
+		"writer": {func(n *node) error { _, err := NewDataWriter(n.pub, n.topic(t)); return err }, func(n *node) error { return n.pub.Close() }},
+		"reader": {func(n *node) error { _, err := NewDataReader(n.sub, n.topic(t)); return err }, func(n *node) error { return n.sub.Close() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := onBus(t)
+			slow := &slowCore{asked: make(chan struct{}), may: make(chan struct{})}
+			n := d.node(t, wrapCore(func(c core) core {
+				slow.core = c
+				return slow
+			}))
+			opened, closed := make(chan error), make(chan error)
+			go func() { opened <- c.open(n) }()
+			<-slow.asked
+			closing := make(chan struct{})
+			go func() {
+				close(closing)
+				closed <- c.close(n)
+			}()
+			<-closing
+			close(slow.may)
+			require.NoError(t, <-opened)
+			require.NoError(t, <-closed)
+			node := slow.core.(*busNode)
+			d.bus.mu.Lock()
+			defer d.bus.mu.Unlock()
+			require.Empty(t, node.endpoints)
 		})
 	}
 }

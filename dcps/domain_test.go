@@ -51,10 +51,11 @@ type node struct {
 
 func (d *domain) node(t testing.TB, opts ...ParticipantOption) *node {
 	t.Helper()
-	opts = append([]ParticipantOption{WithSettings(d.settings)}, opts...)
+	first := []ParticipantOption{WithSettings(d.settings)}
 	if d.bus != nil {
-		opts = append(opts, d.bus.join())
+		first = append(first, d.bus.join())
 	}
+	opts = append(first, opts...)
 	p, err := NewDomainParticipant(patiently(t), d.id, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -47,6 +48,38 @@ func TestReplicaLogFailure(t *testing.T) {
 	d.bus.settle(t)
 	write(t, w, 1, 2)
 	require.NoError(t, w.Close())
+}
+
+// Who waits for acknowledgements may learn of the failure before the hub does: it waits for the name.
+func TestLogFailureHasAName(t *testing.T) {
+	d := onBus(t)
+	early := &earlyLogError{asked: make(chan struct{})}
+	b := d.node(t, WithName("sensor"), WithSettings(Settings{Dir: t.TempDir()}), wrapCore(func(c core) core {
+		early.core = c
+		return early
+	}))
+	a := d.node(t, WithName("display"), WithSettings(Settings{Dir: t.TempDir()}))
+	w := b.writer(t, persistentQos())
+	a.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent }))
+	d.bus.settle(t)
+	failed := make(chan error)
+	go func() { failed <- w.WaitForAcknowledgments(patiently(t)) }()
+	<-early.asked
+	b.p.hub.LogFailed(w.at.sg, a.p.core.ID(), derecho.ErrLog)
+	err := <-failed
+	require.ErrorIs(t, err, ErrOutOfResources)
+	require.ErrorContains(t, err, "display (pid")
+}
+
+// earlyLogError is a core whose log has failed, which the hub is not told of.
+type earlyLogError struct {
+	core
+	asked chan struct{}
+}
+
+func (c *earlyLogError) WaitDurable(context.Context, derecho.SubgroupID) error {
+	close(c.asked)
+	return derecho.ErrLog
 }
 
 // The same over the real core: a log that can not be written at one process stops the writer at another.

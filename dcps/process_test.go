@@ -14,10 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary be a process of its own: a publisher that tests start.
+// TestMain lets the test binary be a process of its own that tests start: a publisher, or what attend says.
 func TestMain(m *testing.M) {
 	if domain := os.Getenv("DCPS_TEST_PUBLISHER"); domain != "" {
 		if err := publish(domain); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if domain := os.Getenv("DCPS_TEST_MEMBER"); domain != "" {
+		if err := attend(domain); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

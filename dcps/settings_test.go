@@ -1,8 +1,11 @@
 package dcps
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -38,6 +41,20 @@ func TestSettingsAreChecked(t *testing.T) {
 		{name: "odd ring", s: Settings{RingBytes: 5000}, errors: []string{"RingBytes is 5000"}},
 		{name: "negative ring", s: Settings{RingBytes: -4096}, errors: []string{"RingBytes is -4096"}},
 		{name: "great ring", s: Settings{RingBytes: 1 << 31}, errors: []string{"RingBytes is 2147483648", "1073741824"}},
+		{name: "lease", env: map[string]string{"DDS_LEASE": "2s"}},
+		{name: "lease of settings", s: Settings{Lease: time.Second}, env: map[string]string{"DDS_LEASE": "no"}},
+		{name: "lease without unit", env: map[string]string{"DDS_LEASE": "500"}, errors: []string{"DDS_LEASE", `"500"`, "500ms"}},
+		{name: "lease of zero", env: map[string]string{"DDS_LEASE": "0s"}, errors: []string{"DDS_LEASE", `"0s"`, "10ms"}},
+		{name: "short lease", env: map[string]string{"DDS_LEASE": "9ms"}, errors: []string{"DDS_LEASE is 9ms", "10ms"}},
+		{name: "long lease", s: Settings{Lease: 2 * time.Hour}, errors: []string{"Settings.Lease is 2h0m0s", "1h0m0s"}},
+		{name: "negative lease", s: Settings{Lease: -1}, errors: []string{"Settings.Lease is -1ns"}},
+		{name: "witness", env: map[string]string{"DDS_WITNESS": "ground station"}},
+		{name: "unreadable witness", env: map[string]string{"DDS_WITNESS": "a\n"}, errors: []string{"DDS_WITNESS", `"a\n"`}},
+		{name: "long witness", s: Settings{Witness: strings.Repeat("x", 256)}, errors: []string{"Settings.Witness", "255"}},
+		{name: "segments", s: Settings{LogSegmentBytes: 8 << 10}},
+		{name: "small segments", s: Settings{LogSegmentBytes: 4096}, errors: []string{"LogSegmentBytes is 4096", "8192"}},
+		{name: "odd segments", s: Settings{LogSegmentBytes: 10000}, errors: []string{"LogSegmentBytes is 10000"}},
+		{name: "great segments", s: Settings{LogSegmentBytes: 1<<30 + 4096}, errors: []string{"1073741824"}},
 		{name: "subgroups", s: Settings{Subgroups: -1}, errors: []string{"Subgroups is -1"}},
 		{name: "transport", env: map[string]string{"DDS_TRANSPORT": "carrier pigeon"}, errors: []string{"carrier pigeon"}},
 	} {
@@ -57,6 +74,28 @@ func TestSettingsAreChecked(t *testing.T) {
 			require.ErrorIs(t, err, ErrBadParameter)
 		})
 	}
+}
+
+// What is set arrives where it counts.
+func TestCoreFailureSettings(t *testing.T) {
+	d := onCore(t, Settings{Lease: time.Second, Witness: "a", LogSegmentBytes: 8 << 10})
+	a := d.node(t, WithName("a"))
+	require.Equal(t, d.settings.Lease, a.p.Settings().Lease)
+	for _, other := range []Settings{{Lease: 2 * time.Second, Witness: "a"}, {Lease: time.Second, Witness: "b"}} {
+		_, err := NewDomainParticipant(patiently(t), d.id, WithSettings(other))
+		require.ErrorIs(t, err, ErrPreconditionNotMet)
+		require.ErrorContains(t, err, `lease=1s witness=\"a\"`)
+	}
+	d.settings.Dir = t.TempDir()
+	w := d.node(t, WithName("b")).writer(t, persistentQos())
+	write(t, w, 1, 1)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	segments, err := filepath.Glob(filepath.Join(w.topic.logDir(), "*.seg"))
+	require.NoError(t, err)
+	require.Len(t, segments, 1)
+	info, err := os.Stat(segments[0])
+	require.NoError(t, err)
+	require.EqualValues(t, 8<<10, info.Size())
 }
 
 // An address that is written well, and that this host does not have.

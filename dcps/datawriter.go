@@ -240,7 +240,7 @@ func timestampOf(opts []WriteOption) time.Time {
 // Write sends a sample (DDS: write). It returns once the sample is on its way. RELIABLE waits for room up to
 // max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not wait.
 // PERSISTENT fails with ErrOutOfResources while a process whose log failed, say because its disk is full, is in the
-// domain.
+// domain. While nothing can be sent (DomainParticipant.Err) Write fails at once, with ErrPreconditionNotMet.
 func (w *DataWriter[T]) Write(ctx context.Context, data *T, opts ...WriteOption) error {
 	const op = "Write"
 	if w.untyped() == noWriter {

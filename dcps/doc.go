@@ -42,7 +42,7 @@
 //
 //  1. All participants match the same writers and readers, from the announcements alone.
 //  2. A reader sees the sequence numbers of a writer ascend, and none twice; on the reliable paths none is missing that
-//     came after the reader matched, or after the history it was given.
+//     came after the reader matched, or after the history it was given, until one of the two is cut off.
 //  3. A sample that is not delivered is counted: SAMPLE_LOST, SAMPLE_REJECTED, DataWriter.Dropped.
 //  4. A policy whose value has no effect here is refused with ErrUnsupported.
 //  5. Nothing that a peer sends, or that a log holds, makes this package panic.
@@ -54,6 +54,26 @@
 // A RELIABLE reader whose RESOURCE_LIMITS leave no room, be it KEEP_ALL or KEEP_LAST, makes the writers of its topic wait,
 // for as long as their max_blocking_time says; what is in flight meanwhile is parked and let in later, in order. A
 // best-effort reader rejects and counts.
+//
+// # Failures
+//
+// When a process fails, the others go on: its writers are not alive at once, and unmatched when what they sent is
+// delivered. A process that hears too few others to know that it is not the one that is cut off delivers nothing until it
+// hears them again: writes fail at once with ErrPreconditionNotMet and derecho.ErrNoMajority, DomainParticipant.Err tells
+// who is not heard, and the writers of all other processes are not alive. DomainParticipant.WaitForDomain waits for the end.
+// The code is not ErrTimeout, as trying again at once does not help.
+//
+// A process that the others went on without (derecho.ErrExcluded) joins again by itself. Its readers and writers are
+// unmatched and matched anew, and keep their handles, samples, numbers and statuses:
+//
+//   - No reader sees a sample twice, wherever the process was that was away. For each writer that went without a farewell
+//     it remembers a number; with DURABILITY above VOLATILE for every writer that it has met.
+//   - What was written meanwhile a reader gets if it asks for history; to a VOLATILE one it is as if it had come late. A
+//     disposal is not part of a history. Nothing of it counts as lost.
+//   - A sample that was on its way when the process was cut off, loans included, may be lost. WaitForAcknowledgments says
+//     once that it does not know what became of what was not acknowledged before; Publish of a loan of before fails.
+//   - A TRANSIENT_LOCAL writer sends again what is kept for late readers, before anything new, except instances that it has
+//     unregistered.
 //
 // # Where the standard leaves room
 //
@@ -67,8 +87,12 @@
 //   - A writer's samples are in its ring, whose size is Settings.RingBytes: RESOURCE_LIMITS max_samples and
 //     max_samples_per_instance of a writer bound what is kept for late joiners. Writing beyond fails with
 //     ErrOutOfResources at once, as waiting would not help.
-//   - LIVELINESS AUTOMATIC: a writer is alive as long as its process is a member of the domain, whatever lease_duration
-//     says.
+//   - LIVELINESS AUTOMATIC: a writer of another process is not alive while that is silent for longer than the offered
+//     lease_duration, as seen at the next heartbeat of this process. Less than two heartbeats, which are two fifths of
+//     Settings.Lease, counts as two. When the domain goes on without a process, its writers are not alive at once,
+//     whatever lease_duration says. The writers of the own process are alive.
+//   - An instance that a writer lost by not being alive, or not being matched, is alive again with the writer's next
+//     sample, and OWNERSHIP EXCLUSIVE goes to whoever writes next.
 //   - OWNERSHIP ties go to the smaller handle of the writer.
 //
 // # What it does not do

@@ -105,14 +105,15 @@ type OfferedDeadlineMissedStatus = DeadlineMissedStatus
 // RequestedDeadlineMissedStatus is the reader's.
 type RequestedDeadlineMissedStatus = DeadlineMissedStatus
 
-// LivelinessLostStatus is the writer's. It stays zero: with LIVELINESS AUTOMATIC a writer is alive as long as its
-// process is.
+// LivelinessLostStatus is the writer's. It stays zero: with LIVELINESS AUTOMATIC it is the process that is alive or not,
+// and one that is not can not tell. DomainParticipant.Err tells that it was cut off.
 type LivelinessLostStatus struct {
 	TotalCount       int32
 	TotalCountChange int32
 }
 
-// LivelinessChangedStatus is the reader's.
+// LivelinessChangedStatus is the reader's. It counts the writers that are matched: one that is unmatched while it is not
+// alive leaves NotAliveCount, be it deleted or lost. LIVELINESS in the package comment says who is alive.
 type LivelinessChangedStatus struct {
 	AliveCount            int32
 	NotAliveCount         int32

@@ -25,7 +25,7 @@ func (w *DataWriter[T]) Topic() *Topic[T] {
 	return w.of
 }
 
-// Handle names the writer in its domain (DDS: get_instance_handle).
+// Handle names the writer in its domain (DDS: get_instance_handle), also after its process has joined again.
 func (w *DataWriter[T]) Handle() InstanceHandle { return w.untyped().handle }
 
 // Publisher gives the writer's Publisher.
@@ -68,7 +68,7 @@ func (w *DataWriter[T]) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatu
 	return w.untyped().OfferedDeadlineMissedStatus()
 }
 
-// LivelinessLostStatus stays zero: LIVELINESS AUTOMATIC is not lost while the process lives.
+// LivelinessLostStatus stays zero; see the type.
 func (w *DataWriter[T]) LivelinessLostStatus() LivelinessLostStatus { return LivelinessLostStatus{} }
 
 // WaitForMatch waits until at least n readers are matched (extension).
@@ -78,7 +78,8 @@ func (w *DataWriter[T]) WaitForMatch(ctx context.Context, n int) error {
 }
 
 // WaitForAcknowledgments waits until all that was written before has been handed over at every receiving process, and
-// with DURABILITY PERSISTENT is on disk at every process that stores it (DDS: wait_for_acknowledgments).
+// with DURABILITY PERSISTENT is on disk at every process that stores it (DDS: wait_for_acknowledgments). If the others went
+// on without this process meanwhile that is not known, and it fails with derecho.ErrExcluded, once.
 func (w *DataWriter[T]) WaitForAcknowledgments(ctx context.Context) error {
 	return w.untyped().WaitForAcknowledgments(ctx)
 }
@@ -103,7 +104,7 @@ func (r *DataReader[T]) Topic() *Topic[T] {
 	return r.of
 }
 
-// Handle names the reader in its domain (DDS: get_instance_handle).
+// Handle names the reader in its domain (DDS: get_instance_handle), also after its process has joined again.
 func (r *DataReader[T]) Handle() InstanceHandle { return r.untyped().handle }
 
 // Subscriber gives the reader's Subscriber.
@@ -144,7 +145,7 @@ func (r *DataReader[T]) RequestedDeadlineMissedStatus() RequestedDeadlineMissedS
 	return r.untyped().RequestedDeadlineMissedStatus()
 }
 
-// LivelinessChangedStatus tells how many matched writers are alive.
+// LivelinessChangedStatus tells how many matched writers are alive, and how many are not.
 func (r *DataReader[T]) LivelinessChangedStatus() LivelinessChangedStatus {
 	return r.untyped().LivelinessChangedStatus()
 }

@@ -61,6 +61,7 @@ var families = map[string]layer{
 	"idlc/internal/...":     {level: 2, imports: []string{"cdr"}},
 	"internal/perf/...":     {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", hdr}},
 	"internal/nettest/...":  {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
+	"internal/chaos/...":    {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", unix}},
 }
 
 // layerOf is the entry of a package. A member of a family may import the family.

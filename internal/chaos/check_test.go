@@ -1,0 +1,369 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// sample names one sample, whoever is handed it.
+type sample struct {
+	writer string
+	number uint64
+}
+
+func (d delivery) sample() sample { return sample{d.writer, d.number} }
+
+// stay is what one reader was handed while its process was a member: a process that was excluded and came back
+// begins another one.
+type stay struct {
+	reader     string
+	deliveries []delivery
+	cut        bool // it began because the process had been excluded
+}
+
+// stays cuts what a reader was handed, and checks it by itself: the samples of each writer in its order, none twice, and none
+// missing unless the writer was gone and came back, or the reader's process was. own tells the writers of that process, which
+// are gone and come back for its readers only if it was excluded.
+func stays(ds []delivery, own func(writer string) bool) (list []stay, wrong []string) {
+	newest := map[string]delivery{}
+	cuts := []int{}
+	mine, back := -1, -1 // the own writers' latest sample, and the first of any writer since that came back
+	for i, d := range ds {
+		before, known := newest[d.writer]
+		newest[d.writer] = d
+		came := known && (d.handle != before.handle || d.generation > before.generation || d.fresh && (!before.fresh || d.number != before.number+1))
+		switch {
+		case known && d.number <= before.number:
+			wrong = append(wrong, fmt.Sprintf("%s was handed %s after %s", d.reader, d, before))
+		case known && d.number != before.number+1 && !came:
+			wrong = append(wrong, fmt.Sprintf("%s was handed %s after #%d of that writer", d.reader, d, before.number))
+		}
+		if came && back <= mine {
+			back = i
+		}
+		if own(d.writer) {
+			if came {
+				cuts = append(cuts, pause(ds, mine, back))
+			}
+			mine, back = i, -1
+		}
+	}
+	if back > mine {
+		// No own sample since: that somebody was gone is known, and how long nothing came tells who.
+		if at := pause(ds, mine, back); time.Duration(ds[at].received-ds[at-1].received) > lease/2 {
+			cuts = append(cuts, at)
+		}
+	}
+	from := 0
+	for _, at := range append(cuts, len(ds)) {
+		if at > from {
+			list = append(list, stay{reader: ds[from].reader, deliveries: ds[from:at], cut: from > 0})
+		}
+		from = max(from, at)
+	}
+	return list, wrong
+}
+
+// pause finds where the process was away, between its latest sample before and the first that tells of it: where nothing
+// came for longest. Writers that joined meanwhile can have come first.
+func pause(ds []delivery, mine, back int) int {
+	at := back
+	for i := max(mine+1, 1); i <= back; i++ {
+		if ds[i].received-ds[i-1].received > ds[at].received-ds[at-1].received {
+			at = i
+		}
+	}
+	return at
+}
+
+// live leaves out the history that a late joiner got, which comes all at once, before anything else: of each writer that is
+// there it has the latest samples only.
+func (s stay) live() []delivery {
+	for i, d := range s.deliveries {
+		if d.received != s.deliveries[0].received {
+			return s.deliveries[i:]
+		}
+	}
+	return nil
+}
+
+// ascends checks that the positions rise that the middleware itself gave.
+func (s stay) ascends() (wrong []string) {
+	for i := 1; i < len(s.deliveries); i++ {
+		a, b := s.deliveries[i-1], s.deliveries[i]
+		if b.epoch < a.epoch || b.epoch == a.epoch && b.seq <= a.seq {
+			return []string{fmt.Sprintf("%s was handed %s after %s", s.reader, b, a)}
+		}
+	}
+	return nil
+}
+
+// order is the one order of a topic: what follows what, wherever both were handed over.
+type order struct {
+	next, before map[sample]link
+}
+
+type link struct {
+	to delivery
+	by string // the first reader that had it so
+}
+
+func newOrder() *order { return &order{map[sample]link{}, map[sample]link{}} }
+
+// add compares a piece of the order with all that was added before: all readers take all writers of the topic, so what one
+// has next to each other is next to each other for all.
+func (o *order) add(reader string, ds []delivery) (wrong []string) {
+	for i := 1; i < len(ds); i++ {
+		a, b := ds[i-1], ds[i]
+		if l, ok := o.next[a.sample()]; !ok {
+			o.next[a.sample()] = link{b, reader}
+		} else if l.to.sample() != b.sample() {
+			wrong = append(wrong, fmt.Sprintf("after %s, %s was handed %s, and %s was handed %s", a, reader, b, l.by, l.to))
+		}
+		if l, ok := o.before[b.sample()]; !ok {
+			o.before[b.sample()] = link{a, reader}
+		} else if l.to.sample() != a.sample() {
+			wrong = append(wrong, fmt.Sprintf("before %s, %s was handed %s, and %s was handed %s", b, reader, a, l.by, l.to))
+		}
+		if len(wrong) > 3 {
+			return wrong
+		}
+	}
+	return wrong
+}
+
+// end follows the order from a sample to the latest that anybody has.
+func (o *order) end(s sample, known map[sample]sample) sample {
+	var path []sample
+	at := s
+	for {
+		if e, ok := known[at]; ok {
+			at = e
+			break
+		}
+		path = append(path, at)
+		l, ok := o.next[at]
+		if !ok || len(path) > len(o.next)+1 {
+			break
+		}
+		at = l.to.sample()
+	}
+	for _, p := range path {
+		known[p] = at
+	}
+	return at
+}
+
+// outcome is what a process has told and stored, once it is over.
+type outcome struct {
+	name  string
+	fate  string // for messages: closed, killed
+	told  told
+	log   []sample // of the logged topic, of this run of the process
+	alive bool     // to the end of the round
+	began int64    // ns: its readers and writers were there
+	over  int64    // ns: it was killed, or began to close
+}
+
+// findings are what a check found.
+type findings struct {
+	wrong      []string
+	deliveries int
+	stays      int
+	cuts       map[string]int // by process: how often it was excluded, as its readers saw it
+}
+
+func (f *findings) add(wrong ...string) {
+	if len(f.wrong) < 20 {
+		f.wrong = append(f.wrong, wrong...)
+	}
+}
+
+// check compares what all processes of a round were handed.
+func check(all []outcome) *findings {
+	f := &findings{cuts: map[string]int{}}
+	for _, topic := range allTopics {
+		o := newOrder()
+		var ends []stay
+		for _, p := range all {
+			perReader := map[string][]delivery{}
+			for _, d := range p.told.deliveries {
+				if d.topic == topic {
+					perReader[d.reader] = append(perReader[d.reader], d)
+				}
+			}
+			cuts := 0
+			for _, reader := range sortedKeys(perReader) {
+				ds := perReader[reader]
+				f.deliveries += len(ds)
+				list, wrong := stays(ds, func(w string) bool { return processOf(w) == p.name })
+				f.add(wrong...)
+				n := 0
+				for _, s := range list {
+					f.stays++
+					if s.cut {
+						n++
+					}
+					live := s.deliveries
+					if topic == localTopic {
+						live = s.live()
+					}
+					f.add(s.ascends()...)
+					if len(live) == 0 {
+						continue
+					}
+					f.add(o.add(reader, live)...)
+					ends = append(ends, stay{reader: reader, deliveries: live[len(live)-1:]})
+				}
+				cuts = max(cuts, n)
+			}
+			f.cuts[p.name] = max(f.cuts[p.name], cuts)
+		}
+		f.add(oneEnd(topic, o, ends)...)
+	}
+	for _, p := range all {
+		f.add(checkLog(p)...)
+	}
+	f.add(checkAcks(all)...)
+	return f
+}
+
+// oneEnd checks that whatever anybody was handed is on the way to the sample that is the last one of the topic.
+func oneEnd(topic string, o *order, ends []stay) (wrong []string) {
+	known := map[sample]sample{}
+	by := map[sample][]string{}
+	for _, s := range ends {
+		e := o.end(s.deliveries[0].sample(), known)
+		by[e] = append(by[e], fmt.Sprintf("%s (until %s)", s.reader, s.deliveries[0]))
+	}
+	if len(by) > 1 {
+		text := fmt.Sprintf("%s went on in %d ways:", topic, len(by))
+		for e, readers := range by {
+			slices.Sort(readers)
+			text += fmt.Sprintf("\n      to %s #%d: %d readers, such as %s", e.writer, e.number, len(readers), readers[0])
+		}
+		wrong = append(wrong, text)
+	}
+	return wrong
+}
+
+// checkLog compares the log of a process with what its readers of the logged topic were handed: a piece of it, or
+// the other way round at the ends.
+func checkLog(p outcome) (wrong []string) {
+	at := make(map[sample]int, len(p.log))
+	for i, s := range p.log {
+		if j, ok := at[s]; ok {
+			wrong = append(wrong, fmt.Sprintf("the log of %s has %s #%d twice, as records %d and %d", p.name, s.writer, s.number, j, i))
+		}
+		at[s] = i
+	}
+	perReader := map[string][]delivery{}
+	for _, d := range p.told.deliveries {
+		if d.topic == loggedTopic {
+			perReader[d.reader] = append(perReader[d.reader], d)
+		}
+	}
+	for _, reader := range sortedKeys(perReader) {
+		list, _ := stays(perReader[reader], func(w string) bool { return processOf(w) == p.name })
+		for n, s := range list {
+			// What came last may not have been stored when the process ended, or before it was excluded.
+			wrong = append(wrong, p.checkStay(s, at, p.alive && n == len(list)-1)...)
+		}
+	}
+	return wrong
+}
+
+func (p outcome) checkStay(s stay, at map[sample]int, whole bool) (wrong []string) {
+	ds := s.deliveries
+	i, ok := at[ds[0].sample()]
+	if !ok {
+		if whole {
+			wrong = append(wrong, fmt.Sprintf("%s was handed %s first, which is not in the log (%d records)", s.reader, ds[0], len(p.log)))
+		}
+		return wrong
+	}
+	for k, d := range ds {
+		if i+k >= len(p.log) {
+			if whole {
+				wrong = append(wrong, fmt.Sprintf("%s was handed %s, but the log ends after %d records", s.reader, d, len(p.log)))
+			}
+			break
+		}
+		if l := p.log[i+k]; l != d.sample() {
+			_, stored := at[d.sample()]
+			if !stored && !whole {
+				break
+			}
+			wrong = append(wrong, fmt.Sprintf("%s was handed %s where the log has %s #%d", s.reader, d, l.writer, l.number))
+			break
+		}
+	}
+	return wrong
+}
+
+// checkAcks checks that what a writer was told is durable is in the log of every process that was there before it and after.
+// A process that was excluded meanwhile was not among those that store.
+func checkAcks(all []outcome) (wrong []string) {
+	sent := map[sample]int64{}
+	for _, p := range all {
+		for _, d := range p.told.deliveries {
+			if d.topic == loggedTopic {
+				sent[d.sample()] = d.sent
+			}
+		}
+	}
+	for _, p := range all {
+		has := make(map[sample]bool, len(p.log))
+		newest := map[string]uint64{}
+		oldest := map[string]uint64{}
+		for _, s := range p.log {
+			has[s] = true
+			newest[s.writer] = max(newest[s.writer], s.number)
+			if oldest[s.writer] == 0 {
+				oldest[s.writer] = s.number
+			}
+		}
+		for _, q := range all {
+			for _, a := range q.told.acks {
+				first, met := oldest[a.writer]
+				s := sample{a.writer, a.number}
+				// Kept it must be by who stored that writer before and lived when the writer was told.
+				if !met || a.number < first || a.at >= p.over || has[s] {
+					continue
+				}
+				if p.excludable(sent[s], a.at) {
+					continue
+				}
+				wrong = append(wrong, fmt.Sprintf("%s was told that #%d is durable, but the log of %s (%s) has its samples %d to %d", a.writer, a.number, p.name, p.fate, first, newest[a.writer]))
+				if len(wrong) > 5 {
+					return wrong
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// excludable tells whether the process had a cut in what it was handed around a time: it was no member then.
+func (p outcome) excludable(from, to int64) bool {
+	perReader := map[string][]delivery{}
+	for _, d := range p.told.deliveries {
+		if d.topic == loggedTopic {
+			perReader[d.reader] = append(perReader[d.reader], d)
+		}
+	}
+	for _, ds := range perReader {
+		list, _ := stays(ds, func(w string) bool { return processOf(w) == p.name })
+		for i, s := range list {
+			if i > 0 && list[i-1].deliveries[len(list[i-1].deliveries)-1].sent <= to && s.deliveries[0].sent >= from {
+				return true
+			}
+		}
+		// Stopped when it was killed: the group went on without it before it died.
+		if l := list[len(list)-1].deliveries; !p.alive && l[len(l)-1].sent < from && p.fate == "killed while it was stopped" {
+			return true
+		}
+	}
+	return len(perReader) == 0
+}

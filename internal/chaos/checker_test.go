@@ -1,0 +1,132 @@
+package chaos
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func processOf(name string) string {
+	for i := range len(name) {
+		if name[i] == '.' {
+			return name[:i]
+		}
+	}
+	return name
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// handed makes what a reader of topic was handed: the writers are named by letters, and count on.
+func handed(topic, reader, writers string) (ds []delivery) {
+	numbers := map[rune]uint64{}
+	for _, w := range writers {
+		numbers[w]++
+		ds = append(ds, delivery{
+			topic: topic, reader: reader, writer: string(w) + ".w", handle: "00000000000000" + string(w) + "1",
+			number: numbers[w], seq: uint64(len(ds)), sent: int64(len(ds)), received: int64(len(ds)),
+		})
+	}
+	return ds
+}
+
+func only(name string, ds ...[]delivery) outcome {
+	return outcome{name: name, fate: "closed", alive: true, told: told{deliveries: slices.Concat(ds...)}, over: 1 << 62}
+}
+
+// The checker finds what it is there for.
+func TestChecker(t *testing.T) {
+	whole := handed(atomicTopic, "p.r", "abcabcabc")
+	drop := func(ds []delivery, i int) []delivery { return slices.Delete(slices.Clone(ds), i, i+1) }
+	swap := func(ds []delivery, i int) []delivery {
+		ds = slices.Clone(ds)
+		ds[i], ds[i+1] = ds[i+1], ds[i]
+		return ds
+	}
+	as := func(reader string, ds []delivery) []delivery {
+		ds = slices.Clone(ds)
+		for i := range ds {
+			ds[i].reader = reader
+		}
+		return ds
+	}
+	back := func(ds []delivery, i int) []delivery { // from i on after an exclusion
+		ds = slices.Clone(ds)
+		for j := i; j < len(ds); j++ {
+			ds[j].generation++
+			ds[j].received += lease.Nanoseconds()
+		}
+		return ds
+	}
+	logged := handed(loggedTopic, "p.r", "abab")
+	late := func(ds []delivery, history int) []delivery {
+		ds = slices.Clone(ds)
+		for i := range history {
+			ds[i].received = -1
+		}
+		return ds
+	}
+	samples := func(ds []delivery) (list []sample) {
+		for _, d := range ds {
+			list = append(list, d.sample())
+		}
+		return list
+	}
+	withLog := func(o outcome, log []sample, acks ...ack) outcome {
+		o.log, o.told.acks = log, acks
+		return o
+	}
+	for name, c := range map[string]struct {
+		all  []outcome
+		want string // part of what is found; "" for nothing
+	}{
+		"all the same":          {[]outcome{only("p", whole), only("q", as("q.r", whole))}, ""},
+		"one joined later":      {[]outcome{only("p", whole), only("q", as("q.r", whole[4:]))}, ""},
+		"one was killed before": {[]outcome{only("p", whole), only("q", as("q.r", whole[:4]))}, ""},
+		"one was excluded":      {[]outcome{only("p", whole), only("q", as("q.r", drop(back(whole, 4), 4)))}, ""},
+		"excluded while others joined": {[]outcome{
+			only("p", handed(atomicTopic, "p.r", "aqaqdddaqadqa")),
+			only("q", as("q.r", drop(drop(back(handed(atomicTopic, "", "aqaqdddaqadqa"), 4), 4), 4))),
+		}, ""},
+		"a sample is missing":      {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 3)))}, "q.r was handed a.w #3"},
+		"missing with its writer":  {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 6)))}, "after c.w #2"},
+		"a sample comes twice":     {[]outcome{only("p", slices.Concat(whole, whole[8:]))}, "p.r was handed c.w #3 (at 0:8) after c.w #3"},
+		"another order":            {[]outcome{only("p", whole), only("q", as("q.r", swap(whole, 3)))}, "q.r was handed a.w #2 (at 0:3) after b.w #2"},
+		"two go on in two ways":    {[]outcome{only("p", whole[:8]), only("q", as("q.r", drop(whole, 7)[:8]))}, "after a.w #3"},
+		"one had more and is dead": {[]outcome{only("p", whole[:5]), only("q", as("q.r", handed(atomicTopic, "", "dd")))}, "in 2 ways"},
+		"a late one has history": {[]outcome{
+			only("p", handed(localTopic, "p.r", "aabbabab")),
+			only("q", as("q.r", late(drop(handed(localTopic, "", "aabbabab"), 0), 3))),
+		}, ""},
+		"the history has a gap": {[]outcome{
+			only("p", handed(localTopic, "p.r", "aabbabab")),
+			only("q", as("q.r", late(drop(handed(localTopic, "", "aabbabab"), 1), 3))),
+		}, "after #1 of that writer"},
+		"positions fall":          {[]outcome{only("p", swap(handed(localTopic, "p.r", "ab"), 0))}, "p.r was handed a.w #1 (at 0:0) after b.w #1 (at 0:1)"},
+		"the log is the delivery": {[]outcome{withLog(only("p", logged), samples(logged), ack{"b.w", 2, 9})}, ""},
+		"the log lacks a sample":  {[]outcome{withLog(only("p", logged), samples(drop(logged, 1)))}, "where the log has"},
+		"the log ends too early":  {[]outcome{withLog(only("p", logged), samples(logged[:3]))}, "the log ends"},
+		"what was durable is not": {[]outcome{
+			withLog(only("p", logged), samples(logged), ack{"b.w", 2, 9}),
+			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: as("q.r", logged[:3])}}, samples(logged[:3])),
+		}, "b.w was told that #2 is durable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := check(c.all).wrong
+			if c.want == "" {
+				require.Empty(t, got)
+				return
+			}
+			require.NotEmpty(t, got)
+			require.Contains(t, got[0], c.want)
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// held is what a process holds of the kernel.
+type held struct{ files, mappings, threads int }
+
+func holds(pid int) (h held) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	fds, _ := os.ReadDir(dir + "fd")
+	h.files = len(fds)
+	threads, _ := os.ReadDir(dir + "task")
+	h.threads = len(threads)
+	maps, _ := os.ReadFile(dir + "maps")
+	h.mappings = strings.Count(string(maps), "/memfd:dds")
+	return h
+}
+
+// slack is by how much an old process may hold more than a young one: the runtime's own.
+const slack = 6
+
+// checkHeld compares what the processes hold that have been there for longest and for shortest, when nothing is under
+// way: who has seen many others come and go must hold no more than who has not.
+func (f *fleet) checkHeld() (oldest, youngest held) {
+	f.t.Helper()
+	a, b := f.running[0], f.running[len(f.running)-1]
+	for late := time.Now().Add(5 * time.Second); ; {
+		f.askAll("collect")
+		oldest, youngest = holds(a.cmd.Process.Pid), holds(b.cmd.Process.Pid)
+		if oldest.files <= youngest.files+slack && oldest.mappings <= youngest.mappings+slack {
+			return oldest, youngest
+		}
+		if time.Now().After(late) {
+			f.fatal("%s, which has been there for longest, holds %+v; %s, the youngest, holds %+v", a.name, oldest, b.name, youngest)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// checkNothingLeft looks for what the processes of a domain could leave when all are gone.
+func (f *fleet) checkNothingLeft(domain uint32) {
+	f.t.Helper()
+	require.Empty(f.t, f.running)
+	sockets, err := os.ReadFile("/proc/net/unix")
+	require.NoError(f.t, err)
+	require.NotContains(f.t, string(sockets), fmt.Sprintf("@omg-dds/%d/%d/", os.Getuid(), domain), "an abstract socket is left")
+	stats, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(f.t, err)
+	for _, path := range stats {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), fmt.Sprintf("%s=%d\x00", envDomain, domain)) {
+			f.t.Errorf("a process is left: %s", filepath.Dir(path))
+		}
+	}
+	shared, _ := filepath.Glob("/dev/shm/*dds*")
+	require.Empty(f.t, shared, "files in /dev/shm are left")
+	for _, p := range f.over {
+		err := filepath.Walk(p.seat, func(path string, info os.FileInfo, err error) error {
+			if err == nil && !info.IsDir() && !strings.HasSuffix(path, ".writers") && !isLogFile(info.Name()) {
+				f.t.Errorf("a file is left: %s", path)
+			}
+			return err
+		})
+		require.NoError(f.t, err)
+	}
+}
+
+func isLogFile(name string) bool { return name == "LOCK" || strings.HasSuffix(name, ".seg") }

@@ -1,0 +1,333 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// These tests take times. They say what they did and on which machine, and what was aimed at; they fail only if something
+// does not happen at all, as what they print depends on the machine and what else it does.
+
+// pace is the time between two samples of a writer while a time is taken.
+const pace = 500 * time.Microsecond
+
+// brief skips what makes a short run too long.
+func brief(t *testing.T, transport string) {
+	t.Helper()
+	if testing.Short() || *flagTimes < 5 && transport != "shm" {
+		t.Skip("takes long; see the flag -chaos.times")
+	}
+}
+
+func machine() string {
+	model := "unknown processor"
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	load, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(load), " ")
+	return fmt.Sprintf("%d cores of %s, Linux %s, %s, load %s", runtime.NumCPU(), model, strings.TrimSpace(string(release)), runtime.Version(), first)
+}
+
+// times are what was measured again and again.
+type times []time.Duration
+
+func (ts times) String() string {
+	s := slices.Sorted(slices.Values(ts))
+	if len(s) == 0 {
+		return "none"
+	}
+	round := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+	return fmt.Sprintf("median %v, worst %v of %d", round(s[len(s)/2]), round(s[len(s)-1]), len(s))
+}
+
+// gaps gives the longest time without a delivery at each reader of a topic in the records, between two moments.
+func (f *fleet) gaps(topic string, from, to time.Time, of ...*process) map[string]time.Duration {
+	f.t.Helper()
+	longest := map[string]time.Duration{}
+	for _, p := range of {
+		told, err := readRecord(p.record)
+		require.NoError(f.t, err)
+		latest := map[string]int64{}
+		for _, d := range told.deliveries {
+			if d.topic != topic || d.received >= to.UnixNano() {
+				continue
+			}
+			if d.received >= from.UnixNano() {
+				begin := max(latest[d.reader], from.UnixNano())
+				longest[d.reader] = max(longest[d.reader], time.Duration(d.received-begin))
+			}
+			latest[d.reader] = d.received
+		}
+		for reader, at := range latest {
+			longest[reader] = max(longest[reader], time.Duration(to.UnixNano()-max(at, from.UnixNano())))
+		}
+		require.NoError(f.t, os.Truncate(p.record, 0)) // all of it is looked at
+	}
+	return longest
+}
+
+func worst(m map[string]time.Duration) (d time.Duration) {
+	for _, v := range m {
+		d = max(d, v)
+	}
+	return d
+}
+
+// loaded starts processes with a writer and a reader of a topic, which write at a pace.
+func loaded(t *testing.T, transport string, processes int, pace time.Duration) (*fleet, func() *process) {
+	t.Helper()
+	f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport)
+	start := func() *process {
+		p := f.spawn(fmt.Sprintf("seat%d", f.started), nil)
+		f.joined(p)
+		f.enter(p, atomicTopic, 1, 1)
+		return p
+	}
+	for range processes {
+		start()
+	}
+	f.settle(atomicTopic)
+	f.askAll("write %d 16", pace)
+	return f, start
+}
+
+func (f *fleet) pass(d time.Duration) { <-time.After(d) }
+
+// end closes all, and checks what was recorded last.
+func (f *fleet) end() {
+	f.t.Helper()
+	for len(f.running) > 0 {
+		f.retire(f.running[0])
+	}
+}
+
+// A process is lost: how long the others get nothing, not even of each other.
+func TestTimeOfLoss(t *testing.T) {
+	for _, c := range []struct {
+		transport, what string
+		signal          syscall.Signal
+		window          time.Duration
+		aim             time.Duration
+	}{
+		{"shm", "killed", syscall.SIGKILL, 500 * time.Millisecond, 5 * time.Millisecond},
+		{"tcp", "killed", syscall.SIGKILL, time.Second, 50 * time.Millisecond},
+		{"shm", "stopped", syscall.SIGSTOP, 4 * lease, 3 * lease},
+		{"tcp", "stopped", syscall.SIGSTOP, 4 * lease, 3 * lease},
+	} {
+		t.Run(c.transport+"/"+c.what, func(t *testing.T) {
+			if c.signal != syscall.SIGKILL {
+				brief(t, "")
+			}
+			brief(t, c.transport)
+			const processes = 4
+			f, start := loaded(t, c.transport, processes, pace)
+			var quiet, lost times
+			for range *flagTimes {
+				f.pass(100 * time.Millisecond)
+				from := time.Now()
+				f.pass(200 * time.Millisecond)
+				quiet = append(quiet, worst(f.gaps(atomicTopic, from, time.Now(), f.running...)))
+				victim := f.running[rand.IntN(len(f.running))]
+				survivors := slices.DeleteFunc(slices.Clone(f.running), func(p *process) bool { return p == victim })
+				at := time.Now()
+				if c.signal == syscall.SIGKILL {
+					f.kill(victim)
+				} else {
+					f.signal(victim, c.signal)
+				}
+				f.pass(c.window)
+				gap := worst(f.gaps(atomicTopic, at, time.Now(), survivors...))
+				if gap > c.window*9/10 {
+					f.fatal("the others were handed nothing for %v after %s was %s", gap, victim.name, c.what)
+				}
+				lost = append(lost, gap)
+				if c.signal != syscall.SIGKILL {
+					f.kill(victim)
+				}
+				p := start()
+				f.ask(p, "write %d 16", pace)
+			}
+			t.Logf("%s: 1 of %d processes is %s, a sample every %v from each: the longest time that a survivor is handed nothing: %v (aim %v); undisturbed: %v; %s",
+				c.transport, processes, c.what, pace, lost, c.aim, quiet, machine())
+			f.end()
+		})
+	}
+}
+
+// A reader joins a topic under load.
+func TestTimeOfJoin(t *testing.T) {
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			brief(t, transport)
+			f, _ := loaded(t, transport, 3, pace)
+			for _, p := range f.running {
+				f.enter(p, localTopic, 1, 1)
+			}
+			joiner := f.spawn("joiner", nil)
+			f.joined(joiner)
+			// In this process, so that there is nothing to make anew but what belongs to the reader.
+			f.enter(joiner, loggedTopic, 0, 1)
+			for _, p := range f.running {
+				f.ask(p, "write %d 16", pace)
+			}
+			others := slices.DeleteFunc(slices.Clone(f.running), func(p *process) bool { return p == joiner })
+			window := 150 * time.Millisecond
+			var quiet, same, other times
+			for range *flagTimes {
+				f.pass(window / 3)
+				f.gaps(atomicTopic, time.Now(), time.Now(), others...)
+				from := time.Now()
+				f.pass(window)
+				quiet = append(quiet, worst(f.gaps(atomicTopic, from, time.Now(), others...)))
+				for topic, list := range map[string]*times{atomicTopic: &same, localTopic: &other} {
+					from = time.Now()
+					f.enter(joiner, atomicTopic, 0, 1)
+					f.pass(window)
+					*list = append(*list, worst(f.gaps(topic, from, time.Now(), others...)))
+					f.leave(joiner, atomicTopic, 0, 1)
+					f.pass(window / 3)
+					f.gaps(atomicTopic, time.Now(), time.Now(), others...)
+				}
+			}
+			t.Logf("%s: a reader joins the topic of 3 writers, a sample every %v from each: the longest time that another reader is handed nothing: of this topic %v (aim 1ms over shm), of another topic %v; undisturbed: %v; %s",
+				transport, pace, same, other, quiet, machine())
+			f.end()
+		})
+	}
+}
+
+// A hundred readers come and go beside a writer that writes as fast as it can.
+func TestTimeOfChurn(t *testing.T) {
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			brief(t, transport)
+			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport)
+			writer, reader, joiner := f.spawn("w", nil), f.spawn("r", nil), f.spawn("j", nil)
+			for _, p := range f.running {
+				f.joined(p)
+			}
+			f.enter(writer, atomicTopic, 1, 0)
+			f.enter(reader, atomicTopic, 0, 1)
+			f.enter(joiner, localTopic, 0, 1)
+			f.settle(atomicTopic)
+			f.ask(writer, "write -1 1024")
+			rate := func(during func()) float64 {
+				count := func() float64 {
+					n, err := strconv.ParseFloat(f.ask(reader, "count %s", atomicTopic), 64)
+					require.NoError(t, err)
+					return n
+				}
+				begin, before := time.Now(), count()
+				during()
+				return (count() - before) / time.Since(begin).Seconds()
+			}
+			pause := 30 * time.Millisecond
+			joins := min(100, 10**flagTimes)
+			f.pass(300 * time.Millisecond)
+			var shares times // in thousandths
+			for range max(1, *flagTimes/10) {
+				alone := rate(func() { f.pass(time.Duration(joins) * pause) })
+				both := rate(func() {
+					for range joins {
+						next := time.After(pause)
+						f.enter(joiner, atomicTopic, 0, 1)
+						f.leave(joiner, atomicTopic, 0, 1)
+						<-next
+					}
+				})
+				shares = append(shares, time.Duration(1000*both/alone))
+				t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process joined and left %d times, every %v", transport, alone, both, 100*both/alone, joins, pause)
+			}
+			slices.Sort(shares)
+			t.Logf("%s: median %.1f %%, worst %.1f %%; %s", transport, float64(shares[len(shares)/2])/10, float64(shares[0])/10, machine())
+			f.end()
+		})
+	}
+}
+
+// Nobody writes.
+func TestTimeOfIdling(t *testing.T) {
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			brief(t, transport)
+			const processes, topics = 8, 20
+			long := 2 * time.Second
+			if *flagTimes >= 10 {
+				long = 20 * time.Second
+			}
+			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport)
+			for range processes {
+				f.joined(f.spawn(fmt.Sprintf("seat%d", f.started), nil))
+			}
+			names := make([]string, topics)
+			for i := range names {
+				names[i] = fmt.Sprintf("Topic%d", i)
+				for _, p := range f.running {
+					f.enter(p, names[i], 1, 1)
+				}
+			}
+			f.settle(names...)
+			f.askAll("collect")
+			f.pass(500 * time.Millisecond)
+			before := f.spent()
+			f.pass(long)
+			after := f.spent()
+			cpu := after.cpu - before.cpu
+			t.Logf("%s: %d processes with a writer and a reader of each of %d topics, idle for %v: %v of CPU in total, %.2f %% of a core (aim 0.5 %%); %.0f context switches/s; %.0f packets/s on lo; %s",
+				transport, processes, topics, long, cpu.Round(10*time.Microsecond), 100*cpu.Seconds()/long.Seconds(),
+				float64(after.switches-before.switches)/long.Seconds(), float64(after.packets-before.packets)/long.Seconds(), machine())
+			f.end()
+		})
+	}
+}
+
+// spent is what all processes of a fleet have used so far. The packets are those of the whole host.
+type spent struct {
+	cpu      time.Duration
+	switches int64
+	packets  int64
+}
+
+func (f *fleet) spent() (s spent) {
+	f.t.Helper()
+	for _, p := range f.running {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.cmd.Process.Pid))
+		require.NoError(f.t, err)
+		for _, task := range tasks {
+			// run time in ns, time of waiting, time slices
+			if b, err := os.ReadFile(task + "/schedstat"); err == nil {
+				var ran int64
+				_, _ = fmt.Sscan(string(b), &ran)
+				s.cpu += time.Duration(ran)
+			}
+			b, _ := os.ReadFile(task + "/status")
+			for line := range strings.Lines(string(b)) {
+				if name, value, ok := strings.Cut(line, ":"); ok && strings.HasSuffix(name, "ctxt_switches") {
+					n, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+					s.switches += n
+				}
+			}
+		}
+	}
+	b, _ := os.ReadFile("/sys/class/net/lo/statistics/rx_packets")
+	s.packets, _ = strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	return s
+}

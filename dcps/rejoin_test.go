@@ -25,15 +25,23 @@ import (
 // testLease is long enough for a machine that is busy, and short enough for a test.
 const testLease = 400 * time.Millisecond
 
-func storedWriterQos() qos.DataWriter {
+func storedWriterQos(dir string) qos.DataWriter {
 	return writerQos(blocking(patience), func(q *qos.DataWriter) {
-		q.Durability.Kind = qos.DurabilityTransientLocal
+		q.Durability.Kind = storedDurability(dir)
 		q.History = qos.History{Kind: qos.HistoryKeepLast, Depth: 1000}
 	})
 }
 
-func storedReaderQos() qos.DataReader {
-	return readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal })
+func storedReaderQos(dir string) qos.DataReader {
+	return readerQos(func(q *qos.DataReader) { q.Durability.Kind = storedDurability(dir) })
+}
+
+// storedDurability is that of the topic: PERSISTENT where there is a directory for logs.
+func storedDurability(dir string) qos.DurabilityKind {
+	if dir == "" {
+		return qos.DurabilityTransientLocal
+	}
+	return qos.DurabilityPersistent
 }
 
 // attend is a process with a writer and a reader that does what it is told, one line each:
@@ -66,11 +74,11 @@ func attend(domain string) error {
 	if err != nil {
 		return err
 	}
-	w, err := NewDataWriter(pub, tp, WithWriterQos(storedWriterQos()))
+	w, err := NewDataWriter(pub, tp, WithWriterQos(storedWriterQos(p.Settings().Dir)))
 	if err != nil {
 		return err
 	}
-	r, err := NewDataReader(sub, tp, WithReaderQos(storedReaderQos()))
+	r, err := NewDataReader(sub, tp, WithReaderQos(storedReaderQos(p.Settings().Dir)))
 	if err != nil {
 		return err
 	}
@@ -139,6 +147,9 @@ func (d *domain) attendant(t *testing.T) *attendant {
 	t.Helper()
 	a := &attendant{t: t, cmd: exec.Command(os.Args[0])}
 	a.cmd.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_MEMBER=%d", d.id), "DDS_LEASE="+d.settings.Lease.String())
+	if d.settings.Dir != "" {
+		a.cmd.Env = append(a.cmd.Env, "DDS_DIR="+t.TempDir())
+	}
 	a.cmd.Stderr = os.Stderr
 	var err error
 	a.in, err = a.cmd.StdinPipe()
@@ -204,9 +215,14 @@ func sorted(text string) []string {
 // A process is stopped until the others go on without it, and goes on then: it joins again. What the others wrote
 // meanwhile it gets as history; its reader has nothing twice, and its writer goes on.
 func TestCoreRejoin(t *testing.T) {
-	d := onCore(t, Settings{Lease: testLease})
+	t.Run("transient local", func(t *testing.T) { rejoins(t, "") })
+	t.Run("persistent", func(t *testing.T) { rejoins(t, t.TempDir()) })
+}
+
+func rejoins(t *testing.T, dir string) {
+	d := onCore(t, Settings{Lease: testLease, Dir: dir})
 	n := d.node(t, WithName("test"))
-	w, r := n.writer(t, storedWriterQos()), n.reader(t, storedReaderQos())
+	w, r := n.writer(t, storedWriterQos(d.settings.Dir)), n.reader(t, storedReaderQos(d.settings.Dir))
 	stays, stopped := d.attendant(t), d.attendant(t)
 	require.NoError(t, w.WaitForMatch(patiently(t), 3))
 	for _, a := range []*attendant{stays, stopped} {
@@ -251,11 +267,12 @@ func TestCoreRejoin(t *testing.T) {
 	require.Equal(t, more, sorted(strings.TrimPrefix(stopped.do("take %d", len(more)), "take ")))
 
 	// One that comes now gets all that was ever written, in order for each writer.
-	late := n.reader(t, storedReaderQos())
+	late := n.reader(t, storedReaderQos(d.settings.Dir))
 	require.Equal(t, sorted(strings.Join(append(more, all...), " ")), sorted(values(t, late, len(more)+len(all))))
 	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
 	require.Equal(t, "<nil>", stopped.do("acks"))
 	require.Equal(t, "no data", takeText(t, r))
+	require.NoError(t, n.p.Err())
 	require.Equal(t, "rest", stays.do("rest"))
 	require.Equal(t, "rest", stopped.do("rest"))
 	require.Equal(t, LivelinessChangedStatus{AliveCount: 3}, steady(r.LivelinessChangedStatus()))
@@ -272,7 +289,7 @@ func steady(s LivelinessChangedStatus) LivelinessChangedStatus {
 func TestCoreIsolated(t *testing.T) {
 	d := onCore(t, Settings{Lease: testLease})
 	n := d.node(t, WithName("test"))
-	w, r := n.writer(t, storedWriterQos()), n.reader(t, storedReaderQos())
+	w, r := n.writer(t, storedWriterQos(d.settings.Dir)), n.reader(t, storedReaderQos(d.settings.Dir))
 	other := d.attendant(t)
 	require.Equal(t, "match", other.do("match 2"))
 	require.NoError(t, r.WaitForMatch(patiently(t), 2))

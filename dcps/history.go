@@ -14,8 +14,7 @@ func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) func() []by
 	if c == nil {
 		return nil
 	}
-	state := c.history.save()
-	return func() []byte { return state }
+	return c.history.snapshot()
 }
 
 // AwaitState begins, or begins anew, the history of a channel at this node.
@@ -46,28 +45,34 @@ func (h *hub) recover(key channelKey, c *channel) {
 	}
 }
 
-// ReadState reads the history of a channel.
+// ReadState reads the history of a channel; not on the polling goroutine.
 func (h *hub) ReadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) func() {
-	return func() { h.loadState(sg, ch, state) }
+	var s *store
+	var err error
+	if len(state) > 0 {
+		s, err = loadStore(state)
+	}
+	return func() { h.loadState(channelKey{sg, ch}, s, err) }
 }
 
 // loadState takes over the history of a channel, and then what was delivered since it was cut.
-func (h *hub) loadState(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte) {
-	key := channelKey{sg, ch}
+func (h *hub) loadState(key channelKey, s *store, err error) {
 	c := h.channels[key]
 	if c == nil {
 		return
 	}
-	if len(state) == 0 {
-		h.recover(key, c) // who was to send it knows nothing, or is gone
-	} else {
+	path, _ := h.placement.PathOf(uint32(key.sg))
+	switch {
+	case err != nil:
+		h.p.problem(err)
+	case s != nil:
 		h.p.logs.recovered.Delete(key)
-		if s, err := loadStore(state); err != nil {
-			h.p.problem(err)
-		} else {
-			c.history = s
-			h.forgetLeft(c.history)
-		}
+		c.history = s
+		h.forgetLeft(c.history)
+	case path == topic.Logged:
+		h.p.logs.recovered.Delete(key) // the members have agreed that there is nothing
+	default:
+		h.recover(key, c) // who was to send it knows nothing, or is gone
 	}
 	c.awaiting = false
 	h.historyComplete(key, c)

@@ -358,6 +358,7 @@ func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 			delete(h.channels, key)
 		}
 	}
+	h.p.logs.forget(name)
 }
 
 // NodeJoined has no effect here: endpoints tell all that matters.

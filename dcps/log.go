@@ -19,7 +19,7 @@ import (
 // logSet is a participant's logs on disk, one for each subgroup that carries PERSISTENT topics of this process. A
 // process without a PERSISTENT writer or reader stores nothing, even where it receives what others store.
 //
-// Beside each log is a file of the writers that appear in it, with what they announced: a process that starts again
+// Beside each log is a file of its epochs (logepochs.go) and one of the writers that appear in it, with what they announced: a process that starts again
 // knows by it which readers are entitled to their samples.
 type logSet struct {
 	p         *DomainParticipant
@@ -91,6 +91,13 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	return nil
 }
 
+// forget: this process keeps the history of a topic no more; it is recovered again when it is needed.
+func (s *logSet) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.topics, name)
+}
+
 // close closes the logs that the core did not.
 func (s *logSet) close() error {
 	s.mu.Lock()
@@ -125,8 +132,11 @@ type groupLog struct {
 type diskLog struct {
 	log     *storage.Log
 	writers *os.File
-	base    uint32 // epochs of earlier runs: the log's go on from there
+	epochs  *epochFile
 	known   map[endpointKey]bool
+	seq     uint64 // of the last message appended in the epoch that has begun, plus one
+	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
+	holds atomic.Pointer[derecho.LogState]
 }
 
 // start gives the log its place on disk.
@@ -143,7 +153,7 @@ func (g *groupLog) start(dir, owner string) error {
 	if err != nil {
 		return err
 	}
-	d := &diskLog{log: log, base: found.Last.Epoch, known: make(map[endpointKey]bool)}
+	d := &diskLog{log: log, known: make(map[endpointKey]bool)}
 	path := writersFile(dir)
 	past, err := readWriters(path)
 	if err == nil {
@@ -152,9 +162,16 @@ func (g *groupLog) start(dir, owner string) error {
 		}
 		d.writers, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	}
+	if err == nil {
+		d.epochs, err = openEpochs(epochsFile(dir))
+	}
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
+	if last := found.Last; last.Epoch > d.epochs.state.Epoch || last.Epoch == d.epochs.state.Epoch && found.Records > 0 {
+		d.epochs.state.Epoch, d.seq = last.Epoch, last.Seq+1
+	}
+	d.tell()
 	g.disk.Store(d)
 	return nil
 }
@@ -174,11 +191,57 @@ func (g *groupLog) reopen() error {
 	return g.start(dir, owner)
 }
 
-// Begin is told of the beginning of an epoch (derecho.Log).
-func (g *groupLog) Begin(uint32, []uint64) error { return nil }
+// tell says what the log holds.
+func (d *diskLog) tell() {
+	state := d.epochs.state
+	state.Seq = d.seq
+	d.holds.Store(&state)
+}
 
-// State is told the state of a channel (derecho.Log).
-func (g *groupLog) State(derecho.ChannelID, uint32, []byte) error { return nil }
+// logState is what the log of a subgroup holds (derecho.Config.LogState).
+func (s *logSet) logState(sg derecho.SubgroupID) *derecho.LogState {
+	s.mu.Lock() // held for a look at a map only
+	l := s.byID[sg]
+	s.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	if d := l.disk.Load(); d != nil {
+		return d.holds.Load()
+	}
+	return nil
+}
+
+// Begin notes the beginning of an epoch (derecho.Log).
+func (g *groupLog) Begin(epoch uint32, logs []uint64) error {
+	d := g.disk.Load()
+	if d == nil {
+		return nil
+	}
+	var body []byte
+	for _, id := range logs {
+		body = binary.LittleEndian.AppendUint64(body, id)
+	}
+	// What came before is durable first: the log must not look longer than it is.
+	if err := g.Sync(); err != nil {
+		return err
+	}
+	if err := d.epochs.put(epochEntry{kind: entryBegin, epoch: epoch, body: body}); err != nil {
+		return err
+	}
+	d.seq = 0
+	d.tell()
+	return nil
+}
+
+// State notes the history of a channel at the beginning of an epoch (derecho.Log).
+func (g *groupLog) State(ch derecho.ChannelID, epoch uint32, state []byte) error {
+	d := g.disk.Load()
+	if d == nil {
+		return nil
+	}
+	return d.epochs.put(epochEntry{entryState, epoch, ch, state})
+}
 
 // Append takes a message (derecho.Log). What does not concern a sample of the past is not stored.
 func (g *groupLog) Append(m *derecho.Message) error {
@@ -193,7 +256,7 @@ func (g *groupLog) Append(m *derecho.Message) error {
 		}
 	}
 	r := storage.Record{
-		Version:   storage.Version{Epoch: d.base + m.Epoch, Seq: m.Seq},
+		Version:   storage.Version{Epoch: m.Epoch, Seq: m.Seq},
 		Timestamp: m.Timestamp, Sender: uint64(m.Sender), Channel: uint64(m.Channel),
 		WriterSeq: m.WriterSeq, Writer: uint32(m.Writer), Kind: uint8(m.Kind), Flags: m.Flags, Payload: m.Payload,
 	}
@@ -202,6 +265,9 @@ func (g *groupLog) Append(m *derecho.Message) error {
 		if err = g.Sync(); err == nil {
 			err = d.log.Append(&r)
 		}
+	}
+	if err == nil {
+		d.seq = m.Seq + 1
 	}
 	return err
 }
@@ -226,6 +292,9 @@ func (g *groupLog) Sync() error {
 		return nil
 	}
 	_, err := d.log.Sync()
+	if err == nil {
+		d.tell()
+	}
 	return err
 }
 
@@ -239,7 +308,7 @@ func (g *groupLog) Close() error {
 	if d == nil || !first {
 		return nil
 	}
-	return errors.Join(d.log.Close(), d.writers.Close())
+	return errors.Join(d.log.Close(), d.writers.Close(), d.epochs.f.Close())
 }
 
 // The file of writers, little endian: entries of node(u64) id(u32) length(u32) checksum(u32) announcement. The checksum
@@ -292,10 +361,21 @@ func parseWriters(b []byte) map[endpointKey][]byte {
 
 // recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone.
 func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*store, error) {
-	s := newStore()
 	infos, err := readWriters(writersFile(dir))
 	if err != nil {
 		return nil, err
+	}
+	entries, _, err := readEpochs(epochsFile(dir))
+	if err != nil {
+		return nil, err
+	}
+	s := newStore()
+	state, from := stateOf(entries, ch)
+	if len(state) > 0 {
+		if s, err = loadStore(state); err != nil {
+			return nil, fmt.Errorf("%s: %w", epochsFile(dir), err)
+		}
+		s.endAll()
 	}
 	keys := topic.NewKeys(support)
 	writers := make(map[endpointKey]*endpoint)
@@ -303,8 +383,8 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 		if err != nil {
 			return nil, err
 		}
-		if derecho.ChannelID(r.Channel) != ch {
-			continue
+		if derecho.ChannelID(r.Channel) != ch || r.Epoch < from {
+			continue // of another topic, or superseded by the state
 		}
 		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
 		w, met := writers[key]

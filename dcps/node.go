@@ -23,6 +23,7 @@ func joinCore(h handler, c participantConfig) (core, error) {
 		Lease:       c.settings.Lease,
 		Witness:     c.settings.Witness,
 		OpenLog:     c.openLog,
+		LogState:    c.logState,
 	}, h)
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	p.enlist(&p.domain.entity)
 	p.timers = newTimers(func() []*entity { return *p.all.Load() })
 	p.logs.init(p)
-	c.openLog = p.logs.open
+	c.openLog, c.logState = p.logs.open, p.logs.logState
 	p.core, err = c.core(p.hub, c)
 	if err != nil {
 		if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "listen" && e.Net == "tcp" {

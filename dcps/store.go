@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
@@ -19,12 +20,15 @@ import (
 // TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. A disposal removes the samples of the instance:
 // who comes late never learns of it. The samples of a TRANSIENT_LOCAL writer go when it goes.
 //
-// A plain value, owned by the polling goroutine.
+// Owned by the polling goroutine.
 type store struct {
 	writers   map[endpointKey]*storedWriter
 	instances map[InstanceHandle]*storedInstance
 	arrivals  uint64
 	free      []*record
+	// lent counts snapshots that are not encoded yet. The polling goroutine raises it; who encodes lowers it, after its
+	// last look at a record, so a record that is recycled at 0 is read by nobody else.
+	lent atomic.Int32
 }
 
 type storedWriter struct {
@@ -107,7 +111,7 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	l := in.line(w)
 	l.unregistered = false
 	if len(l.records) >= w.keeps() {
-		s.free = append(s.free, l.records[0])
+		s.recycle(l.records[0])
 		l.records = slices.Delete(l.records, 0, 1)
 	}
 	s.arrivals++
@@ -158,10 +162,17 @@ func (s *store) trim(in *storedInstance) {
 		if total <= latest.w.keeps() || oldest == latest {
 			break
 		}
-		s.free = append(s.free, oldest.records[0])
+		s.recycle(oldest.records[0])
 		oldest.records = slices.Delete(oldest.records, 0, 1)
 	}
 	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool { return l.w.gone && len(l.records) == 0 })
+}
+
+// recycle keeps records for reuse, unless a snapshot may still read them.
+func (s *store) recycle(records ...*record) {
+	if s.lent.Load() == 0 {
+		s.free = append(s.free, records...)
+	}
 }
 
 func (s *store) newRecord() *record {
@@ -266,7 +277,7 @@ func (s *store) used(w *storedWriter) bool {
 func (s *store) removeLines(h InstanceHandle, in *storedInstance, drop func(*storedLine) bool) {
 	in.lines = slices.DeleteFunc(in.lines, func(l *storedLine) bool {
 		if drop(l) {
-			s.free = append(s.free, l.records...)
+			s.recycle(l.records...)
 			return true
 		}
 		return false
@@ -328,42 +339,62 @@ const (
 
 var errState = errors.New("history of a peer is malformed")
 
-func (s *store) save() []byte {
-	le := binary.LittleEndian
-	out := []byte{stateMagic, stateVersion}
-	keys := slices.SortedFunc(maps.Keys(s.writers), compareKeys)
-	index := make(map[*storedWriter]uint32, len(keys))
-	out = le.AppendUint32(out, uint32(len(keys)))
-	for i, key := range keys {
-		w := s.writers[key]
-		index[w] = uint32(i)
-		out = le.AppendUint64(out, uint64(key.node))
-		out = le.AppendUint32(out, uint32(key.id))
-		out = append(out, boolByte(w.gone))
-		out = le.AppendUint32(out, uint32(len(w.info)))
-		out = append(out, w.info...)
+func (s *store) save() []byte { return s.snapshot()() }
+
+// snapshot takes the state as it is, quickly: references to what is kept. What it returns encodes it, once, on any
+// goroutine, while the store goes on.
+func (s *store) snapshot() func() []byte {
+	type writer struct {
+		w    *storedWriter
+		gone bool
 	}
+	var writers []writer
+	for _, w := range s.writers {
+		writers = append(writers, writer{w, w.gone})
+	}
+	var records []*record
 	last := make(map[*record]bool)
-	for _, l := range s.ended() {
-		if l.unregistered {
-			last[l.latest()] = true
+	for _, in := range s.instances {
+		for _, l := range in.lines {
+			records = append(records, l.records...)
+			if l.unregistered && len(l.records) > 0 {
+				last[l.latest()] = true
+			}
 		}
 	}
-	history := s.history()
-	out = le.AppendUint32(out, uint32(len(history)))
-	for _, r := range history {
-		m := &r.message
-		out = le.AppendUint32(out, index[r.w])
-		out = append(out, r.handle[:]...)
-		out = append(out, boolByte(last[r])*stateUnregisters)
-		out = le.AppendUint32(out, m.Epoch)
-		out = le.AppendUint64(out, m.Seq)
-		out = le.AppendUint64(out, m.WriterSeq)
-		out = le.AppendUint64(out, uint64(m.Timestamp))
-		out = le.AppendUint32(out, uint32(len(m.Payload)))
-		out = append(out, m.Payload...)
+	// Until it is encoded no record is filled anew: see recycle.
+	s.lent.Add(1)
+	return func() []byte {
+		defer s.lent.Add(-1)
+		le := binary.LittleEndian
+		slices.SortFunc(writers, func(a, b writer) int { return compareKeys(a.w.key, b.w.key) })
+		slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
+		out := []byte{stateMagic, stateVersion}
+		index := make(map[*storedWriter]uint32, len(writers))
+		out = le.AppendUint32(out, uint32(len(writers)))
+		for i, w := range writers {
+			index[w.w] = uint32(i)
+			out = le.AppendUint64(out, uint64(w.w.key.node))
+			out = le.AppendUint32(out, uint32(w.w.key.id))
+			out = append(out, boolByte(w.gone))
+			out = le.AppendUint32(out, uint32(len(w.w.info)))
+			out = append(out, w.w.info...)
+		}
+		out = le.AppendUint32(out, uint32(len(records)))
+		for _, r := range records {
+			m := &r.message
+			out = le.AppendUint32(out, index[r.w])
+			out = append(out, r.handle[:]...)
+			out = append(out, boolByte(last[r])*stateUnregisters)
+			out = le.AppendUint32(out, m.Epoch)
+			out = le.AppendUint64(out, m.Seq)
+			out = le.AppendUint64(out, m.WriterSeq)
+			out = le.AppendUint64(out, uint64(m.Timestamp))
+			out = le.AppendUint32(out, uint32(len(m.Payload)))
+			out = append(out, m.Payload...)
+		}
+		return out
 	}
-	return out
 }
 
 func boolByte(v bool) byte {

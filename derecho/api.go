@@ -126,7 +126,7 @@ type Handler interface {
 	SaveState(sg SubgroupID, ch ChannelID) (encode func() []byte)
 	// AwaitState says that this node, from epoch from on, starts to receive ch on sg, or to keep
 	// its state. If pending is true ReadState follows with the state as of the beginning of that
-	// epoch. Deliver may still bring messages of ch from epochs before, if the node received ch
+	// epoch, or another AwaitState; or the node's own endpoint is withdrawn first. Deliver may still bring messages of ch from epochs before, if the node received ch
 	// for another endpoint: that state covers them already.
 	AwaitState(sg SubgroupID, ch ChannelID, from uint32, pending bool)
 	// ReadState decodes a state that has come, which is not called on the polling goroutine but on one of

@@ -259,7 +259,10 @@ func (r *run) unsettled() (why string, at *process) {
 				return "keeps old epochs", p
 			}
 		}
-		if len(p.pending) > 0 {
+		if slices.ContainsFunc(s.Endpoints, func(ep derecho.Endpoint) bool {
+			_, waits := p.pending[ep.Channel]
+			return ep.Node == p.id && ep.Replica && waits
+		}) {
 			return "still waits for a state", p
 		}
 		if len(p.wanted) != len(p.ready) {

@@ -435,6 +435,25 @@ func TestChaos(t *testing.T) {
 	}
 }
 
+// Half of the victims are stopped until the others have gone on without them, and then let go on.
+func TestChaosOfStops(t *testing.T) {
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			s := fly(t, "-chaos", "500ms", "-chaos-stop", "-duration", "15s", "-seed", "3", "-transport", transport).end(0)
+			assert.Equal(t, "ok", s.Verdict)
+			stopped := 0
+			for _, k := range s.Kills {
+				if k.Stopped {
+					stopped++
+				}
+			}
+			assert.Positive(t, stopped)
+			assert.Less(t, stopped, len(s.Kills))
+		})
+	}
+}
+
 // The others go on without a display that stands still, and its report is missed at the end: it is named, and nobody else.
 func TestStoppedDisplayIsNamed(t *testing.T) {
 	t.Parallel()
@@ -455,9 +474,18 @@ func TestStoppedDisplayIsMissedAndComesBack(t *testing.T) {
 	f.until(fmt.Sprintf("nothing is heard of display2 (process %d) for 4s: it is stopped, by a signal or a debugger", f.pid("display2")))
 	require.NoError(t, syscall.Kill(f.pid("display2"), syscall.SIGCONT))
 	f.until("display2 is there again")
+	f.until("display2: was away and has joined again")
 	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
-	require.NoError(t, f.cmd.Process.Signal(syscall.SIGTERM))
-	f.end(1)
+	s := f.end(0)
+	assert.Equal(t, "ok", s.Verdict)
+	position := topicOf(t, s, "Position")
+	assert.GreaterOrEqual(t, position.Published, uint64(40), "nobody waited for it")
+	for _, sub := range position.Subscribers {
+		if sub.Process == "display2" {
+			assert.True(t, sub.Away)
+			assert.Less(t, sub.Delivered, position.Published)
+		}
+	}
 }
 
 func TestInterruptEndsInOrder(t *testing.T) {

@@ -1,8 +1,10 @@
 package conductor
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
@@ -39,6 +41,8 @@ var steady = []string{roles.AirData, roles.Position, roles.TrafficReport}
 const (
 	minDown = 100 * time.Millisecond
 	maxDown = 1500 * time.Millisecond
+	// minStill is longer than a lease, by enough that the others have gone on.
+	minStill = 900 * time.Millisecond
 )
 
 func newChaos(seed uint64) chaos {
@@ -94,7 +98,11 @@ func concerns(role, topic string) bool {
 // beginChaos begins to kill, if that is asked for.
 func (c *conductor) beginChaos() {
 	if c.opts.Chaos > 0 {
-		c.screen.say("chaos: every %v a process is killed; -seed %d", c.opts.Chaos, c.opts.Seed)
+		what := "killed"
+		if c.opts.ChaosStop {
+			what = "killed, or stopped for a while"
+		}
+		c.screen.say("chaos: every %v a process is %s; -seed %d", c.opts.Chaos, what, c.opts.Seed)
 		c.chaos.next = time.After(c.opts.Chaos)
 	}
 }
@@ -113,10 +121,33 @@ func (c *conductor) strike() {
 		return
 	}
 	role, down := c.chaos.draw(among)
+	if c.opts.ChaosStop && c.chaos.random.IntN(2) == 0 {
+		c.suspend(role, down+minStill)
+		return
+	}
 	c.kill(role, down)
 }
 
+// suspend stops a process, with SIGSTOP, for long enough to be excluded.
+func (c *conductor) suspend(role string, down time.Duration) {
+	m := c.aim(role, down)
+	c.chaos.kills[len(c.chaos.kills)-1].Stopped = true
+	_ = m.cmd.Process.Signal(syscall.SIGSTOP) // as with Kill
+	c.chaos.restart = time.After(down)
+	c.screen.say("chaos: stopped %s (process %d) %v after the beginning", role, m.cmd.Process.Pid, round(time.Since(c.began)))
+}
+
+// kill kills a process, with SIGKILL.
 func (c *conductor) kill(role string, down time.Duration) {
+	m := c.aim(role, down)
+	m.killed = true
+	m.ready = false
+	_ = m.cmd.Process.Kill() // one that has just ended by itself is found out
+	c.screen.say("chaos: killed %s (process %d) %v after the beginning", role, m.cmd.Process.Pid, round(time.Since(c.began)))
+}
+
+// aim makes a process the victim, and notes where the others are.
+func (c *conductor) aim(role string, down time.Duration) *member {
 	m := c.crew.members[role]
 	v := &victim{role: role, down: down, waiting: make(map[string]map[string]uint32)}
 	for survivor, topics := range c.chaos.at {
@@ -136,11 +167,8 @@ func (c *conductor) kill(role string, down time.Duration) {
 	c.chaos.kills = append(c.chaos.kills, report.Kill{
 		Role: role, PID: m.cmd.Process.Pid, After: time.Since(c.began), Down: down, Alone: role == "nav" || role == "traffic",
 	})
-	m.killed = true
-	m.ready = false
 	v.at = time.Now()
-	_ = m.cmd.Process.Kill() // one that has just ended by itself is found out
-	c.screen.say("chaos: killed %s (process %d) %v after the beginning", role, m.cmd.Process.Pid, round(time.Since(c.began)))
+	return m
 }
 
 // buried notes that a process which was killed is gone, and said all that it will ever say.
@@ -150,10 +178,17 @@ func (c *conductor) buried(m *member) {
 	c.chaos.restart = time.After(time.Until(c.chaos.victim.at.Add(c.chaos.victim.down)))
 }
 
-// revive starts the victim again.
+// revive starts the victim again, or lets it go on.
 func (c *conductor) revive() error {
 	c.chaos.restart = nil
 	c.chaos.victim.started = time.Now()
+	if m := c.crew.members[c.chaos.victim.role]; !m.killed {
+		if err := m.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			return fmt.Errorf("chaos: letting %s go on: %w", m.role, err)
+		}
+		c.screen.say("chaos: %s goes on", m.role)
+		return nil
+	}
 	return c.start(c.chaos.victim.role, true)
 }
 
@@ -179,8 +214,12 @@ func (c *conductor) tellRecovery() {
 	if k.Alone {
 		what = "what it publishes was delivered again"
 	}
-	c.screen.say("chaos: %s %v after the end of %s, which was started again after %v and had joined and caught up %v later",
-		what, short(k.Again), v.role, short(k.Down), short(k.Back))
+	end, start := "end", "was started again"
+	if k.Stopped {
+		end, start = "stop", "went on"
+	}
+	c.screen.say("chaos: %s %v after the %s of %s, which %s after %v and had joined and caught up %v later",
+		what, short(k.Again), end, v.role, start, short(k.Down), short(k.Back))
 	c.chaos.victim = nil
 }
 

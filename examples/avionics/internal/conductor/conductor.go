@@ -222,6 +222,13 @@ func (c *conductor) conduct() (elapsed time.Duration, err error) {
 
 // told enters what a process tells into the book.
 func (c *conductor) told(m *member, t *control.Told) error {
+	if t.Away {
+		m.life.Away()
+	}
+	if t.Back {
+		m.life.Back()
+		c.isBack(m)
+	}
 	for topic, entries := range t.Delivered {
 		if err := m.life.Deliver(topic, entries); err != nil {
 			return err

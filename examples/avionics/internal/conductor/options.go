@@ -27,6 +27,7 @@ type Options struct {
 	Late      time.Duration
 	ADC1Off   time.Duration
 	Chaos     time.Duration
+	ChaosStop bool
 	Domain    uint
 	QoS       string
 	GiveUp    time.Duration
@@ -112,6 +113,7 @@ func Parse(args []string, errs io.Writer) (Options, error) {
 	f.DurationVar(&o.Late, "late-display", 0, "start display2 only after `D`, to see it get the whole traffic picture")
 	f.DurationVar(&o.ADC1Off, "adc1-off", 0, "let adc1 fall silent after `D`, to see adc2 take over when adc1 has missed its DEADLINE")
 	f.DurationVar(&o.Chaos, "chaos", 0, "kill a process every `D`, with SIGKILL, and start it again after a moment; which one and when is drawn from -seed")
+	f.BoolVar(&o.ChaosStop, "chaos-stop", false, "with -chaos: stop half of the processes for a while (SIGSTOP) instead of killing them")
 	f.UintVar(&o.Domain, "domain", 0, "DDS domain `number` (default: one that no other run on this host has)")
 	f.StringVar(&o.QoS, "qos", "", "QoS `FILE.xml` to use instead of the built-in one")
 	f.DurationVar(&o.GiveUp, "sbs1-wait", 5*time.Second, "how long a live receiver may not answer before its feed counts as ended")

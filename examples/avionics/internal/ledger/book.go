@@ -1,6 +1,9 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // maxEntries bounds a book: about 250 MB. What is told beyond is not compared.
 const maxEntries = 4 << 20
@@ -21,10 +24,18 @@ type Life struct {
 	book      *Book
 	delivered map[string][]Entry
 	published map[string]Progress
-	last      map[string]uint64            // greatest number delivered
+	last      map[string]uint64 // greatest number delivered
+	absences  []absence
 	ready     int                          // when it had its history; 0: not yet
 	ended     int                          // when it was killed, or died; 0: it lives at the end
 	promised  map[string]map[string]uint64 // when it ended: topic -> writer's role -> number that was acknowledged
+}
+
+// absence is a time in which a process stood still, and the others may have gone on without it.
+type absence struct {
+	from, to map[string]int      // how many entries it had told of each topic before and after
+	sent     map[string]Progress // by its writers, before
+	sentTo   map[string]Progress // and after; nil: it is not over
 }
 
 // Progress is how far a writer got.
@@ -74,6 +85,71 @@ func (b *Book) Ready(l *Life) {
 	l.ready = b.now
 }
 
+// Away notes that a process stood still after what it has told so far.
+func (l *Life) Away() {
+	a := absence{from: make(map[string]int), sent: maps.Clone(l.published)}
+	for topic, entries := range l.delivered {
+		a.from[topic] = len(entries)
+	}
+	l.absences = append(l.absences, a)
+}
+
+// Back notes that it has joined again, if the others had gone on without it, and has its history.
+func (l *Life) Back() {
+	if len(l.absences) == 0 {
+		return
+	}
+	a := &l.absences[len(l.absences)-1]
+	a.to, a.sentTo = make(map[string]int), maps.Clone(l.published)
+	for topic, entries := range l.delivered {
+		a.to[topic] = len(entries)
+	}
+}
+
+// excused tells whether a life need not have a position, because it was away.
+func (l *Life) excused(topic string, e *Entry) bool {
+	entries := l.delivered[topic]
+	for _, a := range l.absences {
+		begun := a.from[topic] == 0 || entries[a.from[topic]-1].before(e)
+		ended := a.sentTo != nil && a.to[topic] < len(entries) && !e.before(&entries[a.to[topic]])
+		if begun && !ended {
+			return true
+		}
+	}
+	return false
+}
+
+// unsent tells whether a number may be lost, to all alike, because its writer was away: it was not acknowledged before.
+func (l *Life) unsent(topic string, n uint64) bool {
+	for _, a := range l.absences {
+		if n > a.sent[topic].Acknowledged && (a.sentTo == nil || n <= a.sentTo[topic].Published) {
+			return true
+		}
+	}
+	return false
+}
+
+// Missed tells whether the last process that played a role was away when samples of a topic came, or sent some that nobody
+// has. One that stood still for so short that nobody noticed has missed nothing.
+func (b *Book) Missed(role, topic string) bool {
+	var l *Life
+	for _, o := range b.lives {
+		if o.Role == role {
+			l = o
+		}
+	}
+	if l == nil || len(l.absences) == 0 {
+		return false
+	}
+	if p, publishes := l.published[topic]; publishes && b.Published(l, topic) < p.Published {
+		return true
+	}
+	entries, takes := l.delivered[topic]
+	o := b.order(Topic{Name: topic}, new(findings))
+	from, known := l.part(topic, o)
+	return takes && known && len(entries)-history(entries) < len(o)-from
+}
+
 // End notes that a process ended before the run did. It tells nothing any more.
 func (b *Book) End(l *Life) {
 	b.now++
@@ -112,20 +188,21 @@ func (l *Life) Deliver(topic string, packed []byte) error {
 // Publish takes how far a writer of the process got.
 func (l *Life) Publish(topic string, p Progress) { l.published[topic] = p }
 
-// Published is how many samples a process has published of a topic: of one that was killed, how many anybody delivered.
+// Published is how many samples a process has published of a topic: of one that was killed or away, how many anybody
+// delivered.
 func (b *Book) Published(l *Life, topic string) uint64 {
-	if l.ended == 0 {
+	if l.ended == 0 && len(l.absences) == 0 {
 		return l.published[topic].Published
 	}
-	var n uint64
+	there := make(map[uint64]bool)
 	for _, o := range b.lives {
 		for _, e := range o.delivered[topic] {
 			if Generation(e.Number) == l.Generation {
-				n = max(n, Count(e.Number))
+				there[e.Number] = true
 			}
 		}
 	}
-	return n
+	return uint64(len(there))
 }
 
 // Total is Published of all lives that played a role.
@@ -155,7 +232,7 @@ func (b *Book) Reaches(topic string) uint64 {
 // Whole tells whether every role was played by one process from its beginning to the end.
 func (b *Book) Whole() bool {
 	for _, l := range b.lives {
-		if l.Late || l.ended != 0 {
+		if l.Late || l.ended != 0 || len(l.absences) > 0 {
 			return false
 		}
 	}

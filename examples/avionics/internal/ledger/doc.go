@@ -27,6 +27,9 @@
 //  5. a log on disk holds samples of the order, upwards, and all that its process delivered live; of a life that was killed,
 //     at least what the writer had been told is acknowledged.
 //
+// A process that stands still for longer than a lease is excluded, and joins again by itself when it goes on. In between it is
+// excused from 2 and 5; what its writers sent and was not acknowledged may be lost, to all alike. It says when it was away.
+//
 // What a process has taken in the last moments before it was killed, and could not tell, is not judged.
 //
 // A Book has one owner.

@@ -146,6 +146,39 @@ func TestPictureOfAWriterThatHasGone(t *testing.T) {
 	assert.Equal(t, []string{"b came late, and of 2 instances of T was not given the last sample, as of number 3 at position 1.30"}, b.Check(outlives))
 }
 
+// Who stood still is excused from what came meanwhile, and from nothing else; what its writer sent then may be lost to all.
+func TestAbsence(t *testing.T) {
+	b := new(Book)
+	w, a := b.Begin("w", false), b.Begin("a", false)
+	a.tells(t, "T", stream(0, 1, 3))
+	w.Publish("T", Progress{Published: 4, Acknowledged: 2})
+	assert.True(t, b.Whole())
+	a.Away()
+	w.Away()
+	assert.False(t, b.Missed("a", "T"), "nothing yet")
+	a.tells(t, "T", stream(0, 6, 7))
+	a.Back()
+	w.Publish("T", Progress{Published: 9, Acknowledged: 9})
+	w.Back()
+	w.Publish("T", Progress{Published: 12, Acknowledged: 12})
+	a.tells(t, "T", stream(0, 9, 12))
+	c := b.Begin("c", false)
+	c.tells(t, "T", stream(0, 1, 2), stream(0, 4, 7), stream(0, 9, 12))
+	assert.Equal(t, []string{"c: 1 samples of T are missing that others delivered, the first is number 3 at position 1.30"}, b.Check(traffic),
+		"number 8 was sent while w was away, and nobody has it; a was away when 4 and 5 came")
+	assert.Equal(t, uint64(11), b.Total("w", "T"))
+	assert.True(t, b.Missed("a", "T"))
+	assert.True(t, b.Missed("w", "T"))
+	assert.False(t, b.Missed("c", "T"))
+	assert.False(t, b.Whole())
+	assert.Empty(t, b.CheckLog("a", traffic, []Stored{{1, 7}, {2, 14}, {3, 21}, {7, 49}, {9, 63}, {10, 70}, {11, 77}, {12, 84}}))
+
+	w.Publish("T", Progress{Published: 13, Acknowledged: 13})
+	assert.Contains(t, b.Check(traffic), "w lives, and nobody has 1 of the 13 samples of T that it published", "the absence is over")
+	a.tells(t, "T", stream(0, 14, 14))
+	assert.Contains(t, b.Check(traffic), "w: what it published of T is not there in the order in which it did, or not without gaps (1)")
+}
+
 func TestCheckLog(t *testing.T) {
 	stored := func(parts ...[]Entry) (disk []Stored) {
 		for _, entries := range parts {

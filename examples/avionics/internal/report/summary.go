@@ -47,9 +47,11 @@ type Kill struct {
 	PID   int           `json:"pid"`
 	After time.Duration `json:"after_ns"` // the beginning of the run
 	Again time.Duration `json:"again_ns"` // until every other process had delivered what it has a part in again
-	Alone bool          `json:"alone"`    // nobody else publishes it: Again includes the time until there was somebody
-	Down  time.Duration `json:"down_ns"`  // until it was started again
-	Back  time.Duration `json:"back_ns"`  // from then until it had joined and caught up
+	// Stopped: it was not killed, but stopped for a while, so that the others went on without it.
+	Stopped bool          `json:"stopped,omitempty"`
+	Alone   bool          `json:"alone"`   // nobody else publishes it: Again includes the time until there was somebody
+	Down    time.Duration `json:"down_ns"` // until it was started again
+	Back    time.Duration `json:"back_ns"` // from then until it had joined and caught up
 }
 
 // promises is what the reliable topics promise, beside their order.
@@ -102,7 +104,8 @@ type Subscriber struct {
 	Reordered  uint64          `json:"reordered"`
 	Rejected   uint64          `json:"rejected"`
 	Malformed  uint64          `json:"malformed"`
-	Late       bool            `json:"late,omitempty"`
+	Late       bool            `json:"late,omitempty"` // it was started later
+	Away       bool            `json:"away,omitempty"` // it stood still for a time, and missed what came meanwhile
 	Digest     string          `json:"digest"`
 	Latency    latency.Summary `json:"latency"`
 
@@ -196,11 +199,14 @@ func (s *Summary) subscriber(t *Topic, role string, sub control.Subscription, ru
 	}
 	out := Subscriber{
 		Process: role, Delivered: sub.Delivered, Duplicated: sub.Duplicated, Reordered: sub.Reordered,
-		Rejected: uint64(max(0, sub.Rejected)), Malformed: uint64(sub.Malformed), Late: run.Book.Late(role),
+		Rejected: uint64(max(0, sub.Rejected)), Malformed: uint64(sub.Malformed), Late: run.Book.Late(role), Away: t.Path != unordered && run.Book.Missed(role, t.Topic),
 		Digest: sub.Digest, Latency: delays.Summary(), raw: sub,
 	}
 	out.Lost = uint64(max(0, sub.Lost))
 	if t.Path != unordered { // what the numbers say counts, whatever the reader's status says
+		if out.Away || run.Book.Missed(promises[t.Topic].Writer, t.Topic) {
+			return out // the book knows what is missing
+		}
 		out.Lost = max(out.Lost, sub.Missing)
 		if !out.Late {
 			out.Lost = max(out.Lost, t.Published-min(sub.Delivered-sub.Duplicated, t.Published))
@@ -225,7 +231,7 @@ func (s *Summary) check(t *Topic, book *ledger.Book) {
 		wrong(sub.Reordered, "came out of order")
 		wrong(sub.Rejected, "were rejected")
 		wrong(sub.Malformed, "could not be read")
-		if !sub.Late && sub.Lost == 0 && sub.Delivered != t.Published {
+		if !sub.Late && !sub.Away && sub.Lost == 0 && sub.Delivered != t.Published {
 			s.find("%s: %d samples of %s were delivered, and %d published", sub.Process, sub.Delivered, t.Topic, t.Published)
 		}
 	}
@@ -240,7 +246,7 @@ func (s *Summary) compareDigests(t *Topic) {
 	for i := range t.Subscribers {
 		sub := &t.Subscribers[i]
 		switch {
-		case sub.Late:
+		case sub.Late || sub.Away:
 		case first == nil:
 			first = sub
 		case sub.Digest != first.Digest:

@@ -66,6 +66,9 @@ func (s *Summary) figures(b *strings.Builder) {
 			if sub.Late {
 				process += " (late)"
 			}
+			if sub.Away {
+				process += " (away)"
+			}
 			row(name, path, published, process, fmt.Sprint(sub.Delivered), fmt.Sprint(sub.Lost), fmt.Sprint(sub.Rejected),
 				order.Short(sub.Digest), delay(sub.Latency, sub.Latency.P50), delay(sub.Latency, sub.Latency.P99), delay(sub.Latency, sub.Latency.Max))
 			name, path, published = "", "", ""
@@ -103,15 +106,23 @@ func (s *Summary) killLine(b *strings.Builder) {
 	}
 	by := make(map[string]uint64)
 	var again, alone []time.Duration
+	stopped := 0
 	for _, k := range s.Kills {
 		by[k.Role]++
+		if k.Stopped {
+			stopped++
+		}
 		if k.Alone {
 			alone = append(alone, k.Again-k.Down)
 		} else {
 			again = append(again, k.Again)
 		}
 	}
-	fmt.Fprintf(b, "chaos: %d processes were killed and started again (%s)", len(s.Kills), kills(by))
+	fmt.Fprintf(b, "chaos: processes were killed and started again %s", times(len(s.Kills)-stopped))
+	if stopped > 0 {
+		fmt.Fprintf(b, ", and stopped and let go on %s", times(stopped))
+	}
+	fmt.Fprintf(b, " (%s)", kills(by))
 	if len(again) > 0 {
 		fmt.Fprintf(b, "; the others delivered again after %s", spread(again))
 	}
@@ -119,6 +130,13 @@ func (s *Summary) killLine(b *strings.Builder) {
 		fmt.Fprintf(b, "; what nobody else publishes %s", strings.Replace(spread(alone), " ", " after the new start ", 1))
 	}
 	b.WriteString("\n")
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func spread(d []time.Duration) string {

@@ -75,9 +75,9 @@ func (a *airDataComputer) measure(ctx context.Context) error {
 			return ctx.Err()
 		}
 		s := a.source.at(time.Duration(float64(a.cfg.Elapsed+n*airDataPeriod) * speed))
-		if err := a.put(ctx, s, sensor.Measure(s.altitudeFt, s.speedKt)); err != nil {
+		if err := a.put(ctx, s, sensor.Measure(s.altitudeFt, s.speedKt)); err != nil && !a.writer.cutOff(ctx, err) {
 			return err
-		}
+		} // what could not be sent is old when it can
 	}
 	return nil
 }

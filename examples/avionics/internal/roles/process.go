@@ -208,14 +208,56 @@ const tellEvery = 20 * time.Millisecond
 func (pr *process) tellAlways(ctx context.Context) {
 	tick := time.NewTicker(tellEvery)
 	defer tick.Stop()
+	var back <-chan time.Time
+	last := time.Now()
 	for {
-		pr.tell()
 		select {
 		case <-tick.C:
+		case <-back:
+			back = nil
+			if err := pr.settle(ctx); err != nil {
+				pr.fail(cause(ctx, err))
+				return
+			}
+			pr.tell()
+			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Back: true}})
+			pr.note("was away and has joined again")
 		case <-ctx.Done():
 			return
 		}
+		now := time.Now()
+		if now.Sub(last) > stillness {
+			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Away: true}})
+			back = time.After(settling)
+		}
+		last = now // wherever in the meantime it stood still
+		pr.tell()
 	}
+}
+
+// stillness is how long a process stands still before it takes itself for away: less than the lease. Within settling it has
+// heard whether the others went on without it, or is joining again.
+const (
+	stillness = 250 * time.Millisecond
+	settling  = time.Second
+)
+
+// settle waits until a process that was away has joined again, if it had to, and has its history.
+func (pr *process) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pr.cfg.Timeout)
+	defer cancel()
+	if err := pr.p.WaitForDomain(ctx); err != nil {
+		return err
+	}
+	for _, s := range pr.subscriptions {
+		if err := s.reader.WaitForHistoricalData(ctx); err != nil {
+			return fmt.Errorf("waiting for the history of %s: %w", s.topic, err)
+		}
+		if err := s.takeAll(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tell tells what is new, if anything is.
@@ -272,6 +314,9 @@ func newRole(pr *process) (role, error) {
 	return nil, fmt.Errorf("there is no role %q", pr.cfg.Role)
 }
 
+// logSegment is the size of a file of the log: a flight of some hours has a few.
+const logSegment = 4 << 20
+
 // join becomes a participant of the domain.
 func (pr *process) join(ctx context.Context) error {
 	var err error
@@ -282,7 +327,7 @@ func (pr *process) join(ctx context.Context) error {
 	defer cancel()
 	pr.p, err = dcps.NewDomainParticipant(ctx, dcps.DomainID(pr.cfg.Domain),
 		dcps.WithName(pr.cfg.Role),
-		dcps.WithSettings(dcps.Settings{Transport: pr.cfg.Transport, Dir: pr.cfg.Dir}),
+		dcps.WithSettings(dcps.Settings{Transport: pr.cfg.Transport, Dir: pr.cfg.Dir, LogSegmentBytes: logSegment}),
 		dcps.WithParticipantListener(pr.complaints()))
 	if err != nil {
 		return err

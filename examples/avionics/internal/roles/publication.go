@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type publication interface {
 // writer is a DataWriter that counts. One goroutine writes.
 type writer[T any] struct {
 	*dcps.DataWriter[T]
+	p          *dcps.DomainParticipant
 	generation int
 
 	mu    sync.Mutex // between who writes and who reports
@@ -50,7 +52,7 @@ func publish[T any, PT cdr.Type[T]](pr *process, topicName, profile string) (*wr
 	if err != nil {
 		return nil, err
 	}
-	w := &writer[T]{DataWriter: dw, generation: pr.cfg.Generation}
+	w := &writer[T]{DataWriter: dw, p: pr.p, generation: pr.cfg.Generation}
 	pr.publications = append(pr.publications, w)
 	return w, nil
 }
@@ -74,11 +76,23 @@ func (w *writer[T]) wrote() {
 
 // put writes a sample, and waits as long as its readers are full, up to RELIABILITY max_blocking_time.
 func (w *writer[T]) put(ctx context.Context, v *T) error {
-	if err := w.Write(ctx, v); err != nil {
-		return err
+	err := w.Write(ctx, v)
+	for attempt := 0; w.cutOff(ctx, err) && attempt < maxAttempts; attempt++ {
+		err = w.Write(ctx, v)
 	}
-	w.wrote()
-	return nil
+	if err == nil {
+		w.wrote()
+	}
+	return err
+}
+
+// maxAttempts bounds how often a write is tried again when the process is cut off anew each time.
+const maxAttempts = 20
+
+// cutOff tells whether an operation failed because the others have gone on without this process, or it can not hear them. It
+// returns when that is over.
+func (w *writer[T]) cutOff(ctx context.Context, err error) bool {
+	return errors.Is(err, dcps.ErrPreconditionNotMet) && w.p.WaitForDomain(ctx) == nil
 }
 
 func (w *writer[T]) topicName() string { return w.TopicName() }

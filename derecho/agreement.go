@@ -310,6 +310,7 @@ func (a *agreement) look() bool {
 			// It was all stable, at every member: there is nothing to agree on any more.
 			a.decision = a.whole()
 			a.e.whole = true
+			a.reachable()
 			return true
 		}
 		if d := a.load(i, t.Decided()); d != 0 {
@@ -565,6 +566,7 @@ func (a *agreement) conclude(d *decision) {
 		a.m.exclude(errors.New("the other members went on without it"))
 		return
 	}
+	a.reachable()
 	if a.removes() {
 		// Until what follows from it is done here, and at those who share memory with this node: data is
 		// held there without acknowledgement. They see the decision in this node's row (rdma.Fence).
@@ -637,10 +639,7 @@ func (a *agreement) reach(stay, dead, killed set) {
 	}
 	if quorum(a.weights, stay, dead, killed) {
 		a.cutOff = 0
-		if a.told {
-			a.told = false
-			a.m.isolate(nil)
-		}
+		a.reachable()
 		return
 	}
 	if a.cutOff == 0 {
@@ -657,6 +656,14 @@ func (a *agreement) reach(stay, dead, killed set) {
 		}
 		a.m.isolate(fmt.Errorf("%w: %d of %d members are not heard, and what is left is no majority: %s",
 			ErrNoMajority, len(missing), len(a.watches), joinNames(missing)))
+	}
+}
+
+// reachable tells that a quorum is in reach again: it is heard, or the view has ended, which takes one.
+func (a *agreement) reachable() {
+	if a.told {
+		a.told = false
+		a.m.isolate(nil)
 	}
 }
 

@@ -464,10 +464,12 @@ func (c *child) finish(topic string) error {
 				return fmt.Errorf("%s can not write", w.name)
 			}
 		}
-		if err := w.w.WaitForAcknowledgments(ctx); err != nil {
+		switch err := w.w.WaitForAcknowledgments(ctx); {
+		case err != nil && ctx.Err() != nil:
 			return fmt.Errorf("%s: %w", w.name, err)
-		}
-		if topic == loggedTopic {
+		case err != nil: // of the samples before an exclusion nothing is known; that is told once
+			c.record.note("E %s %v", w.name, err)
+		case topic == loggedTopic:
 			c.record.note("A %s %d %d", w.name, w.number, time.Now().UnixNano())
 		}
 	}

@@ -10,6 +10,7 @@
 //	internal/roles       what each process does, on dcps and qos alone
 //	internal/report      the table and the verdict
 //	internal/order       completeness, order, digests
+//	internal/ledger      what processes told before they were killed, compared
 //	internal/sbs1 igc    recorded and live input; internal/recording opens the files
 //	internal/model       synthetic input
 package main

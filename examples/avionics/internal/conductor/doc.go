@@ -11,8 +11,13 @@
 //
 // Every process is in a process group of its own, so that Ctrl-C reaches the conductor alone, which ends the run in
 // order. A process whose standard input ends leaves by itself; the kernel kills it with the conductor (parent-death
-// signal, Linux). A process that does not leave in time is killed. A process that dies ends the run: the conductor says
-// which one and why, ends the others, and fails.
+// signal, Linux). A process that does not leave in time is killed.
+//
+// # Deaths
+//
+// A process that says that it failed ends the run. One that dies is a finding, and the others go on without it. With -chaos
+// (chaos.go) the conductor kills them itself, one at a time, and starts each again: the role is played by the next member, with
+// a life of its own in the book (package ledger).
 //
 // # No files
 //

@@ -69,7 +69,8 @@ flags:
 const afterFlags = `
 Exit status: 0 verdict ok, 1 verdict failed or the run could not end in order, 2 wrong use.
 The verdict fails when a sample of a reliable topic is missing, doubled or out of order at any process, when two
-processes disagree on the order of a reliable topic, or when a log on disk differs from what was delivered.
+processes disagree on the order of a reliable topic, or when a log on disk differs from what was delivered. With -chaos that
+holds for what is promised then: all or none of what a killed process had published, and all of what was acknowledged to it.
 `
 
 // speedValue is a time compression: a positive number, or max.

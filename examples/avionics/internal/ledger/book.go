@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"maps"
+	"slices"
 )
 
 // maxEntries bounds a book: about 250 MB. What is told beyond is not compared.
@@ -129,8 +130,8 @@ func (l *Life) unsent(topic string, n uint64) bool {
 	return false
 }
 
-// Missed tells whether the last process that played a role was away when samples of a topic came, or sent some that nobody
-// has. One that stood still for so short that nobody noticed has missed nothing.
+// Missed tells whether the last process that played a role was away when samples of a topic came. One that stood still for so
+// short that nobody noticed has missed nothing.
 func (b *Book) Missed(role, topic string) bool {
 	var l *Life
 	for _, o := range b.lives {
@@ -141,13 +142,17 @@ func (b *Book) Missed(role, topic string) bool {
 	if l == nil || len(l.absences) == 0 {
 		return false
 	}
-	if p, publishes := l.published[topic]; publishes && b.Published(l, topic) < p.Published {
-		return true
-	}
 	entries, takes := l.delivered[topic]
 	o := b.order(Topic{Name: topic}, new(findings))
 	from, known := l.part(topic, o)
 	return takes && known && len(entries)-history(entries) < len(o)-from
+}
+
+// Unsent tells whether any process that played a role was away when it published samples of a topic that nobody has.
+func (b *Book) Unsent(role, topic string) bool {
+	return slices.ContainsFunc(b.lives, func(l *Life) bool {
+		return l.Role == role && len(l.absences) > 0 && b.Published(l, topic) < l.published[topic].Published
+	})
 }
 
 // End notes that a process ended before the run did. It tells nothing any more.

@@ -204,7 +204,7 @@ func (s *Summary) subscriber(t *Topic, role string, sub control.Subscription, ru
 	}
 	out.Lost = uint64(max(0, sub.Lost))
 	if t.Path != unordered { // what the numbers say counts, whatever the reader's status says
-		if out.Away || run.Book.Missed(promises[t.Topic].Writer, t.Topic) {
+		if out.Away || run.Book.Unsent(promises[t.Topic].Writer, t.Topic) {
 			return out // the book knows what is missing
 		}
 		out.Lost = max(out.Lost, sub.Missing)

@@ -238,7 +238,11 @@ func (c *checker) stable(node derecho.NodeID, at place, t *epochTrace, seq uint6
 			if t.ends != nil {
 				need = min(need, t.ends[rank])
 			}
-			if held := heldBy(row, rank); held < need {
+			held := heldBy(row, rank)
+			if t.reports != nil { // what it has reported it holds, and acknowledges no more
+				held = max(held, t.reports[rank][q])
+			}
+			if held < need {
 				c.failf("A6: %s delivers %d of subgroup %d epoch %d, and %s holds of %s only %d of %d", node, seq, at.sg, at.epoch, q, t.senders[rank], held, need)
 			}
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -76,6 +77,15 @@ func (r *run) fault(f Fault) {
 		return // of the whole run, not of a moment
 	}
 	r.faults[f]++
+	// Troubles come together: the next while the others still agree on this one.
+	if r.pick.IntN(2) == 0 {
+		number := r.pick.Uint64()
+		r.w.After(time.Duration(r.pick.Int64N(int64(10*r.w.MaxDelay))), func() {
+			r.pick = rand.New(rand.NewPCG(r.plan.Seed, number))
+			r.fault(f)
+			r.pick = r.rng
+		})
+	}
 }
 
 // restart starts a process that has crashed again, with its disk or without.

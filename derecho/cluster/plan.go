@@ -103,7 +103,7 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 		o.MinNodes, o.MaxNodes = 2, 5
 	}
 	p := Plan{
-		Seed: seed, Nodes: o.MinNodes + rng.IntN(o.MaxNodes-o.MinNodes+1), Hosts: 1 + rng.IntN(3),
+		Seed: seed, Nodes: o.MinNodes + rng.IntN(o.MaxNodes-o.MinNodes+1), Hosts: 1 + rng.IntN(5),
 		Lease: 100 * time.Millisecond, Unfound: rng.IntN(3) == 0, Late: rng.IntN(3) == 0,
 		MaxDelay: []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[rng.IntN(3)],
 		MaxPause: []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[rng.IntN(3)],

@@ -63,7 +63,7 @@ func (f *fleet) checkNothingLeft(domain uint32) {
 	require.Empty(f.t, shared, "files in /dev/shm are left")
 	for _, p := range f.over {
 		err := filepath.Walk(p.seat, func(path string, info os.FileInfo, err error) error {
-			if err == nil && !info.IsDir() && !strings.HasSuffix(path, ".writers") && !isLogFile(info.Name()) {
+			if err == nil && !info.IsDir() && !isLogFile(info.Name()) {
 				f.t.Errorf("a file is left: %s", path)
 			}
 			return err
@@ -72,4 +72,11 @@ func (f *fleet) checkNothingLeft(domain uint32) {
 	}
 }
 
-func isLogFile(name string) bool { return name == "LOCK" || strings.HasSuffix(name, ".seg") }
+// isLogFile: docs/formats.md lists what a log consists of.
+func isLogFile(name string) bool {
+	switch filepath.Ext(name) {
+	case ".seg", ".writers", ".epochs":
+		return true
+	}
+	return name == "LOCK"
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -351,4 +352,39 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		})
 		require.Zero(t, allocs, "Reserve, Commit and delivery")
 	})
+}
+
+// A sender that looks for its epoch while an outage ends is told of the outage, or sends: never that it is no sender.
+func TestSenderWhileAnOutageEnds(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	n, _ := c.join()
+	ordered := Subgroup{ID: 3, Mode: Ordered}
+	n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}})
+	c.settle(1)
+	stop := make(chan struct{})
+	var outages sync.WaitGroup
+	outages.Go(func() {
+		for {
+			select {
+			case <-stop:
+				n.outage.Store(nil)
+				return
+			default:
+				n.outage.Store(&ErrExcluded)
+				n.outage.Store(nil)
+			}
+		}
+	})
+	for told := 0; told < 200_000; {
+		_, err := n.sendingEpoch(ordered.ID)
+		if err != nil && !errors.Is(err, ErrExcluded) {
+			t.Error(err)
+			break
+		}
+		if err != nil {
+			told++
+		}
+	}
+	close(stop)
+	outages.Wait()
 }

@@ -46,24 +46,32 @@ func (s Slot) flush() {
 // MaxPayload is the largest message that fits.
 func (n *Node) MaxPayload(SubgroupID) int { return smc.MaxPayload(n.cfg.RingBytes) }
 
-// sendingEpoch is the epoch that takes messages of this node.
+// sendingEpoch is the epoch that takes messages of this node. The node may join again meanwhile: that there is none counts
+// only if it was the same incarnation all the time, and not cut off when that was looked at.
 func (n *Node) sendingEpoch(sg SubgroupID) (*epoch, error) {
-	if n.outage.Load() == nil {
-		if g, ok := n.life.Load().groups.Load(sg); ok {
-			if e := g.(*subgroup).sending.Load(); e != nil {
-				return e, nil
+	for {
+		l := n.life.Load() // before the outage: a new incarnation is there before that ends
+		outage := n.outage.Load()
+		if outage == nil {
+			if g, ok := l.groups.Load(sg); ok {
+				if e := g.(*subgroup).sending.Load(); e != nil {
+					return e, nil
+				}
 			}
 		}
-	}
-	if err := n.down(); err != nil {
-		return nil, err
-	}
-	if p := n.life.Load().recovering.Load(); p != nil {
-		if why := (*p)[sg]; why != "" {
-			return nil, fmt.Errorf("%w: %s", ErrRecovering, why)
+		if err := n.down(); err != nil {
+			return nil, err
 		}
+		if outage != nil || l != n.life.Load() {
+			continue // it is over by now
+		}
+		if p := l.recovering.Load(); p != nil {
+			if why := (*p)[sg]; why != "" {
+				return nil, fmt.Errorf("%w: %s", ErrRecovering, why)
+			}
+		}
+		return nil, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
 	}
-	return nil, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
 }
 
 // spinRounds is how often Reserve looks for room before it waits: receivers that are at work free a

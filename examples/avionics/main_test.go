@@ -429,6 +429,9 @@ func TestChaos(t *testing.T) {
 				if !k.Alone {
 					assert.Less(t, k.Again, 5*time.Second, k.Role)
 				}
+				if strings.HasPrefix(k.Role, "adc") {
+					assert.Less(t, k.Again, time.Second, "the DEADLINE of those who read AirData")
+				}
 			}
 			assert.Len(t, killed, 7, "%+v", s.Kills)
 		})

@@ -328,6 +328,15 @@ func (h *hub) readerGone(w, r *endpoint) {
 	for i, m := range w.matches {
 		if m.r == r.reader {
 			w.matches = append(w.matches[:i:i], w.matches[i+1:]...)
+			if r.withdrawn() {
+				return
+			}
+			// Its process was excluded: it is to know, and takes nothing twice when it is back.
+			if m.r.durable && w.path.Keeps() {
+				r.remember(&match{m.r, m.src})
+			}
+			it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
+			m.r.post(it, it)
 			return
 		}
 	}

@@ -130,6 +130,7 @@ func (p *poller) run(stop chan struct{}) {
 			p.bell.Cancel()
 		} else if d := p.idle(); d > 0 {
 			p.bell.Sleep(d)
+			continue // without work it sleeps again at once: a heartbeat is no sign that more will come
 		} else {
 			p.bell.Cancel()
 		}

@@ -16,6 +16,9 @@ func (e *epoch) deliverable() bool {
 		return false
 	}
 	e.settle()
+	if yield := e.g.m.yield; yield != nil {
+		yield()
+	}
 	if !e.passed() { // after the counters were read: rdma.Fence
 		return false
 	}

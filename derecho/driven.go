@@ -19,7 +19,7 @@ type Driven struct {
 	row Row // of Rows, reused
 }
 
-// Callbacks are what a Driven tells the caller about itself. All must be set.
+// Callbacks are what a Driven tells the caller about itself. All but Yield must be set.
 type Callbacks struct {
 	Joined   func()
 	Left     func()
@@ -35,6 +35,9 @@ type Callbacks struct {
 	Log func(write func())
 	// Stored is called after every store into a row.
 	Stored func()
+	// Yield may be nil. It is called where a node has loaded counters and has not acted on them yet: a
+	// simulator lets others go on there.
+	Yield func()
 	// Trace is told of what the machine decides.
 	Trace func(Event)
 }
@@ -83,7 +86,7 @@ func NewDriven(cfg Config, id NodeID, h Handler, cb Callbacks) (*Driven, error) 
 	}
 	d := &Driven{cb: cb}
 	d.m = newMachine(&cfg, id, h, d)
-	d.m.stored, d.m.trace = cb.Stored, cb.Trace
+	d.m.stored, d.m.trace, d.m.yield = cb.Stored, cb.Trace, cb.Yield
 	return d, nil
 }
 

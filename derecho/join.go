@@ -299,7 +299,9 @@ func (m *machine) greet(next view, change viewChange) {
 	b := m.welcome(next).encode()
 	m.welcoming = b
 	for _, p := range change.joins {
-		if id := NodeID(p.ID); m.asked[id] { // also if it leaves itself: nobody else may
+		// Also if it leaves itself: nobody else may. And whom nobody will welcome: whoever it asked was gone
+		// before it knew of this node, and a node that leaves is not asked.
+		if id := NodeID(p.ID); m.asked[id] || m.statuses[id].alone && !mutant.Is("greet-asked-only") {
 			delete(m.asked, id)
 			m.send(id, msgWelcome, b)
 		}

@@ -93,6 +93,7 @@ type machine struct {
 
 	// For simulators; nil in a Node.
 	stored func()
+	yield  func() // between what is looked at and what is done
 	trace  func(Event)
 }
 

@@ -221,8 +221,13 @@ func (c *checker) handed(node derecho.NodeID, at place, d delivery) {
 
 // stable: every receiver has all up to a sequence number.
 func (c *checker) stable(node derecho.NodeID, at place, t *epochTrace, seq uint64) {
-	if at.sg == 0 && t.decided[node] {
-		return // what is agreed on is delivered
+	if at.sg == 0 {
+		// What is agreed on is delivered, also by those who learn it from one that has ended the view.
+		for q := range t.decided {
+			if q == node || t.drained[q] {
+				return
+			}
+		}
 	}
 	k := uint64(len(t.senders))
 	for _, q := range t.receivers {

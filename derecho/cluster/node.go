@@ -120,6 +120,7 @@ func (p *process) boot() {
 			})
 		},
 		Stored: func() { p.f.Stored() },
+		Yield:  p.stall,
 		Trace:  p.decided,
 	})
 	if err != nil {
@@ -280,6 +281,26 @@ func (p *process) wasExcluded(err error) {
 		}
 		p.boot()
 	})
+}
+
+// stall: now and then the processor is taken from a process in the middle of a step, and what the others do
+// meanwhile happens between two of its lines.
+func (p *process) stall() {
+	r := p.run
+	if r.stalled || r.calm || r.plan.Faults&Pause == 0 || r.stalls.IntN(100) > 0 {
+		return
+	}
+	r.stalled, p.scheduled = true, true
+	p.observe() // others see what it has done in this step
+	r.emit(Event{Kind: Fault_, Node: p.id, Text: "stands still in a step"})
+	r.faults[Pause]++
+	events := 0
+	r.w.Run(r.w.Now()+time.Duration(r.stalls.Int64N(int64(3*r.plan.Lease))), func() bool { events++; return r.err != nil || events > 100_000 })
+	r.stalled, p.scheduled = false, false
+	r.emit(Event{Kind: Fault_, Node: p.id, Text: "goes on with its step"})
+	if p.gone {
+		panic(sim.Crash{Fabric: p.f})
+	}
 }
 
 // decided takes note of what the machine does.

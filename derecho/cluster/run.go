@@ -41,19 +41,21 @@ func (r *Result) Trace() string {
 
 // run is a run under way.
 type run struct {
-	w      *sim.World
-	rng    *rand.Rand
-	pick   *rand.Rand // for the act or fault that happens: the same whatever else happens
-	keep   []int
-	items  int
-	plan   Plan
-	procs  []*process
-	events []Event
-	steps  int
-	faults map[Fault]int
-	calm   bool // the liveness phase
-	lost   bool // so many have died that nobody may go on
-	err    error
+	w       *sim.World
+	rng     *rand.Rand
+	stalls  *rand.Rand // for stalls: whether there are any changes nothing else
+	stalled bool       // a process stands still in the middle of a step
+	pick    *rand.Rand // for the act or fault that happens: the same whatever else happens
+	keep    []int
+	items   int
+	plan    Plan
+	procs   []*process
+	events  []Event
+	steps   int
+	faults  map[Fault]int
+	calm    bool // the liveness phase
+	lost    bool // so many have died that nobody may go on
+	err     error
 }
 
 func (r *run) failf(format string, args ...any) {
@@ -70,7 +72,7 @@ func (r *run) emit(e Event) {
 // Run executes one seed.
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), faults: map[Fault]int{}, keep: o.Keep}
+	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), faults: map[Fault]int{}, keep: o.Keep}
 	r.plan = draw(seed, r.rng, o)
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	r.schedule()

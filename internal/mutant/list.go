@@ -46,6 +46,7 @@ var List = []Mutant{
 	{"welcome-early", "who joins is told of the catalogue before the failed were removed"},
 	{"welcome-wrong-view", "who joins is told of the view before"},
 	{"forget-welcome", "who joins hangs if whom it asked has only welcomed another"},
+	{"greet-asked-only", "who joins hangs if whom it asked died and all others leave"},
 	{"no-second-welcome", "who joins hangs if whom it asked fails"},
 
 	// One host.

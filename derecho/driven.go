@@ -97,6 +97,7 @@ func (d *Driven) Attach(self rdma.PeerInfo, f rdma.Fabric) { d.m.attach(self, f)
 func (d *Driven) hasJoined()                         { d.cb.Joined() }
 func (d *Driven) hasLeft()                           { d.cb.Left() }
 func (d *Driven) hasFailed(err error)                { d.cb.Failed(err) }
+func (d *Driven) isExcluded(error)                   {} // nobody sends while it is driven
 func (d *Driven) wasExcluded(err error)              { d.cb.Excluded(err) }
 func (d *Driven) isIsolated(err error)               { d.cb.Isolated(err) }
 func (d *Driven) isRecovering(map[SubgroupID]string) {}

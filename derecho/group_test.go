@@ -32,6 +32,7 @@ type recorder struct {
 	excluded  int
 	entered   []NodeID // IDs that this node had
 	onDeliver func(batch []Message)
+	onRemoved func(ep Endpoint)
 }
 
 type got struct {
@@ -56,6 +57,9 @@ func (r *recorder) EndpointAdded(ep Endpoint) {
 	r.note(func() { r.endpoints = append(r.endpoints, fmt.Sprintf("+%s/%d", ep.Node, ep.ID)) })
 }
 func (r *recorder) EndpointRemoved(ep Endpoint) {
+	if r.onRemoved != nil {
+		r.onRemoved(ep)
+	}
 	r.note(func() { r.endpoints = append(r.endpoints, fmt.Sprintf("-%s/%d", ep.Node, ep.ID)) })
 }
 func (r *recorder) NodeJoined(id NodeID)          { r.note(func() { r.nodes = append(r.nodes, id) }) }

@@ -78,9 +78,10 @@ func (l *life) hasFailed(err error) {
 	l.finish(err)
 }
 
+func (l *life) isExcluded(err error) { l.n.outage.Store(&err) }
+
 // wasExcluded: another incarnation takes the place of this one.
 func (l *life) wasExcluded(err error) {
-	l.n.outage.Store(&err)
 	l.finish(err)
 	go pprof.Do(context.Background(), pprof.Labels("dds", "rejoin"), func(context.Context) { l.n.rejoin(l) })
 }

@@ -141,7 +141,9 @@ type shell interface {
 	hasJoined()
 	hasLeft()
 	hasFailed(error)
-	// wasExcluded: the group goes on without this node. The machine does nothing more.
+	// isExcluded: the group goes on without this node, and nothing can be sent any more. wasExcluded follows when the
+	// layer above knows, and the machine does nothing more.
+	isExcluded(error)
 	wasExcluded(error)
 	// isIsolated: nothing can be agreed on, because too few members are heard; nil: it can again.
 	isIsolated(error)
@@ -238,6 +240,7 @@ func (m *machine) exclude(why error) {
 	err := fmt.Errorf("%w: %w", ErrExcluded, why)
 	was := m.phase
 	m.phase = excluded
+	m.shell.isExcluded(err) // first: whoever finds no epoch to send in asks why
 	m.end(err)
 	for len(m.shown) > 0 {
 		m.hideEndpoint(m.shown[len(m.shown)-1])

@@ -388,3 +388,22 @@ func TestSenderWhileAnOutageEnds(t *testing.T) {
 	close(stop)
 	outages.Wait()
 }
+
+// A sender that comes while an exclusion is carried out is told of it.
+func TestSenderWhileExcluded(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	n, r := c.join()
+	ordered := Subgroup{ID: 3, Mode: Ordered}
+	n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}})
+	c.settle(1)
+	told := make(chan error, 1)
+	n.life.Load().post(func(m *machine) {
+		r.onRemoved = func(Endpoint) {
+			r.onRemoved = nil
+			_, err := n.sendingEpoch(ordered.ID)
+			told <- err
+		}
+		m.exclude(errors.New("for this test"))
+	})
+	require.ErrorIs(t, <-told, ErrExcluded)
+}

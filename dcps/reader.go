@@ -230,15 +230,15 @@ func (r *reader) admit(it *item) {
 
 // deliver gives an item to the cache; false if it has to wait for room.
 func (r *reader) deliver(it *item) bool {
-	s := it.src
+	s, seq := it.src, it.writerSeq // the cache may give it back for reuse
 	line := r.lineOf(s)
-	if it.writerSeq != 0 && it.kind != itemGone {
-		if it.writerSeq <= line.lastSeq {
+	if seq != 0 && it.kind != itemGone {
+		if seq <= line.lastSeq {
 			r.release(it) // it came already, with a history or before the writer was matched anew
 			return true
 		}
-		if s.gaps && s.heard && it.writerSeq > line.lastSeq+1 {
-			r.lose(it.writerSeq - line.lastSeq - 1)
+		if s.gaps && s.heard && seq > line.lastSeq+1 {
+			r.lose(seq - line.lastSeq - 1)
 		}
 	}
 	if it.kind == itemData {
@@ -247,15 +247,15 @@ func (r *reader) deliver(it *item) bool {
 				return false
 			}
 			r.reject(o, it.handle)
-			line.lastSeq, s.heard = it.writerSeq, true
+			line.lastSeq, s.heard = seq, true
 			r.release(it)
 			return true
 		}
-		line.lastSeq, s.heard = it.writerSeq, true
+		line.lastSeq, s.heard = seq, true
 	} else {
 		r.lifecycle(it)
-		if it.writerSeq != 0 && it.kind != itemGone {
-			line.lastSeq, s.heard = it.writerSeq, true
+		if seq != 0 && it.kind != itemGone {
+			line.lastSeq, s.heard = seq, true
 		}
 		r.release(it)
 	}

@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,33 @@ func TestSampleLostOnGap(t *testing.T) {
 	require.Equal(t, "1:0 1:1 1:4 1:5 1:6", values(t, r, 5))
 	require.Equal(t, SampleLostStatus{2, 2}, r.SampleLostStatus())
 	require.Equal(t, SampleLostStatus{2, 0}, r.SampleLostStatus())
+}
+
+// The samples of a writer that does not own the instance are not shown, and not lost either.
+func TestWeakerWriterLosesNothing(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	of := func(strength int32) qos.DataWriter {
+		return writerQos(func(q *qos.DataWriter) {
+			q.Reliability.Kind = qos.ReliabilityBestEffort
+			q.Ownership.Kind, q.OwnershipStrength.Value = qos.OwnershipExclusive, strength
+		})
+	}
+	strong, weak := a.writer(t, of(2)), a.writer(t, of(1))
+	r := b.reader(t, readerQos(func(q *qos.DataReader) {
+		q.Reliability.Kind, q.Ownership.Kind = qos.ReliabilityBestEffort, qos.OwnershipExclusive
+	}))
+	for i := range int32(20) {
+		write(t, strong, 1, 2*i)
+		write(t, weak, 1, 2*i+1)
+	}
+	write(t, strong, 1, 99)
+	var want []string
+	for i := range 20 {
+		want = append(want, fmt.Sprint("1:", 2*i))
+	}
+	require.Equal(t, strings.Join(append(want, "1:99"), " "), values(t, r, 21))
+	require.Zero(t, r.SampleLostStatus().TotalCount)
 }
 
 // A best-effort writer never waits: what finds its ring full is lost, and its readers count it.

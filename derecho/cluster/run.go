@@ -217,8 +217,6 @@ func (r *run) lastWords() {
 	r.runFor(r.plan.Lease+100*r.w.MaxDelay, 3_000_000)
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // settled: everybody who lives is a member of one view, and no epoch but the newest is kept.
 func (r *run) settled() bool {
 	why, _ := r.unsettled()
@@ -353,9 +351,4 @@ func (r *run) pushes() int {
 		n += p.f.Pushes
 	}
 	return n
-}
-
-// members are the processes that live and have joined.
-func (r *run) members() []*process {
-	return slices.DeleteFunc(slices.Clone(r.procs), func(p *process) bool { return p.gone || !p.joined })
 }

@@ -75,6 +75,12 @@ type part struct {
 	done   chan struct{}
 }
 
+// quiet waits until the sample that is under way is written.
+func (p *part) quiet() {
+	p.busy.Lock()
+	defer p.busy.Unlock()
+}
+
 // record is the file of deliveries. What is written is the kernel's, also when the process is killed.
 type record struct {
 	mu sync.Mutex
@@ -150,8 +156,7 @@ func (c *child) command(verb string, args []string) (string, error) {
 		c.halt()
 		for _, t := range c.topics {
 			for _, w := range t.writers {
-				w.busy.Lock() // until the sample that is under way is written
-				w.busy.Unlock()
+				w.quiet()
 			}
 		}
 		return "", nil

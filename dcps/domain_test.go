@@ -93,6 +93,12 @@ func (d *domain) settle(t testing.TB) {
 		require.NoError(t, n.p.core.AddEndpoint(patiently(t), derecho.Endpoint{ID: barrier, Channel: 1, Info: info}))
 		require.NoError(t, n.p.core.RemoveEndpoint(patiently(t), barrier))
 	}
+	// What comes while a history is on its way is acknowledged, and put off until the history is there.
+	for _, n := range d.nodes {
+		for _, r := range *n.p.readers.Load() {
+			require.NoError(t, r.await(patiently(t), "settle", func() bool { return r.complete }))
+		}
+	}
 }
 
 func (n *node) topic(t testing.TB) *Topic[track] {

@@ -1,6 +1,8 @@
 package dcps
 
 import (
+	"iter"
+
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/topic"
 )
@@ -34,7 +36,8 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 		return // others are alive, and know more than this process
 	}
 	h.recover(key, c)
-	h.historyComplete(key, c)
+	h.replayAll(key, c)
+	h.endHistories(key)
 }
 
 // recover takes what the log of this process, or its memory of before it joined again, has of a channel that nobody else
@@ -75,7 +78,7 @@ func (h *hub) loadState(key channelKey, s *store, err error) {
 		h.recover(key, c) // who was to send it knows nothing, or is gone
 	}
 	c.awaiting = false
-	h.historyComplete(key, c)
+	h.replayAll(key, c)
 	at := now()
 	later := c.putOff
 	c.putOff = nil
@@ -89,6 +92,7 @@ func (h *hub) loadState(key channelKey, s *store, err error) {
 		}
 	}
 	h.flush()
+	h.endHistories(key) // who waits for the history sees also what was delivered, and acknowledged, meanwhile
 }
 
 // forgetLeft ends the writers of a history whose removal this node was told of before the history came.
@@ -100,13 +104,28 @@ func (h *hub) forgetLeft(s *store) {
 	}
 }
 
-// historyComplete gives the history of a channel to all readers of this process that want it. Those that have part of
-// it already take what is new to them only: they know the sequence number of each writer's latest sample.
-func (h *hub) historyComplete(key channelKey, c *channel) {
-	for _, e := range h.endpoints {
-		if e.reader != nil && e.reader.durable && e.reader.channel == key.ch {
-			h.replay(e, c)
-			h.endHistory(e)
+// replayAll gives the history of a channel to all readers of this process that want it. Those that have part of it
+// already take what is new to them only: they know the sequence number of each writer's latest sample.
+func (h *hub) replayAll(key channelKey, c *channel) {
+	for e := range h.durableReaders(key.ch) {
+		h.replay(e, c)
+	}
+}
+
+// endHistories tells the readers that wanted the history of a channel that they have it.
+func (h *hub) endHistories(key channelKey) {
+	for e := range h.durableReaders(key.ch) {
+		h.endHistory(e)
+	}
+}
+
+// durableReaders are the readers of this process that want the history of a channel.
+func (h *hub) durableReaders(ch derecho.ChannelID) iter.Seq[*endpoint] {
+	return func(yield func(*endpoint) bool) {
+		for _, e := range h.endpoints {
+			if e.reader != nil && e.reader.durable && e.reader.channel == ch && !yield(e) {
+				return
+			}
 		}
 	}
 }

@@ -22,6 +22,40 @@ type bus struct {
 	changed  chan struct{} // closed and replaced when room may have come
 	capacity int           // messages of a node that are not handed over everywhere
 	lose     func(m *derecho.Message, to *busNode) bool
+	// reserved and committing are called, if not nil, when a place was taken and the writer does not know of it yet, and
+	// before one is committed.
+	reserved, committing func()
+	waiters              int // in WaitAcked
+}
+
+// during has f called, once, at a moment of the next Write: it points to reserved or committing.
+func (b *bus) during(moment *func(), f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*moment = f
+}
+
+// pass calls what during set.
+func (b *bus) pass(moment *func()) {
+	b.mu.Lock()
+	f := *moment
+	*moment = nil
+	b.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
+
+// waiting waits until so many goroutines are in WaitAcked.
+func (b *bus) waiting(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.waiters < n {
+		changed := b.changed
+		b.mu.Unlock()
+		<-changed
+		b.mu.Lock()
+	}
 }
 
 func newBus() *bus {
@@ -240,6 +274,14 @@ func (n *busNode) mode(sg derecho.SubgroupID) derecho.Mode {
 }
 
 func (n *busNode) reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho.ChannelID, size int, deadline time.Time) (slot, error) {
+	s, err := n.take(ctx, sg, ch, size, deadline)
+	if err == nil {
+		n.b.pass(&n.b.reserved)
+	}
+	return s, err
+}
+
+func (n *busNode) take(ctx context.Context, sg derecho.SubgroupID, ch derecho.ChannelID, size int, deadline time.Time) (slot, error) {
 	var late <-chan time.Time
 	if !deadline.IsZero() {
 		t := time.NewTimer(time.Until(deadline))
@@ -285,8 +327,12 @@ func (n *busNode) reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho
 	}
 }
 
-func (s *busSlot) Commit(h derecho.Header, size int) { s.end(1, h, size) }
-func (s *busSlot) Abort()                            { s.end(2, derecho.Header{}, 0) }
+func (s *busSlot) Commit(h derecho.Header, size int) {
+	s.n.b.pass(&s.n.b.committing)
+	s.end(1, h, size)
+}
+
+func (s *busSlot) Abort() { s.end(2, derecho.Header{}, 0) }
 
 func (s *busSlot) end(state int, h derecho.Header, size int) {
 	n := s.n
@@ -296,6 +342,10 @@ func (s *busSlot) end(state int, h derecho.Header, size int) {
 		panic("a slot was ended twice")
 	}
 	s.state, s.h, s.buf = state, h, s.buf[:size]
+	if s.life != n.id || errors.Is(n.down, derecho.ErrExcluded) {
+		n.b.news() // what is in the ring of before reaches nobody
+		return
+	}
 	for len(n.slots[s.sg]) > 0 && n.slots[s.sg][0].state != 0 {
 		head := n.slots[s.sg][0]
 		n.slots[s.sg] = n.slots[s.sg][1:]
@@ -374,6 +424,9 @@ func (n *busNode) WaitAcked(ctx context.Context, sg derecho.SubgroupID) error {
 	if errors.Is(n.down, derecho.ErrExcluded) {
 		return n.down
 	}
+	n.b.waiters++
+	defer func() { n.b.waiters-- }()
+	n.b.news()
 	for n.inFlight[sg] > 0 { // a slot that is reserved counts too
 		changed := n.b.changed
 		n.b.mu.Unlock()

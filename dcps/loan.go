@@ -84,7 +84,7 @@ func (l *Loan) Publish(n int) error {
 		return err
 	}
 	if r.sent {
-		r.slot.commit(w.header(kindData, r.seq, 0, l.at), n)
+		w.publish(r, w.header(kindData, r.seq, 0, l.at), n)
 	}
 	w.instances.wrote(w, counted)
 	return nil

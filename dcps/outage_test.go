@@ -344,6 +344,86 @@ func TestExclusionLeavesOutcomeUnknown(t *testing.T) {
 	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
 }
 
+// The others go on without the process at each moment of a Write, which does not know it yet: the sample is accepted, it
+// reaches nobody, and who waits for it to be acknowledged is told.
+func TestExcludedWhileWriting(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(blocking(patience)))
+	r := b.reader(t, readerQos())
+	away := func() {
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	}
+	told := func() {
+		t.Helper()
+		err := w.WaitForAcknowledgments(patiently(t))
+		require.ErrorIs(t, err, derecho.ErrExcluded)
+		require.ErrorIs(t, err, ErrPreconditionNotMet)
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	}
+	d.bus.during(&d.bus.reserved, away)
+	write(t, w, 1, 1) // it had its place, but no number
+	told()
+
+	d.bus.during(&d.bus.committing, away)
+	write(t, w, 1, 2) // it had both
+	told()
+
+	// So it is if somebody was told meanwhile of what was written before.
+	d.bus.during(&d.bus.committing, func() { away(); told() })
+	write(t, w, 1, 3)
+	told()
+
+	write(t, w, 1, 4)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	require.Equal(t, "1:4", values(t, r, 1))
+}
+
+// Of several that wait at once each is told.
+func TestExclusionIsToldToAllWhoWait(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, writerQos(blocking(patience)))
+	b.reader(t, readerQos())
+	loan, err := w.Loan(patiently(t), 100) // reserved, so that no wait ends
+	require.NoError(t, err)
+	const waiters = 3
+	waiting := make(chan error)
+	for range waiters {
+		go func() { waiting <- w.WaitForAcknowledgments(patiently(t)) }()
+	}
+	d.bus.waiting(waiters)
+	d.bus.exclude(a)
+	for range waiters {
+		require.ErrorIs(t, <-waiting, derecho.ErrExcluded)
+	}
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	require.NoError(t, loan.Discard())
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+}
+
+// So it is for those who begin to wait before the first of them was told.
+func TestDoubt(t *testing.T) {
+	var d doubt
+	one, other := d.told.Load(), d.told.Load()
+	require.False(t, d.tell(one))
+	d.raised.Add(1)
+	d.sent(d.exclusions.Load())
+	require.True(t, d.tell(one))
+	require.True(t, d.tell(other))
+	require.False(t, d.tell(d.told.Load()), "it was told")
+	before := d.exclusions.Load()
+	d.exclusions.Add(1)
+	d.sent(before)
+	require.True(t, d.tell(d.told.Load()))
+	require.True(t, d.tell(one))
+	rise(&d.told, 1)
+	require.EqualValues(t, 2, d.told.Load(), "it does not fall")
+}
+
 // What is closed while the process is away does not come back.
 func TestCloseWhileExcluded(t *testing.T) {
 	d := onBus(t)

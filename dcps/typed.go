@@ -78,8 +78,13 @@ func (w *DataWriter[T]) WaitForMatch(ctx context.Context, n int) error {
 }
 
 // WaitForAcknowledgments waits until all that was written before has been handed over at every receiving process, and
-// with DURABILITY PERSISTENT is on disk at every process that stores it (DDS: wait_for_acknowledgments). If the others went
-// on without this process meanwhile that is not known, and it fails with derecho.ErrExcluded, once.
+// with DURABILITY PERSISTENT is on disk at every process that stores it (DDS: wait_for_acknowledgments).
+//
+// If the others went on without this process, be it before it knew of a sample that Write accepted, that is not known of what
+// was not acknowledged before, and may not be so: the call fails with ErrPreconditionNotMet and derecho.ErrExcluded. So do all
+// calls that have begun by then, or the next one if there are none; after that it is about what was written since. nil always
+// means that of everything up to the call either this is so, or a call that has returned said that it may not be. Several
+// goroutines that share a writer share what is said; DomainParticipant.ViewChangedStatus tells each of them.
 func (w *DataWriter[T]) WaitForAcknowledgments(ctx context.Context) error {
 	return w.untyped().WaitForAcknowledgments(ctx)
 }

@@ -38,7 +38,7 @@ type writer struct {
 	turn      chan struct{}                     // capacity 1: full while a goroutine takes number and place
 	seq       atomic.Uint64                     // latest number; stored by the holder of turn
 	acked     atomic.Uint64                     // WaitForAcknowledgments has seen these confirmed
-	unsure    atomic.Bool                       // the group went on without this process while some were not; nobody was told yet
+	doubt     doubt                             // about samples that the group went on without
 	owed      atomic.Pointer[[]derecho.Message] // what has to be sent again, before anything new
 	ended     atomic.Bool                       // nothing may be sent any more
 	dropped   atomic.Uint64                     // best effort: not sent because the ring was full
@@ -130,6 +130,8 @@ type reservation struct {
 	seq  uint64
 	node derecho.NodeID // the incarnation of this process in whose ring it is
 	sent bool           // false: best effort, and there was no room
+	// exclusions is doubt.exclusions from before the place was taken.
+	exclusions uint64
 }
 
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
@@ -153,7 +155,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 	if w.ended.Load() {
 		return reservation{}, w.deleted(op)
 	}
-	node := w.p.core.ID()
+	node, exclusions := w.p.core.ID(), w.doubt.exclusions.Load()
 	err := w.sendOwed(ctx, deadline)
 	var s slot
 	if err == nil {
@@ -173,7 +175,13 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 		}
 		return reservation{}, failure(op, w.what, detail, err)
 	}
-	return reservation{slot: s, seq: w.seq.Add(1), node: node, sent: true}, nil
+	return reservation{slot: s, seq: w.seq.Add(1), node: node, sent: true, exclusions: exclusions}, nil
+}
+
+// publish sends what was built in a reservation.
+func (w *writer) publish(r reservation, h derecho.Header, size int) {
+	r.slot.commit(h, size)
+	w.doubt.sent(r.exclusions)
 }
 
 // takeTurn is a lock that gives up when ctx or the deadline says so.
@@ -233,7 +241,7 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 			w.instances.unwrote(counted)
 			return failure(op, w.what, "", err)
 		}
-		r.slot.commit(w.header(kindData, r.seq, 0, at), n)
+		w.publish(r, w.header(kindData, r.seq, 0, at), n)
 	}
 	w.instances.wrote(w, counted)
 	return nil
@@ -268,7 +276,7 @@ func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint
 		return err
 	}
 	copy(r.slot.bytes, encoded)
-	r.slot.commit(w.header(k, r.seq, flags, at), len(encoded))
+	w.publish(r, w.header(k, r.seq, flags, at), len(encoded))
 	return nil
 }
 
@@ -318,7 +326,8 @@ func (w *writer) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatus {
 
 func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 	const op = "WaitForAcknowledgments"
-	if ctx != nil && !w.ended.Load() && w.unsure.Swap(false) {
+	told := w.doubt.told.Load()
+	if ctx != nil && !w.ended.Load() && w.doubt.tell(told) {
 		return w.unknown(op, derecho.ErrExcluded)
 	}
 	if err := w.sendable(ctx, op); err != nil {
@@ -331,10 +340,10 @@ func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 	}
 	err := wait(ctx, w.at.sg)
 	switch {
-	case w.unsure.Swap(false), errors.Is(err, derecho.ErrExcluded):
+	case w.doubt.tell(told), errors.Is(err, derecho.ErrExcluded):
 		return w.unknown(op, cmp.Or(err, error(derecho.ErrExcluded)))
 	case err == nil:
-		w.acked.Store(upTo)
+		rise(&w.acked, upTo)
 		return nil
 	case errors.Is(err, derecho.ErrLog):
 		w.awaitLogFailure(ctx, op)
@@ -366,8 +375,9 @@ func (w *writer) awaitLogFailure(ctx context.Context, op string) {
 
 // outlived notes that the group went on without this process. The polling goroutine's.
 func (w *writer) outlived() {
+	w.doubt.exclusions.Add(1)
 	if w.acked.Load() < w.seq.Load() {
-		w.unsure.Store(true)
+		w.doubt.raised.Add(1)
 	}
 }
 

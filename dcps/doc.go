@@ -89,7 +89,7 @@
 //     max_samples_per_instance of a writer bound what is kept for late joiners. Writing beyond fails with
 //     ErrOutOfResources at once, as waiting would not help.
 //   - LIVELINESS AUTOMATIC: a writer of another process is not alive while that is silent for longer than the offered
-//     lease_duration, as seen at the next heartbeat of this process. Less than two heartbeats, which are two fifths of
+//     lease_duration, as seen at the next heartbeat of this process. Less than two heartbeats, which are two thirds of
 //     Settings.Lease, counts as two. When the domain goes on without a process, its writers are not alive at once,
 //     whatever lease_duration says. The writers of the own process are alive.
 //   - An instance that a writer lost by not being alive, or not being matched, is alive again with the writer's next

@@ -91,7 +91,7 @@ func newHub(p *DomainParticipant) *hub {
 		topics:        make(map[string]*topicPeers),
 		members:       make(map[derecho.NodeID]*member),
 		channels:      make(map[channelKey]*channel),
-		shortestLease: 2 * p.settings.Lease / heartbeats,
+		shortestLease: 2 * p.settings.Lease / derecho.Heartbeats,
 	}
 }
 

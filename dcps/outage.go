@@ -16,9 +16,6 @@ type member struct {
 	failed  bool          // the domain goes on without it
 }
 
-// heartbeats is how many heartbeats of the core fall into Settings.Lease; see derecho.Handler.Silence.
-const heartbeats = 5
-
 // origin is the process of a node, whichever of its incarnations that is. Handles, and what a reader remembers of a
 // writer, go by it.
 func origin(id derecho.NodeID) derecho.NodeID { return id - derecho.NodeID(id.Incarnation()) }

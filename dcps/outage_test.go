@@ -25,7 +25,7 @@ func counts(r *DataReader[track]) string {
 func TestLivelinessLease(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)
-	w := a.writer(t, writerQos(leasing(300*time.Millisecond)))
+	w := a.writer(t, writerQos(leasing(450*time.Millisecond)))
 	brief := a.writer(t, writerQos(leasing(time.Millisecond)))
 	r := b.reader(t, readerQos())
 	write(t, w, 1, 1)
@@ -38,12 +38,12 @@ func TestLivelinessLease(t *testing.T) {
 	require.Equal(t, "2 0 +2 +0", counts(r))
 	require.Equal(t, "1:1 2:1", values(t, r, 2))
 
-	silent(200 * time.Millisecond) // two heartbeats: the least that a lease can be
+	silent(time.Second / 3) // two heartbeats: the least that a lease can be
 	require.Equal(t, "2 0 +0 +0", counts(r))
-	silent(201 * time.Millisecond)
+	silent(334 * time.Millisecond)
 	require.Equal(t, "1 1 -1 +1", counts(r))
 	require.Equal(t, "[NOT_READ NOT_NEW NOT_ALIVE_NO_WRITERS d=0 n=0] -", takeText(t, r))
-	silent(301 * time.Millisecond)
+	silent(451 * time.Millisecond)
 	require.Equal(t, "0 2 -1 +1", counts(r))
 	require.Equal(t, w.Handle(), r.LivelinessChangedStatus().LastPublicationHandle)
 	takeText(t, r)

@@ -37,7 +37,7 @@ type Settings struct {
 	// of a domain. Default 1 MiB.
 	RingBytes int
 	// Lease is how long a process may be silent before the others go on without it, from 10 ms to an hour; equal at all
-	// processes of a domain. Short leases find failures soon, and take a process that is merely slow for failed. Five
+	// processes of a domain. Short leases find failures soon, and take a process that is merely slow for failed. Three
 	// heartbeats fall into it. Default: DDS_LEASE, in the form 500ms, else 500 ms.
 	Lease time.Duration
 	// Witness is the name of the participant whose vote decides when a failure of the network splits the domain into

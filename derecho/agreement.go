@@ -66,11 +66,15 @@ type watch struct {
 	opened  bool
 	accused time.Duration // since when this node does not hear it; 0: it does
 	others  time.Duration // since when others do not
+	silent  bool          // the layer above was told so, or may think so from the view before
 }
 
+// Heartbeats is how many heartbeats fall into a lease. When a member stops, its last heartbeat may be an interval
+// old, and may be seen an interval late; so it is accused when nothing was seen for a lease and an interval,
+// which is at most 1 + 3/Heartbeats leases after it stopped, and never before it stood still for one.
+const Heartbeats = 3
+
 const (
-	// beats is how many heartbeats fall into a lease.
-	beats = 5
 	// opening is how many leases a new member may take until its row can be read.
 	opening = 8
 	// confirming is the part of a lease for which an accusation by one member stands before it is
@@ -89,7 +93,7 @@ func newAgreement(e *epoch, v *view) *agreement {
 	}
 	a.weights = weights(names, m.cfg.Witness)
 	for i := range a.watches {
-		a.watches[i].heard = m.now
+		a.watches[i].heard, a.watches[i].silent = m.now, true
 	}
 	a.values = make([]uint64, e.table.Accept(0).Len())
 	a.best, a.other = make([]uint64, len(a.values)), make([]uint64, len(a.values))
@@ -118,24 +122,32 @@ func (a *agreement) load(i, c int) uint64  { return a.row(i).Load(c) }
 func (a *agreement) store(c int, v uint64) { a.e.table.Store(c, v) }
 
 // interval is the time between two heartbeats.
-func (a *agreement) interval() time.Duration { return a.lease() / beats }
+func (a *agreement) interval() time.Duration { return a.lease() / Heartbeats }
 
 // due is when step has to be called again though nothing happened.
 func (a *agreement) due() time.Duration {
 	if a.trouble {
-		return min(a.ticked+a.interval(), a.m.now+a.interval()/4)
+		return min(a.beat(), a.m.now+a.interval()/4)
 	}
-	return a.ticked + a.interval()
+	return a.beat()
 }
 
-// tick raises the heartbeat and looks at those of the others. It is the poller that does it: a
-// heartbeat proves that this node gets on.
+// beat is when the next heartbeat is due: at a multiple of the interval. Nodes that have one clock, as
+// those of one host, beat at the same time, and what wakes a process for its own heartbeat brings it those
+// of the others.
+func (a *agreement) beat() time.Duration {
+	return (a.ticked/a.interval() + 1) * a.interval()
+}
+
+// tick raises the heartbeat and looks at those of the others. Who drives the machine does it: a heartbeat
+// proves that this node gets on. It wakes nobody, for each looks when its own is due; it is an accusation that
+// is news. It reports whether there is one, or one less.
 func (a *agreement) tick() bool {
 	now := a.m.now
-	if now < a.ticked+a.interval() {
+	if now < a.beat() {
 		return false
 	}
-	if now-a.ticked > a.lease()/2 {
+	if now-a.ticked > 2*a.interval() {
 		// This node itself was stopped, or starved: it can not say how long others were silent.
 		for i := range a.watches {
 			a.watches[i].heard = now
@@ -143,16 +155,21 @@ func (a *agreement) tick() bool {
 	}
 	a.ticked = now
 	a.store(a.e.table.Beat(), a.load(a.me(), a.e.table.Beat())+1)
+	news := false
 	for i := range a.watches {
 		if i != a.me() {
-			a.watch(i)
+			news = a.watch(i) || news
 		}
 	}
-	a.e.post()
+	if news {
+		a.e.kick()
+	} else {
+		a.e.postQuiet()
+	}
 	if !a.e.drained && a.m.phase == joined {
 		for i := range a.watches {
 			if i != a.me() && !a.e.gone[i] {
-				a.m.h.Silence(a.node(i), now-a.watches[i].heard)
+				a.tellSilence(i)
 				a.reconnect(i)
 			}
 		}
@@ -161,13 +178,23 @@ func (a *agreement) tick() bool {
 		// Who has left may be gone before it has told that it has drained the view; nobody removes it.
 		a.e.forget(func(i int) bool { return a.watches[i].accused != 0 && !a.m.view.has(a.node(i)) })
 	}
-	return false // nobody waits for what this did
+	return news
 }
 
-// watch looks at the heartbeat of one member, and accuses it if there was none for a lease.
-func (a *agreement) watch(i int) {
+// tellSilence tells the layer above how long a member was silent: while it is, and once that it is not.
+func (a *agreement) tellSilence(i int) {
+	w := &a.watches[i]
+	if d := a.m.now - w.heard; d != 0 || w.silent {
+		w.silent = d != 0
+		a.m.h.Silence(a.node(i), d)
+	}
+}
+
+// watch looks at the heartbeat of one member, and accuses it if there was none for too long. It reports
+// whether it changed its mind.
+func (a *agreement) watch(i int) bool {
 	w, now := &a.watches[i], a.m.now
-	limit := a.lease()
+	limit := a.lease() + a.interval()
 	if row := a.row(i); row.Open() && !w.opened {
 		w.opened, w.heard = true, now
 	}
@@ -180,13 +207,14 @@ func (a *agreement) watch(i int) {
 	_, lost := a.m.lost[a.node(i)]
 	silent := now-w.heard > limit && !mutant.Is("no-suspicion") || lost
 	if silent == (w.accused != 0) {
-		return
+		return false
 	}
 	w.accused = 0
 	if silent {
 		w.accused = now
 	}
 	a.mark(a.e.table.Accused(), i, silent)
+	return true
 }
 
 // reconnect asks for a new link to a member that lives and whose link is down.

@@ -135,9 +135,9 @@ type Handler interface {
 	ReadState(sg SubgroupID, ch ChannelID, state []byte) (load func())
 	// LogFailed reports that a member (maybe this one) can not log the subgroup any more.
 	LogFailed(sg SubgroupID, node NodeID, err error)
-	// Silence tells, with every heartbeat of this node, how long another member has been silent. It is
-	// much less than Config.Lease for one that is well; the group goes on without one that is silent for
-	// longer. Under a fifth of the lease it has no meaning.
+	// Silence tells, with every heartbeat of this node while another member is silent, for how long it has been,
+	// and 0 when it is heard again. It is much less than Config.Lease for one that is well; the group goes on
+	// without one that is silent for longer. Under two heartbeats (Heartbeats) it has no meaning.
 	Silence(id NodeID, d time.Duration)
 	// NodeFailed reports a member that the group goes on without. Its endpoints are removed after that,
 	// when all that they sent before is delivered, then it has left.

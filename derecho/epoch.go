@@ -178,6 +178,13 @@ func (e *epoch) post() {
 	}
 }
 
+// postQuiet is post for what the others look at when it is time.
+func (e *epoch) postQuiet() {
+	for _, l := range *e.out.Load() {
+		l.PostQuiet(e.key)
+	}
+}
+
 // kick tells the others that something was published. Any goroutine.
 func (e *epoch) kick() {
 	for _, l := range *e.out.Load() {

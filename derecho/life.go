@@ -33,7 +33,7 @@ type life struct {
 	inboxMu sync.Mutex
 	inbox   []func(*machine)
 	news    atomic.Bool // set after an append; cleared before the swap
-	// due is when the machine has to be driven though nothing happened, in time since processStart; 0
+	// due is when the machine has to be driven though nothing happened, in time since clockStart; 0
 	// for never. Stored by whoever drives it.
 	due atomic.Int64
 
@@ -120,10 +120,11 @@ func (l *life) post(ev func(*machine)) {
 	thePoller.bell.Ring()
 }
 
-// step drives the machine once, unless somebody else does.
+// step drives the machine once, and reports whether it found work, or somebody else drives it: whoever sleeps
+// after this must not leave news behind that the other one did not see.
 func (l *life) step() bool {
 	if !l.baton.TryLock() {
-		return false
+		return true
 	}
 	defer l.baton.Unlock()
 	work := false
@@ -139,9 +140,21 @@ func (l *life) step() bool {
 		}
 		work = true
 	}
-	work = l.m.Step(time.Since(processStart)) || work
+	work = l.m.Step(time.Since(clockStart)) || work
 	l.due.Store(int64(l.m.due()))
 	return work
+}
+
+// beat is step for a node to which nothing happened but that it is due. It reports whether a step has to
+// follow.
+func (l *life) beat() bool {
+	if !l.baton.TryLock() {
+		return true
+	}
+	defer l.baton.Unlock()
+	step := l.m.Beat(time.Since(clockStart))
+	l.due.Store(int64(l.m.due()))
+	return step
 }
 
 // end ends the network, the polling and the logs of this incarnation, and waits for that.

@@ -191,7 +191,21 @@ func (m *machine) Step(now time.Duration) bool {
 	return m.tryLeave() || work
 }
 
-// due is when Step has to be called again though nothing happened; 0 for never.
+// Beat does what time alone brings, at a cost that does not grow with the subgroups, and reports whether a
+// Step has to follow. It takes the place of a Step that is called only because it is due.
+func (m *machine) Beat(now time.Duration) bool {
+	m.now = now
+	if m.dead() || m.phase < joined {
+		return false
+	}
+	step := m.fence.Raised() || len(m.deferred) > 0
+	for _, e := range m.groups[0].epochs {
+		step = e.agree.tick() || e.agree.trouble || step
+	}
+	return step
+}
+
+// due is when Beat or Step has to be called again though nothing happened; 0 for never.
 func (m *machine) due() time.Duration {
 	due := time.Duration(0)
 	if g := m.groups[0]; g != nil && !m.dead() {

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/omg-dds-go/dds/rdma"
 	"github.com/omg-dds-go/dds/rdma/fabric"
 	"github.com/omg-dds-go/dds/rdma/shm"
@@ -54,8 +56,15 @@ type MemberInfo struct {
 	Name string
 }
 
-// processStart is what the machines count their time from.
-var processStart = time.Now()
+// clockStart is what the machines count their time from: the start of the host, so that the processes of a host
+// have one clock (see agreement.beat). Where it can not be read they beat each at its own time.
+var clockStart = hostStart()
+
+func hostStart() time.Time {
+	var up unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &up)
+	return time.Now().Add(-time.Duration(up.Nano()))
+}
 
 // partingTime is how long a node whose Join was given up may take to leave in order.
 const partingTime = 2 * time.Second

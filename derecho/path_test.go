@@ -314,7 +314,7 @@ func TestQuiescence(t *testing.T) {
 			for quiet := 0; quiet < 1000; runtime.Gosched() {
 				require.True(t, time.Now().Before(limit), "never quiet")
 				n.life.Load().baton.Lock()
-				work := n.life.Load().m.Step(time.Since(processStart))
+				work := n.life.Load().m.Step(time.Since(clockStart))
 				data, control := len(n.life.Load().m.groups[ordered.ID].epochs), len(n.life.Load().m.groups[0].epochs)
 				n.life.Load().baton.Unlock()
 				if quiet++; work || data != 1 || control != 1 {

@@ -16,12 +16,20 @@ import (
 // poller is the polling goroutine of the process: it drives every node, spins for a short while
 // after it found work, and else sleeps on the doorbell, which costs nothing. It runs while there is
 // a node.
+//
+// What is due at a time, the heartbeats, is not for the sleeper: a goroutine that comes back from a system
+// call that it slept in makes the monitor of the Go runtime look after it every 20 µs for 10 ms on, which costs ten
+// times as much as a heartbeat. A timer calls beat instead, and only news end the sleep.
 type poller struct {
 	mu    sync.Mutex
 	bell  *shm.BellMemory // one for the life of the process: peers hold on to it
 	nodes []*life
 	stop  chan struct{} // closed to end the goroutine; nil while none runs
 	ended chan struct{} // closed when the last goroutine that was started has ended
+
+	timer *time.Timer   // of beat
+	at    time.Duration // when it fires, since clockStart; 0: not set
+	swept time.Duration // when beat made the last full pass
 }
 
 // thePoller is the only one: a process has one polling goroutine, however many participants.
@@ -31,8 +39,11 @@ const (
 	// spinTime is how long the poller looks on after it found work. A wake-up costs 25 to 30 µs on
 	// the other side; spinning about as long at most doubles the cost of a pause of any length.
 	spinTime = 30 * time.Microsecond
-	// sleepLimit bounds a sleep; all news ring the bell, so it is a safety net.
-	sleepLimit = 500 * time.Millisecond
+	// sleepLimit bounds a sleep, as some limit has to.
+	sleepLimit = time.Hour
+	// sweepTime bounds how long nobody makes a full pass. All news ring the bell, so it is a safety net:
+	// against a peer that takes back what this node wrote on its bell.
+	sweepTime = 2 * time.Second
 )
 
 // doorbell is the bell of the process.
@@ -89,18 +100,54 @@ func (p *poller) pass() bool {
 	return work
 }
 
-// idle is how long nobody needs to look if nothing happens.
-func (p *poller) idle() time.Duration {
+// arm sets the timer for what is due next, and reports false if that is now.
+func (p *poller) arm() bool {
 	p.mu.Lock()
-	nodes := p.nodes
-	p.mu.Unlock()
-	d, now := sleepLimit, time.Since(processStart)
-	for _, n := range nodes {
-		if due := time.Duration(n.due.Load()); due != 0 {
-			d = min(d, due-now)
+	defer p.mu.Unlock()
+	next := time.Duration(0)
+	for _, n := range p.nodes {
+		if due := time.Duration(n.due.Load()); due != 0 && (next == 0 || due < next) {
+			next = due
 		}
 	}
-	return d
+	if next == 0 || p.at != 0 && p.at <= next {
+		return true // when it fires it looks again
+	}
+	wait := next - time.Since(clockStart)
+	if wait <= 0 {
+		return false
+	}
+	p.at = next
+	if p.timer == nil {
+		p.timer = time.AfterFunc(wait, p.beat)
+	} else {
+		p.timer.Reset(wait)
+	}
+	return true
+}
+
+// beat does what is due, and leaves to the poller what comes of it.
+func (p *poller) beat() {
+	p.mu.Lock()
+	nodes, now := p.nodes, time.Since(clockStart)
+	p.at = 0
+	sweep := now-p.swept > sweepTime
+	if sweep {
+		p.swept = now
+	}
+	p.mu.Unlock()
+	work := false
+	for _, n := range nodes {
+		switch {
+		case sweep:
+			work = n.step() || work
+		case time.Duration(n.due.Load()) <= now:
+			work = n.beat() || work
+		}
+	}
+	if !p.arm() || work {
+		p.bell.Ring()
+	}
 }
 
 func (p *poller) run(stop chan struct{}) {
@@ -126,14 +173,12 @@ func (p *poller) run(stop chan struct{}) {
 			continue
 		}
 		p.bell.Prepare()
-		if p.pass() {
+		if p.pass() || !p.arm() {
 			p.bell.Cancel()
-		} else if d := p.idle(); d > 0 {
-			p.bell.Sleep(d)
-			continue // without work it sleeps again at once: a heartbeat is no sign that more will come
-		} else {
-			p.bell.Cancel()
+			idleSince = time.Time{}
+			continue
 		}
-		idleSince = time.Time{}
+		p.bell.Sleep(sleepLimit)
+		// Without work it sleeps again at once: not all that rings is a sign that more will come.
 	}
 }

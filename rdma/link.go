@@ -30,6 +30,9 @@ type Link interface {
 	// Post brings the peer's copy of this node's region up to date. Where memory is aliased there
 	// is nothing to do.
 	Post(key Key)
+	// PostQuiet is Post for what the peer looks at from time to time anyway: it does not wake the
+	// peer's poller. What was posted quietly is news with the next Post or Ring.
+	PostQuiet(key Key)
 	// Ring wakes the peer if it sleeps. On links that copy, Post does.
 	Ring()
 	// Aliased reports whether regions opened over this link are the owner's memory itself.

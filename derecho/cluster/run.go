@@ -318,7 +318,7 @@ func (r *run) quiet() {
 	}
 	before, happened := r.pushes(), r.happenings()
 	const beats = 10
-	r.runFor(beats*r.plan.Lease/5, 3_000_000)
+	r.runFor(beats*r.plan.Lease/derecho.Heartbeats, 3_000_000)
 	if now := r.happenings(); r.err == nil && now != happened {
 		r.failf("A16: at rest, and still %d things happen", now-happened)
 	}

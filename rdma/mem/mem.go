@@ -205,6 +205,9 @@ func (l *link) Aliased() bool { return true }
 // Post implements rdma.Link.
 func (l *link) Post(rdma.Key) {}
 
+// PostQuiet implements rdma.Link.
+func (l *link) PostQuiet(rdma.Key) {}
+
 // Ring implements rdma.Link.
 func (l *link) Ring() { l.peer.bell.Ring() }
 

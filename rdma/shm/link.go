@@ -177,6 +177,9 @@ func (l *Link) Aliased() bool { return true }
 // Post implements rdma.Link: the owner's store was the push.
 func (l *Link) Post(rdma.Key) {}
 
+// PostQuiet implements rdma.Link.
+func (l *Link) PostQuiet(rdma.Key) {}
+
 // Ring implements rdma.Link.
 func (l *Link) Ring() { l.bell.Ring() }
 

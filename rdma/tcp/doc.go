@@ -59,4 +59,5 @@
 //	confirm   7    numbered frames handled u64
 //	withdrawn 8 #  subgroup, epoch
 //	bye       9    nothing follows
+//	quiet    10    as write; the peer's poller is not woken
 package tcp

@@ -16,6 +16,7 @@ const (
 	frameConfirm   = 7
 	frameWithdrawn = 8
 	frameBye       = 9
+	frameQuiet     = 10 // as frameWrite, but no news for the poller
 
 	writeHeader = 5 + 8 + 8 + 4 + 4 // length and type, key, position, bytes, cells
 	cellBytes   = 4 + 8

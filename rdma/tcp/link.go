@@ -166,9 +166,14 @@ func (l *Link) FenceLowered() { l.out.Nudge() }
 func (l *Link) Drop(err error) { l.end(err) }
 
 // Post implements rdma.Link.
-func (l *Link) Post(key rdma.Key) {
+func (l *Link) Post(key rdma.Key) { l.post(key, postedLoud) }
+
+// PostQuiet implements rdma.Link.
+func (l *Link) PostQuiet(key rdma.Key) { l.post(key, postedQuiet) }
+
+func (l *Link) post(key rdma.Key, how uint32) {
 	if e := (*l.exports.Load())[key]; e != nil {
-		e.dirty.Store(true)
+		e.posted.Or(how)
 		l.out.Nudge()
 	}
 }
@@ -203,7 +208,7 @@ func (l *Link) Export(key rdma.Key, r *rdma.Region, ring bool, err error) {
 	}
 	n := r.Shape().Cells
 	e := &export{key: key, region: r, ring: ring, sent: make([]uint64, n), now: make([]uint64, n)}
-	e.dirty.Store(true) // whatever was posted before the peer asked
+	e.posted.Store(postedLoud) // whatever was posted before the peer asked
 	l.changeExports(func(m map[rdma.Key]*export) { m[key] = e })
 	l.out.Nudge()
 }
@@ -212,7 +217,7 @@ func (l *Link) Export(key rdma.Key, r *rdma.Region, ring bool, err error) {
 func (l *Link) Withdraw(key rdma.Key) {
 	if e := (*l.exports.Load())[key]; e != nil {
 		e.closing.Store(true)
-		e.dirty.Store(true)
+		e.posted.Or(postedLoud)
 		l.out.Nudge()
 	}
 }

@@ -45,7 +45,7 @@ func (l *Link) read(c *connection) error {
 			return fmt.Errorf("frame %d, position expected: %v", kind, first)
 		}
 		first = false
-		if kind == frameWrite {
+		if kind == frameWrite || kind == frameQuiet {
 			if n < writeHeader-5 {
 				return errors.New("short write frame")
 			}
@@ -56,7 +56,9 @@ func (l *Link) read(c *connection) error {
 			if cells, err = l.apply(r, head[5:], n-(writeHeader-5), cells); err != nil {
 				return err
 			}
-			l.cfg.Bell.Ring()
+			if kind == frameWrite {
+				l.cfg.Bell.Ring()
+			}
 			continue
 		}
 		limit := rdma.MaxMessage + 64

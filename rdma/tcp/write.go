@@ -30,10 +30,12 @@ type keptFrame struct {
 
 // export is what the peer has of a region of ours. What is not atomic is the writer's.
 type export struct {
-	key     rdma.Key
-	region  *rdma.Region
-	ring    bool        // the peer wants the ring, not only the cells
-	dirty   atomic.Bool // set by Post after its stores; cleared by the writer before it captures
+	key    rdma.Key
+	region *rdma.Region
+	ring   bool // the peer wants the ring, not only the cells
+	// posted is 0, postedQuiet or postedLoud: raised by a post after its stores, taken by the writer
+	// before it captures.
+	posted  atomic.Uint32
 	closing atomic.Bool // set by Withdraw; the next capture is the last
 
 	announced, withdrawn     bool   // the frame went out
@@ -42,7 +44,14 @@ type export struct {
 	now                      []uint64 // capture, reused
 	pos                      uint64   // ring position up to which the peer has the bytes
 	whole                    bool     // sent is unknown: every cell is sent
+	unheard                  bool     // the last frame was quiet
 }
+
+// What is posted of an export, as bits: a loud post is a quiet one that wakes the peer.
+const (
+	postedQuiet = 1
+	postedLoud  = 3
+)
 
 // turn is what the writer sends with one writev. Nothing of it is noted as sent before commit.
 type turn struct {
@@ -56,7 +65,9 @@ type turn struct {
 
 type captured struct {
 	*export
-	last bool
+	took   uint32 // of posted
+	framed bool   // there was something to send
+	last   bool
 }
 
 // write sends until the connection is over, or the link is closed and everything was sent.
@@ -177,15 +188,20 @@ func (l *Link) collect(t *turn, fenced bool) error {
 		t.vec = append(t.vec, f.b)
 	}
 	for _, e := range *l.exports.Load() {
-		if e.withdrawn || e.key.Fenced() && !fenced || !e.dirty.Swap(false) {
+		if e.withdrawn || e.key.Fenced() && !fenced {
+			continue
+		}
+		posted := e.posted.Swap(0)
+		if posted == 0 {
 			continue
 		}
 		closing := e.closing.Load() // before the capture, which then is complete
-		t.captured = append(t.captured, captured{e, closing})
 		if !e.announced {
 			t.derive(frameOpened, e.key)
 		}
-		if err := e.capture(t); err != nil {
+		framed, err := e.capture(t, posted == postedLoud)
+		t.captured = append(t.captured, captured{e, posted, framed, closing})
+		if err != nil {
 			return err
 		}
 		if closing {
@@ -205,7 +221,7 @@ func (t *turn) derive(kind byte, key rdma.Key) {
 // undo: the turn is not sent.
 func (t *turn) undo() {
 	for _, e := range t.captured {
-		e.dirty.Store(true)
+		e.posted.Or(e.took)
 	}
 	clear(t.captured)
 }
@@ -222,6 +238,9 @@ func (l *Link) commit(t *turn) {
 		}
 		e.sent, e.now = e.now, e.sent
 		e.pos, e.whole = e.sent[rdma.TailCell], false
+		if e.framed {
+			e.unheard = e.took != postedLoud
+		}
 		if e.last {
 			e.withdrawn, e.withdrawnAt = true, number
 			number++
@@ -237,8 +256,10 @@ func (l *Link) commit(t *turn) {
 
 // capture appends what the peer lacks of the region: a header with the cells that changed, then the
 // ring bytes. The ring bytes are sent from where they lie: the ring's owner does not reuse them
-// before this peer has told, through cells of its own, that it is done with them.
-func (e *export) capture(t *turn) error {
+// before this peer has told, through cells of its own, that it is done with them. It reports whether
+// there is something to send. A loud post of what an earlier quiet frame carried already is a frame
+// without cells: it wakes the peer.
+func (e *export) capture(t *turn, loud bool) (bool, error) {
 	changed := 0
 	for i := len(e.now) - 1; i >= 0; i-- {
 		e.now[i] = e.region.Cell(i).Load()
@@ -246,8 +267,8 @@ func (e *export) capture(t *turn) error {
 			changed++
 		}
 	}
-	if changed == 0 {
-		return nil
+	if changed == 0 && !(loud && e.unheard) {
+		return false, nil
 	}
 	ring := e.region.Ring()
 	n := uint64(0)
@@ -255,10 +276,14 @@ func (e *export) capture(t *turn) error {
 		n = e.now[rdma.TailCell] - e.pos
 	}
 	if n > uint64(len(ring)) { // it asked for a ring whose owner does not wait for it
-		return fmt.Errorf("%s: %d bytes from %d on were asked for, the ring keeps %d", e.key, n, e.pos, len(ring))
+		return false, fmt.Errorf("%s: %d bytes from %d on were asked for, the ring keeps %d", e.key, n, e.pos, len(ring))
+	}
+	kind := byte(frameQuiet)
+	if loud {
+		kind = frameWrite
 	}
 	heads, start := t.heads, len(t.heads)
-	heads = appendFrame(heads, frameWrite, writeHeader-5+changed*cellBytes+int(n))
+	heads = appendFrame(heads, kind, writeHeader-5+changed*cellBytes+int(n))
 	heads = appendKey(heads, e.key)
 	heads = binary.LittleEndian.AppendUint64(heads, e.pos)
 	heads = binary.LittleEndian.AppendUint32(heads, uint32(n))
@@ -279,7 +304,7 @@ func (e *export) capture(t *turn) error {
 			t.vec = append(t.vec, ring[:n-first])
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // resume tells the peer on a new connection what this end has, and goes back to what the peer has.
@@ -323,7 +348,7 @@ func (l *Link) goBack(p position) error {
 			e.announced, e.pos, e.whole = false, 0, false
 		}
 		e.withdrawn = false
-		e.dirty.Store(true)
+		e.posted.Store(postedLoud)
 	}
 	return nil
 }

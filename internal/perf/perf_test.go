@@ -112,7 +112,9 @@ func read() error {
 				}
 				next++
 				got++
-				_ = h.RecordValue(now - v.Sent())
+				if sent := v.Sent(); sent != 0 { // else only the rate is measured
+					_ = h.RecordValue(now - sent)
+				}
 			}
 			loan.Close()
 		}

@@ -152,3 +152,31 @@ func ExampleDataReader_NewReadCondition() {
 	// Output:
 	// [NOT_READ NEW ALIVE d=0 n=0] 31000
 }
+
+// Who joins the domain, leaves it or fails, and whether this process was cut off, and is back.
+func ExampleViewChangedStatus() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	changes := make(chan dcps.ViewChange, 16)
+	p, err := dcps.NewDomainParticipant(ctx, exampleDomain+1, dcps.WithName("cockpit"), dcps.WithParticipantListener(dcps.ParticipantListener{
+		OnViewChanged: func(_ *dcps.DomainParticipant, s dcps.ViewChangedStatus) {
+			for _, c := range s.Changes {
+				changes <- c
+			}
+		},
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+	c := <-changes
+	switch c.Why {
+	case dcps.ViewExcluded:
+		fmt.Println("what was written last may be lost")
+	case dcps.ViewRejoined:
+		fmt.Println("write the state again")
+	default:
+		fmt.Println(c.Why, c.Who.Name, "in view", c.Epoch)
+	}
+	// Output: JOINED cockpit in view 1
+}

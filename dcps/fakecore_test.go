@@ -25,7 +25,8 @@ type bus struct {
 	// reserved and committing are called, if not nil, when a place was taken and the writer does not know of it yet, and
 	// before one is committed.
 	reserved, committing func()
-	waiters              int // in WaitAcked
+	waiters              int    // in WaitAcked
+	epoch                uint32 // of the view
 }
 
 // during has f called, once, at a moment of the next Write: it points to reserved or committing.
@@ -66,9 +67,10 @@ func newBus() *bus {
 }
 
 type busNode struct {
-	b  *bus
-	id derecho.NodeID
-	h  handler
+	b    *bus
+	id   derecho.NodeID
+	name string
+	h    handler
 
 	// Guarded by b.mu.
 	endpoints []derecho.Endpoint
@@ -96,11 +98,11 @@ type busSlot struct {
 // join is the option that puts a participant on the bus.
 func (b *bus) join() ParticipantOption {
 	return func(c *participantConfig) {
-		c.core = func(h handler, _ participantConfig) (core, error) {
+		c.core = func(h handler, c participantConfig) (core, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			n := &busNode{
-				b: b, id: derecho.NodeID(len(b.nodes)+1)<<16 | 1, h: h, receives: make(map[channelKey]bool),
+				b: b, id: derecho.NodeID(len(b.nodes)+1)<<16 | 1, name: c.name, h: h, receives: make(map[channelKey]bool),
 				slots: make(map[derecho.SubgroupID][]*busSlot), inFlight: make(map[derecho.SubgroupID]int),
 			}
 			n.cond = sync.NewCond(&b.mu)
@@ -111,6 +113,7 @@ func (b *bus) join() ParticipantOption {
 				}
 			}
 			b.nodes = append(b.nodes, n)
+			b.viewed()
 			go n.run()
 			for len(n.queue) > 0 || !n.idle {
 				n.cond.Wait()
@@ -118,6 +121,18 @@ func (b *bus) join() ParticipantOption {
 			return n, nil
 		}
 	}
+}
+
+// viewed tells all members of a new view. Called with b.mu held.
+func (b *bus) viewed(failed ...derecho.NodeID) {
+	b.epoch++
+	v := derecho.View{Epoch: b.epoch, Failed: failed}
+	for _, n := range b.nodes {
+		if !n.left {
+			v.Members = append(v.Members, derecho.MemberInfo{ID: n.id, Host: "host", PID: 1, Name: n.name})
+		}
+	}
+	b.each(func(n *busNode) { n.h.Viewed(v) })
 }
 
 // run is the node's polling goroutine.
@@ -458,6 +473,7 @@ func (n *busNode) Leave(context.Context) error {
 	n.remove(func(derecho.Endpoint) bool { return true })
 	n.left = true
 	n.b.each(func(o *busNode) { o.h.NodeLeft(n.id) })
+	n.b.viewed()
 	n.cond.Broadcast()
 	n.b.news()
 	return nil
@@ -515,6 +531,7 @@ func (b *bus) exclude(at *node) {
 		delete(held, n)
 	}
 	n.left = true // nothing more is for it
+	b.viewed(n.id)
 	n.queue = append(n.queue, func() {
 		n.h.Excluded(err)
 		b.mu.Lock()
@@ -548,6 +565,7 @@ func (b *bus) rejoin(at *node) {
 			n.do(func() { n.h.EndpointAdded(ep) })
 		}
 	}
+	b.viewed()
 	for i := range n.endpoints {
 		n.endpoints[i].Node = id
 		n.announce(n.endpoints[i])

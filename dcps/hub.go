@@ -28,6 +28,7 @@ type hub struct {
 	latest    *endpoint // the writer of the latest message, which is likely that of the next
 	touched   []*reader // readers with items to post
 	isolated  bool      // too few of the others are heard
+	view      hubView
 	// shortestLease is the lease_duration that is told from an even shorter one: two heartbeats of the core.
 	shortestLease time.Duration
 }

@@ -49,6 +49,7 @@ const (
 	itemLost
 	itemHistoryComplete
 	itemFailed
+	itemView // the view of the domain, of a participant
 )
 
 // item is one event on its way from the polling goroutine to an entity, and then, if it is a sample, the entry of the

@@ -58,6 +58,8 @@ type ParticipantListener struct {
 	AnyReaderListener
 	AnyWriterListener
 	OnInconsistentTopic func(topicName string, s InconsistentTopicStatus)
+	// OnViewChanged hears of processes that join, leave and fail, and of this one being cut off and back (extension).
+	OnViewChanged func(p *DomainParticipant, s ViewChangedStatus)
 }
 
 // TopicListener hears of changes at a topic.

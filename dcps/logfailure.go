@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -25,8 +26,8 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 	if slices.ContainsFunc(h.failed, func(f failedLog) bool { return f.sg == sg && f.node == node }) {
 		return
 	}
-	if err == nil {
-		err = derecho.ErrLog
+	if e := (*derecho.LogError)(nil); !errors.As(err, &e) { // of this process, say
+		err = &derecho.LogError{Member: h.view.member(node), Err: err}
 	}
 	who, known := h.process(node)
 	f := failedLog{sg, node, &Error{

@@ -28,7 +28,7 @@ func TestReplicaLogFailure(t *testing.T) {
 	loan, err := w.Loan(patiently(t), 100)
 	require.NoError(t, err)
 	d.bus.settle(t)
-	b.p.hub.LogFailed(w.at.sg, a.p.core.ID(), derecho.ErrLog)
+	b.p.hub.LogFailed(w.at.sg, a.p.core.ID(), nil)
 
 	want := []string{`writer of topic "Track"`, fmt.Sprintf("display (pid %d on %s)", os.Getpid(), a.p.host), `PERSISTENT topics "Track"`}
 	_, full := w.Loan(patiently(t), 100)
@@ -37,6 +37,9 @@ func TestReplicaLogFailure(t *testing.T) {
 	} {
 		require.ErrorIs(t, err, ErrOutOfResources)
 		require.ErrorIs(t, err, derecho.ErrLog)
+		var failed *derecho.LogError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, derecho.MemberInfo{ID: a.p.core.ID(), Host: "host", PID: 1, Name: "display"}, failed.Member)
 		for _, text := range want {
 			require.ErrorContains(t, err, text)
 		}
@@ -50,37 +53,27 @@ func TestReplicaLogFailure(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// Who waits for acknowledgements may learn of the failure before the hub does: it waits for the name.
+// Who waits for acknowledgements may learn of the failure before the hub does: the error names the process all the same.
 func TestLogFailureHasAName(t *testing.T) {
 	d := onBus(t)
-	early := &earlyLogError{asked: make(chan struct{})}
-	b := d.node(t, WithName("sensor"), WithSettings(Settings{Dir: t.TempDir()}), wrapCore(func(c core) core {
-		early.core = c
-		return early
-	}))
-	a := d.node(t, WithName("display"), WithSettings(Settings{Dir: t.TempDir()}))
+	at := derecho.MemberInfo{ID: 17, Host: "cockpit", PID: 4, Name: "display"}
+	b := d.node(t, WithSettings(Settings{Dir: t.TempDir()}), wrapCore(func(c core) core { return failedLogCore{c, &derecho.LogError{Member: at}} }))
 	w := b.writer(t, persistentQos())
-	a.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent }))
-	d.bus.settle(t)
-	failed := make(chan error)
-	go func() { failed <- w.WaitForAcknowledgments(patiently(t)) }()
-	<-early.asked
-	b.p.hub.LogFailed(w.at.sg, a.p.core.ID(), derecho.ErrLog)
-	err := <-failed
+	err := w.WaitForAcknowledgments(patiently(t))
 	require.ErrorIs(t, err, ErrOutOfResources)
-	require.ErrorContains(t, err, "display (pid")
+	require.ErrorContains(t, err, "display (pid 4 on cockpit)")
+	var failed *derecho.LogError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, at, failed.Member)
 }
 
-// earlyLogError is a core whose log has failed, which the hub is not told of.
-type earlyLogError struct {
+// failedLogCore is a core that knows of a log that has failed, and has not told the hub.
+type failedLogCore struct {
 	core
-	asked chan struct{}
+	err error
 }
 
-func (c *earlyLogError) WaitDurable(context.Context, derecho.SubgroupID) error {
-	close(c.asked)
-	return derecho.ErrLog
-}
+func (c failedLogCore) WaitDurable(context.Context, derecho.SubgroupID) error { return c.err }
 
 // The same over the real core: a log that can not be written at one process stops the writer at another.
 func TestCoreReplicaLogFailure(t *testing.T) {
@@ -102,6 +95,10 @@ func TestCoreReplicaLogFailure(t *testing.T) {
 	require.ErrorIs(t, err, ErrOutOfResources)
 	require.ErrorContains(t, err, `writer of topic "Track"`)
 	require.ErrorContains(t, err, "display (pid")
+	var failed *derecho.LogError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "display", failed.Member.Name)
+	require.Equal(t, a.p.core.ID(), failed.Member.ID)
 	require.NoError(t, a.p.Close())
 	for err != nil && ctx.Err() == nil {
 		err = w.Write(ctx, &track{ID: 1, Value: 3})

@@ -89,6 +89,7 @@ func (h *hub) Isolated(err error) {
 	for _, m := range h.members {
 		h.look(m)
 	}
+	h.cutOff(err, false)
 	h.p.interrupt(err)
 }
 
@@ -107,6 +108,7 @@ func (h *hub) Excluded(err error) {
 	h.isolated = false
 	h.failed = nil
 	h.p.logErrs.Clear()
+	h.cutOff(err, true)
 	h.p.interrupt(err)
 }
 

@@ -41,7 +41,7 @@ type DomainParticipant struct {
 	problems atomic.Pointer[error]
 	logErrs  sync.Map // derecho.SubgroupID -> error; stored by the polling goroutine
 	logs     logSet
-	domain   domainEntity // what WaitForDomain waits on
+	domain   domainEntity // what WaitForDomain waits on, and the participant's status
 
 	// What the polling goroutine looks up; replaced as a whole under mu.
 	writers atomic.Pointer[map[derecho.EndpointID]*writer]
@@ -93,6 +93,7 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	p.all.Store(&[]*entity{})
 	p.hub = newHub(p)
 	p.domain.init(p, "participant", &p.domain)
+	p.domain.status = newStatusCondition(&p.domain.entity)
 	p.enlist(&p.domain.entity)
 	p.timers = newTimers(func() []*entity { return *p.all.Load() })
 	p.logs.init(p)
@@ -106,6 +107,7 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	}
 	p.holds.hold = p.core.Hold
 	p.spawn("dcps timers", p.timers.run)
+	p.listenView()
 	return p, nil
 }
 
@@ -323,11 +325,21 @@ func (p *DomainParticipant) leave() error {
 }
 
 // domainEntity is the participant as something to wait on.
-type domainEntity struct{ entity }
+type domainEntity struct {
+	entity
+	status *StatusCondition
+	view   ViewChangedStatus // guarded by mu
+}
 
 func (d *domainEntity) apply(it *item) {
-	if it.kind == itemFailed {
+	switch it.kind {
+	case itemFailed:
 		d.failure = it.ctl.err
+	case itemView:
+		d.view.add(it.ctl.view)
+		if len(it.ctl.view.changes) > 0 {
+			d.changed |= ViewChangedStatusBit
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type control struct {
 	peer   Peer
 	bad    []qos.Incompatibility
 	text   string
+	view   *viewControl
 	err    error
 }
 

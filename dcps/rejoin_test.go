@@ -51,6 +51,7 @@ func storedDurability(dir string) qos.DurabilityKind {
 //	rest         takes what there is, without waiting
 //	match N      waits until as many readers and writers are matched, and for the domain
 //	acks         tells what WaitForAcknowledgments gives
+//	views        tells how the view has changed
 func attend(domain string) error {
 	id, err := strconv.Atoi(domain)
 	if err != nil {
@@ -127,6 +128,8 @@ func attend(domain string) error {
 			if err := errors.Join(p.WaitForDomain(ctx), w.WaitForMatch(ctx, a), r.WaitForMatch(ctx, a)); err != nil {
 				return err
 			}
+		case "views":
+			answer = strings.Join(kinds(p.ViewChangedStatus()), " ")
 		case "acks":
 			answer = fmt.Sprint(w.WaitForAcknowledgments(ctx))
 		}
@@ -251,6 +254,8 @@ func rejoins(t *testing.T, dir string) {
 	require.NoError(t, w.WaitForMatch(patiently(t), 3))
 	require.NoError(t, r.WaitForMatch(patiently(t), 3))
 	require.Equal(t, "match", stopped.do("match 3"))
+	require.Regexp(t, `^JOINED .*\bEXCLUDED\b.* REJOINED$`, stopped.do("views"))
+	require.Equal(t, "JOINED JOINED JOINED FAILED JOINED", strings.Join(kinds(n.p.ViewChangedStatus()), " "), "this process was there all the time")
 	require.Equal(t, "write", stopped.do("write 3 %d", some))
 	for i := range int32(some) {
 		write(t, w, 1, 2*some+i)
@@ -302,6 +307,9 @@ func TestCoreIsolated(t *testing.T) {
 	require.Equal(t, LivelinessChangedStatus{AliveCount: 1, NotAliveCount: 1}, steady(r.LivelinessChangedStatus()))
 	other.signal(syscall.SIGCONT)
 	require.NoError(t, n.p.WaitForDomain(patiently(t)))
+	s := n.p.ViewChangedStatus()
+	require.Equal(t, "JOINED JOINED ISOLATED RESUMED", strings.Join(kinds(s), " "))
+	require.Len(t, s.Members, 2)
 	require.NoError(t, r.await(patiently(t), "test", func() bool { return r.liveliness.AliveCount == 2 }))
 	write(t, w, 1, 1)
 	require.Equal(t, "take 1:1", other.do("take 1"))

@@ -25,7 +25,9 @@ const (
 	LivelinessChangedStatusBit        StatusMask = 1 << 12
 	PublicationMatchedStatusBit       StatusMask = 1 << 13
 	SubscriptionMatchedStatusBit      StatusMask = 1 << 14
-	AnyStatus                         StatusMask = 0x7fff
+	// ViewChangedStatusBit is an extension; its bit is one that the standard leaves to implementations.
+	ViewChangedStatusBit StatusMask = 1 << 24
+	AnyStatus            StatusMask = 0x7fff | ViewChangedStatusBit
 )
 
 // Peer says where the entity at the other end lives.

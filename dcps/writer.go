@@ -345,8 +345,6 @@ func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 	case err == nil:
 		rise(&w.acked, upTo)
 		return nil
-	case errors.Is(err, derecho.ErrLog):
-		w.awaitLogFailure(ctx, op)
 	}
 	if known := w.broken(op); known != nil {
 		return known
@@ -360,17 +358,6 @@ func (w *writer) unknown(op string, cause error) error {
 		Op: op, Entity: w.what, Code: ErrPreconditionNotMet, Err: cause,
 		Detail: outageDetail(true, "which of the samples up to now have reached their readers, or a log, is not known"),
 	}
-}
-
-// logNews bounds how long to wait for the name of the process whose log failed.
-const logNews = time.Second
-
-// awaitLogFailure waits until it is known here which process it is whose log failed: the core tells a waiter before it
-// tells the hub.
-func (w *writer) awaitLogFailure(ctx context.Context, op string) {
-	ctx, cancel := context.WithTimeout(ctx, logNews)
-	defer cancel()
-	_ = w.await(ctx, op, func() bool { return w.p.logFailure(w.at.sg) != nil })
 }
 
 // outlived notes that the group went on without this process. The polling goroutine's.

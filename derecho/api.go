@@ -81,6 +81,17 @@ type LogState struct {
 	Logs []uint64
 }
 
+// View is the membership of the group, as its members have agreed on it.
+type View struct {
+	// Epoch counts the views of the group: all members give one view the same number. It is that of the control subgroup.
+	Epoch uint32
+	// Members are in the order in which they joined.
+	Members []MemberInfo
+	// Failed are the members of the view before that are not in this one because the group goes on without them; others
+	// that are missing have left.
+	Failed []NodeID
+}
+
 // Kind says what a message is to the layer above. derecho carries it unread.
 type Kind uint8
 
@@ -115,6 +126,9 @@ type Handler interface {
 	// included. A node that joins gets EndpointAdded for all that exist before Join returns.
 	EndpointAdded(ep Endpoint)
 	EndpointRemoved(ep Endpoint)
+	// Viewed tells of the view that the node is in from now on. The first one follows Entered, and so does the first of
+	// each later incarnation.
+	Viewed(v View)
 	// NodeJoined and NodeLeft report members; a leaving node's endpoints are removed first.
 	NodeJoined(id NodeID)
 	NodeLeft(id NodeID)

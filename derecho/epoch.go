@@ -231,7 +231,7 @@ func (e *epoch) addPredicates() {
 		for _, i := range *e.receivers.Load() {
 			if node := e.desc.Members[i].Node; i != e.me {
 				e.preds.Add(sst.OneTime, func() bool { return e.table.Row(i).Load(e.table.LogFailed()) != 0 }, func() {
-					e.g.m.h.LogFailed(e.g.id, node, fmt.Errorf("%w at node %s", ErrLog, node))
+					e.g.m.h.LogFailed(e.g.id, node, &LogError{Member: e.g.m.member(node)})
 				})
 			}
 		}

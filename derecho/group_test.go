@@ -28,6 +28,7 @@ type recorder struct {
 	loaded    []string
 	failed    error
 	lost      []NodeID // that failed
+	views     []View
 	isolated  error
 	excluded  int
 	entered   []NodeID // IDs that this node had
@@ -64,6 +65,7 @@ func (r *recorder) EndpointRemoved(ep Endpoint) {
 }
 func (r *recorder) NodeJoined(id NodeID)          { r.note(func() { r.nodes = append(r.nodes, id) }) }
 func (r *recorder) NodeLeft(NodeID)               {}
+func (r *recorder) Viewed(v View)                 { r.note(func() { r.views = append(r.views, v) }) }
 func (r *recorder) Entered(id NodeID)             { r.note(func() { r.entered = append(r.entered, id) }) }
 func (r *recorder) Silence(NodeID, time.Duration) {}
 func (r *recorder) NodeFailed(id NodeID)          { r.note(func() { r.lost = append(r.lost, id) }) }

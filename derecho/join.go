@@ -108,6 +108,7 @@ func (m *machine) welcomed(w welcome, b []byte) {
 func (m *machine) enter() {
 	m.phase = joined
 	if m.installControl() {
+		m.showView(nil)
 		m.broadcastStatus()
 		m.shell.hasJoined()
 		if m.leaveOnEntry {
@@ -219,8 +220,35 @@ func (m *machine) controlDrained(e *epoch) {
 		m.showNode(NodeID(p.ID))
 	}
 	if m.installControl() {
+		m.showView(slices.DeleteFunc(before, func(p rdma.PeerInfo) bool { return !failed(NodeID(p.ID)) }))
 		m.broadcastStatus()
 	}
+}
+
+// member describes a member of the view; one that is none any more by its ID alone.
+func (m *machine) member(id NodeID) MemberInfo {
+	for _, p := range m.view.members {
+		if NodeID(p.ID) == id {
+			return memberInfo(p)
+		}
+	}
+	return MemberInfo{ID: id}
+}
+
+func memberInfo(p rdma.PeerInfo) MemberInfo {
+	return MemberInfo{ID: NodeID(p.ID), Host: p.Host, PID: int(p.PID), Name: p.Name}
+}
+
+// showView tells the layer above of the view that has begun, and which members of the one before have failed.
+func (m *machine) showView(failed []rdma.PeerInfo) {
+	v := View{Epoch: m.view.epoch}
+	for _, p := range m.view.members {
+		v.Members = append(v.Members, memberInfo(p))
+	}
+	for _, p := range failed {
+		v.Failed = append(v.Failed, NodeID(p.ID))
+	}
+	m.h.Viewed(v)
 }
 
 // removeFailed goes on without members that failed: their endpoints are withdrawn, as if they had done

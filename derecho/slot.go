@@ -172,15 +172,16 @@ func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
 }
 
 // WaitDurable waits until all that this node had committed on a Logged subgroup before the call is
-// on disk at every receiving member. ErrLog if a member can not write its log.
+// on disk at every receiving member. A *LogError, which is ErrLog, says which member can not write its log; it may come
+// before Handler.LogFailed.
 func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
 	// For each epoch, the sequence number behind the last message that counts: known when all that
 	// was sent is handed over, and not moved by what is sent later.
 	behind := map[*epoch]uint64{}
-	return n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) {
+	err := n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) {
 		for _, i := range *e.receivers.Load() {
 			if e.table.Row(i).Load(e.table.LogFailed()) != 0 {
-				return false, fmt.Errorf("%w at node %s", ErrLog, e.desc.Members[i].Node)
+				return false, &LogError{Member: MemberInfo{ID: e.desc.Members[i].Node}}
 			}
 		}
 		seq, known := behind[e]
@@ -195,6 +196,16 @@ func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
 		}
 		return e.table.Min(e.table.Persisted(), *e.receivers.Load()) >= seq, nil
 	})
+	if failed := (*LogError)(nil); errors.As(err, &failed) {
+		named := failed.Member
+		if n.await(ctx, func(m *machine, done func(error)) {
+			named = m.member(failed.Member.ID)
+			done(nil)
+		}) == nil { // else it is told without a name
+			failed.Member = named
+		}
+	}
+	return err
 }
 
 // waitAll waits on all epochs of a subgroup in which this node has sent.

@@ -362,6 +362,7 @@ func (p *process) Isolated(err error) {
 }
 
 func (p *process) Entered(derecho.NodeID)                              {}
+func (p *process) Viewed(derecho.View)                                 {}
 func (p *process) NodeJoined(derecho.NodeID)                           {}
 func (p *process) NodeLeft(derecho.NodeID)                             {}
 func (p *process) Silence(derecho.NodeID, time.Duration)               {}

@@ -1,0 +1,30 @@
+package derecho
+
+import "fmt"
+
+// LogError says at which member a log failed. It is ErrLog.
+type LogError struct {
+	// Member has only its ID if it is no member any more.
+	Member MemberInfo
+	// Err is what its disk said; nil at the other members, which do not know it.
+	Err error
+}
+
+func (e *LogError) Error() string {
+	text := fmt.Sprintf("%v at %s (pid %d on %s)", ErrLog, e.Member.Name, e.Member.PID, e.Member.Host)
+	if e.Member.Name == "" && e.Member.PID == 0 {
+		text = fmt.Sprintf("%v at node %s", ErrLog, e.Member.ID)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap gives ErrLog and the cause.
+func (e *LogError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrLog}
+	}
+	return []error{ErrLog, e.Err}
+}

@@ -1,0 +1,91 @@
+package derecho
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/rdma/mem"
+)
+
+// latestView waits until a node is in a view of so many members, and gives that.
+func (r *recorder) latestView(t *testing.T, members int) View {
+	t.Helper()
+	r.wait(t, "the view", func() bool {
+		return len(r.views) > 0 && len(r.views[len(r.views)-1].Members) == members
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.views[len(r.views)-1]
+}
+
+// All members are told of one sequence of views, and of each how it came to be.
+func TestViews(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		a, ra := c.join()
+		_, rb := c.join()
+		require.Equal(t, View{Epoch: 1, Members: a.Members()[:1]}, ra.views[0])
+		joins := func() (*Node, *recorder) {
+			rec := newRecorder()
+			cfg := c.cfg
+			cfg.Name = "comes and goes"
+			n, err := Join(ctxFor(t), cfg, rec)
+			require.NoError(t, err)
+			return n, rec
+		}
+		same := func(members int, recs ...*recorder) View {
+			t.Helper()
+			v := recs[0].latestView(t, members)
+			for _, r := range recs[1:] {
+				require.Equal(t, v, r.latestView(t, members))
+			}
+			return v
+		}
+		leaves, rl := joins()
+		three := same(3, ra, rb, rl)
+		require.Equal(t, a.Members(), three.Members)
+		require.Equal(t, "comes and goes", three.Members[2].Name)
+		require.Equal(t, leaves.ID(), three.Members[2].ID)
+		require.NoError(t, leaves.Leave(context.Background()))
+		two := same(2, ra, rb)
+		require.Greater(t, two.Epoch, three.Epoch)
+		require.Empty(t, two.Failed, "it has left")
+
+		dies, rd := joins()
+		same(3, ra, rb, rd)
+		l := dies.life.Load()
+		thePoller.remove(l)
+		if k, is := l.fabric.(*mem.Fabric); is {
+			k.Kill()
+		} else {
+			require.NoError(t, l.fabric.Close())
+		}
+		require.Equal(t, []NodeID{dies.ID()}, same(2, ra, rb).Failed)
+		require.Equal(t, two.Members, same(2, ra, rb).Members)
+	})
+}
+
+func TestLogErrorNamesTheMember(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		full := errors.New("no space left")
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{err: full}, nil }
+		r, _ := c.join()
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		w, _ := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		w.mustSend(t, logged, 7, 1, "x")
+		err := w.WaitDurable(ctxFor(t), logged.ID)
+		var failed *LogError
+		require.ErrorAs(t, err, &failed)
+		require.ErrorIs(t, err, ErrLog)
+		require.Equal(t, w.Members()[0], failed.Member)
+		require.Equal(t, r.ID(), failed.Member.ID)
+		require.ErrorContains(t, err, "node0 (pid ")
+	})
+	unknown := &LogError{Member: MemberInfo{ID: 17}, Err: context.Canceled}
+	require.EqualError(t, unknown, "derecho: log failed at node 0000000000000011: context canceled")
+	require.ErrorIs(t, unknown, context.Canceled)
+}

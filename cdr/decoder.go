@@ -19,7 +19,9 @@ type Decoder struct {
 	v2    bool
 	fast  bool // little-endian XCDR2: Run gives its bytes out
 	depth int
-	err   *Error
+	// allotted is what was allocated for elements of sequences; see allot.
+	allotted uint64
+	err      *Error
 }
 
 func (d *Decoder) reset(body []byte, enc Encapsulation) {

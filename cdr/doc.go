@@ -43,6 +43,8 @@
 //  1. No input makes this package or generated code panic, or read outside of the bytes given.
 //  2. The number of elements allocated for a sequence is at most the remaining bytes divided by the smallest
 //     encoding of an element.
+//     What that takes in memory is bounded by the size of the sample as well (allotFactor): an element of which little is
+//     encoded may be large.
 //  3. The first error of an Encoder or Decoder sticks; it names the member path, and for a bound both values.
 //  4. Every byte of an encoded sample is written, padding included: nothing of the buffer's past leaks.
 //

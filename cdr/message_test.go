@@ -85,7 +85,7 @@ func (m *track) UnmarshalCDR(d *Decoder) {
 		d.Leave("at")
 	}
 	n, q := d.BeginSequence("past", 4, 9, false)
-	m.Past = Grow(m.Past, n)
+	m.Past = GrowSequence(d, "past", m.Past, n)
 	for i := range m.Past {
 		if !d.Enter() {
 			break
@@ -129,7 +129,7 @@ func (m *chain) MarshalCDR(e *Encoder) {
 
 func (m *chain) UnmarshalCDR(d *Decoder) {
 	n, q := d.BeginSequence("next", 0, 4, false)
-	m.Next = Grow(m.Next, n)
+	m.Next = GrowSequence(d, "next", m.Next, n)
 	for i := range m.Next {
 		if !d.Enter() {
 			break

@@ -158,5 +158,37 @@ func Grow[T any](s []T, n int) []T {
 	return slices.Grow(s, n-len(s))[:n:n]
 }
 
+// An element may take far less room in a sample than in memory: of an appendable type it may be encoded in four bytes,
+// which say that all its members are absent. What decoding allocates for elements is therefore bounded by the size of the
+// sample: as much as allotFactor times that, which no value exceeds whose members are all there, unless its elements are
+// unions with branches of very different sizes; and for those, and for small samples of a version with fewer members,
+// allotFloor.
+const (
+	allotFactor = 256
+	allotFloor  = 16 << 20
+)
+
+// allot takes n elements of size bytes out of what may be allocated.
+func (d *Decoder) allot(name string, n, size int) bool {
+	limit := allotFloor + allotFactor*uint64(len(d.buf))
+	want := uint64(n) * uint64(size) // n is at most maxElements
+	if want > limit-d.allotted {
+		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf(
+			"sequence of %d elements of %d bytes in memory: the sample, of %d bytes, would take more than %d", n, size, len(d.buf), limit)})
+		return false
+	}
+	d.allotted += want
+	return true
+}
+
+// GrowSequence is Grow for the elements of a sequence that d is about to read. It is empty if they would take too much
+// memory for so small a sample.
+func GrowSequence[T any](d *Decoder, name string, s []T, n int) []T {
+	if n > cap(s) && !d.allot(name, n, sizeOf[T]()) {
+		return s[:0]
+	}
+	return Grow(s, n)
+}
+
 // maxElements bounds a length so that products with element sizes cannot overflow.
 const maxElements = math.MaxInt32

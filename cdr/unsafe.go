@@ -23,8 +23,8 @@ func aliasString(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// sizeOf is the size of T, in memory as in CDR.
-func sizeOf[T Primitive]() int {
+// sizeOf is the size of T in memory; that of a Primitive is the same in CDR.
+func sizeOf[T any]() int {
 	var v T
 	return int(unsafe.Sizeof(v))
 }

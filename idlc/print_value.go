@@ -155,7 +155,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		}
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
-		w.p(x, " = cdr.Grow(", x, ", n)")
+		w.p(x, " = cdr.GrowSequence(d, ", quote(name), ", ", x, ", n)")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
 		w.element(decoding, name, v, func() { w.decode(r.Elem, x+"["+v+"]", "", depth+1, key) })

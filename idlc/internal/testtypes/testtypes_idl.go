@@ -1854,7 +1854,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(matrixBegin)
 	n, namesBegin := d.BeginSequence("names", 4, 4, false)
-	m.Names = cdr.Grow(m.Names, n)
+	m.Names = cdr.GrowSequence(d, "names", m.Names, n)
 	for i := range m.Names {
 		if !d.Enter() {
 			break
@@ -1873,7 +1873,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(labelsBegin)
 	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
-	m.Wides = cdr.Grow(m.Wides, n)
+	m.Wides = cdr.GrowSequence(d, "wides", m.Wides, n)
 	for i := range m.Wides {
 		if !d.Enter() {
 			break
@@ -1883,7 +1883,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(widesBegin)
 	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
-	m.Colors = cdr.Grow(m.Colors, n)
+	m.Colors = cdr.GrowSequence(d, "colors", m.Colors, n)
 	for i := range m.Colors {
 		if !d.Enter() {
 			break
@@ -1908,7 +1908,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(tiniesBegin)
 	n, smallsBegin := d.BeginSequence("smalls", 0, 2, false)
-	m.Smalls = cdr.Grow(m.Smalls, n)
+	m.Smalls = cdr.GrowSequence(d, "smalls", m.Smalls, n)
 	for i := range m.Smalls {
 		if !d.Enter() {
 			break
@@ -1921,7 +1921,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(smallsBegin)
 	n, pointsBegin := d.BeginSequence("points", 0, 17, false)
-	m.Points = cdr.Grow(m.Points, n)
+	m.Points = cdr.GrowSequence(d, "points", m.Points, n)
 	for i := range m.Points {
 		if !d.Enter() {
 			break
@@ -1940,7 +1940,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(cornersBegin)
 	n, raggedBegin := d.BeginSequence("ragged", 0, 9, false)
-	m.Ragged = cdr.Grow(m.Ragged, n)
+	m.Ragged = cdr.GrowSequence(d, "ragged", m.Ragged, n)
 	for i := range m.Ragged {
 		if !d.Enter() {
 			break
@@ -1950,7 +1950,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(raggedBegin)
 	n, itemsBegin := d.BeginSequence("items", 5, 4, false)
-	m.Items = cdr.Grow(m.Items, n)
+	m.Items = cdr.GrowSequence(d, "items", m.Items, n)
 	for i := range m.Items {
 		if !d.Enter() {
 			break
@@ -1960,7 +1960,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(itemsBegin)
 	n, tableBegin := d.BeginSequence("table", 4, 4, false)
-	m.Table = cdr.Grow(m.Table, n)
+	m.Table = cdr.GrowSequence(d, "table", m.Table, n)
 	for i := range m.Table {
 		if !d.Enter() {
 			break
@@ -1970,7 +1970,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(tableBegin)
 	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
-	m.Matrices = cdr.Grow(m.Matrices, n)
+	m.Matrices = cdr.GrowSequence(d, "matrices", m.Matrices, n)
 	for i := range m.Matrices {
 		if !d.Enter() {
 			break
@@ -1992,7 +1992,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 		d.Leave("stamp")
 	}
 	n, stampsBegin := d.BeginSequence("stamps", 0, 8, false)
-	m.Stamps = cdr.Grow(m.Stamps, n)
+	m.Stamps = cdr.GrowSequence(d, "stamps", m.Stamps, n)
 	for i := range m.Stamps {
 		if !d.Enter() {
 			break
@@ -2002,7 +2002,7 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(stampsBegin)
 	n, taggedBegin := d.BeginSequence("tagged", 0, 4, false)
-	m.Tagged = cdr.Grow(m.Tagged, n)
+	m.Tagged = cdr.GrowSequence(d, "tagged", m.Tagged, n)
 	for i := range m.Tagged {
 		if !d.Enter() {
 			break
@@ -2571,7 +2571,7 @@ func (v CollectionsView) Wides() []string {
 	var m []string
 	if v.s.Seek(d, v.at[10]) {
 		n, widesBegin := d.BeginSequence("wides", 0, 4, false)
-		m = cdr.Grow(m, n)
+		m = cdr.GrowSequence(d, "wides", m, n)
 		for i := range m {
 			if !d.Enter() {
 				break
@@ -2615,7 +2615,7 @@ func (v CollectionsView) Table() Table {
 	var m Table
 	if v.s.Seek(d, v.at[18]) {
 		n, tableBegin := d.BeginSequence("table", 4, 4, false)
-		m = cdr.Grow(m, n)
+		m = cdr.GrowSequence(d, "table", m, n)
 		for i := range m {
 			if !d.Enter() {
 				break
@@ -2634,7 +2634,7 @@ func (v CollectionsView) Matrices() []Matrix {
 	var m []Matrix
 	if v.s.Seek(d, v.at[19]) {
 		n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
-		m = cdr.Grow(m, n)
+		m = cdr.GrowSequence(d, "matrices", m, n)
 		for i := range m {
 			if !d.Enter() {
 				break
@@ -3687,7 +3687,7 @@ func (m *Node) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	m.Value = d.Int32("value")
 	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
-	m.Children = cdr.Grow(m.Children, n)
+	m.Children = cdr.GrowSequence(d, "children", m.Children, n)
 	for i := range m.Children {
 		if !d.Enter() {
 			break
@@ -3718,7 +3718,7 @@ func (m *Node) UnmarshalKeyCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.Value = d.Int32("value")
 	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
-	m.Children = cdr.Grow(m.Children, n)
+	m.Children = cdr.GrowSequence(d, "children", m.Children, n)
 	for i := range m.Children {
 		if !d.Enter() {
 			break
@@ -5344,7 +5344,7 @@ func (m *Behind) UnmarshalCDR(d *cdr.Decoder) {
 	m.Shorts = cdr.DecodeSequence(d, "shorts", m.Shorts, 0)
 	m.Wide = d.WString("wide", 0)
 	n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
-	m.Matrices = cdr.Grow(m.Matrices, n)
+	m.Matrices = cdr.GrowSequence(d, "matrices", m.Matrices, n)
 	for i := range m.Matrices {
 		if !d.Enter() {
 			break
@@ -5371,7 +5371,7 @@ func (m *Behind) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	cdr.DecodeBools(d, "flags", m.Flags[:])
 	n, namesBegin := d.BeginSequence("names", 0, 4, false)
-	m.Names = cdr.Grow(m.Names, n)
+	m.Names = cdr.GrowSequence(d, "names", m.Names, n)
 	for i := range m.Names {
 		if !d.Enter() {
 			break
@@ -5399,7 +5399,7 @@ func (m *Behind) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(gridBegin)
 	n, nodesBegin := d.BeginSequence("nodes", 0, 4, false)
-	m.Nodes = cdr.Grow(m.Nodes, n)
+	m.Nodes = cdr.GrowSequence(d, "nodes", m.Nodes, n)
 	for i := range m.Nodes {
 		if !d.Enter() {
 			break
@@ -5689,7 +5689,7 @@ func (v BehindView) Matrices() []Matrix {
 	var m []Matrix
 	if v.s.Seek(d, v.at[2]) {
 		n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
-		m = cdr.Grow(m, n)
+		m = cdr.GrowSequence(d, "matrices", m, n)
 		for i := range m {
 			if !d.Enter() {
 				break

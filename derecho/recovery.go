@@ -34,7 +34,8 @@ func (c *catalogue) recover(sg *descriptor, failed func(NodeID) bool) (anew bool
 		return false
 	}
 	r, known := c.recovery[sg.Subgroup]
-	if failed != nil && r.done && c.bereft(sg, failed) {
+	lost := failed != nil && r.done && c.bereft(sg, failed)
+	if lost {
 		r = recovery{epoch: sg.Epoch, logs: sg.Logs}
 		for to := range c.loading {
 			if to.subgroup == sg.Subgroup {
@@ -54,6 +55,9 @@ func (c *catalogue) recover(sg *descriptor, failed func(NodeID) bool) (anew bool
 		missing, of := c.missing(sg.Subgroup)
 		r.done = len(missing) == 0 || r.hurry && 2*(of-len(missing)) > of
 		r.virgin = r.done && of == 0
+		// All the logs are there already: those who wait for a state, of a node that had withdrawn its own log and
+		// then failed, go on from theirs.
+		anew = anew || lost && r.done
 	}
 	r.virgin = r.virgin && !slices.ContainsFunc(c.endpoints, func(e Endpoint) bool { return e.Writes.ID == sg.Subgroup })
 	c.recovery[sg.Subgroup] = r

@@ -113,7 +113,8 @@ func (g *subgroup) announce(d *descriptor) {
 		if pending {
 			g.loading[c.ID] = d.Epoch
 		}
-		if pending || !g.m.receives[g.id][c.ID] {
+		// In a fresh epoch nobody has a state but what the logs hold: who waited for one goes on from there.
+		if pending || d.Fresh || !g.m.receives[g.id][c.ID] {
 			g.m.h.AwaitState(g.id, c.ID, d.Epoch, pending)
 		}
 		now[c.ID] = true

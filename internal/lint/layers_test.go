@@ -51,6 +51,9 @@ var layers = map[string]layer{
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"qos"}},
+
+	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", hdr, unix}},
+	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},
 }
 
 // families are subtrees whose packages share one entry, and may import each other as far as Go allows. They are not in

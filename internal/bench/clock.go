@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// clock reads CLOCK_MONOTONIC, which all processes of a host share, at the price of the runtime's own clock: package time
+// does not show that clock's value, so the distance to it is measured once.
+type clock struct {
+	base   time.Time
+	offset int64 // CLOCK_MONOTONIC at base, ns
+}
+
+func newClock() (clock, error) {
+	c := clock{base: time.Now()}
+	best := time.Duration(math.MaxInt64)
+	for range 100 { // the reading that was disturbed least
+		var ts unix.Timespec
+		before := time.Since(c.base)
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+			return clock{}, os.NewSyscallError("clock_gettime", err)
+		}
+		after := time.Since(c.base)
+		if after-before < best {
+			best = after - before
+			c.offset = ts.Nano() - int64(before+best/2)
+		}
+	}
+	return c, nil
+}
+
+func (c clock) now() int64 { return c.offset + int64(time.Since(c.base)) }
+
+// clockName tells whose clock it is: that of this boot of this host. Empty if that is not known.
+func clockName() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(string(b), "-")
+	return name
+}
+
+// pacer spreads samples evenly in time: sample n is due at start + n/rate.
+type pacer struct {
+	clock clock
+	start int64
+	rate  float64
+	spin  bool
+}
+
+func (p *pacer) due(n uint64) int64 { return p.start + int64(float64(n)*1e9/p.rate) }
+
+// wait returns at the time t, or soon after ctx ends. It sleeps in the kernel, since timers of the runtime are as coarse as
+// a millisecond.
+func (p *pacer) wait(ctx context.Context, t int64) error {
+	const slice = int64(20 * time.Millisecond) // between two looks at ctx
+	for {
+		left := t - p.clock.now()
+		if left <= 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.spin {
+			runtime.Gosched() // or no other goroutine of this process runs, its poller included
+			continue
+		}
+		ts := unix.NsecToTimespec(min(left, slice))
+		if err := unix.Nanosleep(&ts, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			return os.NewSyscallError("nanosleep", err)
+		}
+	}
+}

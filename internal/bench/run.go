@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"sync/atomic"
+	"time"
+)
+
+// Hooks let the caller of Run take part. All may be nil.
+type Hooks struct {
+	// Ready is called once when the endpoints exist and, for pub and ping, are matched. Writing begins when it returns.
+	Ready func(ctx context.Context) error
+	// Progress is called once a second while samples that count are on their way, from a goroutine of its own.
+	Progress func(Interval)
+}
+
+// Interval is what happened in about a second.
+type Interval struct {
+	Size    int
+	Total   uint64 // since the beginning
+	Rate    float64
+	Average float64 // rate since the beginning
+	Lost    uint64  // since the beginning
+}
+
+// Run plays a role until it is done or ctx ends, which gives a Result of what was until then.
+func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result, err error) {
+	if err := o.Check(); err != nil {
+		return Result{}, err
+	}
+	clock, err := newClock()
+	if err != nil {
+		return Result{}, err
+	}
+	if o.CPUProfile != "" {
+		stop, err := profile(o.CPUProfile)
+		if err != nil {
+			return Result{}, err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	p, err := participant(ctx, role, &o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+
+	r := &run{Options: o, clock: clock, hooks: hooks, result: Result{Role: role, Impl: Impl, Size: o.Size, Readers: o.Readers, PID: os.Getpid()}}
+	defer r.stopProgress()
+	switch role {
+	case Pub:
+		r.out, err = newWriter(p, "DDSPerfData", &o)
+	case Sub:
+		r.in, err = newReader(p, "DDSPerfData", &o)
+	case Ping:
+		r.out, r.in, err = both(newWriter(p, "DDSPerfPing", &o))(newReader(p, "DDSPerfPong", &o))
+	case Pong:
+		r.out, r.in, err = both(newWriter(p, "DDSPerfPong", &o))(newReader(p, "DDSPerfPing", &o))
+	default:
+		err = fmt.Errorf("there is no role %q", role)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	switch role {
+	case Pub:
+		err = r.publish(ctx)
+	case Sub:
+		err = r.subscribe(ctx)
+	case Ping:
+		err = r.ping(ctx)
+	case Pong:
+		err = r.pong(ctx)
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		r.result.Interrupted, err = true, nil
+	}
+	return r.result, err
+}
+
+func both(w writer, err error) func(reader, error) (writer, reader, error) {
+	return func(r reader, other error) (writer, reader, error) { return w, r, errors.Join(err, other) }
+}
+
+func profile(file string) (stop func() error, err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
+}
+
+// run is one role at work.
+type run struct {
+	Options
+	clock  clock
+	hooks  Hooks
+	out    writer
+	in     reader
+	result Result
+
+	// Stored by the goroutine of Run, loaded by that of progress.
+	count, lost atomic.Uint64
+	stop, done  chan struct{} // of progress; nil if it does not run
+}
+
+func (r *run) ready(ctx context.Context) error {
+	if r.hooks.Ready == nil {
+		return nil
+	}
+	return r.hooks.Ready(ctx)
+}
+
+// startProgress begins to call the hook.
+func (r *run) startProgress() {
+	if r.hooks.Progress == nil {
+		return
+	}
+	r.stop, r.done = make(chan struct{}), make(chan struct{})
+	start := r.clock.now()
+	go func() {
+		defer close(r.done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		last, before := start, uint64(0)
+		for {
+			select {
+			case <-r.stop:
+				return
+			case <-tick.C:
+			}
+			now, n := r.clock.now(), r.count.Load()
+			r.hooks.Progress(Interval{
+				Size: r.Size, Total: n, Lost: r.lost.Load(),
+				Rate: float64(n-before) * 1e9 / float64(now-last), Average: float64(n) * 1e9 / float64(now-start),
+			})
+			last, before = now, n
+		}
+	}()
+}
+
+// stopProgress returns when the hook is called no more.
+func (r *run) stopProgress() {
+	if r.stop != nil {
+		close(r.stop)
+		<-r.done
+		r.stop = nil
+	}
+}

@@ -1,0 +1,51 @@
+package bench
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// usage is what this process has used of the machine, and when that was.
+type usage struct {
+	at        int64 // ns
+	user, sys float64
+	voluntary int64 // context switches: it waited
+	forced    int64 // it was made to wait
+}
+
+func usageAt(now int64) usage {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return usage{at: now}
+	}
+	return usage{now, float64(u.Utime.Nano()) / 1e9, float64(u.Stime.Nano()) / 1e9, u.Nvcsw, u.Nivcsw}
+}
+
+// residentKB is the memory of this process that is in RAM, what it shares with others included.
+func residentKB() int64 {
+	b, err := os.ReadFile("/proc/self/statm")
+	fields := bytes.Fields(b)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize()) / 1024
+}
+
+// fill puts what was used between two moments into a result.
+func (r *Result) fill(from, to usage) {
+	r.CPUUser = to.user - from.user
+	r.CPUSys = to.sys - from.sys
+	r.Voluntary = to.voluntary - from.voluntary
+	r.Involuntary = to.forced - from.forced
+	r.RSS = residentKB()
+	if wall := float64(to.at-from.at) / 1e9; wall > 0 {
+		r.CPU = 100 * (r.CPUUser + r.CPUSys) / wall
+	}
+}

@@ -56,14 +56,15 @@ type MemberInfo struct {
 	Name string
 }
 
-// clockStart is what the machines count their time from: the start of the host, so that the processes of a host
-// have one clock (see agreement.beat). Where it can not be read they beat each at its own time.
+// clockStart is what the machines count their time from: the zero of the host's monotonic clock, so that the processes
+// of a host have one clock (see agreement.beat) and rdma.Alarm knows it too.
 var clockStart = hostStart()
 
 func hostStart() time.Time {
+	now := time.Now() // first: what is due when the alarm goes off is not before its time on this clock
 	var up unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &up)
-	return time.Now().Add(-time.Duration(up.Nano()))
+	return now.Add(-time.Duration(up.Nano()))
 }
 
 // partingTime is how long a node whose Join was given up may take to leave in order.

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/omg-dds-go/dds/rdma"
 	"github.com/omg-dds-go/dds/rdma/shm"
 )
 
@@ -19,16 +20,17 @@ import (
 //
 // What is due at a time, the heartbeats, is not for the sleeper: a goroutine that comes back from a system
 // call that it slept in makes the monitor of the Go runtime look after it every 20 µs for 10 ms on, which costs ten
-// times as much as a heartbeat. A timer calls beat instead, and only news end the sleep.
+// times as much as a heartbeat. A second goroutine waits for the alarm and calls beat, and only news end the sleep.
 type poller struct {
 	mu    sync.Mutex
 	bell  *shm.BellMemory // one for the life of the process: peers hold on to it
+	alarm *rdma.Alarm     // as long
 	nodes []*life
-	stop  chan struct{} // closed to end the goroutine; nil while none runs
-	ended chan struct{} // closed when the last goroutine that was started has ended
+	stop  chan struct{} // closed to end the goroutines; nil while none run
+	ended chan struct{} // closed when the last ones that were started have ended
 
-	timer *time.Timer   // of beat
-	at    time.Duration // when it fires, since clockStart; 0: not set
+	at    time.Duration // when the alarm goes off next, since clockStart; 0: not set
+	every time.Duration // and then again
 	swept time.Duration // when beat made the last full pass
 }
 
@@ -55,7 +57,12 @@ func (p *poller) doorbell() (*shm.BellMemory, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.bell = b
+		a, err := rdma.NewAlarm()
+		if err != nil {
+			b.Close()
+			return nil, err
+		}
+		p.bell, p.alarm = b, a
 	}
 	return p.bell, nil
 }
@@ -72,7 +79,14 @@ func (p *poller) add(n *life) {
 			if before != nil {
 				<-before // one at a time: both would sleep on the same word
 			}
+			p.mu.Lock()
+			p.at = 0
+			p.mu.Unlock()
+			var beats sync.WaitGroup
+			beats.Go(func() { p.beats(stop) })
 			p.run(stop)
+			p.alarm.Set(0, 0)
+			beats.Wait()
 		})
 	}
 	p.bell.Ring()
@@ -100,37 +114,46 @@ func (p *poller) pass() bool {
 	return work
 }
 
-// arm sets the timer for what is due next, and reports false if that is now.
+// arm sets the alarm for what is due next, and reports false if that is now.
 func (p *poller) arm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := time.Duration(0)
+	next, every := time.Duration(0), time.Duration(0)
 	for _, n := range p.nodes {
 		if due := time.Duration(n.due.Load()); due != 0 && (next == 0 || due < next) {
-			next = due
+			next, every = due, n.n.cfg.Lease/Heartbeats
 		}
 	}
 	if next == 0 || p.at != 0 && p.at <= next {
-		return true // when it fires it looks again
+		return true // when it goes off it is set anew, if need be
 	}
-	wait := next - time.Since(clockStart)
-	if wait <= 0 {
+	if next <= time.Since(clockStart) {
 		return false
 	}
-	p.at = next
-	if p.timer == nil {
-		p.timer = time.AfterFunc(wait, p.beat)
-	} else {
-		p.timer.Reset(wait)
-	}
+	p.at, p.every = next, every
+	p.alarm.Set(next, every)
 	return true
+}
+
+// beats calls beat whenever the alarm goes off.
+func (p *poller) beats(stop chan struct{}) {
+	for p.alarm.Wait() == nil {
+		select {
+		case <-stop:
+			return
+		default:
+			p.beat()
+		}
+	}
 }
 
 // beat does what is due, and leaves to the poller what comes of it.
 func (p *poller) beat() {
 	p.mu.Lock()
 	nodes, now := p.nodes, time.Since(clockStart)
-	p.at = 0
+	for p.at != 0 && p.at <= now {
+		p.at += p.every
+	}
 	sweep := now-p.swept > sweepTime
 	if sweep {
 		p.swept = now

@@ -10,6 +10,7 @@ import (
 // unsafeFiles may import unsafe. Whatever they do with it is behind accessors that check bounds and alignment.
 var unsafeFiles = map[string]string{
 	"cdr/unsafe.go":      "strings and numbers of an encoded sample without a copy",
+	"rdma/alarm.go":      "raw system calls take addresses",
 	"rdma/bell.go":       "the futex system call takes an address",
 	"rdma/region.go":     "atomic cells over mapped bytes",
 	"rdma/shm/memory.go": "the doorbell's word in a mapped page",

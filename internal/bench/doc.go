@@ -7,7 +7,8 @@
 //
 //	result, err := bench.Run(ctx, bench.Sub, options, bench.Hooks{})
 //
-// Package experiment starts such processes and gathers their Results.
+// Package experiment starts such processes and gathers their Results; package report runs many experiments. The command
+// dds perf is made of the three.
 //
 // # What is counted
 //

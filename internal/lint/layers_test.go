@@ -19,6 +19,9 @@ const (
 	term       = "golang.org/x/term"
 	hdr        = "github.com/HdrHistogram/hdrhistogram-go"
 	participle = "github.com/alecthomas/participle/v2"
+	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag"
+	plot       = "gonum.org/v1/plot"
 )
 
 // layers is the map of the repository, lowest first; docs/ARCHITECTURE.md draws it.
@@ -52,8 +55,11 @@ var layers = map[string]layer{
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"qos"}},
 
+	// Tools may use libraries (ADR 0014).
 	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", hdr, unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},
+	"internal/bench/report":     {level: 8, imports: []string{"internal/bench", "internal/bench/experiment", unix, plot, plot + "/plotter", plot + "/plotutil", plot + "/vg", plot + "/vg/vgsvg"}},
+	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", cobra, pflag}},
 }
 
 // families are subtrees whose packages share one entry, and may import each other as far as Go allows. They are not in

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const asCommand = "DDS_TEST_AS_COMMAND" // set: this process is dds
+
+// mark is in the environment of every process that a test starts, and of their children.
+const mark = "DDS_TEST_MARK"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// command is dds in a process of its own.
+type command struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+	mark     string
+}
+
+func dds(args ...string) *command {
+	c := &command{Cmd: exec.Command(os.Args[0], args...), mark: strconv.FormatUint(rand.Uint64(), 36)}
+	c.Env = append(os.Environ(), asCommand+"=1", mark+"="+c.mark)
+	c.Stdout, c.Stderr = &c.out, &c.err
+	return c
+}
+
+// run lets it run to its end, and checks its status.
+func (c *command) run(t *testing.T, status int) *command {
+	t.Helper()
+	require.NoError(t, c.Start())
+	c.await(t, status)
+	return c
+}
+
+func (c *command) await(t *testing.T, status int) {
+	t.Helper()
+	late := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
+	defer late.Stop()
+	_ = c.Wait()
+	require.Equal(t, status, c.ProcessState.ExitCode(), "%v\n%s%s", c.Args[1:], c.out.String(), c.err.String())
+}
+
+// processes are those that are alive and have the mark, the command itself included.
+func (c *command) processes() (n int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, err := os.ReadFile(dir + "/environ") // empty for a zombie
+		if err == nil && bytes.Contains(env, []byte(mark+"="+c.mark+"\x00")) {
+			n++
+		}
+	}
+	return n
+}
+
+func aDomain() string { return fmt.Sprint(1 + rand.Uint32N(1<<30)) }
+
+func TestHelpTeaches(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"perf"}, {"perf", "--help"}} {
+		out := dds(args...).run(t, exitOK).out.String()
+		assert.Contains(t, out, "dds perf run", "%v: a line to type", args)
+		assert.Contains(t, out, "Available Commands:", "%v", args)
+		assert.NotContains(t, out, "child", "%v: hidden", args)
+	}
+	for _, verb := range []string{"run", "pub", "sub", "ping", "pong", "sanity", "report"} {
+		assert.Contains(t, dds("perf").run(t, exitOK).out.String(), "\n  "+verb+" ")
+		assert.Contains(t, dds("perf", verb, "-h").run(t, exitOK).out.String(), "Flags:")
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	for _, line := range []string{
+		"spin", "perf jump", "perf run now", "perf run --nothing", "perf run --size 1", "perf run --size x", "perf run --rate 0",
+		"perf run --qos best", "perf run --transport udp", "perf run --readers 0", "perf run -o xml", "perf run --duration 0",
+		"perf run --readers 1,2 --cpuprofile p", "perf run --keep 0", "perf sub --batch none", "perf sanity --max-latency 98=1ms",
+		"perf sanity --max-lost -1", "perf report --runs 0", "perf pub --size 1M",
+	} {
+		c := dds(strings.Fields(line)...).run(t, exitUsage)
+		assert.Contains(t, c.err.String(), "--help", "%s: where to find help", line)
+		assert.Empty(t, c.out.String(), line)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	assert.Contains(t, dds("--version").run(t, exitOK).out.String(), "go1.")
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/omg-dds-go/dds/internal/bench"
+)
+
+// texts are what a role says of itself.
+var texts = map[bench.Role]struct{ short, long string }{
+	bench.Pub: {"Write samples for dds perf sub", `Write samples: after --readers are there, a warm-up, then the samples that count.
+
+  dds perf pub --size 10K                   as fast as all readers take them
+  dds perf pub --rate 1000 --size 128       evenly, for latency
+  dds perf pub --readers 4 --duration 1m`},
+	bench.Sub: {"Read samples of dds perf pub: throughput, loss, one-way latency", `Read samples until their writers are gone.
+
+  dds perf sub                              and dds perf pub in another terminal
+  dds perf sub --max-lost 0 --min-rate 100k exit status 1 if it is worse
+  dds perf sub -o json                      one object, at the end
+
+Latency is one way, so it is measured for writers of the same host only.`},
+	bench.Ping: {"Measure round trips to dds perf pong", `Write a sample, wait until every pong has written it back, and so on.
+
+  dds perf ping                             one after the other, and dds perf pong in another terminal
+  dds perf ping --rate 1000                 on schedule: a late one counts from when it was due
+  dds perf ping --readers 3                 to three pongs`},
+	bench.Pong: {"Write back what dds perf ping writes", `Write back what pings write, until they are gone.`},
+}
+
+// newPerfRole makes the command for one role.
+func newPerfRole(role bench.Role) *cobra.Command {
+	o := bench.DefaultOptions()
+	var criteria bench.Criteria
+	var format bench.Format
+	var timeout time.Duration
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   string(role),
+		Short: texts[role].short,
+		Long:  texts[role].long,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			countAlone(cmd.Flags(), &o)
+			if err := o.Check(); err != nil {
+				return usageError{err}
+			}
+			if o.Ring == 0 && (role == bench.Pub || role == bench.Ping) && bench.RingFor(o.Size) != 0 {
+				return usageError{fmt.Errorf("samples of %s want a larger ring than the default: use --ring %s, at all processes",
+					bench.FormatSize(o.Size), bench.FormatSize(bench.RingFor(o.Size)))}
+			}
+			ctx := cmd.Context()
+			if timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+				defer cancel()
+			}
+			var hooks bench.Hooks
+			if format == bench.Table && !quiet {
+				hooks.Progress = intervals(cmd.OutOrStdout())
+			}
+			result, err := bench.Run(ctx, role, o, hooks)
+			if err != nil {
+				return err
+			}
+			if err := printResults(cmd.OutOrStdout(), format, result); err != nil {
+				return err
+			}
+			return judge(cmd.ErrOrStderr(), &criteria, result)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	if role == bench.Pub || role == bench.Ping {
+		f.VarP(&parsed[int]{&o.Size, "size", bench.ParseSize, bench.FormatSize(o.Size)}, "size", "s", "size of an encoded sample: 128, 10K, 1M")
+		f.VarP(&parsed[float64]{&o.Rate, "rate", bench.ParseRate, "max"}, "rate", "r", "samples per second: max, 1000, 50k")
+		f.IntVar(&o.Readers, "readers", o.Readers, "begin when so many readers are there")
+		paceFlags(f, &o)
+	} else {
+		f.IntVar(&o.Writers, "writers", 0, "end when so many writers have ended; 0: when none is left")
+	}
+	domainFlags(f, &o)
+	networkFlags(f, &o)
+	qosFlags(f, &o)
+	if role != bench.Sub {
+		writeFlags(f, &o)
+	}
+	if role != bench.Pub {
+		readFlags(f, &o)
+	}
+	criteriaFlags(f, &criteria)
+	f.DurationVar(&timeout, "timeout", 0, "end after so long in any case; 0 is no limit")
+	f.BoolVar(&quiet, "no-intervals", false, "no line every second")
+	formatFlag(f, &format)
+	return cmd
+}
+
+// intervals prints a line every second, under a heading.
+func intervals(w io.Writer) func(bench.Interval) {
+	heading := false
+	return func(i bench.Interval) {
+		if !heading {
+			heading = true
+			fmt.Fprintf(w, "%14s %14s %12s %14s %10s %10s %12s\n", "Length (Bytes)", "Total Samples", "Samples/s", "Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples")
+		}
+		mbps := float64(i.Size) * 8 / 1e6
+		fmt.Fprintf(w, "%14d %14d %12.0f %14.0f %10.1f %10.1f %12d\n", i.Size, i.Total, i.Rate, i.Average, i.Rate*mbps, i.Average*mbps, i.Lost)
+	}
+}
+
+func printResults(w io.Writer, format bench.Format, results ...bench.Result) error {
+	switch format {
+	case bench.JSON:
+		return bench.WriteJSON(w, results...)
+	case bench.CSV:
+		return bench.NewCSVWriter(w).Write(nil, results...)
+	}
+	return bench.WriteTable(w, results...)
+}
+
+// judge prints the verdicts, on the side where they do not disturb who reads the results.
+func judge(w io.Writer, c *bench.Criteria, results ...bench.Result) error {
+	verdicts, ok := c.Judge(results...)
+	for _, v := range verdicts {
+		if _, err := fmt.Fprintln(w, v); err != nil {
+			return err
+		}
+	}
+	if !ok {
+		return errCriteria
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit status; see the package comment.
+const (
+	exitOK          = 0
+	exitCriteria    = 1
+	exitUsage       = 2
+	exitFailure     = 3
+	exitInterrupted = 130
+)
+
+// usageError is an error of whoever typed the command.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+var (
+	// errCriteria: the measurement worked, what it measured does not suffice. The verdicts were printed.
+	errCriteria    = errors.New("criteria not met")
+	errInterrupted = errors.New("interrupted")
+)
+
+// run runs one command line.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does what it does to any program
+
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errCriteria):
+		return exitCriteria
+	case errors.Is(err, errInterrupted), ctx.Err() != nil:
+		fmt.Fprintln(stderr, "dds: interrupted")
+		return exitInterrupted
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "dds: %v\nSee %s --help.\n", err, cmd.CommandPath())
+		return exitUsage
+	}
+	fmt.Fprintln(stderr, "dds:", err)
+	return exitFailure
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "dds",
+		Short: "The command-line tool of this DDS",
+		Long: `dds measures and, later, looks into a DDS domain.
+
+  dds perf run                      how fast is it on this machine?
+  dds perf run --readers 4 -s 10K   one writer to four readers, samples of 10 KB
+  dds perf run --roundtrip -r 1k    round trips, a thousand a second
+  dds perf                          what else can be measured
+
+Processes of one host and user find each other by the number of their domain (-d). Between hosts, use
+--transport tcp and name a process of the other host with --peer.`,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(
+		newPerf(),
+	)
+	teach(root)
+	return root
+}
+
+// teach makes a command that only has subcommands print its help, and every command refuse what it does not know as
+// wrong use.
+func teach(cmd *cobra.Command) {
+	if cmd.HasSubCommands() && cmd.RunE == nil {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := cobra.NoArgs(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+	for _, c := range cmd.Commands() {
+		teach(c)
+	}
+}
+
+// version is that of the module, or the commit, that the program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (%s)", info.Main.Version, info.GoVersion)
+}

@@ -89,6 +89,7 @@ func (r replica) compare(o replica) int {
 type arrival struct {
 	from  NodeID
 	epoch uint32
+	log   uint64 // of the node that it comes from, 0 if that stores nothing
 }
 
 func newCatalogue() *catalogue {
@@ -150,11 +151,14 @@ func (c *catalogue) orphaned(sg SubgroupID, failed func(NodeID) bool) bool {
 	return false
 }
 
-// loaded takes note of a state that has arrived.
-func (c *catalogue) loaded(r replica, epoch uint32) {
-	if c.loading[r].epoch == epoch {
-		delete(c.loading, r)
+// loaded takes note of a state that has arrived. If the node that it came from is gone, its log does not count any
+// more.
+func (c *catalogue) loaded(r replica, epoch uint32) []*descriptor {
+	if c.loading[r].epoch != epoch {
+		return nil
 	}
+	delete(c.loading, r)
+	return c.refresh(nil, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
 }
 
 // refresh computes anew the subgroups that some endpoints name. failed may be nil.
@@ -178,11 +182,12 @@ func (c *catalogue) refresh(failed func(NodeID) bool, eps ...Endpoint) (changed 
 			before = &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: before.Epoch}
 		}
 		members := c.members(sg.ID)
-		if sameMembers(before.Members, members) && !c.orphaned(sg.ID, failed) && !anew {
+		if sameMembers(before.Members, members) && slices.Equal(before.Logs, c.logs(sg.ID)) && !c.orphaned(sg.ID, failed) && !anew {
 			continue
 		}
-		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Logs: c.logs(sg.ID), Fresh: len(before.Members) == 0}
+		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Fresh: len(before.Members) == 0}
 		next.Transfers = c.transfers(before, next, failed)
+		next.Logs = c.logs(sg.ID)
 		c.subgroups[sg.ID] = next
 		changed = append(changed, next)
 	}
@@ -262,7 +267,7 @@ func (c *catalogue) transfers(before, after *descriptor, failed func(NodeID) boo
 		if t.From == t.To {
 			delete(c.loading, to)
 		} else {
-			c.loading[to] = arrival{t.From, after.Epoch}
+			c.loading[to] = arrival{t.From, after.Epoch, c.logOf(after.Subgroup, t.From)}
 		}
 	}
 	return ts

@@ -204,15 +204,19 @@ func (m *machine) command(from NodeID, b []byte) {
 	case cmdLoaded:
 		to := replica{subgroup: SubgroupID(r.u32()), channel: ChannelID(r.u64()), node: from}
 		if epoch := r.u32(); !r.bad {
-			m.cat.loaded(to, epoch)
+			m.renew(m.cat.loaded(to, epoch))
 		}
 	case cmdHurry:
 		if sg := SubgroupID(r.u32()); !r.bad {
-			changed := m.cat.hurry(sg)
-			if m.install(changed) == nil {
-				m.announce(changed)
-			}
+			m.renew(m.cat.hurry(sg))
 		}
+	}
+}
+
+// renew begins the epochs that a command has brought without an endpoint of its own.
+func (m *machine) renew(next []*descriptor) {
+	if m.install(next) == nil {
+		m.announce(next)
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *catalogue) recover(sg *descriptor, failed func(NodeID) bool) (anew bool
 	return anew
 }
 
-// bereft: members failed, and nobody who is left has the state of some channel that they kept.
+// bereft: members failed, and nobody who is left has the state of some channel that they kept, or will have it.
 func (c *catalogue) bereft(sg *descriptor, failed func(NodeID) bool) bool {
 	has := map[ChannelID]bool{}
 	for _, m := range sg.Members {
@@ -72,14 +72,26 @@ func (c *catalogue) bereft(sg *descriptor, failed func(NodeID) bool) bool {
 			if !ch.Replica {
 				continue
 			}
-			_, waits := c.loading[replica{sg.Subgroup, ch.ID, m.Node}]
-			has[ch.ID] = has[ch.ID] || !failed(m.Node) && !waits
+			has[ch.ID] = has[ch.ID] || c.willHave(replica{sg.Subgroup, ch.ID, m.Node}, failed)
 		}
 	}
 	for _, kept := range has {
 		if !kept {
 			return true
 		}
+	}
+	return false
+}
+
+// willHave: a replica has the state of its channel, or waits for it from one that lives, and has it or will. That one
+// may have withdrawn its endpoint; it sends what it owes before it leaves.
+func (c *catalogue) willHave(r replica, failed func(NodeID) bool) bool {
+	for !failed(r.node) {
+		a, waits := c.loading[r]
+		if !waits {
+			return true
+		}
+		r.node = a.from // who took it in an earlier epoch: this ends
 	}
 	return false
 }
@@ -133,13 +145,34 @@ func (c *catalogue) longest(d *descriptor, ch ChannelID) NodeID {
 	return node
 }
 
-// logs are the logs that belong to an epoch that begins now.
+// logs are the logs that belong to an epoch that begins now: those that are there, and that of a node which is
+// not any more and has what another still waits for.
 func (c *catalogue) logs(sg SubgroupID) (ids []uint64) {
 	for _, l := range c.present(sg) {
 		ids = append(ids, l.ID)
 	}
+	for to, a := range c.loading {
+		if to.subgroup == sg && a.log != 0 {
+			ids = append(ids, a.log)
+		}
+	}
 	slices.Sort(ids)
-	return ids
+	return slices.Compact(ids)
+}
+
+// logOf is the log of a node in a subgroup, 0 if it has none.
+func (c *catalogue) logOf(sg SubgroupID, node NodeID) uint64 {
+	for i := range c.endpoints {
+		if e := &c.endpoints[i]; e.Node == node && e.Log != nil && e.names(sg) {
+			return e.Log.ID
+		}
+	}
+	for to, a := range c.loading { // its endpoint is gone already
+		if to.subgroup == sg && a.from == node {
+			return a.log
+		}
+	}
+	return 0
 }
 
 // logged is the latest epoch that any log knows: epochs go on from there, so that positions in logs of

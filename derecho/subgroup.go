@@ -150,7 +150,7 @@ func (g *subgroup) startServing(e *epoch) {
 		g.log.begin(e.desc.Epoch, e.desc.Logs)
 	}
 	for _, t := range e.desc.Transfers {
-		if t.From == g.m.id && t.To != t.From {
+		if t.From == g.m.id && t.To != t.From && !e.unstored {
 			g.serving = append(g.serving, serving{t, e.desc.Epoch})
 		}
 	}
@@ -223,6 +223,7 @@ func (g *subgroup) giveUpLoading() {
 		return
 	}
 	clear(g.loading)
+	g.serving = nil // whoever waits for this node has given up, too
 	if g.log == nil {
 		return
 	}

@@ -260,6 +260,7 @@ func (v welcome) encode() []byte {
 		w.u64(uint64(r.node))
 		w.u64(uint64(a.from))
 		w.u32(a.epoch)
+		w.u64(a.log)
 	}
 	w.u32(uint32(len(v.recovery)))
 	for _, sg := range slices.Sorted(maps.Keys(v.recovery)) {
@@ -296,9 +297,9 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.logs = append(v.logs, logs)
 	}
 	v.loading = map[replica]arrival{}
-	for range r.count(32) {
+	for range r.count(40) {
 		to := replica{SubgroupID(r.u32()), ChannelID(r.u64()), NodeID(r.u64())}
-		v.loading[to] = arrival{NodeID(r.u64()), r.u32()}
+		v.loading[to] = arrival{NodeID(r.u64()), r.u32(), r.u64()}
 	}
 	v.recovery = map[SubgroupID]recovery{}
 	for range r.count(15) {

@@ -191,7 +191,10 @@ func (e *epoch) kick() {
 		l.Post(e.key)
 		l.Ring()
 	}
-	e.g.m.bell.Ring()
+	// A node that only sends finds nothing in what it published itself, but that nothing follows.
+	if e.receiving || e.g.id == 0 || e.sender.Closed() {
+		e.g.m.bell.Ring()
+	}
 }
 
 // handed is how much of my ring every receiver has handed over. Any goroutine: it only loads cells.

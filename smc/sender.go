@@ -217,6 +217,9 @@ func (s *Sender) Promise(next uint64) {
 // publishes that nothing follows.
 func (s *Sender) Close() { s.claimed.Or(closedBit) }
 
+// Closed tells whether Close was called.
+func (s *Sender) Closed() bool { return s.claimed.Load()&closedBit != 0 }
+
 // Sent is the position behind the last reservation.
 func (s *Sender) Sent() uint64 { return s.claimed.Load() &^ closedBit }
 

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/dcps"
@@ -290,11 +289,4 @@ func (r *readerOf[T]) sameClock() bool {
 		}
 	}
 	return mine != ""
-}
-
-// acknowledged bounds how long the end waits for readers that may be gone.
-func acknowledged(w writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return w.waitForAcknowledgments(ctx)
 }

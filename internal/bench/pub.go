@@ -67,6 +67,9 @@ func (r *run) emit(ctx context.Context, h *header, pace *pacer, turn uint64, unt
 				return turn, err
 			}
 		}
+		if h.phase == measured && (r.Rate > 0 || turn%stampEvery == 0) {
+			r.count.Store(h.number) // not for each sample: it is a locked instruction
+		}
 		if until != 0 && now >= until {
 			return turn, nil
 		}
@@ -76,9 +79,6 @@ func (r *run) emit(ctx context.Context, h *header, pace *pacer, turn uint64, unt
 			return turn, err
 		}
 		h.number++
-		if h.phase == measured {
-			r.count.Store(h.number)
-		}
 	}
 	return turn, nil
 }
@@ -93,9 +93,9 @@ func (r *run) markEnd(ctx context.Context, h *header) error {
 		if err := r.out.write(ctx, h); err != nil {
 			return err
 		}
-		return acknowledged(r.out)
+		return r.out.waitForAcknowledgments(ctx)
 	}
-	const marks, apart = 20, int64(10e6)
+	const marks, apart = 200, int64(10e6)
 	pace := &pacer{clock: r.clock}
 	for i := int64(0); i < marks && r.out.matched() > 0; i++ {
 		if err := r.out.write(ctx, h); err != nil {

@@ -67,6 +67,7 @@ type meter struct {
 func (m *meter) begin(int) {
 	m.now = m.run.clock.now()
 	m.run.result.Batches++
+	m.run.count.Store(m.run.result.Count) // not for each sample: it is a locked instruction
 }
 
 func (m *meter) add(h *header) error {
@@ -122,7 +123,6 @@ func (m *meter) measure(h *header, s *stream, known bool) {
 	if m.last == m.first {
 		m.early++
 	}
-	m.run.count.Store(r.Count)
 	if !m.clockIsShared {
 		return
 	}

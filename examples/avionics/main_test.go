@@ -420,7 +420,12 @@ func TestChaos(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			s := fly(t, "-chaos", "500ms", "-duration", "20s", "-seed", "7", "-transport", transport).end(0)
+			f := fly(t, "-chaos", "100ms", "-duration", "40s", "-seed", "7", "-transport", transport)
+			for range 7 {
+				f.until("and had joined and caught up")
+			}
+			require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+			s := f.end(0)
 			assert.Equal(t, "ok", s.Verdict)
 			killed := make(map[string]bool)
 			for _, k := range s.Kills {
@@ -443,7 +448,12 @@ func TestChaosOfStops(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			s := fly(t, "-chaos", "500ms", "-chaos-stop", "-duration", "15s", "-seed", "3", "-transport", transport).end(0)
+			f := fly(t, "-chaos", "100ms", "-chaos-stop", "-duration", "40s", "-seed", "3", "-transport", transport)
+			for range 6 {
+				f.until("and had joined and caught up")
+			}
+			require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+			s := f.end(0)
 			assert.Equal(t, "ok", s.Verdict)
 			stopped := 0
 			for _, k := range s.Kills {

@@ -3,6 +3,7 @@ package conductor
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"io"
 	"os"
 	"os/signal"
@@ -331,7 +332,9 @@ func (c *conductor) whole() bool {
 
 // collect asks everybody for a report.
 func (c *conductor) collect() error {
-	c.tellAll(control.Command{Kind: control.Finish, Expect: c.expected()})
+	for _, role := range c.crew.alive() {
+		c.crew.tell(role, control.Command{Kind: control.Finish, Expect: c.crew.members[role].owed(c.expected())})
+	}
 	return c.await("receive the rest and report", func() bool {
 		return !slices.ContainsFunc(c.crew.alive(), func(role string) bool { return c.reports[role] == nil })
 	})
@@ -353,6 +356,13 @@ func (c *conductor) expected() map[string]uint64 {
 		numbers[topic] = c.book.Reaches(topic)
 	}
 	return numbers
+}
+
+// owed leaves out the topics of which nothing was published since the process was ready: what was there before, somebody who
+// joined late may never get, and would wait for in vain.
+func (m *member) owed(expected map[string]uint64) map[string]uint64 {
+	maps.DeleteFunc(expected, func(topic string, last uint64) bool { return last <= m.since[topic] })
+	return expected
 }
 
 func (c *conductor) awaitDone(what string, roles ...string) error {
@@ -451,7 +461,7 @@ func (c *conductor) happened(h happening) error {
 	}
 	switch e := h.event; e.Kind {
 	case control.Ready:
-		h.ready = true
+		h.ready, h.since = true, c.expected()
 		c.book.Ready(h.life)
 		if !c.began.IsZero() {
 			c.crew.tell(h.role, control.Command{Kind: control.Start})

@@ -32,6 +32,8 @@ type member struct {
 	ended bool
 	// killed: by chaos. Its end is no news.
 	killed bool
+	// since is the number of the last sample of each topic when it was ready.
+	since map[string]uint64
 }
 
 // crew is the processes of a run. One goroutine uses it.

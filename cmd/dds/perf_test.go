@@ -172,7 +172,9 @@ func TestCtrlCEndsARoleWithItsResult(t *testing.T) {
 	out, err := sub.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, sub.Start())
-	pub := dds("perf", "pub", "-o", "json", "-d", domain, "--rate", "1000", "--duration", "1h")
+	other := dds("perf", "sub", "-o", "json", "-d", domain)
+	require.NoError(t, other.Start())
+	pub := dds("perf", "pub", "-o", "json", "-d", domain, "--rate", "1000", "--duration", "1h", "--readers", "2")
 	require.NoError(t, pub.Start())
 	lines := bufio.NewScanner(out)
 	require.True(t, lines.Scan(), "a heading")
@@ -193,6 +195,14 @@ func TestCtrlCEndsARoleWithItsResult(t *testing.T) {
 	require.NoError(t, json.Unmarshal(pub.out.Bytes(), &r))
 	assert.True(t, r.Interrupted)
 	assert.Positive(t, r.Count)
+	written := r.Count
+
+	other.await(t, exitOK)
+	r = bench.Result{}
+	require.NoError(t, json.Unmarshal(other.out.Bytes(), &r))
+	assert.True(t, r.Interrupted, "its writer went without a word")
+	assert.Equal(t, written, r.Count)
+	assert.Zero(t, r.Lost)
 }
 
 func TestTimeoutEndsARole(t *testing.T) {

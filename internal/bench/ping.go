@@ -163,9 +163,10 @@ func (r *run) pong(ctx context.Context) error {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
-	e := &echo{ctx: ctx, run: r}
+	e := &echo{ctx: ctx, run: r, pings: map[uint32]bool{}}
 	err := r.drain(ctx, e, func() bool { return r.Writers > 0 && e.ended >= r.Writers })
 	r.stopProgress()
+	r.result.Interrupted = e.ended < max(r.Writers, len(e.pings))
 	if e.after.at == 0 {
 		e.after = usageAt(r.clock.now())
 	}
@@ -181,7 +182,7 @@ type echo struct {
 	ctx           context.Context
 	run           *run
 	now, last     int64
-	seen          map[uint32]bool // pings that have ended
+	pings         map[uint32]bool // whether they have ended
 	ended         int
 	before, after usage
 }
@@ -193,11 +194,8 @@ func (e *echo) begin(int) {
 
 func (e *echo) add(h *header) error {
 	if h.phase == end {
-		if !e.seen[h.writer] {
-			if e.seen == nil {
-				e.seen = map[uint32]bool{}
-			}
-			e.seen[h.writer] = true
+		if !e.pings[h.writer] {
+			e.pings[h.writer] = true
 			e.ended++
 			e.after = usageAt(e.now)
 		}
@@ -208,6 +206,9 @@ func (e *echo) add(h *header) error {
 			e.before = usageAt(e.now)
 			e.run.result.Size = MinSize + h.payload
 			e.run.startProgress()
+		}
+		if h.number == 0 {
+			e.pings[h.writer] = false
 		}
 		e.run.result.Count++
 		e.last = e.now

@@ -33,7 +33,8 @@ type Result struct {
 	Disordered  uint64   `json:"disordered"`    // samples with a number that was passed already
 	Batches     uint64   `json:"batches"`       // how often samples were taken
 	Due         *Latency `json:"due,omitempty"` // from when the samples were due, if there was a rate
-	Interrupted bool     `json:"interrupted,omitempty"`
+	// Interrupted: the process was told to end, or the writers went without telling how many samples there were.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Latency is a distribution in nanoseconds. It is zero if Samples is.

@@ -13,6 +13,7 @@ func (r *run) subscribe(ctx context.Context) error {
 	m := &meter{run: r, streams: map[uint32]*stream{}, latency: newHistogram(), due: newHistogram()}
 	err := r.drain(ctx, m, func() bool { return r.Writers > 0 && m.ended >= r.Writers })
 	m.finish()
+	r.result.Interrupted = m.ended < max(r.Writers, len(m.streams)) // what is missing at the end is not known
 	return err
 }
 

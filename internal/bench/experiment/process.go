@@ -95,6 +95,9 @@ func (p *process) result(ctx context.Context) (r bench.Result, err error) {
 	if err := json.Unmarshal([]byte(l), &r); err != nil {
 		return r, fmt.Errorf("the result of %s: %w", p, err)
 	}
+	if r.Interrupted {
+		return r, fmt.Errorf("%s lost its writers before they had told their end: a process failed, or was not run for longer than the lease, which DDS_LEASE=5s makes longer", p)
+	}
 	return r, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,6 +50,13 @@ func ThisMachine(now time.Time) Machine {
 		m.Revision = info.Main.Version
 	}
 	return m
+}
+
+// Busy tells that other programs needed a good part of the machine when the measurement began.
+func (m *Machine) Busy() bool {
+	first, _, _ := strings.Cut(m.Load, " ")
+	load, err := strconv.ParseFloat(first, 64)
+	return err == nil && load > float64(m.Cores)/4
 }
 
 // cpuInfo is what the kernel says of the first core.

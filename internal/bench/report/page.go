@@ -45,6 +45,9 @@ func (p *Page) markdown() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Performance on this machine\n\n")
 	p.machine(&b)
+	if p.Machine.Busy() {
+		b.WriteString("\n**The machine was busy with something else when this began: the figures are worse than they could be, and do not compare.**\n")
+	}
 	fmt.Fprintf(&b, "\nEach figure is the median of %s of %v, with the least and the greatest in brackets; the runs of all experiments were taken in turn, in %v. "+
 		"One writer process, reader processes on the same host. Samples are built in the ring and read from a loan. "+
 		"Rates and latencies are those of the slowest reader; CPU is that of all processes together, 100 %% being one core.\n",

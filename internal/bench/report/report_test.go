@@ -114,6 +114,9 @@ func TestMachine(t *testing.T) {
 	assert.Positive(t, m.Cores)
 	assert.Contains(t, m.Kernel, "Linux")
 	assert.Contains(t, m.Go, "go1.")
+	for load, busy := range map[string]bool{"": false, "0.40 9 9": false, "0.60 0 0": true} {
+		assert.Equal(t, busy, (&Machine{Cores: 2, Load: load}).Busy(), load)
+	}
 	assert.Equal(t, "madvise", chosen("always [madvise] never"))
 	assert.Empty(t, chosen(""))
 }

@@ -157,22 +157,23 @@ func (l *life) beat() bool {
 	return step
 }
 
-// end ends the network, the polling and the logs of this incarnation, and waits for that.
+// end ends the polling, the network and the logs of this incarnation, and waits for that.
 func (l *life) end() {
 	l.once.Do(func() {
-		_ = l.fabric.Close()
 		thePoller.remove(l)
 		l.baton.Lock() // no pass is under way any more; nobody else drives
 		defer l.baton.Unlock()
+		// Before the links close: what they say then of the others is no sign of their death.
+		if !l.m.dead() { // it goes without having left: nobody may wait for it
+			l.m.fail(ErrClosed)
+		}
+		_ = l.fabric.Close()
 		for _, g := range l.m.order {
 			if g.log != nil {
 				_ = g.log.close()
 			}
 		}
 		l.m.logs.closeUnused()
-		if !l.m.dead() { // it goes without having left: nobody may wait for it
-			l.m.fail(ErrClosed)
-		}
 	})
 }
 

@@ -347,7 +347,7 @@ func (a *agreement) look() bool {
 				return true
 			}
 		}
-		if !a.wedged && a.load(i, t.Wedging()) != 0 {
+		if !a.wedged && a.load(i, t.Wedging()) != 0 && !mutant.Is("promise-unwedged") {
 			a.wedge()
 		}
 	}
@@ -514,9 +514,6 @@ func (a *agreement) follow() bool {
 		a.wedge()
 		// A ballot that is accepted is promised; the promise comes first, so that nobody who sees this
 		// node's promise of a lower ballot misses what it accepted after.
-		if mutant.Is("accept-before-promise") {
-			a.accept(version, a.best)
-		}
 		a.store(t.Promised(), version)
 		a.accept(version, a.best)
 		work = true
@@ -628,7 +625,10 @@ func (a *agreement) ending() ending {
 
 // hear takes the end of this view from a node of the next one.
 func (a *agreement) hear(end ending) {
-	if mutant.Is("deaf") || a.decision != nil || a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
+	if mutant.Is("deaf") || mutant.Is("missed-whole") && end.ends == nil {
+		return
+	}
+	if a.decision != nil || a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
 		return
 	}
 	d := a.whole()

@@ -254,8 +254,11 @@ func (m *machine) awaitLogs(sg SubgroupID) {
 	if m.awaiting[sg] || !slices.ContainsFunc(m.cat.endpoints, func(e Endpoint) bool { return e.Node == m.id && e.Log != nil && e.names(sg) }) {
 		return
 	}
+	over := func() bool { r, known := m.cat.recovery[sg]; return !known || r.done || r.hurry }
+	if over() {
+		return // they have been told
+	}
 	m.awaiting[sg] = true
-	over := func() bool { r, known := m.cat.recovery[sg]; return !known || r.done }
 	until := m.now + m.cfg.RestartWait
 	m.whenReady(func() bool { return m.now >= until || over() }, func() {
 		delete(m.awaiting, sg)

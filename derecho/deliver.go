@@ -16,9 +16,7 @@ func (e *epoch) deliverable() bool {
 		return false
 	}
 	e.settle()
-	if yield := e.g.m.yield; yield != nil {
-		yield()
-	}
+	e.g.m.pause()
 	if !e.passed() { // after the counters were read: rdma.Fence
 		return false
 	}

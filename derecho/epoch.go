@@ -381,7 +381,7 @@ func (e *epoch) finished() bool {
 			return false
 		}
 	}
-	return e.desc.Mode != Logged || e.unstored || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
+	return e.desc.Mode != Logged || e.unstored || mutant.Is("drain-unlogged") || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
 }
 
 // superseded: no epoch ends while it is the newest. The control epoch is closed by a command of its

@@ -75,7 +75,6 @@ func (m *machine) welcomed(w welcome, b []byte) {
 		m.fail(fmt.Errorf("%w: welcomed to a view without this node", ErrPeerLost))
 		return
 	}
-	m.welcoming = w.encode() // others that join with this view may get theirs from nobody else
 	m.h.Entered(m.id)
 	for _, e := range w.endpoints {
 		m.cat.endpoints = append(m.cat.endpoints, e)

@@ -93,7 +93,7 @@ type machine struct {
 
 	// For simulators; nil in a Node.
 	stored func()
-	yield  func() // between what is looked at and what is done
+	yield  func() // see pause
 	trace  func(Event)
 }
 
@@ -309,6 +309,13 @@ func (m *machine) expel(id NodeID) {
 	if l := m.links[id]; l != nil {
 		l.Send([]byte{msgRemoved, 0})
 		l.Drop(ErrExcluded)
+	}
+}
+
+// pause marks a place between what is looked at and what is done: a simulator lets other nodes act there.
+func (m *machine) pause() {
+	if m.yield != nil {
+		m.yield()
 	}
 }
 

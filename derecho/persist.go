@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
 )
 
@@ -120,7 +121,7 @@ func (l *logger) begin(epoch uint32, logs []uint64) {
 // follows it: it would look longer than it is.
 func (l *logger) pause(on bool) {
 	l.mu.Lock()
-	l.paused = on
+	l.paused = on && !mutant.Is("log-unpaused")
 	l.mu.Unlock()
 	if !on {
 		l.nudge()
@@ -138,6 +139,9 @@ func (l *logger) drop() {
 
 // state stores the state of a channel at the beginning of an epoch.
 func (l *logger) state(s channelState) {
+	if mutant.Is("state-unlogged") {
+		return
+	}
 	l.mu.Lock()
 	l.states = append(l.states, s)
 	l.mu.Unlock()
@@ -227,6 +231,9 @@ func (l *logger) write(b *logBatch) error {
 		if err := l.log.Append(&b.messages[i]); err != nil {
 			return err
 		}
+	}
+	if mutant.Is("log-unsynced") {
+		return nil
 	}
 	return l.log.Sync()
 }

@@ -57,9 +57,12 @@ func quorum(weights []int, alive, dead, killed set) bool {
 	all, have, tie := 0, 0, false
 	for i, w := range weights {
 		switch {
-		case dead.has(i):
-		case alive.has(i):
+		case dead.has(i) && !mutant.Is("dead-agree"):
+		case alive.has(i) || dead.has(i):
 			all, have = all+w, have+w
+			if mutant.Is("witness-twice") && w == witnessWeight {
+				have += w
+			}
 		default:
 			all += w
 			tie = tie || killed.has(i)
@@ -68,15 +71,18 @@ func quorum(weights []int, alive, dead, killed set) bool {
 	return 2*have > all || 2*have == all && (tie || mutant.Is("tie-always")) || mutant.Is("no-quorum")
 }
 
+// The weights of a member, and of the witness.
+const weight, witnessWeight = 2, 3
+
 // weights gives each member of a view the same weight, and the witness, if the configuration names one
 // and it is a member, half of one more: it decides when the rest is split into halves.
 func weights(names []string, witness string) []int {
 	w := make([]int, len(names))
 	named := witness == ""
 	for i, name := range names {
-		w[i] = 2
+		w[i] = weight
 		if !named && name == witness {
-			w[i], named = 3, true
+			w[i], named = witnessWeight, true
 		}
 	}
 	return w

@@ -3,6 +3,8 @@ package derecho
 import (
 	"fmt"
 	"slices"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
 // recovery is how a Logged subgroup takes up what was stored of it when nobody was there any more. Each
@@ -47,13 +49,17 @@ func (c *catalogue) recover(sg *descriptor, failed func(NodeID) bool) (anew bool
 		delete(c.recovery, sg.Subgroup) // all have left: the next log begins anew
 		return false
 	}
-	if r.done && r.virgin && c.logged(sg.Subgroup) > 0 {
+	if r.done && (r.virgin || mutant.Is("late-returner")) && c.logged(sg.Subgroup) > 0 {
 		r, anew = recovery{}, true
 	}
 	if !r.done {
 		c.recovery[sg.Subgroup] = r // missing looks at it
 		missing, of := c.missing(sg.Subgroup)
-		r.done = len(missing) == 0 || r.hurry && 2*(of-len(missing)) > of
+		there := of - len(missing)
+		if mutant.Is("virgin-evidence") {
+			there = len(c.present(sg.Subgroup))
+		}
+		r.done = len(missing) == 0 || r.hurry && (2*there > of || mutant.Is("hurry-any"))
 		r.virgin = r.done && of == 0
 		// All the logs are there already: those who wait for a state, of a node that had withdrawn its own log and
 		// then failed, go on from theirs.
@@ -76,7 +82,7 @@ func (c *catalogue) bereft(sg *descriptor, failed func(NodeID) bool) bool {
 		}
 	}
 	for _, kept := range has {
-		if !kept {
+		if !kept && !mutant.Is("bereft-goes-on") {
 			return true
 		}
 	}
@@ -137,12 +143,24 @@ func (c *catalogue) longest(d *descriptor, ch ChannelID) NodeID {
 		if e.Log == nil || !e.Replica || e.Channel != ch || !e.names(d.Subgroup) {
 			continue
 		}
-		l := e.Log
-		if best == nil || l.Epoch > best.Epoch || l.Epoch == best.Epoch && (l.Seq > best.Seq || l.Seq == best.Seq && l.ID < best.ID) {
-			node, best = e.Node, l
+		if best == nil || e.Log.counts(best) {
+			node, best = e.Node, e.Log
 		}
 	}
 	return node
+}
+
+// counts: it holds more than another log, or the same and is the first by ID.
+func (l *LogState) counts(o *LogState) bool {
+	switch {
+	case mutant.Is("recover-first"):
+		return false
+	case l.Epoch != o.Epoch && !mutant.Is("recover-by-length"):
+		return l.Epoch > o.Epoch
+	case l.Seq != o.Seq:
+		return l.Seq > o.Seq
+	}
+	return l.ID < o.ID
 }
 
 // logs are the logs that belong to an epoch that begins now: those that are there, and that of a node which is
@@ -179,7 +197,9 @@ func (c *catalogue) logOf(sg SubgroupID, node NodeID) uint64 {
 // different runs and nodes can be compared.
 func (c *catalogue) logged(sg SubgroupID) (epoch uint32) {
 	for _, l := range c.present(sg) {
-		epoch = max(epoch, l.Epoch)
+		if !mutant.Is("restart-epochs") {
+			epoch = max(epoch, l.Epoch)
+		}
 	}
 	return epoch
 }

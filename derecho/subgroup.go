@@ -227,6 +227,10 @@ func (g *subgroup) giveUpLoading() {
 	if g.log == nil {
 		return
 	}
+	if mutant.Is("loading-logged") {
+		g.log.pause(false)
+		return
+	}
 	g.log.drop()
 	for _, e := range g.epochs {
 		e.unstored = !e.drained
@@ -311,6 +315,7 @@ func (g *subgroup) step() bool {
 			if g.m.dead() {
 				return true
 			}
+			g.m.pause()
 		}
 		work = e.preds.Evaluate() || work
 		if i < len(g.epochs) && g.epochs[i] != e {

@@ -35,5 +35,9 @@ func (r *Row) LoadBlock(b Block, values []uint64) (version uint64, ok bool) {
 	for i := b.n - 1; i >= 0; i-- {
 		values[i] = r.Load(b.first + 1 + i)
 	}
-	return version, r.Load(b.first) == version || mutant.Is("torn-block")
+	first := r.Load(b.first)
+	if mutant.Is("torn-block") {
+		return first, true
+	}
+	return version, first == version
 }

@@ -59,6 +59,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.StringVar(&s.nodes, "nodes", "3..9", "number of nodes, `MIN..MAX` or one number, at most 16")
 	fs.StringVar(&s.faults, "faults", "all", "faults that may happen, a `LIST` of names, all, or none; a wrong name prints them")
 	fs.DurationVar(&s.options.Duration, "duration", 0, "virtual `TIME` in which the faults happen; 0: each seed draws it")
+	fs.StringVar(&s.options.Storm, "storm", "", "runs that aim at changes of the view, of a `KIND`: any, "+strings.Join(cluster.Storms, ", "))
 	fs.StringVar(&s.keep, "keep", "", "of what the seed schedules, only this `LIST` of numbers, as a failure prints it")
 	fs.IntVar(&s.sweep, "sweep", 0, "instead of seeds: end a node at every step of a change of view, in groups of `N`")
 	fs.IntVar(&s.pairs, "pairs", 7, "in a sweep: also pairs of crashes, at every `K`-th step; 0: none")
@@ -99,6 +100,8 @@ func (s *settings) check(rest []string) (err error) {
 		return fmt.Errorf("-duration %v: negative", o.Duration)
 	case s.sweep != 0 && (s.sweep < 2 || s.sweep > maxNodes) || s.pairs < 0:
 		return fmt.Errorf("-sweep %d -pairs %d: 2 to %d nodes, and no negative number of pairs", s.sweep, s.pairs, maxNodes)
+	case o.Storm != "" && o.Storm != "any" && !slices.Contains(cluster.Storms, o.Storm):
+		return fmt.Errorf("-storm %s: say any, %s", o.Storm, strings.Join(cluster.Storms, ", "))
 	case s.sweep != 0 && s.scenario != "":
 		return errors.New("-sweep and -scenario: one of the two")
 	}
@@ -267,6 +270,9 @@ func (s *settings) shrink(r *cluster.Result, stdout io.Writer) (*cluster.Result,
 // replay is the command that runs a seed again.
 func (s *settings) replay(seed uint64, o cluster.Options) string {
 	cmd := fmt.Sprintf("go run ./cmd/ddssim -from %d -seeds 1 -nodes %s -faults %s", seed, s.nodes, s.faults)
+	if o.Storm != "" {
+		cmd += " -storm " + o.Storm
+	}
 	if o.Duration > 0 {
 		cmd += fmt.Sprintf(" -duration %v", o.Duration)
 	}

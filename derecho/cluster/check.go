@@ -38,7 +38,7 @@ func newChecker(plan Plan) *checker {
 		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
 		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
 		known: map[derecho.NodeID][]string{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
-		order: map[stream]number{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
+		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 	}
 }
@@ -81,6 +81,7 @@ type epochTrace struct {
 	installed                   map[derecho.NodeID]bool
 	drained                     map[derecho.NodeID]bool
 	delivered                   map[derecho.NodeID][]delivery
+	stored                      map[derecho.NodeID]int // of delivered, as the node has told
 	decided                     map[derecho.NodeID]bool
 	ends                        []uint64         // where senders end: agreed on, or nil
 	stay                        []derecho.NodeID // Decided
@@ -117,6 +118,7 @@ type checker struct {
 	removed map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
 	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
 	loads   []load
+	durable map[derecho.NodeID]map[string]bool // what is on the disk of a node
 	faulty  bool
 	err     error
 }
@@ -131,7 +133,7 @@ func (c *checker) epoch(at place) *epochTrace {
 	e := c.epochs[at]
 	if e == nil {
 		e = &epochTrace{installed: map[derecho.NodeID]bool{}, drained: map[derecho.NodeID]bool{}, delivered: map[derecho.NodeID][]delivery{},
-			decided: map[derecho.NodeID]bool{}, accused: map[derecho.NodeID]bool{}}
+			stored: map[derecho.NodeID]int{}, decided: map[derecho.NodeID]bool{}, accused: map[derecho.NodeID]bool{}}
 		c.epochs[at] = e
 	}
 	return e
@@ -167,6 +169,11 @@ func (c *checker) event(i int, e Event) {
 		c.decision(i, e)
 	case Told:
 		c.told(e)
+	case Durable:
+		if c.durable[e.Node] == nil {
+			c.durable[e.Node] = map[string]bool{}
+		}
+		c.durable[e.Node][e.Text] = true
 	}
 	if _, over := c.ended[e.Node]; over && (e.Kind == Send || e.Kind == Deliver || e.Kind == Decision && e.What.Kind != derecho.Decided) {
 		c.failf("M5: %s acts after its end", e.Node)

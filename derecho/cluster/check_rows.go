@@ -31,11 +31,24 @@ func (c *checker) told(e Event) {
 			}
 		}
 	}
+	if key.sg == channels[logged].ID {
+		c.persisted(e.Node, t, row)
+	}
 	// What is decided may be taken over by who has not promised it.
 	if row.Accepted > row.Promised && t.stay == nil || row.Decided > row.Accepted {
 		c.failf("A12: %s has promised %d, accepted %d, decided %d", e.Node, row.Promised, row.Accepted, row.Decided)
 	}
 	c.accused(e.Node, t, row)
+}
+
+// persisted: what a node tells that it has stored is on its disk.
+func (c *checker) persisted(node derecho.NodeID, t *epochTrace, row *derecho.Row) {
+	list := t.delivered[node]
+	for ; t.stored[node] < len(list) && list[t.stored[node]].seq < row.Persisted; t.stored[node]++ {
+		if text := list[t.stored[node]].text; !c.durable[node][text] {
+			c.failf("P1: %s tells that %d is stored of what it delivered in epoch %d, and %.40s is not", node, row.Persisted, row.Epoch, text)
+		}
+	}
 }
 
 // grows: cells do not go back; what a node has wedged is final.

@@ -13,15 +13,32 @@ type stored struct {
 	logs        []uint64
 }
 
+// history is from which epoch on a group follows which line.
+type history struct{ from, line uint32 }
+
+const forever32 = ^uint32(0)
+
+// lineOf is the line that a group follows in an epoch: who is still in an old one is not on a later line.
+func lineOf(h []history, epoch uint32) (at history) {
+	for _, l := range h {
+		if l.from <= epoch && l.from >= at.from {
+			at = l
+		}
+	}
+	return at
+}
+
 // checkDurable: what every log of its epoch had on disk is in the state that the members hold in the end
-// (P2, P3). Promised is it as long as a majority of the logs of the last epoch comes back; else another
+// (P2, P3). Promised is it as long as a majority of the logs of the last epoch comes back, which those that come back
+// need not know of; else another
 // line of history begins. Two groups that know nothing of each other are two lines; when they meet one
 // goes on.
 func (c *checker) checkDurable(events []Event) {
 	var lines uint32
 	group := map[derecho.NodeID]uint64{} // of a node
-	line := map[uint64]uint32{}          // of a group
+	line := map[uint64][]history{}       // of a group
 	logs := map[uint64]stored{}          // what each log has
+	newest := map[uint32]stored{}        // epoch of a line, known to those who begin anew or not
 	have := map[string]map[uint64]bool{}
 	at := map[string]stored{}
 	var text []string // in order
@@ -32,12 +49,16 @@ func (c *checker) checkDurable(events []Event) {
 		}
 		switch e := &events[i]; {
 		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Fresh && e.What.Subgroup == channels[logged].ID:
+			if lineOf(line[e.What.Group], e.What.Epoch).from == e.What.Epoch {
+				break // another member has begun it
+			}
 			var last stored
 			for _, l := range e.What.Logs {
 				if logs[l].epoch > last.epoch {
 					last = logs[l]
 				}
 			}
+			last = newest[last.line]
 			n := 0
 			for _, l := range last.logs {
 				if slices.Contains(e.What.Logs, l) {
@@ -45,13 +66,17 @@ func (c *checker) checkDurable(events []Event) {
 				}
 			}
 			if 2*n > len(last.logs) {
-				line[e.What.Group] = last.line
+				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, last.line})
 			} else {
 				lines++
-				line[e.What.Group] = lines
+				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}
 		case e.Kind == Durable && e.Channel == 0:
-			logs[e.Log] = stored{line[group[e.Node]], e.Epoch, e.Logs}
+			s := stored{lineOf(line[group[e.Node]], e.Epoch).line, e.Epoch, e.Logs}
+			logs[e.Log] = s
+			if s.epoch > newest[s.line].epoch {
+				newest[s.line] = s
+			}
 		case e.Kind == Durable:
 			if have[e.Text] == nil {
 				have[e.Text] = map[uint64]bool{}
@@ -73,7 +98,7 @@ func (c *checker) checkDurable(events []Event) {
 	}
 	for _, t := range text {
 		everywhere := len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
-		if everywhere && !in[t] && at[t].line == line[group[held.Node]] {
+		if everywhere && !in[t] && at[t].line == lineOf(line[group[held.Node]], forever32).line {
 			c.failf("P2: %.40s was durable in all logs of epoch %d, and %s does not hold it", t, at[t].epoch, held.Node)
 		}
 	}

@@ -56,6 +56,9 @@ type rowKey struct {
 	epoch uint32
 }
 
+// restartWait is Config.RestartWait, in leases.
+const restartWait = 5
+
 func (r *run) start(host uint64, d *disk) *process {
 	p := &process{disk: d, run: r, name: fmt.Sprintf("p%d", len(r.procs)), host: host, wanted: map[derecho.EndpointID]derecho.Endpoint{}}
 	if r.plan.Faults&ClockSkew != 0 {
@@ -82,7 +85,7 @@ func (p *process) boot() {
 		p.log.closed = true
 	}
 	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
-	cfg := derecho.Config{RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: 5 * r.plan.Lease}
+	cfg := derecho.Config{RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
 	cfg.LogState = func(derecho.SubgroupID) *derecho.LogState {
 		p.recovered[logged] = p.disk.history(logged)
 		return p.disk.found()
@@ -102,7 +105,11 @@ func (p *process) boot() {
 			}
 		},
 		Background: func(work func()) {
-			r.w.After(r.w.Between(0, 4*r.w.MaxDelay), func() {
+			took := r.w.Between(0, 4*r.w.MaxDelay)
+			if r.stormy {
+				took = r.tail(2 * r.plan.Lease)
+			}
+			r.w.After(took, func() {
 				if p.id == id && !p.gone {
 					work()
 				}
@@ -168,10 +175,14 @@ func (p *process) look() {
 // pause is how long a pass takes: mostly nothing, but now and then the process is not scheduled, or
 // collects garbage, between taking its events and acting on them.
 func (p *process) pause() time.Duration {
-	if p.run.rng.IntN(20) > 0 {
+	switch r := p.run; {
+	case r.stormy && r.rng.IntN(100) == 0:
+		return r.tail(r.plan.Lease / 2)
+	case r.rng.IntN(20) > 0:
 		return 0
+	default:
+		return r.w.Between(0, 4*r.w.MaxDelay)
 	}
-	return p.run.w.Between(0, 4*p.run.w.MaxDelay)
 }
 
 // step runs the machine once.
@@ -287,7 +298,7 @@ func (p *process) wasExcluded(err error) {
 // meanwhile happens between two of its lines.
 func (p *process) stall() {
 	r := p.run
-	if r.stalled || r.calm || r.plan.Faults&Pause == 0 || r.stalls.IntN(100) > 0 {
+	if r.stalled || r.calm || r.plan.Faults&Pause == 0 || r.plan.Storm != "" && !r.stormy || r.stalls.IntN(100) > 0 {
 		return
 	}
 	r.stalled, p.scheduled = true, true
@@ -315,6 +326,9 @@ func (p *process) decided(e derecho.Event) {
 		p.run.observeOthers(p, 0, e.Epoch)
 	}
 	p.run.emit(Event{Kind: Decision, Node: p.id, Group: e.Group, What: &e})
+	if m, is := momentOf(e); is {
+		p.run.spring(p, m)
+	}
 }
 
 // observe puts what the node has told since the last time into the trace.
@@ -326,6 +340,13 @@ func (p *process) tell(row *derecho.Row) {
 		row = row.Clone()
 		p.told[key] = row
 		p.run.emit(Event{Kind: Told, Node: p.id, Row: row})
+		switch {
+		case before == nil || p.gone:
+		case row.Accepted != before.Accepted:
+			p.run.spring(p, accepts)
+		case row.Promised != before.Promised:
+			p.run.spring(p, promises)
+		}
 	}
 }
 
@@ -461,8 +482,9 @@ func (p *process) act() {
 	p.look()
 }
 
-func (p *process) add() {
-	ch := derecho.ChannelID(1 + p.run.pick.IntN(len(channels)))
+func (p *process) add() { p.addTo(derecho.ChannelID(1 + p.run.pick.IntN(len(channels)))) }
+
+func (p *process) addTo(ch derecho.ChannelID) {
 	sg := channels[ch]
 	p.nextEP++
 	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: ch == replicated || ch == logged}
@@ -500,7 +522,19 @@ func (p *process) remove() {
 		return
 	}
 	ids := slices.Sorted(maps.Keys(p.ready))
-	id := ids[p.run.pick.IntN(len(ids))]
+	p.withdraw(ids[p.run.pick.IntN(len(ids))])
+}
+
+// removeFrom withdraws all endpoints of a channel.
+func (p *process) removeFrom(ch derecho.ChannelID) {
+	for _, id := range slices.Sorted(maps.Keys(p.ready)) {
+		if p.ready[id].Channel == ch {
+			p.withdraw(id)
+		}
+	}
+}
+
+func (p *process) withdraw(id derecho.EndpointID) {
 	delete(p.ready, id)
 	delete(p.wanted, id)
 	p.d.RemoveEndpoint(id, func(err error) { p.tolerate("remove", err) })

@@ -75,6 +75,8 @@ type Options struct {
 	MinNodes, MaxNodes int
 	// Duration of the safety phase; 0: drawn.
 	Duration time.Duration
+	// Storm: runs that aim at changes of the view, one of the kinds of Storms, or "any"; "": ordinary runs.
+	Storm string
 	// Keep, if not nil, lists what is left of what the seed schedules (Result.Scheduled says how much that
 	// is): a shrunk run.
 	Keep []int
@@ -94,8 +96,10 @@ type Plan struct {
 	Ring, Burst        int  // bytes of a ring; most messages of an act
 	Unfound            bool // some nodes are not found at start
 	Witness            bool
-	Late               bool // nodes start throughout the run, not at its beginning
-	Revive             bool // in the end all that crashed start again
+	Late               bool   // nodes start throughout the run, not at its beginning
+	Revive             bool   // in the end all that crashed start again
+	Storm              string // its kind, "" for none
+	Waves              int    // of a storm
 }
 
 func draw(seed uint64, rng *rand.Rand, o Options) Plan {
@@ -131,6 +135,10 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 }
 
 func (p Plan) String() string {
-	return fmt.Sprintf("seed %d: %d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d",
-		p.Seed, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst)
+	kind := ""
+	if p.Storm != "" {
+		kind = "storm " + p.Storm + ", "
+	}
+	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d",
+		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst)
 }

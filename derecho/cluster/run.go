@@ -41,21 +41,23 @@ func (r *Result) Trace() string {
 
 // run is a run under way.
 type run struct {
-	w       *sim.World
-	rng     *rand.Rand
-	stalls  *rand.Rand // for stalls: whether there are any changes nothing else
-	stalled bool       // a process stands still in the middle of a step
-	pick    *rand.Rand // for the act or fault that happens: the same whatever else happens
-	keep    []int
-	items   int
-	plan    Plan
-	procs   []*process
-	events  []Event
-	steps   int
-	faults  map[Fault]int
-	calm    bool // the liveness phase
-	lost    bool // so many have died that nobody may go on
-	err     error
+	w        *sim.World
+	rng      *rand.Rand
+	stalls   *rand.Rand // for stalls: whether there are any changes nothing else
+	stalled  bool       // a process stands still in the middle of a step
+	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
+	keep     []int
+	items    int
+	plan     Plan
+	procs    []*process
+	events   []Event
+	steps    int
+	faults   map[Fault]int
+	calm     bool // the liveness phase
+	stormy   bool // delays are heavy-tailed
+	ambushes []*ambush
+	lost     bool // so many have died that nobody may go on
+	err      error
 }
 
 func (r *run) failf(format string, args ...any) {
@@ -73,9 +75,17 @@ func (r *run) emit(e Event) {
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
 	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), faults: map[Fault]int{}, keep: o.Keep}
-	r.plan = draw(seed, r.rng, o)
+	if o.Storm != "" {
+		r.plan = drawStorm(seed, r.rng, o)
+	} else {
+		r.plan = draw(seed, r.rng, o)
+	}
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
-	r.schedule()
+	if o.Storm != "" {
+		r.storm()
+	} else {
+		r.schedule()
+	}
 	r.safety()
 	r.liveness()
 	if r.err == nil {
@@ -125,6 +135,9 @@ func (r *run) plot(at time.Duration, do func()) {
 		return
 	}
 	r.w.After(at, func() {
+		if r.calm {
+			return // a wave outlasts the phase of faults
+		}
 		r.pick = rand.New(rand.NewPCG(r.plan.Seed, uint64(number)))
 		do()
 		r.pick = r.rng
@@ -154,8 +167,8 @@ func (r *run) runFor(d time.Duration, limit int) {
 
 // liveness lets everything that was cut heal, and runs until all has come to rest.
 func (r *run) liveness() {
-	r.calm = true
-	r.w.Heal()
+	r.calm, r.stormy = true, false
+	late := r.w.Heal()
 	for _, p := range r.procs {
 		p.f.CrashAt = 0
 		r.resume(p)
@@ -165,12 +178,17 @@ func (r *run) liveness() {
 			r.restart(p)
 		}
 	}
+	r.runFor(late, 3_000_000)
 	// Detection, several changes of view one after the other, joining again.
 	const rounds, enough = 60, 10
+	hurried := false
 	for round, lost := 0, 0; lost < enough && round < rounds; round++ {
 		r.runFor(2*r.plan.Lease+40*r.w.MaxDelay, 3_000_000)
-		if r.err != nil || r.settled() {
+		if r.err != nil || r.settled() && (!r.waiting() || hurried) {
 			break
+		}
+		if hurried = r.settled(); hurried { // it waits for logs: after a while a majority of them is enough
+			r.runFor(2*restartWait*r.plan.Lease, 3_000_000)
 		}
 		if r.bereft() {
 			lost++
@@ -280,6 +298,9 @@ func (r *run) bereft() bool {
 			continue
 		}
 		s := p.d.State()
+		if r.overtaken(p.id, s) {
+			continue // it can be told how its view ended
+		}
 		have, all := 0, 0
 		for _, id := range s.Members {
 			w, q := 2, r.process(id)
@@ -299,6 +320,17 @@ func (r *run) bereft() bool {
 		}
 	}
 	return false
+}
+
+// overtaken: a process that lives is in a later view of the same group, with the node as a member.
+func (r *run) overtaken(id derecho.NodeID, s derecho.State) bool {
+	return slices.ContainsFunc(r.procs, func(q *process) bool {
+		if q.gone {
+			return false
+		}
+		o := q.d.State()
+		return o.Group == s.Group && o.View > s.View && slices.Contains(o.Members, id)
+	})
 }
 
 // waiting: a subgroup waits for logs, of processes that do not come back or do not serve them any more.

@@ -257,11 +257,17 @@ func (l *link) Aliased() bool       { return rdma.Aliased(l.from.self, l.to.self
 
 func (l *link) blocked() bool { return l.from.w.blocked[[2]*Fabric{l.from, l.to}] }
 
+// delay is how long the next thing takes.
+func (l *link) delay() time.Duration {
+	w := l.from.w
+	return w.Between(w.MaxDelay/100, w.MaxDelay) + w.slow[[2]*Fabric{l.from, l.to}]
+}
+
 // arrive queues an event at the far end, in order with all others on the link.
 func (l *link) arrive(do func()) {
 	w := l.from.w
-	if l.last = max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay)); mutant.Is("link-reorders") {
-		l.last = w.now + w.Between(w.MaxDelay/100, w.MaxDelay)
+	if l.last = max(l.last, w.now+l.delay()); mutant.Is("link-reorders") {
+		l.last = w.now + l.delay()
 	}
 	l.atLast(do)
 }
@@ -275,6 +281,7 @@ func (l *link) put(do func(), final bool) {
 	w := l.from.w
 	l.queued++
 	number := l.queued
+	w.last = max(w.last, l.last)
 	w.After(max(l.last-w.now, 0), func() {
 		switch {
 		case l.limited && number > l.limit && !final:
@@ -343,8 +350,7 @@ func (l *link) hangUp(died bool, err error) {
 			b.from.events.LinkDown(b, died, err)
 		}
 	}
-	w := l.from.w
-	l.last = max(l.last, w.now+w.Between(w.MaxDelay/100, w.MaxDelay))
+	l.last = max(l.last, l.from.w.now+l.delay())
 	l.put(do, true)
 }
 

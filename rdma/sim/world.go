@@ -15,7 +15,9 @@ type World struct {
 	nodes  []*Fabric
 
 	blocked map[[2]*Fabric]bool
-	held    []*link // links that hold things back
+	slow    map[[2]*Fabric]time.Duration
+	held    []*link       // links that hold things back
+	last    time.Duration // when the last thing that is on its way arrives
 
 	// Knobs, drawn from the seed by NewWorld; a test may set them before the first event.
 	MaxDelay time.Duration // of a message on a link; the least is a hundredth of it
@@ -24,7 +26,7 @@ type World struct {
 
 // NewWorld makes a world from a seed.
 func NewWorld(seed uint64) *World {
-	w := &World{rng: rand.New(rand.NewPCG(seed, 0xdd5)), blocked: map[[2]*Fabric]bool{}}
+	w := &World{rng: rand.New(rand.NewPCG(seed, 0xdd5)), blocked: map[[2]*Fabric]bool{}, slow: map[[2]*Fabric]time.Duration{}}
 	w.MaxDelay = []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[w.rng.IntN(3)]
 	w.MaxPause = []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[w.rng.IntN(3)]
 	return w
@@ -60,10 +62,22 @@ func (w *World) Block(from, to *Fabric, on bool) {
 	w.release()
 }
 
-// Heal lets everything pass again.
-func (w *World) Heal() {
+// Slow makes what is sent from one node to another from now on arrive that much later; 0: no later than
+// anything else. What comes behind it does not overtake it.
+func (w *World) Slow(from, to *Fabric, by time.Duration) {
+	if by == 0 {
+		delete(w.slow, [2]*Fabric{from, to})
+		return
+	}
+	w.slow[[2]*Fabric{from, to}] = by
+}
+
+// Heal lets everything pass again, and nothing is slow; it returns how long that takes which is on its way.
+func (w *World) Heal() time.Duration {
 	clear(w.blocked)
+	clear(w.slow)
 	w.release()
+	return max(w.last-w.now, 0)
 }
 
 // release lets links go on that nothing holds back any more.

@@ -1,0 +1,23 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Nothing is violated in a few storms of each kind, and the same seed is the same run.
+func TestStorms(t *testing.T) {
+	for _, kind := range Storms {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Faults: AllFaults, Storm: kind, MinNodes: 3, MaxNodes: 7}
+			var last *Result
+			for seed := range uint64(10) {
+				last = Run(seed, o)
+				require.NoError(t, last.Err, "go run ./cmd/ddssim -storm %s -nodes 3..7 -from %d -seeds 1", kind, seed)
+			}
+			require.Equal(t, last.Trace(), Run(9, o).Trace())
+		})
+	}
+}

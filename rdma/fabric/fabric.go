@@ -288,6 +288,14 @@ type shmExporter struct{ f *Fabric }
 
 func (x shmExporter) Want(l *shm.Link, k rdma.Key, s rdma.Shape) { x.f.want(l, k, s) }
 
+func (x shmExporter) Offer(l *shm.Link, k rdma.Key) {
+	x.f.mu.Lock()
+	defer x.f.mu.Unlock()
+	if e := x.f.regions[k]; e != nil {
+		l.Offer(k, e.region.Shape(), e.memory)
+	}
+}
+
 type tcpExporter struct{ f *Fabric }
 
 func (x tcpExporter) Want(l *tcp.Link, k rdma.Key, s rdma.Shape) { x.f.want(l, k, s) }

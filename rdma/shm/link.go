@@ -23,7 +23,11 @@ const (
 	msgOpened   = 3 // key; the descriptor rides along
 	msgOpenFail = 4 // key, text
 	msgBye      = 5 // the last one: the end of the connection that follows is not a death
+	msgOffer    = 6 // key, shape; the descriptor rides along
 )
+
+// maxOffers bounds the regions that a peer may offer and this node has not opened yet.
+const maxOffers = 1 << 12
 
 // lingerTime is how long a closing link waits for the peer to take what was queued and to close too.
 const lingerTime = time.Second
@@ -36,6 +40,8 @@ const deathTime = time.Second
 // region is registered.
 type Exporter interface {
 	Want(l *Link, key rdma.Key, shape rdma.Shape)
+	// Offer offers the region through Link.Offer, if it is registered.
+	Offer(l *Link, key rdma.Key)
 }
 
 // Link connects two processes of one host. It takes over the connection after the greeting.
@@ -59,6 +65,18 @@ type Link struct {
 
 	mu      sync.Mutex
 	opening map[rdma.Key]rdma.Shape // asked for, not answered
+	offered map[rdma.Key]offer      // not opened yet; nil when the link is down
+}
+
+// offer is a region of the peer that this node can open without asking.
+type offer struct {
+	shape rdma.Shape
+	m     *Memory
+}
+
+// serves: a region of this shape can be laid over it.
+func (o offer) serves(shape rdma.Shape) bool {
+	return shape.Cells == o.shape.Cells && (shape.Ring == 0 || shape.Ring == o.shape.Ring)
 }
 
 type packet struct {
@@ -71,7 +89,7 @@ func NewLink(conn *net.UnixConn, peer rdma.PeerInfo, bell *BellMemory, exp Expor
 	return &Link{
 		conn: conn, peer: peer, bell: bell, exp: exp, events: events,
 		out: rdma.NewOutbox[packet](), pidfd: peerProcess(conn, peer.PID), ended: make(chan struct{}),
-		opening: map[rdma.Key]rdma.Shape{},
+		opening: map[rdma.Key]rdma.Shape{}, offered: map[rdma.Key]offer{},
 	}
 }
 
@@ -120,6 +138,7 @@ func (l *Link) Run() {
 	l.conn.Close()
 	l.out.Close()
 	<-written
+	l.refuseOffers()
 	if l.pidfd >= 0 {
 		unix.Close(l.pidfd)
 	}
@@ -191,20 +210,41 @@ func (l *Link) Send(msg []byte) {
 	l.out.Put(packet{append([]byte{msgControl}, msg...), -1})
 }
 
-// Open implements rdma.Link.
+// Open implements rdma.Link. Whoever opens a peer's region for a key mostly has one for the same key that the peer is
+// about to open: both are members of one epoch. So it is offered, and whoever comes second need not ask. The
+// round trip of a request takes four threads that have to be woken, an offer two.
 func (l *Link) Open(key rdma.Key, shape rdma.Shape) {
 	l.mu.Lock()
-	l.opening[key] = shape
+	o, has := l.offered[key]
+	delete(l.offered, key)
+	served := has && o.serves(shape)
+	if !served {
+		l.opening[key] = shape
+	}
 	l.mu.Unlock()
-	b := appendKey([]byte{msgOpen}, key)
-	b = binary.LittleEndian.AppendUint32(b, uint32(shape.Cells))
-	b = binary.LittleEndian.AppendUint32(b, uint32(shape.Ring))
-	l.out.Put(packet{b, -1})
+	if served {
+		l.events.Opened(l, key, RegionOver(shape, o.m), nil)
+	} else {
+		if has {
+			o.m.Close()
+		}
+		l.out.Put(packet{appendShape(appendKey([]byte{msgOpen}, key), shape), -1})
+	}
+	l.exp.Offer(l, key)
 }
 
 // Release implements rdma.Link. The mapping goes when the last reference to the region does, so a
 // straggler that still reads it reads old memory, not unmapped memory.
-func (l *Link) Release(key rdma.Key) { l.answered(key) }
+func (l *Link) Release(key rdma.Key) {
+	l.answered(key)
+	l.mu.Lock()
+	o, has := l.offered[key]
+	delete(l.offered, key)
+	l.mu.Unlock()
+	if has {
+		o.m.Close() // nobody has seen it
+	}
+}
 
 // answered ends a request, and reports its shape if there was one.
 func (l *Link) answered(key rdma.Key) (rdma.Shape, bool) {
@@ -217,18 +257,31 @@ func (l *Link) answered(key rdma.Key) (rdma.Shape, bool) {
 
 // Export answers Exporter.Want with the memory of the region, or err says why there is none.
 func (l *Link) Export(key rdma.Key, m *Memory, err error) {
-	fd := -1
 	if err == nil {
-		// A descriptor of its own: the packet may outlive the region.
-		fd, err = unix.FcntlInt(uintptr(m.fd), unix.F_DUPFD_CLOEXEC, 0)
+		err = l.pass(appendKey([]byte{msgOpened}, key), m)
 	}
-	p := packet{appendKey([]byte{msgOpened}, key), fd}
 	if err != nil {
-		p = packet{append(appendKey([]byte{msgOpenFail}, key), err.Error()...), -1}
+		l.out.Put(packet{append(appendKey([]byte{msgOpenFail}, key), err.Error()...), -1})
 	}
-	if !l.out.Put(p) {
+}
+
+// Offer hands the peer the memory of a region that it has not asked for. An offer that can not be made does no harm: the
+// peer asks.
+func (l *Link) Offer(key rdma.Key, shape rdma.Shape, m *Memory) {
+	_ = l.pass(appendShape(appendKey([]byte{msgOffer}, key), shape), m)
+}
+
+// pass sends a message with the memory.
+func (l *Link) pass(b []byte, m *Memory) error {
+	// A descriptor of its own: the packet may outlive the region.
+	fd, err := unix.FcntlInt(uintptr(m.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if p := (packet{b, fd}); !l.out.Put(p) {
 		p.close()
 	}
+	return nil
 }
 
 func (p packet) close() {
@@ -240,6 +293,15 @@ func (p packet) close() {
 func appendKey(b []byte, key rdma.Key) []byte {
 	b = binary.LittleEndian.AppendUint32(b, key.Subgroup)
 	return binary.LittleEndian.AppendUint32(b, key.Epoch)
+}
+
+func appendShape(b []byte, shape rdma.Shape) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(shape.Cells))
+	return binary.LittleEndian.AppendUint32(b, uint32(shape.Ring))
+}
+
+func parseShape(b []byte) rdma.Shape {
+	return rdma.Shape{Cells: int(binary.LittleEndian.Uint32(b)), Ring: int(binary.LittleEndian.Uint32(b[4:]))}
 }
 
 func parseKey(b []byte) rdma.Key {
@@ -337,6 +399,9 @@ func (l *Link) handle(b []byte, fd int) error {
 	if kind == msgOpened && len(b) == 8 && fd >= 0 {
 		return l.finishOpen(parseKey(b), fd)
 	}
+	if kind == msgOffer && len(b) == 16 && fd >= 0 {
+		return l.takeOffer(parseKey(b), parseShape(b[8:]), fd)
+	}
 	packet{fd: fd}.close()
 	switch {
 	case fd >= 0:
@@ -344,7 +409,7 @@ func (l *Link) handle(b []byte, fd int) error {
 	case kind == msgControl:
 		l.events.Message(l, append([]byte(nil), b...))
 	case kind == msgOpen && len(b) == 16:
-		shape := rdma.Shape{Cells: int(binary.LittleEndian.Uint32(b[8:])), Ring: int(binary.LittleEndian.Uint32(b[12:]))}
+		shape := parseShape(b[8:])
 		if err := shape.Check(); err != nil {
 			return err
 		}
@@ -374,11 +439,58 @@ func (l *Link) finishOpen(key rdma.Key, fd int) error {
 	return nil
 }
 
-// RegionOver makes a region of m that is unmapped when nothing refers to the region any more. The
+// takeOffer maps what the peer offers, and keeps it until this node opens it; here, so that the poller does not wait for it.
+func (l *Link) takeOffer(key rdma.Key, shape rdma.Shape, fd int) error {
+	if err := shape.Check(); err != nil {
+		unix.Close(fd)
+		return err
+	}
+	m, err := Map(fd, shape.Size())
+	if err != nil {
+		return err
+	}
+	o := offer{shape, m}
+	l.mu.Lock()
+	before, twice := l.offered[key]
+	wanted, waits := l.opening[key]
+	waits = waits && o.serves(wanted)
+	full := len(l.offered) >= maxOffers
+	switch {
+	case waits:
+		delete(l.opening, key)
+	case !full:
+		l.offered[key] = o
+	}
+	l.mu.Unlock()
+	switch {
+	case waits:
+		l.events.Opened(l, key, RegionOver(wanted, m), nil)
+		return nil
+	case full:
+		m.Close()
+		return fmt.Errorf("%d regions were offered and not opened", maxOffers)
+	case twice:
+		before.m.Close()
+	}
+	return nil
+}
+
+// refuseOffers ends what nobody has opened; the link is down.
+func (l *Link) refuseOffers() {
+	l.mu.Lock()
+	offered := l.offered
+	l.offered = nil
+	l.mu.Unlock()
+	for _, o := range offered {
+		o.m.Close()
+	}
+}
+
+// RegionOver makes a region of the beginning of m that is unmapped when nothing refers to the region any more. The
 // collector decides, because a goroutine of the application may still hold the epoch that the
 // region belonged to; unmapping under it would be a fault, not an error.
 func RegionOver(shape rdma.Shape, m *Memory) *rdma.Region {
-	r := rdma.NewRegion(shape, m.mem)
+	r := rdma.NewRegion(shape, m.mem[:shape.Size():shape.Size()])
 	runtime.AddCleanup(r, (*Memory).Close, m)
 	return r
 }

@@ -21,6 +21,7 @@ import (
 type node struct {
 	mu       sync.Mutex
 	memories map[rdma.Key]*Memory
+	offers   bool // of memories, of which each has this package's shape
 	messages chan string
 	opened   chan opened
 	down     chan down
@@ -60,6 +61,14 @@ func (n *node) Want(l *Link, key rdma.Key, shape rdma.Shape) {
 		l.Export(key, m, nil)
 	} else {
 		l.Export(key, nil, fmt.Errorf("nothing of %d cells here", shape.Cells))
+	}
+}
+
+func (n *node) Offer(l *Link, key rdma.Key) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if m := n.memories[key]; m != nil && n.offers {
+		l.Offer(key, shape, m)
 	}
 }
 
@@ -156,6 +165,77 @@ func TestOpenSharesTheMemory(t *testing.T) {
 	lb.Send([]byte("back")) // behind the answer to the released request
 	require.Equal(t, "back", get(t, "message", na.messages))
 	require.Empty(t, na.opened, "what was released is not answered")
+}
+
+// Who opens a region offers its own: the other end opens that without asking.
+func TestOffer(t *testing.T) {
+	na, nb, la, lb := linked(t)
+	na.offers = true
+	offer := func(key rdma.Key) *rdma.Region {
+		m, err := Create(shape.Size())
+		require.NoError(t, err)
+		na.mu.Lock()
+		na.memories[key] = m
+		na.mu.Unlock()
+		la.Open(key, shape)
+		require.Error(t, get(t, "answer", na.opened).err, "b has none")
+		la.Send([]byte("behind the offer"))
+		get(t, "message", nb.messages)
+		return RegionOver(shape, m)
+	}
+	whole, cells := rdma.Key{Subgroup: 1}, rdma.Key{Subgroup: 2}
+	own := offer(whole)
+	own.Cell(5).Store(55)
+	own.Ring()[99] = 9
+	lb.Open(whole, shape)
+	require.Len(t, nb.opened, 1, "at once")
+	o := <-nb.opened
+	require.NoError(t, o.err)
+	require.Equal(t, whole, o.key)
+	require.Equal(t, uint64(55), o.r.Cell(5).Load())
+	require.Equal(t, byte(9), o.r.Ring()[99])
+
+	own = offer(cells)
+	own.Cell(5).Store(56)
+	lb.Open(cells, rdma.Shape{Cells: shape.Cells})
+	require.Len(t, nb.opened, 1)
+	o = <-nb.opened
+	require.Equal(t, uint64(56), o.r.Cell(5).Load())
+	require.Empty(t, o.r.Ring())
+
+	// An offer that does not fit is none, and neither is one that was released: b asks.
+	other, released := rdma.Key{Subgroup: 3}, rdma.Key{Subgroup: 4}
+	offer(other)
+	lb.Open(other, rdma.Shape{Cells: shape.Cells + 1, Ring: shape.Ring})
+	require.Empty(t, nb.opened)
+	get(t, "answer", nb.opened)
+	offer(released)
+	lb.Release(released)
+	lb.Open(released, shape)
+	require.NoError(t, get(t, "answer", nb.opened).err)
+}
+
+// An offer that comes behind the request answers it, and the answer that follows is dropped.
+func TestOfferBehindTheRequest(t *testing.T) {
+	na, nb, la, lb := linked(t)
+	na.offers = true
+	lb.Send([]byte("ready"))
+	get(t, "message", na.messages)
+	m, err := Create(shape.Size())
+	require.NoError(t, err)
+	own := RegionOver(shape, m)
+	na.mu.Lock()
+	na.memories[key] = m
+	lb.Open(key, shape) // a can not answer while its lock is held
+	lb.Send([]byte("behind the request"))
+	la.Offer(key, shape, m)
+	require.NoError(t, get(t, "opened", nb.opened).err)
+	na.mu.Unlock()
+	get(t, "message", na.messages)
+	la.Send([]byte("behind the answer"))
+	get(t, "message", nb.messages)
+	require.Empty(t, nb.opened)
+	require.Zero(t, own.Cell(0).Load())
 }
 
 func TestMessagesInOrderUpToTheEnd(t *testing.T) {

@@ -25,6 +25,7 @@ type poller struct {
 	mu    sync.Mutex
 	bell  *shm.BellMemory // one for the life of the process: peers hold on to it
 	alarm *rdma.Alarm     // as long
+	net   *rdma.NetYield  // as long
 	nodes []*life
 	stop  chan struct{} // closed to end the goroutines; nil while none run
 	ended chan struct{} // closed when the last ones that were started have ended
@@ -43,6 +44,9 @@ const (
 	spinTime = 30 * time.Microsecond
 	// sleepLimit bounds a sleep, as some limit has to.
 	sleepLimit = time.Hour
+	// netTime is how long the poller finds work until it lets those run who wait for the network: the links, by
+	// whose messages the rows of a new epoch are opened.
+	netTime = 200 * time.Microsecond
 	// sweepTime bounds how long nobody makes a full pass. All news ring the bell, so it is a safety net:
 	// against a peer that takes back what this node wrote on its bell.
 	sweepTime = 2 * time.Second
@@ -62,7 +66,12 @@ func (p *poller) doorbell() (*shm.BellMemory, error) {
 			b.Close()
 			return nil, err
 		}
-		p.bell, p.alarm = b, a
+		y, err := rdma.NewNetYield()
+		if err != nil {
+			b.Close()
+			return nil, err
+		}
+		p.bell, p.alarm, p.net = b, a, y
 	}
 	return p.bell, nil
 }
@@ -175,6 +184,7 @@ func (p *poller) beat() {
 
 func (p *poller) run(stop chan struct{}) {
 	var idleSince time.Time
+	yielded := time.Now()
 	for {
 		select {
 		case <-stop:
@@ -183,7 +193,12 @@ func (p *poller) run(stop chan struct{}) {
 		}
 		if p.pass() {
 			idleSince = time.Time{}
-			runtime.Gosched() // or neither the collector nor a reader on this P gets on
+			if now := time.Now(); now.Sub(yielded) > netTime {
+				yielded = now
+				p.net.Yield()
+			} else {
+				runtime.Gosched() // or neither the collector nor a reader on this P gets on
+			}
 			continue
 		}
 		if idleSince.IsZero() {

@@ -165,6 +165,36 @@ func TestOpenBringsTheStateAndPostKeepsIt(t *testing.T) {
 	require.False(t, la.Aliased())
 }
 
+// A quiet post is seen and wakes nobody; the next post wakes the peer, also if it brings nothing new.
+func TestPostQuiet(t *testing.T) {
+	ca, cb := loopback(t)
+	na, nb := newNode(), newNode()
+	var word uint32
+	na.bell = rdma.NewBell(&word)
+	la, lb := NewLink(ca, na.config("b")), NewLink(cb, nb.config("a"))
+	go la.Run()
+	go lb.Run()
+	t.Cleanup(func() { la.Close(); lb.Close() })
+	own := nb.register(key, shape)
+	r := open(t, na, la, key, shape)
+	lb.Post(key)
+	lb.Send([]byte("behind what opening sent"))
+	get(t, "message", na.messages)
+
+	for v := uint64(1); v <= 3; v++ {
+		na.bell.Prepare()
+		asleep := atomic.LoadUint32(&word)
+		own.Cell(6).Store(v)
+		lb.PostQuiet(key)
+		require.Eventually(t, func() bool { return r.Cell(6).Load() == v }, 10*time.Second, 10*time.Microsecond)
+		lb.Send([]byte("behind it"))
+		get(t, "message", na.messages)
+		require.Equal(t, asleep, atomic.LoadUint32(&word), "not rung")
+		lb.Post(key)
+		require.Eventually(t, func() bool { return atomic.LoadUint32(&word) != asleep }, 10*time.Second, 10*time.Microsecond, "rung")
+	}
+}
+
 // Rule 3: the writer stores a, then b, with a < b; who sees b sees a. And rule 2: the tail covers the
 // bytes, here for many laps of a small ring, whose writer waits for the reader.
 func TestOrderAndRing(t *testing.T) {

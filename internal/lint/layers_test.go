@@ -24,6 +24,12 @@ const (
 	plot       = "gonum.org/v1/plot"
 )
 
+// order is what bench/order compares.
+var order = []string{
+	"github.com/hashicorp/raft", "github.com/nats-io/nats-server/v2/server", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream",
+	"go.etcd.io/raft/v3", "go.etcd.io/raft/v3/raftpb",
+}
+
 // layers is the map of the repository, lowest first; docs/ARCHITECTURE.md draws it.
 var layers = map[string]layer{
 	"internal/invariant": {level: 0},
@@ -57,6 +63,11 @@ var layers = map[string]layer{
 
 	// Tools may use libraries (ADR 0014).
 	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", hdr, unix}},
+	"bench/internal/result":     {level: 6, imports: []string{hdr}},
+	"bench/internal/isolate":    {level: 6, imports: []string{unix}},
+	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},
+	"bench/baseline":            {level: 7, imports: []string{"bench/internal/result", unix}},
+	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},
 	"internal/bench/report":     {level: 8, imports: []string{"internal/bench", "internal/bench/experiment", unix, plot, plot + "/plotter", plot + "/plotutil", plot + "/vg", plot + "/vg/vgsvg"}},
 	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", cobra, pflag}},
@@ -67,10 +78,12 @@ var layers = map[string]layer{
 var families = map[string]layer{
 	// A user of this module like any other: what it needs must be public. The log is read to verify it, not through it.
 	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", hdr, term}},
-	"idlc/internal/...":     {level: 2, imports: []string{"cdr"}},
-	"internal/perf/...":     {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", hdr}},
-	"internal/nettest/...":  {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
-	"internal/chaos/...":    {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", unix}},
+	// A module of its own, so that the product inherits none of what it needs.
+	"bench/order/...":      {level: 7, imports: append([]string{"bench/internal/result"}, order...)},
+	"idlc/internal/...":    {level: 2, imports: []string{"cdr"}},
+	"internal/perf/...":    {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", hdr}},
+	"internal/nettest/...": {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
+	"internal/chaos/...":   {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", unix}},
 }
 
 // layerOf is the entry of a package. A member of a family may import the family.

@@ -1,0 +1,14 @@
+// Command baseline measures what the machine can do, by hand-written programs without any middleware, so that other figures of the same
+// run can be divided by these.
+//
+//	go run ./bench/baseline [-duration 500ms] [-dir DIR] [NAME...]
+//
+// Names: memcpy (one core, several sizes and working sets), cacheline (a word bounced between two processes that spin), futex
+// (wake-up of a process that sleeps), ring (a ring of one producer in shared memory, 128-byte messages, copied in and
+// out, one and four processes that read), tcp (one loopback stream between two processes), file (sequential writes, synced
+// every MB). Without names all of them. Each prints one JSON object with the fields of bench/internal/result for each
+// variant; "what" says what was done, role is the name.
+//
+// The second process of a measurement is this program again, with the memory as file descriptor 3. Memory that is shared is
+// touched only through the typed atomics and copies of shared.go, which states who writes what.
+package main

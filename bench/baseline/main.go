@@ -1,0 +1,80 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/omg-dds-go/dds/bench/internal/result"
+)
+
+type options struct {
+	duration time.Duration
+	dir      string
+}
+
+// limits are the measurements, in the order of their names.
+var limits = map[string]func(options) ([]result.Result, error){
+	"memcpy":    memcpy,
+	"cacheline": cacheline,
+	"futex":     futexWakeUp,
+	"ring":      ring,
+	"tcp":       tcp,
+	"file":      file,
+}
+
+// children are what the second processes run; their results are lines of their standard output.
+var children = map[string]func(args []string) error{
+	"cacheline": cachelineChild,
+	"futex":     futexChild,
+	"ring":      ringChild,
+	"tcp":       tcpChild,
+}
+
+func main() {
+	runtime.LockOSThread() // children live as long as the thread that started them; and who spins stays where it is
+	if len(os.Args) > 2 && os.Args[1] == childMark {
+		if err := children[os.Args[2]](os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, "baseline:", os.Args[2:], err)
+			os.Exit(1)
+		}
+		return
+	}
+	var o options
+	flag.DurationVar(&o.duration, "duration", 500*time.Millisecond, "of each measurement")
+	flag.StringVar(&o.dir, "dir", os.TempDir(), "for the files of file, on the disk to be measured")
+	flag.Parse()
+	names := flag.Args()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(limits))
+	}
+	if err := run(o, names); err != nil {
+		fmt.Fprintln(os.Stderr, "baseline:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options, names []string) error {
+	for _, name := range names {
+		if limits[name] == nil {
+			return fmt.Errorf("%q: not one of %v", name, slices.Sorted(maps.Keys(limits)))
+		}
+	}
+	for _, name := range names {
+		results, err := limits[name](o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for i := range results {
+			results[i].Role, results[i].Impl = name, "baseline"
+		}
+		if err := result.Write(os.Stdout, results...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/bench/internal/result"
+)
+
+// Lines of the memory of both measurements.
+const (
+	pingLine  = 0 // the parent writes
+	pongLine  = 2 // the child writes; not adjacent, since processors fetch lines in pairs
+	stampLine = 4 // who wakes writes, before it wakes
+	pageBytes = 4096
+)
+
+const stop = -1
+
+// spins is how often one looks before one yields.
+const spins = 1000
+
+func spinUntil(w *atomic.Int64, value int64) (got int64) {
+	for i := 1; ; i++ {
+		if got = w.Load(); got == value || got == stop {
+			return got
+		}
+		if i%spins == 0 {
+			yield()
+		}
+	}
+}
+
+// withChild runs parent while the child of this name runs with the same memory.
+func withChild(name string, size int, parent func(memory) error) error {
+	m, f, err := newMemory(size)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c, err := child(f, name)
+	if err != nil {
+		return err
+	}
+	wait, err := start(c)
+	if err != nil {
+		return err
+	}
+	err = parent(m)
+	wait()
+	return err
+}
+
+// cacheline bounces a number between two processes that spin.
+func cacheline(o options) ([]result.Result, error) {
+	r := result.Result{Size: 8, Readers: 1, What: "round trip of a word between two processes that spin; percentiles of means over 100"}
+	err := withChild("cacheline", pageBytes, func(m memory) error {
+		ping, pong := m.counter(pingLine), m.counter(pongLine)
+		defer ping.Store(stop)
+		h, n := result.NewHistogram(), int64(0)
+		const batch = 100
+		bounce := func() {
+			for range batch {
+				n++
+				ping.Store(n)
+				spinUntil(pong, n)
+			}
+		}
+		bounce() // the child is there
+		start := time.Now()
+		for time.Since(start) < o.duration {
+			sent := monotonic()
+			bounce()
+			if err := h.RecordValue((monotonic() - sent) / batch); err != nil {
+				return err
+			}
+		}
+		r.SetThroughput(h.TotalCount()*batch, time.Since(start))
+		r.SetLatency(h)
+		return nil
+	})
+	return []result.Result{r}, err
+}
+
+func cachelineChild([]string) error {
+	m, err := inherited()
+	if err != nil {
+		return err
+	}
+	ping, pong := m.counter(pingLine), m.counter(pongLine)
+	for n := int64(1); spinUntil(ping, n) != stop; n++ {
+		pong.Store(n)
+	}
+	return nil
+}
+
+// A turn is a futex word: whose turn it is. Both store it, each only when it is its own turn.
+const (
+	parentsTurn = 0
+	childsTurn  = 1
+	over        = 2
+)
+
+// await sleeps until the word is one of two values, and returns it.
+func await(turn *atomic.Uint32, value uint32) uint32 {
+	for {
+		t := turn.Load()
+		if t == value || t == over {
+			return t
+		}
+		sleepWhile(turn, t)
+	}
+}
+
+// pass gives the turn to the other, and wakes it. The stamp is visible to who sees the turn.
+func pass(m memory, turn *atomic.Uint32, to uint32) {
+	m.counter(stampLine).Store(monotonic())
+	turn.Store(to)
+	wakeAll(turn)
+}
+
+// futexWakeUp measures from before one process wakes another until that one runs.
+func futexWakeUp(o options) ([]result.Result, error) {
+	r := result.Result{Size: 4, Readers: 1, What: "one way: from before FUTEX_WAKE in one process until the other, which slept, runs"}
+	err := withChild("futex", pageBytes, func(m memory) error {
+		turn := m.word(pingLine)
+		defer wakeAll(turn)
+		defer turn.Store(over)
+		h := result.NewHistogram()
+		pass(m, turn, childsTurn)
+		await(turn, parentsTurn) // the child is there
+		start := time.Now()
+		for time.Since(start) < o.duration {
+			pass(m, turn, childsTurn)
+			await(turn, parentsTurn)
+			if err := h.RecordValue(monotonic() - m.counter(stampLine).Load()); err != nil {
+				return err
+			}
+		}
+		r.SetThroughput(h.TotalCount(), time.Since(start))
+		r.SetLatency(h)
+		return nil
+	})
+	return []result.Result{r}, err
+}
+
+func futexChild([]string) error {
+	m, err := inherited()
+	if err != nil {
+		return err
+	}
+	turn := m.word(pingLine)
+	for await(turn, childsTurn) != over {
+		pass(m, turn, parentsTurn)
+	}
+	return nil
+}

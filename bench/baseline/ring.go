@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/bench/internal/result"
+)
+
+// The ring: messages of 128 bytes, copied in by one process and out by each reader. Counters are counts: message i is
+// published when i < tail, and its place free again when i < head of every reader.
+const (
+	ringMessage = 128
+	ringSlots   = 4096 // 512 KiB: within a second-level cache
+	maxReaders  = 4
+
+	tailLine     = 0 // the producer writes; -1-n when n messages are all
+	measureLine  = 1 // the producer writes, once: the first message that counts
+	producerLine = 2 // bell of the producer
+	readerLine   = 3 // of each reader: head, which it writes, and its bell
+	ringLines    = readerLine + 2*maxReaders
+	ringData     = pageBytes
+
+	ringSpin = 20 * time.Microsecond // before one sleeps; less than a wake-up costs
+)
+
+// A bell is a futex word that says whether its owner sleeps. The owner stores asleep, then looks once more, then sleeps; the other
+// side makes its news visible, then loads the bell. Go's atomics are sequentially consistent, so one of them sees the
+// other, and no wake-up is lost.
+const (
+	awake  = 0
+	asleep = 1
+)
+
+func ringBell(bell *atomic.Uint32) {
+	if bell.Load() == asleep && bell.CompareAndSwap(asleep, awake) {
+		wakeAll(bell)
+	}
+}
+
+// waitFor returns when ready does: it spins, then sleeps on the bell.
+func waitFor(bell *atomic.Uint32, ready func() bool) {
+	for {
+		limit := monotonic() + int64(ringSpin)
+		for i := 1; i%spins != 0 || monotonic() < limit; i++ {
+			if ready() {
+				return
+			}
+			if i%100 == 0 {
+				yield()
+			}
+		}
+		bell.Store(asleep)
+		if ready() {
+			bell.Store(awake)
+			return
+		}
+		sleepWhile(bell, asleep)
+		bell.Store(awake)
+	}
+}
+
+func headOf(m memory, reader int) *atomic.Int64  { return m.counter(readerLine + 2*reader) }
+func bellOf(m memory, reader int) *atomic.Uint32 { return m.word(readerLine + 2*reader + 1) }
+
+func slotOf(m memory, n int64) []byte {
+	at := ringData + int(n%ringSlots)*ringMessage
+	return m.bytes[at : at+ringMessage]
+}
+
+func ring(o options) ([]result.Result, error) {
+	var results []result.Result
+	for _, readers := range []int{1, maxReaders} {
+		r, err := ringOf(readers, o.duration)
+		if err != nil {
+			return nil, fmt.Errorf("%d readers: %w", readers, err)
+		}
+		results = append(results, r...)
+	}
+	return results, nil
+}
+
+// ringOf is the producer.
+func ringOf(readers int, d time.Duration) ([]result.Result, error) {
+	m, f, err := newMemory(ringData + ringSlots*ringMessage)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	out := make([]bytes.Buffer, readers)
+	wait := make([]func(), readers)
+	for i := range readers {
+		c, err := child(f, "ring", strconv.Itoa(i), strconv.Itoa(readers))
+		if err != nil {
+			return nil, err
+		}
+		c.Stdout = &out[i]
+		headOf(m, i).Store(-1) // it has not come yet
+		if wait[i], err = start(c); err != nil {
+			return nil, err
+		}
+	}
+	produce(m, readers, d)
+	var results []result.Result
+	for i := range readers {
+		wait[i]()
+		read, err := result.Parse(out[i].Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("reader %d: %w", i, err)
+		}
+		results = append(results, read...)
+	}
+	return results, nil
+}
+
+func produce(m memory, readers int, d time.Duration) {
+	tail, bell := m.counter(tailLine), m.word(producerLine)
+	m.counter(measureLine).Store(1 << 62)
+	slowest := func() int64 {
+		least := headOf(m, 0).Load()
+		for i := 1; i < readers; i++ {
+			least = min(least, headOf(m, i).Load())
+		}
+		return least
+	}
+	message := make([]byte, ringMessage)
+	waitFor(bell, func() bool { return slowest() >= 0 })
+	n, free := int64(0), int64(ringSlots)
+	const look = 256 // messages between looks at the clock
+	start, measured := time.Now(), false
+	for {
+		if n%look == 0 {
+			switch elapsed := time.Since(start); {
+			case elapsed >= d+d/5:
+				tail.Store(-1 - n)
+				for i := range readers {
+					ringBell(bellOf(m, i))
+				}
+				return
+			case elapsed >= d/5 && !measured:
+				measured = true
+				m.counter(measureLine).Store(n)
+			}
+		}
+		if n == free {
+			waitFor(bell, func() bool { free = slowest() + ringSlots; return n < free })
+		}
+		binary.LittleEndian.PutUint64(message, uint64(n))
+		copy(slotOf(m, n), message)
+		n++
+		tail.Store(n)
+		for i := range readers {
+			ringBell(bellOf(m, i))
+		}
+	}
+}
+
+// ringChild is a reader.
+func ringChild(args []string) error {
+	if len(args) != 2 {
+		return errors.New("needs the number of the reader, and of all readers")
+	}
+	i, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	readers, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	m, err := inherited()
+	if err != nil {
+		return err
+	}
+	r, err := consume(m, i, readers)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+func consume(m memory, i, readers int) (result.Result, error) {
+	tail, head, bell, producer := m.counter(tailLine), headOf(m, i), bellOf(m, i), m.word(producerLine)
+	own := make([]byte, ringMessage)
+	n, published, last := int64(0), int64(0), false
+	first, count := int64(0), int64(0)
+	ready := func() bool {
+		t := tail.Load()
+		if last = t < 0; last {
+			t = -1 - t
+		}
+		published = t
+		return n < published || last
+	}
+	head.Store(0)
+	ringBell(producer)
+	for {
+		waitFor(bell, ready)
+		if n == published {
+			break // and last
+		}
+		counts := n >= m.counter(measureLine).Load()
+		if counts && count == 0 {
+			first = monotonic()
+		}
+		batch := published - n
+		for ; n < published; n++ {
+			copy(own, slotOf(m, n))
+			if got := binary.LittleEndian.Uint64(own); got != uint64(n) {
+				return result.Result{}, fmt.Errorf("message %d where %d was due", got, n)
+			}
+		}
+		if counts {
+			count += batch
+		}
+		head.Store(n)
+		ringBell(producer)
+	}
+	r := result.Result{Role: "ring", Impl: "baseline", Size: ringMessage, Readers: readers,
+		What: "ring of one producer in shared memory, copied in and out, futex doorbells after 20 µs of spinning; this reader's figure"}
+	r.SetThroughput(count, time.Duration(monotonic()-first))
+	return r, nil
+}

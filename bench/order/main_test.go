@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/omg-dds-go/dds/bench/internal/result"
+)
+
+func TestAllReplicasCountTheSameMessages(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "order")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, impl := range []string{"etcd", "raft", "nats"} {
+		t.Run(impl, func(t *testing.T) {
+			out, err := exec.Command(program, "-impl", impl, "-duration", "300ms", "-warmup", "100ms").Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			results, err := result.Parse(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts, alone := []int64{}, 0
+			for _, r := range results {
+				switch r.Role {
+				case "replica":
+					counts = append(counts, r.Count)
+				case "one-at-a-time":
+					if alone++; r.P50 <= 0 || r.Count == 0 {
+						t.Errorf("latency of %d messages is %d ns", r.Count, r.P50)
+					}
+				default:
+					t.Errorf("a result with role %q", r.Role)
+				}
+			}
+			if len(counts) != replicas || alone != 1 {
+				t.Fatalf("%d replicas and %d latencies, not %d and 1:\n%s", len(counts), alone, replicas, out)
+			}
+			if counts[0] == 0 || counts[1] != counts[0] || counts[2] != counts[0] {
+				t.Errorf("the replicas counted %v messages", counts)
+			}
+		})
+	}
+}

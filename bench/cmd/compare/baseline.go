@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/omg-dds-go/dds/bench/internal/result"
+)
+
+// baseline measures the limits, each of which is an implementation here, so that they are rows of one table.
+type baseline struct {
+	c       config
+	program string
+	list    []impl
+}
+
+func newBaseline(ctx context.Context, c config, scratch string) (*baseline, error) {
+	dir, err := root(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &baseline{c: c, program: filepath.Join(scratch, "baseline")}
+	if err := build(ctx, dir, "./bench/baseline", s.program); err != nil {
+		return nil, err
+	}
+	s.list, err = chosen([]impl{
+		{name: "memcpy", what: "one core; the same two buffers, or into 64 MiB"},
+		{name: "cacheline", what: "round trip of a word between two processes that spin"},
+		{name: "futex", what: "wake-up of another process, one way"},
+		{name: "ring", what: "shared memory, one producer, 128 bytes, a copy on both sides; the slowest reader"},
+		{name: "tcp", what: "one loopback stream from Go to Go"},
+		{name: "file", what: "sync after each MB of 10 KiB writes; latency is that of a sync"},
+	}, c.impls)
+	return s, err
+}
+
+func (s *baseline) impls() []impl   { return s.list }
+func (s *baseline) oneWriter() bool { return false }
+func (s *baseline) cells() []cell   { return []cell{{}} }
+
+func (s *baseline) run(ctx context.Context, i impl, _ cell) ([]result.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return together(cancel, []*exec.Cmd{exec.CommandContext(ctx, s.program, "-duration", s.c.duration.String(), i.name)})
+}
+
+// figures are one for each variant of a limit: its latency if it has one, otherwise its rate of bytes.
+func (s *baseline) figures(_ cell, results []result.Result) []figure {
+	var out []figure
+	for _, r := range results {
+		f := figureOf(r)
+		// Readers of one ring have a result each; the slowest is the figure.
+		if i := slices.IndexFunc(out, func(g figure) bool { return g.column == f.column }); i >= 0 {
+			out[i].value = min(out[i].value, f.value)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func figureOf(r result.Result) figure {
+	what, _, _ := strings.Cut(r.What, ";")
+	name := fmt.Sprintf("%d bytes: %s", r.Size, what)
+	if r.Role == "cacheline" || r.Role == "futex" {
+		return figure{name, float64(r.P50), result.Micros}
+	}
+	if r.Role == "ring" {
+		name = fmt.Sprintf("%s, 1→%d", name, r.Readers)
+	}
+	return figure{name, r.Mbps / 8, func(v float64) string { return fmt.Sprintf("%.3g MB/s", v) }}
+}

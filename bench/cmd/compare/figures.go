@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/omg-dds-go/dds/bench/internal/result"
+)
+
+// of are the results of one role.
+func of(results []result.Result, role string) []result.Result {
+	var out []result.Result
+	for _, r := range results {
+		if r.Role == role {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// latencies are those of the process that is worst off.
+func latencies(results []result.Result) []figure {
+	var p50, p99 int64
+	for _, r := range results {
+		p50, p99 = max(p50, r.P50), max(p99, r.P99)
+	}
+	return []figure{{"p50", float64(p50), result.Micros}, {"p99", float64(p99), result.Micros}}
+}
+
+// seconds is a duration as the programs in C read it.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }

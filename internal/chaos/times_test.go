@@ -254,7 +254,25 @@ func TestTimeOfChurn(t *testing.T) {
 					}
 				})
 				shares = append(shares, time.Duration(1000*both/alone))
-				t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process joined and left %d times, every %v", transport, alone, both, 100*both/alone, joins, pause)
+				// What a process costs that starts beside the two: one that has nothing to do with them, and one whose reader joins.
+				starts := max(2, joins/10)
+				begun := func(env string, with func(p *process)) float64 {
+					return rate(func() {
+						for range starts {
+							next := time.After(10 * pause)
+							p := f.spawn("guest", nil, env)
+							f.joined(p)
+							with(p)
+							f.retire(p)
+							<-next
+						}
+					})
+				}
+				stranger := begun(fmt.Sprintf("%s=%d", envDomain, rand.Uint32()>>1), func(*process) {})
+				guest := begun("DDS_TRANSPORT="+transport, func(p *process) { f.enter(p, atomicTopic, 0, 1) })
+				t.Logf("%s: while a process starts and ends %d times, every %v: %.0f %% of the undisturbed rate if it is of another domain, %.0f %% if its reader joins",
+					transport, starts, 10*pause, 100*stranger/alone, 100*guest/alone)
+				t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process that runs joined and left %d times, every %v", transport, alone, both, 100*both/alone, joins, pause)
 			}
 			slices.Sort(shares)
 			t.Logf("%s: median %.1f %%, worst %.1f %%; %s", transport, float64(shares[len(shares)/2])/10, float64(shares[0])/10, machine())

@@ -19,7 +19,8 @@ func (d delivery) sample() sample { return sample{d.writer, d.number} }
 type stay struct {
 	reader     string
 	deliveries []delivery
-	cut        bool // it began because the process had been excluded
+	cut        bool  // it began because the process had been excluded
+	until      int64 // ns: to then the process was surely a member
 }
 
 // stays cuts what a reader was handed, and checks it by itself: the samples of each writer in its order, none twice, and none
@@ -86,6 +87,21 @@ func (s stay) live() []delivery {
 		}
 	}
 	return nil
+}
+
+// positions are the places at which the samples of a topic were delivered first. A transient-local writer whose process was
+// away sends again what it keeps: who lacks it is handed it at a later place, as history.
+func positions(all []outcome, topic string) map[sample][2]uint64 {
+	first := map[sample][2]uint64{}
+	for _, p := range all {
+		for _, d := range p.told.deliveries {
+			at := [2]uint64{uint64(d.epoch), d.seq}
+			if is, known := first[d.sample()]; d.topic == topic && (!known || slices.Compare(at[:], is[:]) < 0) {
+				first[d.sample()] = at
+			}
+		}
+	}
+	return first
 }
 
 // ascends checks that the positions rise that the middleware itself gave.
@@ -171,6 +187,7 @@ type findings struct {
 	wrong      []string
 	deliveries int
 	stays      int
+	arrived    int            // samples at readers, of those that writers were told have arrived
 	cuts       map[string]int // by process: how often it was excluded, as its readers saw it
 }
 
@@ -184,8 +201,8 @@ func (f *findings) add(wrong ...string) {
 func check(all []outcome) *findings {
 	f := &findings{cuts: map[string]int{}}
 	for _, topic := range allTopics {
-		o := newOrder()
-		var ends []stay
+		o, first := newOrder(), positions(all, topic)
+		var ends, whole []stay
 		for _, p := range all {
 			perReader := map[string][]delivery{}
 			for _, d := range p.told.deliveries {
@@ -202,12 +219,16 @@ func check(all []outcome) *findings {
 				n := 0
 				for _, s := range list {
 					f.stays++
+					s.until = p.memberUntil(s)
+					whole = append(whole, s)
 					if s.cut {
 						n++
 					}
 					live := s.deliveries
 					if topic == localTopic {
-						live = s.live()
+						live = slices.DeleteFunc(slices.Clone(s.live()), func(d delivery) bool {
+							return first[d.sample()] != [2]uint64{uint64(d.epoch), d.seq}
+						})
 					}
 					f.add(s.ascends()...)
 					if len(live) == 0 {
@@ -221,6 +242,7 @@ func check(all []outcome) *findings {
 			f.cuts[p.name] = max(f.cuts[p.name], cuts)
 		}
 		f.add(oneEnd(topic, o, ends)...)
+		f.add(f.checkArrived(topic, all, whole)...)
 	}
 	for _, p := range all {
 		f.add(checkLog(p)...)
@@ -244,6 +266,46 @@ func oneEnd(topic string, o *order, ends []stay) (wrong []string) {
 			text += fmt.Sprintf("\n      to %s #%d: %d readers, such as %s", e.writer, e.number, len(readers), readers[0])
 		}
 		wrong = append(wrong, text)
+	}
+	return wrong
+}
+
+// memberUntil is when the process of a stay was surely a member: one that was killed may have been excluded, and have come
+// back, after its own writers were last heard.
+func (p outcome) memberUntil(s stay) (at int64) {
+	for _, d := range s.deliveries {
+		if p.fate == "closed" || p.alive || processOf(d.writer) == p.name {
+			at = d.received
+		}
+	}
+	return at
+}
+
+// checkArrived checks that what a writer was told has arrived was handed to every reader that was there before it was sent and
+// after the writer was told. That the writer's process was excluded meanwhile is no excuse.
+func (f *findings) checkArrived(topic string, all []outcome, stays []stay) (wrong []string) {
+	var acks []ack
+	for _, p := range all {
+		for _, a := range p.told.acks {
+			if a.topic == topic {
+				acks = append(acks, a)
+			}
+		}
+	}
+	for _, s := range stays {
+		had := make(map[sample]bool, len(s.deliveries))
+		for _, d := range s.deliveries {
+			had[d.sample()] = true
+		}
+		for _, a := range acks {
+			if s.deliveries[0].received >= a.sent || s.until <= a.at {
+				continue
+			}
+			if f.arrived++; !had[sample{a.writer, a.number}] {
+				wrong = append(wrong, fmt.Sprintf("%s was told that its #%d has arrived, but %s was not handed it, which was there from %s to %s",
+					a.writer, a.number, s.reader, s.deliveries[0], s.deliveries[len(s.deliveries)-1]))
+			}
+		}
 	}
 	return wrong
 }

@@ -84,6 +84,8 @@ func TestChecker(t *testing.T) {
 		o.log, o.told.acks = log, acks
 		return o
 	}
+	returned := drop(handed(atomicTopic, "p.r", "abcabcabca"), 6) // the process of writer a was away
+	returned[8].generation++
 	for name, c := range map[string]struct {
 		all  []outcome
 		want string // part of what is found; "" for nothing
@@ -111,13 +113,21 @@ func TestChecker(t *testing.T) {
 			only("q", as("q.r", late(drop(handed(localTopic, "", "aabbabab"), 1), 3))),
 		}, "after #1 of that writer"},
 		"positions fall":          {[]outcome{only("p", swap(handed(localTopic, "p.r", "ab"), 0))}, "p.r was handed a.w #1 (at 0:0) after b.w #1 (at 0:1)"},
-		"the log is the delivery": {[]outcome{withLog(only("p", logged), samples(logged), ack{"b.w", 2, 9})}, ""},
+		"the log is the delivery": {[]outcome{withLog(only("p", logged), samples(logged), ack{loggedTopic, "b.w", 2, 3, 9})}, ""},
 		"the log lacks a sample":  {[]outcome{withLog(only("p", logged), samples(drop(logged, 1)))}, "where the log has"},
 		"the log ends too early":  {[]outcome{withLog(only("p", logged), samples(logged[:3]))}, "the log ends"},
 		"what was durable is not": {[]outcome{
-			withLog(only("p", logged), samples(logged), ack{"b.w", 2, 9}),
+			withLog(only("p", logged), samples(logged), ack{loggedTopic, "b.w", 2, 3, 9}),
 			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: as("q.r", logged[:3])}}, samples(logged[:3])),
 		}, "b.w was told that #2 is durable"},
+		"what arrived was lost with its writer":              {[]outcome{only("p", returned), withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7})}, "a.w was told that its #3 has arrived, but p.r was not handed it"},
+		"what was not acknowledged was lost with its writer": {[]outcome{only("p", returned)}, ""},
+		"it was lost at a process that may have been away too": {[]outcome{
+			{name: "p", fate: "killed", over: 10, told: told{deliveries: returned}}, withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7}),
+		}, ""},
+		"it joined after what arrived": {[]outcome{
+			only("p", whole), only("q", as("q.r", whole[4:])), withLog(only("a"), nil, ack{atomicTopic, "a.w", 2, 3, 7}),
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := check(c.all).wrong

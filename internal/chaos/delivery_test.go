@@ -47,11 +47,12 @@ func (d delivery) append(b []byte) []byte {
 	return append(strconv.AppendInt(b, d.received, 10), '\n')
 }
 
-// ack says that a writer was told that its samples up to number are durable.
+// ack says that a writer was told that its samples up to number have arrived, and, of the logged topic, that they are durable.
 type ack struct {
-	writer string
-	number uint64
-	at     int64
+	topic, writer string
+	number        uint64
+	sent          int64 // ns, before that sample was written
+	at            int64
 }
 
 // told is what a process put down.
@@ -96,8 +97,8 @@ func readRecord(path string) (told, error) {
 				generation: int32(n(6)), fresh: w[7] == "1", writer: intern(w[8]), number: uint64(n(9)), last: w[10] == "1",
 				sent: n(11), received: n(12),
 			})
-		case w[0] == "A" && len(w) == 4:
-			t.acks = append(t.acks, ack{intern(w[1]), uint64(n(2)), n(3)})
+		case w[0] == "A" && len(w) == 6:
+			t.acks = append(t.acks, ack{intern(w[1]), intern(w[2]), uint64(n(3)), n(4), n(5)})
 		case w[0] == "E":
 			t.errors = append(t.errors, strings.TrimSpace(line[2:]))
 		default:

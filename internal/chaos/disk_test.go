@@ -14,6 +14,7 @@ import (
 
 // The disk of one process is full: writers are told at once, wherever they are, and go on when that process has gone.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to mount a small disk")
 	}

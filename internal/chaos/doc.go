@@ -1,7 +1,7 @@
 // Package chaos kills, stops, cuts off and restarts processes of the middleware while they write and read, and checks what
 // each of them was handed. The processes are this test binary, started again; they use the public API only.
 //
-//	go test ./internal/chaos                                           # some faults of each kind, under 25 s
+//	go test ./internal/chaos                                           # some faults of each kind, under 20 s
 //	go test ./internal/chaos -run Storm -chaos.steps 1000 -timeout 1h  # the long run, about 20 minutes for each transport
 //	go test ./internal/chaos -run Storm -chaos.seed 7                  # one run again
 //	go test ./internal/chaos -run Time -v -chaos.times 50 -timeout 1h  # how long things take
@@ -15,7 +15,9 @@
 //  2. No reader misses or doubles a sample of a writer that lives; of a writer that died all survivors have the same.
 //  3. What a process that died was handed, the survivors were handed too.
 //  4. The log of a process is what its readers were handed, and has what its writers were told is durable.
-//  5. Nothing is left: no process, descriptor, mapping, socket or file.
+//  5. What a writer was told has arrived was handed to every reader that was there meanwhile, also if the writer's process was
+//     excluded.
+//  6. Nothing is left: no process, descriptor, mapping, socket or file.
 //
 // The choice of faults follows from the seed, which each round prints; what the processes make of them does not.
 // The part with network namespaces needs root and the ip command, and skips with a reason without them. It is no part of

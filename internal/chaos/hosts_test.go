@@ -153,6 +153,7 @@ func (v *village) done(topics ...string) *findings {
 
 // Three hosts with two processes each; the network of one or the other fails for a while.
 func TestHosts(t *testing.T) {
+	t.Parallel()
 	outages := []time.Duration{3 * lease, lease / 3, 6 * lease}
 	if *flagTimes < 5 {
 		outages = outages[:1]

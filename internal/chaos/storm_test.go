@@ -17,6 +17,7 @@ const lease = 500 * time.Millisecond
 func TestStorm(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
 			seed := *flagSeed
 			if seed == 0 {
 				seed = uint64(time.Now().UnixNano() & 0xffffff)
@@ -91,8 +92,8 @@ func storm(t *testing.T, transport string, seed uint64, steps int) {
 			baseless = append(baseless, name)
 		}
 	}
-	t.Logf("%s: %d processes, %v; %d deliveries in %d stays agree; %d came back after an exclusion%s; settled in %v; the oldest process held %+v, the youngest %+v",
-		transport, s.started, s.did, f.deliveries, f.stays, excluded, unprovoked(baseless), settled.Round(time.Millisecond), oldest, youngest)
+	t.Logf("%s: %d processes, %v; %d deliveries in %d stays agree, %d of them acknowledged; %d came back after an exclusion%s; settled in %v; the oldest process held %+v, the youngest %+v",
+		transport, s.started, s.did, f.deliveries, f.stays, f.arrived, excluded, unprovoked(baseless), settled.Round(time.Millisecond), oldest, youngest)
 	failed := 0
 	for _, p := range s.over {
 		for _, e := range p.outcome.told.errors {

@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These tests take times. They say what they did and on which machine, and what was aimed at; they fail only if something
-// does not happen at all, as what they print depends on the machine and what else it does.
+// These tests take times, one after the other: tests that take none are parallel, and begin when these are over. They say what
+// they did and on which machine, and what was aimed at; they fail only if something does not happen at all, as what they print
+// depends on the machine and what else it does.
 
 // pace is the time between two samples of a writer while a time is taken.
 const pace = 500 * time.Microsecond
@@ -286,9 +287,11 @@ func TestTimeOfIdling(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
 			brief(t, transport)
-			const processes, topics = 8, 20
-			long := 2 * time.Second
-			if *flagTimes >= 10 {
+			processes, topics, long := 8, 20, 2*time.Second
+			switch {
+			case *flagTimes < 5:
+				processes, topics, long = 4, 5, 500*time.Millisecond
+			case *flagTimes >= 10:
 				long = 20 * time.Second
 			}
 			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport)

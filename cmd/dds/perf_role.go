@@ -49,9 +49,10 @@ func newPerfRole(role bench.Role) *cobra.Command {
 			if err := o.Check(); err != nil {
 				return usageError{err}
 			}
-			if o.Ring == 0 && (role == bench.Pub || role == bench.Ping) && bench.RingFor(o.Size) != 0 {
-				return usageError{fmt.Errorf("samples of %s want a larger ring than the default: use --ring %s, at all processes",
-					bench.FormatSize(o.Size), bench.FormatSize(bench.RingFor(o.Size)))}
+			if role == bench.Pub || role == bench.Ping {
+				if err := o.CheckRing(); err != nil {
+					return usageError{err}
+				}
 			}
 			ctx := cmd.Context()
 			if timeout > 0 {

@@ -126,6 +126,22 @@ func oneOf(s string, list ...string) bool {
 	return false
 }
 
+// ringAdvice says what to do about a ring that is too small for samples of a size.
+func ringAdvice(size int) string {
+	if ring := RingFor(size); ring != 0 {
+		return fmt.Sprintf("use --ring %s at all processes", FormatSize(ring))
+	}
+	return "leave --ring away at all processes"
+}
+
+// CheckRing refuses a ring that takes no sample of the size.
+func (o *Options) CheckRing() error {
+	if o.Ring == 0 && RingFor(o.Size) != 0 || o.Ring != 0 && o.Ring < 2*room(o.Size) {
+		return fmt.Errorf("samples of %s want a larger ring: %s", FormatSize(o.Size), ringAdvice(o.Size))
+	}
+	return nil
+}
+
 // RingFor is a ring in which a few samples of a size find room: 0, the default of the middleware, or a power of two.
 func RingFor(size int) int {
 	const defaultRing, samples = 1 << 20, 8

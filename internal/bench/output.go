@@ -34,7 +34,7 @@ type Column struct{ Name, Value string }
 var csvColumns = []string{
 	"Role", "PID", "Length (Bytes)", "Total Samples", "Ave Samples/s", "Ave Mbps", "Lost Samples", "Lost Samples (%)",
 	"Ave (us)", "Std (us)", "Min (us)", "Max (us)", "50% (us)", "90% (us)", "99% (us)", "99.9% (us)", "99.99% (us)", "99.9999% (us)",
-	"CPU (%)", "CPU User (s)", "CPU System (s)", "Voluntary Switches", "Involuntary Switches", "RSS (KB)",
+	"CPU (%)", "CPU User (s)", "CPU System (s)", "Voluntary Switches", "Involuntary Switches", "RSS (KB)", "Allocations", "GC Cycles",
 }
 
 // CSVWriter writes results as rows below one line of names.
@@ -73,7 +73,8 @@ func (c *CSVWriter) Write(first []Column, results ...Result) error {
 			row = append(row, fixed(ns/1e3, 3))
 		}
 		row = append(row, fixed(r.CPU, 1), fixed(r.CPUUser, 3), fixed(r.CPUSys, 3),
-			strconv.FormatInt(r.Voluntary, 10), strconv.FormatInt(r.Involuntary, 10), strconv.FormatInt(r.RSS, 10))
+			strconv.FormatInt(r.Voluntary, 10), strconv.FormatInt(r.Involuntary, 10), strconv.FormatInt(r.RSS, 10),
+			strconv.FormatUint(r.Allocs, 10), strconv.FormatUint(r.GCs, 10))
 		if err := c.w.Write(row); err != nil {
 			return err
 		}
@@ -113,17 +114,17 @@ func NewTable(w io.Writer) *tabwriter.Writer {
 // WriteTable writes results for people: latencies in microseconds.
 func WriteTable(w io.Writer, results ...Result) error {
 	t := NewTable(w)
-	fmt.Fprintln(t, "role\tsamples\tsamples/s\tMbit/s\tlost\t50%\t90%\t99%\t99.9%\t99.99%\tmax\tmean\tstd µs\tCPU %\tuser s\tsys s\tcsw\tforced\tRSS MB\t")
+	fmt.Fprintln(t, "role\tsamples\tsamples/s\tMbit/s\tlost\t50%\t90%\t99%\t99.9%\t99.99%\tmax\tmean\tstd µs\tCPU %\tuser s\tsys s\tcsw\tforced\tRSS MB\tallocs\t")
 	due := false
 	for _, r := range results {
 		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.1f\t%d\t", r.Role, r.Count, r.Rate, r.Mbps, r.Lost)
 		latencyCells(t, r.Latency)
-		fmt.Fprintf(t, "%.0f\t%.2f\t%.2f\t%d\t%d\t%.0f\t\n", r.CPU, r.CPUUser, r.CPUSys, r.Voluntary, r.Involuntary, float64(r.RSS)/1024)
+		fmt.Fprintf(t, "%.0f\t%.2f\t%.2f\t%d\t%d\t%.0f\t%d\t\n", r.CPU, r.CPUUser, r.CPUSys, r.Voluntary, r.Involuntary, float64(r.RSS)/1024, r.Allocs)
 		if r.Due != nil {
 			due = true
 			fmt.Fprint(t, "since due\t\t\t\t\t")
 			latencyCells(t, *r.Due)
-			fmt.Fprint(t, "\t\t\t\t\t\t\n")
+			fmt.Fprint(t, "\t\t\t\t\t\t\t\n")
 		}
 	}
 	if err := t.Flush(); err != nil {

@@ -83,13 +83,13 @@ func (r *run) emit(ctx context.Context, h *header, pace *pacer, turn uint64, unt
 	return turn, nil
 }
 
-// markEnd tells the readers how many samples there were. A best-effort mark may be lost, so there are some, until the
-// readers have gone.
+// markEnd tells the readers how many samples there were. A best-effort mark may be lost, and one in a reader that keeps the
+// last few may be replaced by a sample of another writer, so there are some, until the readers have gone.
 func (r *run) markEnd(ctx context.Context, h *header) error {
 	h.phase = end
 	h.sent = r.clock.now()
 	h.due = h.sent
-	if r.Level != Unordered {
+	if r.Level != Unordered && r.Keep == 0 {
 		if err := r.out.write(ctx, h); err != nil {
 			return err
 		}

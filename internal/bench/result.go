@@ -28,6 +28,8 @@ type Result struct {
 	Voluntary   int64    `json:"voluntary_csw"`
 	Involuntary int64    `json:"involuntary_csw"`
 	RSS         int64    `json:"rss_kb"`
+	Allocs      uint64   `json:"allocs"`        // objects on the Go heap
+	GCs         uint64   `json:"gc_cycles"`     // garbage collections
 	Matched     int      `json:"matched"`       // the most endpoints that it was matched with at once
 	Dropped     uint64   `json:"dropped"`       // by a best-effort writer, its ring being full
 	Disordered  uint64   `json:"disordered"`    // samples with a number that was passed already

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"os"
+	"runtime/metrics"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,8 @@ type usage struct {
 	user, sys float64
 	voluntary int64 // context switches: it waited
 	forced    int64 // it was made to wait
+	allocs    uint64
+	gcs       uint64
 }
 
 func usageAt(now int64) usage {
@@ -21,7 +24,9 @@ func usageAt(now int64) usage {
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
 		return usage{at: now}
 	}
-	return usage{now, float64(u.Utime.Nano()) / 1e9, float64(u.Stime.Nano()) / 1e9, u.Nvcsw, u.Nivcsw}
+	heap := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(heap)
+	return usage{now, float64(u.Utime.Nano()) / 1e9, float64(u.Stime.Nano()) / 1e9, u.Nvcsw, u.Nivcsw, heap[0].Value.Uint64(), heap[1].Value.Uint64()}
 }
 
 // residentKB is the memory of this process that is in RAM, what it shares with others included.
@@ -44,6 +49,8 @@ func (r *Result) fill(from, to usage) {
 	r.CPUSys = to.sys - from.sys
 	r.Voluntary = to.voluntary - from.voluntary
 	r.Involuntary = to.forced - from.forced
+	r.Allocs = to.allocs - from.allocs
+	r.GCs = to.gcs - from.gcs
 	r.RSS = residentKB()
 	if wall := float64(to.at-from.at) / 1e9; wall > 0 {
 		r.CPU = 100 * (r.CPUUser + r.CPUSys) / wall

@@ -110,14 +110,13 @@ func (e *Experiment) Run(ctx context.Context, command []string) (o Outcome, err 
 		e.Domain = 1 + rand.Uint32N(1<<30) // nobody else is there
 	}
 	var all []*process
-	defer func() {
-		for _, p := range all {
-			p.end()
-		}
-	}()
+	defer func() { end(all) }()
 	begin := func(role bench.Role, n int) ([]*process, error) {
 		first := len(all)
 		for i := range n {
+			if err := ctx.Err(); err != nil {
+				return nil, context.Cause(ctx)
+			}
 			name := fmt.Sprintf("%s-%d", role, i+1)
 			p, err := start(command, name, bench.Task{Role: role, Options: e.optionsFor(role, name, dir)}, fail)
 			if err != nil {
@@ -158,6 +157,9 @@ func (e *Experiment) Run(ctx context.Context, command []string) (o Outcome, err 
 	return o, nil
 }
 
+// mostProcesses find each other on one host (ADR 0007).
+const mostProcesses = 256
+
 // Check refuses what can not be done.
 func (e *Experiment) Check() error {
 	switch {
@@ -165,8 +167,15 @@ func (e *Experiment) Check() error {
 		return fmt.Errorf("writers %d: at least 1", e.Writers)
 	case e.Readers < 1:
 		return fmt.Errorf("readers %d: at least 1", e.Readers)
+	case e.Writers+e.Readers > mostProcesses:
+		return fmt.Errorf("%d writers and %d readers: at most %d processes of a user are in a domain on one host", e.Writers, e.Readers, mostProcesses)
 	case e.Duration == 0 && e.Count == 0:
 		return errors.New("neither a duration nor a count: it would not end; give --duration or --count")
+	}
+	if e.Ring != 0 {
+		if err := e.CheckRing(); err != nil {
+			return err
+		}
 	}
 	return e.Options.Check()
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -59,7 +60,7 @@ func (p *process) follow(out io.Reader, failed func(error)) {
 		p.lines <- s.Text()
 	}
 	if err := p.cmd.Wait(); err != nil {
-		failed(fmt.Errorf("%s: %w\n%s", p, err, p.stderr.String()))
+		failed(fmt.Errorf("%s failed (%w): %s", p, err, p.stderr.String()))
 	}
 }
 
@@ -72,7 +73,10 @@ func (p *process) line(ctx context.Context) (string, error) {
 		}
 		return l, nil
 	case <-ctx.Done():
-		return "", fmt.Errorf("waiting for %s: %w", p, context.Cause(ctx))
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return "", fmt.Errorf("waiting for %s: %w", p, context.Cause(ctx))
+		}
+		return "", context.Cause(ctx) // another process failed
 	}
 }
 
@@ -101,12 +105,20 @@ func (p *process) result(ctx context.Context) (r bench.Result, err error) {
 	return r, nil
 }
 
-// end tells the process to end and returns when it has: by itself, or it is killed.
-func (p *process) end() {
-	p.in.Close() // an error is that of a process that has ended
-	late := time.AfterFunc(grace, func() { _ = p.cmd.Process.Kill() })
+// end tells processes to end and returns when they have: by themselves, or they are killed.
+func end(all []*process) {
+	for _, p := range all {
+		p.in.Close() // an error is that of a process that has ended
+	}
+	late := time.AfterFunc(grace, func() {
+		for _, p := range all {
+			_ = p.cmd.Process.Kill() // the same
+		}
+	})
 	defer late.Stop()
-	for range p.lines { // until it is closed
+	for _, p := range all {
+		for range p.lines { // until it is closed
+		}
 	}
 }
 

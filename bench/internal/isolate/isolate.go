@@ -37,6 +37,27 @@ func Main(main func() int) int {
 	return code
 }
 
+// Possible says why there can be no namespaces of one's own, or nil; for tests, which are then skipped.
+func Possible() error {
+	c := exec.Command("true")
+	c.SysProcAttr = namespaces()
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("isolate: no namespaces of one's own: %w", err)
+	}
+	return nil
+}
+
+// namespaces are those that a process inside gets.
+func namespaces() *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
+	if uid := os.Geteuid(); uid != 0 {
+		a.Cloneflags |= syscall.CLONE_NEWUSER
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+	}
+	return a
+}
+
 func enter() (int, error) {
 	// The kernel ends the process inside when the thread that started it does: it must not be one that Go retires.
 	runtime.LockOSThread()
@@ -48,12 +69,8 @@ func enter() (int, error) {
 	c := exec.Command(self, os.Args[1:]...)
 	c.Env = append(os.Environ(), marker+"=1")
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	if uid := os.Geteuid(); uid != 0 {
-		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-		c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
-	}
+	c.SysProcAttr = namespaces()
+	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	err = c.Run()
 	var exit *exec.ExitError
 	switch {

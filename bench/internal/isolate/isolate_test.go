@@ -1,6 +1,7 @@
 package isolate_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"testing"
@@ -11,7 +12,13 @@ import (
 	"github.com/omg-dds-go/dds/bench/internal/isolate"
 )
 
-func TestMain(m *testing.M) { os.Exit(isolate.Main(m.Run)) }
+func TestMain(m *testing.M) {
+	if err := isolate.Possible(); err != nil {
+		fmt.Println("SKIP:", err)
+		return
+	}
+	os.Exit(isolate.Main(m.Run))
+}
 
 func TestThereIsOnlyALoopbackThatCarriesMulticast(t *testing.T) {
 	all, err := net.Interfaces()

@@ -52,4 +52,5 @@ func TestSpread(t *testing.T) {
 	assert.Equal(t, "1.23 M", result.PerSecond(1234567))
 	assert.Equal(t, "12.3 k", result.PerSecond(12345))
 	assert.Equal(t, "13.5 µs", result.Micros(13500))
+	assert.Equal(t, "17.64 ms", result.Micros(17640000))
 }

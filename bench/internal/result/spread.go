@@ -32,5 +32,10 @@ func PerSecond(v float64) string {
 	}
 }
 
-// Micros prints ns as µs.
-func Micros(ns float64) string { return fmt.Sprintf("%.3g µs", ns/1e3) }
+// Micros prints ns as µs, from a thousand of them as ms.
+func Micros(ns float64) string {
+	if ns >= 1e6 {
+		return fmt.Sprintf("%.4g ms", ns/1e6)
+	}
+	return fmt.Sprintf("%.3g µs", ns/1e3)
+}

@@ -73,8 +73,9 @@
 //   - A sample that was on its way when the process was cut off, loans included, may be lost, and also one that was written
 //     after that, before the process knew. WaitForAcknowledgments says that it does not know what became of what was not
 //     acknowledged before: to all who wait, or else to the next who does. Publish of a loan of before fails.
-//   - A TRANSIENT_LOCAL writer sends again what is kept for late readers, before anything new, except instances that it has
-//     unregistered.
+//   - A TRANSIENT_LOCAL writer sends again what is kept for late readers, and what was on its way, before anything new, except
+//     instances that it has unregistered. Who lacks it is handed it at a later place of the order than those who had it.
+//   - DomainParticipant.ViewChangedStatus tells that the process was cut off, and that it is back, also afterwards.
 //
 // # Where the standard leaves room
 //

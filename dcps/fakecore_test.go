@@ -82,6 +82,8 @@ type busNode struct {
 	slots     map[derecho.SubgroupID][]*busSlot
 	inFlight  map[derecho.SubgroupID]int
 	idle      bool
+	// undelivered is what this node has sent and was not handed itself (bus.lose).
+	undelivered []derecho.Message
 }
 
 // busSlot is one reservation; slots of a subgroup are sent in the order of reservation.
@@ -393,7 +395,12 @@ func (b *bus) deliver(s *busSlot) {
 		reads := !o.left && slices.ContainsFunc(o.endpoints, func(ep derecho.Endpoint) bool {
 			return slices.ContainsFunc(ep.Reads, func(g derecho.Subgroup) bool { return g.ID == s.sg })
 		})
-		if !reads || (b.lose != nil && b.lose(&m, o)) {
+		if reads && b.lose != nil && b.lose(&m, o) {
+			if reads = false; o == s.n {
+				o.undelivered = append(o.undelivered, m)
+			}
+		}
+		if !reads {
 			continue
 		}
 		left++
@@ -506,6 +513,10 @@ func (b *bus) exclude(at *node) {
 	defer b.mu.Unlock()
 	n := b.of(at)
 	err := fmt.Errorf("%w: the test says so", derecho.ErrExcluded)
+	if own := n.undelivered; len(own) > 0 {
+		n.do(func() { n.h.Undelivered(0, own) })
+		n.undelivered = nil
+	}
 	for i := len(n.endpoints) - 1; i >= 0; i-- {
 		ep := n.endpoints[i]
 		n.do(func() { n.h.EndpointRemoved(ep) })

@@ -84,7 +84,7 @@ func (h *hub) loadState(key channelKey, s *store, err error) {
 	c.putOff = nil
 	for i := range later {
 		d := &later[i]
-		c.history.add(d.w, &d.m, d.h)
+		c.keep(d.w, &d.m, d.h)
 		for _, t := range d.w.matches {
 			if t.r.durable {
 				h.enqueue(t, &d.m, itemOf(d.m.Kind), d.h, at)

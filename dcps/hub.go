@@ -428,6 +428,7 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 		c = h.channels[w.at]
 	}
 	covered := c != nil && m.Epoch < c.from
+	again := m.Flags&flagAgain != 0
 	switch {
 	case c == nil || covered:
 	case c.awaiting:
@@ -435,16 +436,23 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 		later.Payload = append([]byte(nil), m.Payload...)
 		c.putOff = append(c.putOff, putOff{w, handle, later})
 	default:
-		c.history.add(w, m, handle)
+		c.keep(w, m, handle)
 	}
-	again := m.Kind == kindData && m.Flags&flagAgain != 0
 	for _, t := range w.matches {
-		if !t.r.durable && again {
+		if !t.r.durable && again && m.Kind == kindData {
 			continue
 		}
 		if c == nil || !t.r.durable || !c.awaiting && !covered {
 			h.enqueue(t, m, itemOf(m.Kind), handle, at)
 		}
+	}
+}
+
+// keep adds a message to the history. What a writer of this process has sent again is not lost any more by that.
+func (c *channel) keep(w *endpoint, m *derecho.Message, handle InstanceHandle) {
+	c.history.add(w, m, handle)
+	if w.writer != nil && m.Flags&flagAgain != 0 {
+		w.writer.kept(m.WriterSeq)
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 // (WRITER_DATA_LIFECYCLE autodispose_unregistered_instances).
 const flagDispose = 1
 
-// flagAgain, of kindData: for those who want history; the writer sent the sample before its process joined anew.
+// flagAgain: the writer sent it before its process joined anew. A sample is for those who want history, then.
 const flagAgain = 2
 
 // itemKind is what an item in an inbox is about.

@@ -240,6 +240,54 @@ func TestRejoinVolatileReaderOfStoredTopic(t *testing.T) {
 	require.Equal(t, "2:2 1:3", values(t, late, 2))
 }
 
+// A TRANSIENT_LOCAL writer whose process was away sends again what it was not handed itself, too: what all others had been
+// handed, and what nobody had. Nobody takes anything twice, and who comes late gets all of it.
+func TestRejoinSendsWhatWasOnItsWay(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	keep := func(q *qos.DataWriter) {
+		q.Durability.Kind, q.History = qos.DurabilityTransientLocal, qos.History{Kind: qos.HistoryKeepLast, Depth: 10}
+	}
+	wants := func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }
+	w := a.writer(t, writerQos(keep))
+	r, volatile := b.reader(t, readerQos(wants)), b.reader(t, readerQos())
+	require.NoError(t, w.WaitForMatch(patiently(t), 2))
+	loses := func(who func(to *busNode) bool) {
+		d.bus.mu.Lock()
+		defer d.bus.mu.Unlock()
+		d.bus.lose = func(_ *derecho.Message, to *busNode) bool { return who(to) }
+	}
+	self := d.bus.of(a)
+	write(t, w, 1, 1)
+	loses(func(to *busNode) bool { return to == self })
+	write(t, w, 1, 2) // only the others had it
+	loses(func(*busNode) bool { return true })
+	write(t, w, 1, 3) // nobody had it
+	write(t, w, 2, 4)
+	require.NoError(t, w.Dispose(patiently(t), &track{ID: 2}))
+	loses(func(*busNode) bool { return false })
+	away := func() {
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+	}
+	again := make(chan struct{})
+	d.bus.during(&d.bus.committing, func() { // what is sent again is lost once more
+		away()
+		close(again)
+	})
+	away()
+	<-again
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	write(t, w, 1, 5)
+	require.Equal(t, "1:1 1:2 1:3 2:4 1:5", values(t, r, 5))
+	require.Equal(t, "1:1 1:2 1:5", values(t, volatile, 3), "it is no news to those who want none")
+	late := b.reader(t, readerQos(wants))
+	require.Equal(t, "1:1 1:2 1:3 1:5", values(t, late, 4), "what was disposed of is over")
+	d.bus.settle(t)
+	require.Nil(t, w.resent.Load(), "it has arrived")
+	require.ErrorIs(t, w.WaitForAcknowledgments(patiently(t)), derecho.ErrExcluded, "VOLATILE readers lack some")
+}
+
 // What only the process that was away has kept is not forgotten.
 func TestRejoinKeepsHistoryOfItsOwn(t *testing.T) {
 	d := onBus(t)

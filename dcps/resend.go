@@ -14,9 +14,21 @@ import (
 // went on without the writer's process, which then joins again, the writer lives on and owes late readers what it has
 // written: it sends it again, under the numbers that it had, before anything new. Readers take what they have not seen;
 // those that are VOLATILE nothing of it (flagAgain).
+//
+// Everything that is owed goes before anything new, in the order of its numbers: so a reader lacks exactly what is above the
+// greatest number that it has seen, and takes nothing twice.
+//
+// What was sent again is lost if the process is excluded again before it is delivered, and by then nobody else has it. It stays
+// in writer.resent until it is in the history of this process:
+//
+//	the sender          reads doubt.exclusions, stores resent, takes owed, sends, reads exclusions again: owes it all if they differ
+//	the polling one     at an exclusion owes what is in resent, then raises exclusions; clears resent when the last is in the history
 
 // keepOwn takes what is kept of a writer of this process out of the history that ends now. The polling goroutine's.
 func (h *hub) keepOwn(w *endpoint) {
+	if resent := w.writer.resent.Swap(nil); resent != nil {
+		w.writer.owe(*resent)
+	}
 	c := h.channels[w.at]
 	if c == nil || w.ann.writer.Durability.Kind != qos.DurabilityTransientLocal {
 		return
@@ -36,6 +48,20 @@ func (h *hub) keepOwn(w *endpoint) {
 		}
 	}
 	w.writer.owe(kept)
+}
+
+// Undelivered implements derecho.Handler. The others have it all, or nothing from some number on: readers take what is new to
+// them. A disposal among it is sent again like a sample.
+func (h *hub) Undelivered(_ derecho.SubgroupID, own []derecho.Message) {
+	for i := range own {
+		m := own[i]
+		w := h.writerOf(&m)
+		if w == nil || w.writer == nil || w.withdrawn() || w.ann.writer.Durability.Kind != qos.DurabilityTransientLocal || m.Kind == kindClosing {
+			continue
+		}
+		m.Payload = slices.Clone(m.Payload)
+		w.writer.owe([]derecho.Message{m})
+	}
 }
 
 // owe adds to what has to be sent again.
@@ -59,7 +85,11 @@ func (w *writer) sendOwed(ctx context.Context, deadline time.Time) error {
 	if w.owed.Load() == nil {
 		return nil
 	}
-	owed := w.owed.Swap(nil) // only the holder of the turn takes it
+	exclusions := w.doubt.exclusions.Load()
+	owed := w.owed.Load()
+	for w.resent.Store(owed); !w.owed.CompareAndSwap(owed, nil); w.resent.Store(owed) { // there is more by now
+		owed = w.owed.Load()
+	}
 	for i, m := range *owed {
 		s, err := w.p.core.reserve(ctx, w.at.sg, w.at.ch, len(m.Payload), deadline)
 		if err != nil {
@@ -71,7 +101,17 @@ func (w *writer) sendOwed(ctx context.Context, deadline time.Time) error {
 		header.Flags |= flagAgain
 		s.commit(header, len(m.Payload))
 	}
+	if w.doubt.exclusions.Load() != exclusions {
+		w.owe(*owed)
+	}
 	return nil
+}
+
+// kept notes that a sample which was sent again is in the history of this process. The polling goroutine's.
+func (w *writer) kept(number uint64) {
+	if resent := w.resent.Load(); resent != nil && (*resent)[len(*resent)-1].WriterSeq <= number {
+		w.resent.CompareAndSwap(resent, nil)
+	}
 }
 
 // sendOwedSoon sends what writers owe, now that they can send again. What does not get through, because a reader is full

@@ -40,6 +40,7 @@ type writer struct {
 	acked     atomic.Uint64                     // WaitForAcknowledgments has seen these confirmed
 	doubt     doubt                             // about samples that the group went on without
 	owed      atomic.Pointer[[]derecho.Message] // what has to be sent again, before anything new
+	resent    atomic.Pointer[[]derecho.Message] // what was sent again and has not come back yet; see resend.go
 	ended     atomic.Bool                       // nothing may be sent any more
 	dropped   atomic.Uint64                     // best effort: not sent because the ring was full
 	instances *writerInstances

@@ -21,6 +21,7 @@ func (c *counter) Entered(NodeID)                                 {}
 func (c *counter) Silence(NodeID, time.Duration)                  {}
 func (c *counter) NodeFailed(NodeID)                              {}
 func (c *counter) Isolated(error)                                 {}
+func (c *counter) Undelivered(SubgroupID, []Message)              {}
 func (c *counter) Excluded(error)                                 {}
 func (c *counter) AwaitState(SubgroupID, ChannelID, uint32, bool) {}
 func (c *counter) SaveState(SubgroupID, ChannelID) func() []byte  { return nil }

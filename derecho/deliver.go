@@ -233,6 +233,24 @@ func (e *epoch) message(rank int, rec *smc.Record, seq uint64) Message {
 	}
 }
 
+// undelivered is what this node has published in the epoch and was not handed itself.
+func (e *epoch) undelivered() (own []Message) {
+	if e.myRank < 0 || !e.receiving || e.drained {
+		return nil
+	}
+	r, n := e.recvs[e.myRank], uint64(len(e.senders))
+	for r.Poll() {
+	}
+	for {
+		rec, err := r.Peek()
+		if rec == nil || err != nil {
+			return own
+		}
+		own = append(own, e.message(e.myRank, rec, rec.Index*n+uint64(e.myRank)))
+		r.Take()
+	}
+}
+
 // handOver gives ring bytes back to their senders, and wakes those that wait for room.
 func (e *epoch) handOver() {
 	for rank, r := range e.recvs {

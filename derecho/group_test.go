@@ -63,14 +63,15 @@ func (r *recorder) EndpointRemoved(ep Endpoint) {
 	}
 	r.note(func() { r.endpoints = append(r.endpoints, fmt.Sprintf("-%s/%d", ep.Node, ep.ID)) })
 }
-func (r *recorder) NodeJoined(id NodeID)          { r.note(func() { r.nodes = append(r.nodes, id) }) }
-func (r *recorder) NodeLeft(NodeID)               {}
-func (r *recorder) Viewed(v View)                 { r.note(func() { r.views = append(r.views, v) }) }
-func (r *recorder) Entered(id NodeID)             { r.note(func() { r.entered = append(r.entered, id) }) }
-func (r *recorder) Silence(NodeID, time.Duration) {}
-func (r *recorder) NodeFailed(id NodeID)          { r.note(func() { r.lost = append(r.lost, id) }) }
-func (r *recorder) Isolated(err error)            { r.note(func() { r.isolated = err }) }
-func (r *recorder) Excluded(error)                { r.note(func() { r.excluded++ }) }
+func (r *recorder) NodeJoined(id NodeID)              { r.note(func() { r.nodes = append(r.nodes, id) }) }
+func (r *recorder) NodeLeft(NodeID)                   {}
+func (r *recorder) Viewed(v View)                     { r.note(func() { r.views = append(r.views, v) }) }
+func (r *recorder) Entered(id NodeID)                 { r.note(func() { r.entered = append(r.entered, id) }) }
+func (r *recorder) Silence(NodeID, time.Duration)     {}
+func (r *recorder) NodeFailed(id NodeID)              { r.note(func() { r.lost = append(r.lost, id) }) }
+func (r *recorder) Isolated(err error)                { r.note(func() { r.isolated = err }) }
+func (r *recorder) Undelivered(SubgroupID, []Message) {}
+func (r *recorder) Excluded(error)                    { r.note(func() { r.excluded++ }) }
 func (r *recorder) Deliver(_ SubgroupID, batch []Message) {
 	r.note(func() {
 		for _, m := range batch {

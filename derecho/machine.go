@@ -256,6 +256,7 @@ func (m *machine) exclude(why error) {
 	m.phase = excluded
 	m.shell.isExcluded(err) // first: whoever finds no epoch to send in asks why
 	m.end(err)
+	m.showUndelivered()
 	for len(m.shown) > 0 {
 		m.hideEndpoint(m.shown[len(m.shown)-1])
 	}
@@ -266,6 +267,17 @@ func (m *machine) exclude(why error) {
 		m.h.Excluded(err)
 	}
 	m.shell.wasExcluded(err)
+}
+
+// showUndelivered hands the layer above what this node has published in vain, perhaps. The rings are closed.
+func (m *machine) showUndelivered() {
+	for _, g := range m.order {
+		for _, e := range g.epochs {
+			if own := e.undelivered(); g.id != 0 && len(own) > 0 {
+				m.h.Undelivered(g.id, own)
+			}
+		}
+	}
 }
 
 // What the layer above knows of endpoints and nodes goes through these, so that it can be taken back.

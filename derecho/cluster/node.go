@@ -388,6 +388,7 @@ func (p *process) NodeJoined(derecho.NodeID)                           {}
 func (p *process) NodeLeft(derecho.NodeID)                             {}
 func (p *process) Silence(derecho.NodeID, time.Duration)               {}
 func (p *process) NodeFailed(derecho.NodeID)                           {}
+func (p *process) Undelivered(derecho.SubgroupID, []derecho.Message)   {}
 func (p *process) Excluded(error)                                      {}
 func (p *process) LogFailed(derecho.SubgroupID, derecho.NodeID, error) {}
 func (p *process) Failed(error)                                        {}

@@ -225,12 +225,14 @@ func (r *run) birth(at time.Duration) {
 	for range r.rng.IntN(4 * n) {
 		r.plot(max(0, at+r.w.Between(-2*r.w.MaxDelay, 4*r.w.MaxDelay)), r.slowLink)
 	}
-	for range 1 + r.rng.IntN(n) {
-		i := r.rng.IntN(n)
+	for _, i := range r.rng.Perm(n)[:1+r.rng.IntN(n)] {
 		r.plot(max(0, at-r.w.Between(0, r.w.MaxDelay)), func() {
 			a := r.lie()
 			a.on, a.victim = []moment{executes, drains, installsView}[r.pick.IntN(3)], r.procs[i]
 			a.anybody, a.kills = r.pick.IntN(4) == 0, true
+			if r.pick.IntN(2) == 0 {
+				a.on, a.after = installsView, 0
+			}
 		})
 	}
 }

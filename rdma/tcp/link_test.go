@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -169,8 +170,8 @@ func TestOpenBringsTheStateAndPostKeepsIt(t *testing.T) {
 func TestPostQuiet(t *testing.T) {
 	ca, cb := loopback(t)
 	na, nb := newNode(), newNode()
-	var word uint32
-	na.bell = rdma.NewBell(&word)
+	var word atomic.Uint32
+	na.bell = rdma.NewBell((*uint32)(unsafe.Pointer(&word)))
 	la, lb := NewLink(ca, na.config("b")), NewLink(cb, nb.config("a"))
 	go la.Run()
 	go lb.Run()
@@ -183,15 +184,15 @@ func TestPostQuiet(t *testing.T) {
 
 	for v := uint64(1); v <= 3; v++ {
 		na.bell.Prepare()
-		asleep := atomic.LoadUint32(&word)
+		asleep := word.Load()
 		own.Cell(6).Store(v)
 		lb.PostQuiet(key)
 		require.Eventually(t, func() bool { return r.Cell(6).Load() == v }, 10*time.Second, 10*time.Microsecond)
 		lb.Send([]byte("behind it"))
 		get(t, "message", na.messages)
-		require.Equal(t, asleep, atomic.LoadUint32(&word), "not rung")
+		require.Equal(t, asleep, word.Load(), "not rung")
 		lb.Post(key)
-		require.Eventually(t, func() bool { return atomic.LoadUint32(&word) != asleep }, 10*time.Second, 10*time.Microsecond, "rung")
+		require.Eventually(t, func() bool { return word.Load() != asleep }, 10*time.Second, 10*time.Microsecond, "rung")
 	}
 }
 

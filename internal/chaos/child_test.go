@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/dcps"
-	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 )
 
@@ -416,7 +415,7 @@ func (c *child) acknowledged(ctx context.Context, topic string, p *part) (bool, 
 	case err == nil:
 		c.record.note("A %s %s %d %d %d", topic, p.name, number, sent, time.Now().UnixNano())
 		return true, nil
-	case errors.Is(err, derecho.ErrExcluded), errors.Is(err, derecho.ErrNoMajority):
+	case errors.Is(err, dcps.ErrPreconditionNotMet): // excluded, or isolated
 		c.record.note("E %s %v", p.name, err)
 		return false, nil
 	}

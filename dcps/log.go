@@ -118,8 +118,8 @@ func (t *topicEntity) logDir() string {
 	return filepath.Join(t.p.settings.Dir, fmt.Sprintf("domain-%d-subgroup-%d", t.p.id, sg))
 }
 
-// groupLog is the log of one subgroup (derecho.Log). The logger's goroutine appends and syncs; a user's goroutine
-// starts it.
+// groupLog is the log of one subgroup (derecho.Log). The polling goroutine appends to a batch while the logger's goroutine
+// writes another one; a user's goroutine starts it.
 type groupLog struct {
 	set  *logSet
 	disk atomic.Pointer[diskLog]
@@ -134,7 +134,7 @@ type diskLog struct {
 	writers *os.File
 	epochs  *epochFile
 	known   map[endpointKey]bool
-	seq     uint64 // of the last message appended in the epoch that has begun, plus one
+	seq     uint64 // of the last message written in the epoch that has begun, plus one
 	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
 	holds atomic.Pointer[derecho.LogState]
 }
@@ -222,10 +222,6 @@ func (g *groupLog) Begin(epoch uint32, logs []uint64) error {
 	for _, id := range logs {
 		body = binary.LittleEndian.AppendUint64(body, id)
 	}
-	// What came before is durable first: the log must not look longer than it is.
-	if err := g.Sync(); err != nil {
-		return err
-	}
 	if err := d.epochs.put(epochEntry{kind: entryBegin, epoch: epoch, body: body}); err != nil {
 		return err
 	}
@@ -243,33 +239,64 @@ func (g *groupLog) State(ch derecho.ChannelID, epoch uint32, state []byte) error
 	return d.epochs.put(epochEntry{entryState, epoch, ch, state})
 }
 
-// Append takes a message (derecho.Log). What does not concern a sample of the past is not stored.
-func (g *groupLog) Append(m *derecho.Message) error {
-	d := g.disk.Load()
-	if d == nil || m.Kind == kindNothing || m.Kind == kindRegister {
-		return nil
+// NewBatch makes a batch (derecho.Log).
+func (g *groupLog) NewBatch() derecho.LogBatch {
+	return &logBatch{log: g, writers: make(map[endpointKey]struct{})}
+}
+
+// logBatch is messages for the log (derecho.LogBatch).
+type logBatch struct {
+	log     *groupLog
+	records storage.Batch
+	writers map[endpointKey]struct{} // of the records
+	last    endpointKey              // of the last record
+	err     error
+}
+
+// Append takes a message. What does not concern a sample of the past is not stored.
+func (b *logBatch) Append(m *derecho.Message) {
+	if b.err != nil || m.Kind == kindNothing || m.Kind == kindRegister || b.log.disk.Load() == nil {
+		return
 	}
-	key := endpointKey{m.Sender, m.Writer}
-	if !d.known[key] {
-		if err := d.introduce(key, g.set); err != nil {
-			return err
-		}
+	if key := (endpointKey{m.Sender, m.Writer}); key != b.last || len(b.writers) == 0 {
+		b.writers[key], b.last = struct{}{}, key
 	}
-	r := storage.Record{
+	b.err = b.records.Append(&storage.Record{
 		Version:   storage.Version{Epoch: m.Epoch, Seq: m.Seq},
 		Timestamp: m.Timestamp, Sender: uint64(m.Sender), Channel: uint64(m.Channel),
 		WriterSeq: m.WriterSeq, Writer: uint32(m.Writer), Kind: uint8(m.Kind), Flags: m.Flags, Payload: m.Payload,
+	})
+}
+
+// Bytes is how much there is to write.
+func (b *logBatch) Bytes() int { return b.records.Bytes() }
+
+// Reset makes the batch empty.
+func (b *logBatch) Reset() {
+	b.records.Reset()
+	clear(b.writers)
+	b.err = nil
+}
+
+// Write makes a batch durable (derecho.Log), and before it what its writers announced.
+func (g *groupLog) Write(batch derecho.LogBatch) error {
+	b, d := batch.(*logBatch), g.disk.Load()
+	if b.err != nil {
+		return b.err
 	}
-	err := d.log.Append(&r)
-	if errors.Is(err, storage.ErrBatchFull) {
-		if err = g.Sync(); err == nil {
-			err = d.log.Append(&r)
+	for key := range b.writers {
+		if !d.known[key] {
+			if err := d.introduce(key, g.set); err != nil {
+				return err
+			}
 		}
 	}
-	if err == nil {
-		d.seq = m.Seq + 1
+	if _, err := d.log.Write(&b.records); err != nil {
+		return err
 	}
-	return err
+	d.seq = b.records.Last().Seq + 1
+	d.tell()
+	return nil
 }
 
 // introduce notes what a writer announced, before its first message.
@@ -283,19 +310,6 @@ func (d *diskLog) introduce(key endpointKey, set *logSet) error {
 	}
 	d.known[key] = true
 	return d.writers.Sync()
-}
-
-// Sync makes durable what was appended (derecho.Log).
-func (g *groupLog) Sync() error {
-	d := g.disk.Load()
-	if d == nil {
-		return nil
-	}
-	_, err := d.log.Sync()
-	if err == nil {
-		d.tell()
-	}
-	return err
 }
 
 // Close ends the log (derecho.Log). Closing again has no effect.

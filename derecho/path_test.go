@@ -20,32 +20,34 @@ import (
 type memLog struct {
 	mu     sync.Mutex
 	synced []string
-	tail   []string
 	err    error
-	gate   chan struct{} // if not nil, Sync waits for it
+	gate   chan struct{} // if not nil, Write waits for it
 }
 
 func (l *memLog) Begin(uint32, []uint64) error { return nil }
 
 func (l *memLog) State(ChannelID, uint32, []byte) error { return nil }
 
-func (l *memLog) Append(m *Message) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tail = append(l.tail, string(m.Payload))
-	return l.err
-}
+func (l *memLog) NewBatch() LogBatch { return &memBatch{} }
 
-func (l *memLog) Sync() error {
+func (l *memLog) Write(b LogBatch) error {
 	if l.gate != nil {
 		<-l.gate
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.synced = append(l.synced, l.tail...)
-	l.tail = nil
+	l.synced = append(l.synced, *b.(*memBatch)...)
 	return l.err
 }
+
+// memBatch is payloads for a memLog.
+type memBatch []string
+
+func (b *memBatch) Append(m *Message) { *b = append(*b, string(m.Payload)) }
+
+func (b *memBatch) Bytes() int { return len(*b) }
+
+func (b *memBatch) Reset() { *b = nil }
 
 func (l *memLog) Close() error { return nil }
 

@@ -8,28 +8,41 @@ import (
 	"github.com/omg-dds-go/dds/rdma"
 )
 
-// Log is where a Logged subgroup's messages go. One goroutine calls it. An error is final.
+// Log is where a Logged subgroup's messages go. One goroutine calls it, and another one appends to a batch meanwhile. An
+// error is final.
 type Log interface {
 	// Begin says that the messages that follow are of an epoch, and which logs belong to it. It is
-	// called before the first of them, also if none comes.
+	// called before the first of them, also if none comes. It is durable when Begin returns.
 	Begin(epoch uint32, logs []uint64) error
 	// State says what the state of a channel was when an epoch that has begun did: what the log held of
-	// the channel before is superseded. It comes before any message of that epoch.
+	// the channel before is superseded. It comes before any message of that epoch, and is durable when State returns.
 	State(ch ChannelID, epoch uint32, state []byte) error
-	// Append takes a message; it may keep it in memory until Sync. Payload is valid for the call.
-	Append(m *Message) error
-	// Sync makes everything that was appended durable.
-	Sync() error
+	// NewBatch makes an empty batch.
+	NewBatch() LogBatch
+	// Write makes the messages of a batch durable.
+	Write(b LogBatch) error
 	Close() error
 }
 
-// loggerLimit bounds the bytes that wait for the disk; a subgroup that reaches it stops delivering
-// until the disk has caught up, which stops its senders when their rings are full.
-const loggerLimit = 32 << 20
+// LogBatch is messages in memory, in the form in which the log writes them: Append's copy is the only one on the way to
+// the disk. One goroutine has it at a time.
+type LogBatch interface {
+	// Append takes a message. It does not wait, and what is wrong with the message is for Write to say. Payload is valid
+	// for the call.
+	Append(m *Message)
+	// Bytes is how much there is to write, 0 if nothing.
+	Bytes() int
+	// Reset makes the batch empty; it keeps its memory.
+	Reset()
+}
 
-// logger appends what the poller delivers and syncs behind it: one sync for everything that came
-// while the last one was under way (group commit). The poller copies into pending; the log itself
-// is the logger goroutine's alone.
+// loggerLimit bounds the bytes that wait for the disk; a subgroup that reaches it stops delivering
+// until the disk has caught up, which stops its senders when their rings are full. As much again is on its way to the disk
+// meanwhile.
+const loggerLimit = 8 << 20
+
+// logger writes what the poller delivers, one write and one sync for everything that came while the last one was under
+// way (group commit). The poller appends to pending; the log itself is the logger goroutine's alone.
 type logger struct {
 	log  Log
 	bell *rdma.Bell
@@ -50,13 +63,16 @@ type logger struct {
 	writing logBatch // of turn
 }
 
-// logBatch is messages with their payloads in one buffer, and how far they get each epoch.
+// logBatch is what a turn writes: messages, a part for each epoch, and how far they get each epoch.
 type logBatch struct {
-	messages []Message // Payload is set when the batch is written
-	offsets  []int
-	bytes    []byte
-	marks    []logMark
+	parts []logPart // at least one
+	marks []logMark
+}
+
+// logPart is messages, and the epochs that begin before the first of them.
+type logPart struct {
 	begins   []logBegin
+	messages LogBatch
 }
 
 type logMark struct {
@@ -64,23 +80,35 @@ type logMark struct {
 	delivered uint64
 }
 
-// logBegin is an epoch that begins before the message at a position.
 type logBegin struct {
-	at    int
 	epoch uint32
 	logs  []uint64
 }
 
+func (b *logBatch) last() *logPart { return &b.parts[len(b.parts)-1] }
+
+func (b *logBatch) bytes() (n int) {
+	for i := range b.parts {
+		n += b.parts[i].messages.Bytes()
+	}
+	return n
+}
+
+// reset makes the batch empty. It keeps the memory of one part: epochs are few.
 func (b *logBatch) reset() {
-	clear(b.messages)
+	clear(b.parts[1:])
+	b.parts = b.parts[:1]
+	b.parts[0].begins = nil
+	b.parts[0].messages.Reset()
 	clear(b.marks)
-	clear(b.begins)
-	b.begins = b.begins[:0]
-	b.messages, b.offsets, b.bytes, b.marks = b.messages[:0], b.offsets[:0], b.bytes[:0], b.marks[:0]
+	b.marks = b.marks[:0]
 }
 
 func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
-	return &logger{log: log, bell: bell, fail: fail, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	l := &logger{log: log, bell: bell, fail: fail, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	l.pending.parts = []logPart{{messages: log.NewBatch()}}
+	l.writing.parts = []logPart{{messages: log.NewBatch()}}
+	return l
 }
 
 func (l *logger) failed() error {
@@ -99,20 +127,21 @@ func (l *logger) append(batch []Message) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := &l.pending
+	p := l.pending.last()
 	for i := range batch {
-		p.messages = append(p.messages, batch[i])
-		p.messages[len(p.messages)-1].Payload = nil
-		p.offsets = append(p.offsets, len(p.bytes))
-		p.bytes = append(p.bytes, batch[i].Payload...)
+		p.messages.Append(&batch[i])
 	}
-	l.size.Store(int64(len(p.bytes)))
+	l.size.Store(int64(l.pending.bytes()))
 }
 
 // begin says that an epoch begins.
 func (l *logger) begin(epoch uint32, logs []uint64) {
 	l.mu.Lock()
-	l.pending.begins = append(l.pending.begins, logBegin{len(l.pending.messages), epoch, logs})
+	if l.pending.last().messages.Bytes() > 0 {
+		l.pending.parts = append(l.pending.parts, logPart{messages: l.log.NewBatch()})
+	}
+	p := l.pending.last()
+	p.begins = append(p.begins, logBegin{epoch, logs})
 	l.mu.Unlock()
 	l.nudge()
 }
@@ -210,32 +239,20 @@ func (l *logger) turn() {
 }
 
 func (l *logger) write(b *logBatch) error {
-	if len(b.messages) == 0 && len(b.begins) == 0 {
-		return nil
-	}
-	begins := b.begins
-	for i := 0; i <= len(b.messages); i++ {
-		for ; len(begins) > 0 && begins[0].at == i; begins = begins[1:] {
-			if err := l.begins(begins[0]); err != nil {
+	for _, p := range b.parts {
+		for _, begin := range p.begins {
+			if err := l.begins(begin); err != nil {
 				return err
 			}
 		}
-		if i == len(b.messages) {
-			break
+		if p.messages.Bytes() == 0 || mutant.Is("log-unsynced") {
+			continue
 		}
-		end := len(b.bytes)
-		if i+1 < len(b.offsets) {
-			end = b.offsets[i+1]
-		}
-		b.messages[i].Payload = b.bytes[b.offsets[i]:end]
-		if err := l.log.Append(&b.messages[i]); err != nil {
+		if err := l.log.Write(p.messages); err != nil {
 			return err
 		}
 	}
-	if mutant.Is("log-unsynced") {
-		return nil
-	}
-	return l.log.Sync()
+	return nil
 }
 
 // begins writes the beginning of an epoch, and the states that were taken then.
@@ -262,7 +279,8 @@ func (l *logger) close() error {
 	l.mu.Lock()
 	l.closed = true
 	if l.paused { // the state will not come any more
-		l.pending, l.paused = logBatch{}, false
+		l.pending.reset()
+		l.paused = false
 	}
 	l.mu.Unlock()
 	if l.schedule == nil {

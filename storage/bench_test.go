@@ -51,8 +51,8 @@ func BenchmarkAppend(b *testing.B) {
 				if err := l.Append(&r); err != nil {
 					b.Fatal(err)
 				}
-				if len(l.filling.buf) > 8<<20 { // what Sync does, without the disk
-					l.filling.buf, l.filling.rolls = l.filling.buf[:0], l.filling.rolls[:0]
+				if l.filling.Bytes() > 8<<20 { // what Sync does, without the disk
+					l.filling.Reset()
 				}
 			}
 		})

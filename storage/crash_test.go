@@ -97,7 +97,7 @@ func crashRun(seed uint64, crashAt ...int) (ops int, err error) {
 	for leg, at := range append(crashAt, 0) {
 		faulty := vfs.NewFaulty(mem)
 		faulty.FailAt(at, vfs.ErrCrashed)
-		o := Options{FS: faulty, SegmentBytes: minSegmentBytes, LogID: 1}
+		o := Options{FS: faulty, SegmentBytes: minSegmentBytes, LogID: 1, Go: atOnce}
 		err := m.work(o, rng, 40)
 		ops = faulty.Ops()
 		if at == 0 && err != nil {
@@ -148,7 +148,7 @@ func TestUnfinishedBatchOverSegments(t *testing.T) {
 	for seed := range uint64(20) {
 		for at := 1; ; at++ {
 			mem := vfs.NewMem()
-			o := Options{FS: mem, SegmentBytes: minSegmentBytes, LogID: 1}
+			o := Options{FS: mem, SegmentBytes: minSegmentBytes, LogID: 1, Go: atOnce}
 			l, _, err := Open("log", o)
 			noError(t, err)
 			m := &model{appended: appendAll(t, l, Version{}, 10, 10)}
@@ -161,7 +161,7 @@ func TestUnfinishedBatchOverSegments(t *testing.T) {
 			o.FS = faulty
 			l, _, err = Open("log", o)
 			noError(t, err)
-			m.appended = append(m.appended, appendAll(t, l, m.appended[1].Version, 1000, 3500, 100, 3000, 10)...)
+			m.appended = append(m.appended, appendAll(t, l, m.appended[1].Version, 1000, 2900, 100, 2900, 10)...)
 			faulty.FailAt(faulty.Ops()+at, vfs.ErrCrashed)
 			if _, err := l.Sync(); err == nil {
 				break

@@ -2,41 +2,47 @@
 // replicated core keeps one per subgroup and node.
 //
 //	log, recovery, err := storage.Open(dir, storage.Options{})
-//	err = log.Append(&storage.Record{Version: storage.Version{Epoch: 1, Seq: 7}, Payload: sample})
-//	durable, err := log.Sync() // everything appended before is on the disk up to durable
+//	var b storage.Batch
+//	err = b.Append(&storage.Record{Version: storage.Version{Epoch: 1, Seq: 7}, Payload: sample})
+//	durable, err := log.Write(&b) // all of it is on the disk, up to durable
 //	for r, err := range log.Records(storage.Version{}) { ... }
 //	err = log.Close()
 //
 // # Ownership and concurrency
 //
-// A directory has one writing process, kept alone by a lock. Within it one goroutine may Append
-// (the polling thread: a copy into memory, no I/O, no allocation, no checksum) while another one
-// Syncs (the storage goroutine: checksums, one write, one fdatasync). Append copies the payload; the
-// caller keeps its slice. What arrives while a Sync is busy forms the next batch, so the batch grows
-// with the latency of the disk. Records, Verify and Describe only read; they work in any process,
-// beside the writer too.
+// A directory has one writing process, kept alone by a lock. Within it one goroutine appends to a
+// Batch (the polling thread: a copy into memory, no I/O, no allocation, no checksum) while another
+// one Writes the batch before it (the storage goroutine: one checksum, one write from where the
+// records lie, one fdatasync). What arrives meanwhile forms the next batch, so the batch grows with
+// the latency of the disk. Log.Append and Log.Sync do the same with two batches of the Log's own.
+// Records, Verify and Describe only read; they work in any process, beside the writer too.
+//
+// The next segment is made on a goroutine of its own while the second half of the current one
+// fills; Close waits for it.
 //
 // # Invariants
 //
 //  1. Versions strictly increase along the log; the zero Version is below all.
-//  2. What Sync has acknowledged is found by every later Open, in order, with nothing between.
-//  3. A failed write or sync is final. The kernel may drop the dirty pages of a failed sync and
+//  2. What Write or Sync has acknowledged is found by every later Open, in order, with nothing
+//     between.
+//  3. A sector that holds what was acknowledged is never written again.
+//  4. A failed write or sync is final. The kernel may drop the dirty pages of a failed sync and
 //     report success to the next, so trying again would acknowledge what is not there. The log
 //     answers every later call with the same error (ErrFailed); Open finds out what is there.
-//  4. Recovery deletes nothing but what a crash in the middle of a Sync leaves behind: the torn
-//     batch at the end of the last segment (reported in Recovery), a segment without records that
-//     was about to be begun, files named *.tmp.
-//  5. Everything else that does not read as it was written is corruption: an error with file and
+//  5. Recovery deletes nothing but what a crash leaves behind: the torn batch at the end of the last
+//     segment (reported in Recovery), a segment without records that was made ahead, files named
+//     *.tmp.
+//  6. Everything else that does not read as it was written is corruption: an error with file and
 //     offset (CorruptError), and the files stay as they are.
 //
 // # Torn or corrupt
 //
-// A device may persist the sectors of an unfinished batch in any order, so an invalid frame with
-// valid ones behind it can be the trace of a crash. Every frame therefore says up to which offset the
-// segment had been synced when it was written. An invalid frame at x is corruption when a valid
-// frame behind it says that x had been synced, else the torn end. What no later frame vouches for,
-// the last batch after a crash, can not be told apart and counts as torn. Close writes a
-// mark, a frame without contents, so that a log that was closed has no such batch.
+// A batch is one frame, and a frame is written when all before it has been synced. So a place that
+// does not read as a frame is corrupt when a frame stands behind it, else it is the torn end: what
+// a crash left of the last batch, of which a device may persist the sectors in any order. It counts
+// wholly or not at all. What no later frame vouches for, the last batch after a crash, can not be
+// told apart and counts as torn. Close writes a mark, a frame without contents, so that a log that
+// was closed has no such batch.
 //
 // The layout is drawn in docs/formats.md; format.go has the offsets.
 //

@@ -30,14 +30,14 @@ func TestFailureIsFinal(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %d", tc.op, tc.after), func(t *testing.T) {
 			faulty := vfs.NewFaulty(vfs.NewMem())
-			o := Options{FS: faulty, SegmentBytes: minSegmentBytes}
+			o := Options{FS: faulty, SegmentBytes: minSegmentBytes, Go: atOnce}
 			l, _, err := Open("log", o)
 			noError(t, err)
 			acked := appendAll(t, l, Version{}, 10, 20)
 			_, err = l.Sync()
 			noError(t, err)
 			last := acked[1].Version
-			all := append(acked, appendAll(t, l, last, 3000, 3000)...) // begins a segment
+			all := append(acked, appendAll(t, l, last, 2900, 2900)...) // begins segments
 
 			faulty.FailOp(tc.op, tc.after, broken)
 			durable, err := l.Sync()
@@ -68,7 +68,7 @@ func TestFailureIsFinal(t *testing.T) {
 
 func TestFullDisk(t *testing.T) {
 	faulty := vfs.NewFaulty(vfs.NewMem())
-	o := Options{FS: faulty, SegmentBytes: minSegmentBytes}
+	o := Options{FS: faulty, SegmentBytes: minSegmentBytes, Go: atOnce}
 	faulty.SetSpace(5000)
 	_, _, err := Open("data/log", o)
 	errorIs(t, err, syscall.ENOSPC)
@@ -77,10 +77,10 @@ func TestFullDisk(t *testing.T) {
 	faulty.SetSpace(minSegmentBytes + 10)
 	l, _, err := Open("data/log", o)
 	noError(t, err)
-	want := appendAll(t, l, Version{}, 3000)
+	want := appendAll(t, l, Version{}, 2900)
 	_, err = l.Sync()
 	noError(t, err) // room that is reserved
-	appendAll(t, l, want[0].Version, 3000)
+	appendAll(t, l, want[0].Version, 2900)
 	_, err = l.Sync()
 	errorIs(t, err, ErrFailed)
 	errorIs(t, err, syscall.ENOSPC)
@@ -126,7 +126,7 @@ func TestUnwritableDirectory(t *testing.T) {
 		for at := 1; ; at++ { // each operation of Open
 			faulty := vfs.NewFaulty(vfs.NewMem())
 			faulty.FailAt(at, tc.err)
-			l, _, err := Open("log", Options{FS: faulty, SegmentBytes: minSegmentBytes})
+			l, _, err := Open("log", Options{FS: faulty, SegmentBytes: minSegmentBytes, Go: atOnce})
 			if err == nil {
 				faulty.FailAt(0, nil)
 				noError(t, l.Close())
@@ -136,7 +136,7 @@ func TestUnwritableDirectory(t *testing.T) {
 			errorIs(t, err, tc.err)
 			mustSay(t, err, "log", tc.text)
 			faulty.FailAt(0, nil)
-			l, _, err = Open("log", Options{FS: faulty, SegmentBytes: minSegmentBytes})
+			l, _, err = Open("log", Options{FS: faulty, SegmentBytes: minSegmentBytes, Go: atOnce})
 			noError(t, err) // nothing is left locked or half made
 			noError(t, l.Close())
 		}
@@ -205,7 +205,8 @@ func TestDescribe(t *testing.T) {
 		}
 		fmt.Fprintln(&out)
 	}
-	s := makeSample(t, 0xfeed, 10, 1500, -1, 2000, -1, 1000, 10, -1)
+	s := makeSample(t, 0xfeed, 10, 1100, -1, 1000, -1, 1000, 10, -1)
+	equal(t, 2, len(s.closed))
 	log("closed", s.closed...)
 	log("not closed", s.crashed...)
 	flip := func(b []byte, at int) []byte {
@@ -213,11 +214,11 @@ func TestDescribe(t *testing.T) {
 		b[at] ^= 1
 		return b
 	}
-	log("torn in the last batch", s.crashed[0], flip(s.crashed[1], s.frames[1][1]+frameBytes))
-	log("damaged", s.closed[0], flip(s.closed[1], s.frames[1][1]+frmTimestamp))
+	log("torn in the last batch", s.crashed[0], flip(s.crashed[1], s.frames[1][0]+frameBytes))
+	log("damaged", s.closed[0], flip(s.closed[1], s.frames[1][0]+frameBytes+recTimestamp))
 	log("damaged header", flip(s.closed[0], hdrLog), s.closed[1])
 	unsealed := bytes.Clone(s.crashed[0])
-	clear(unsealed[s.frames[0][3]:])
+	clear(unsealed[s.frames[0][len(s.frames[0])-2]:])
 	log("crashed between a new segment and the seal", unsealed, s.crashed[1][:headerBytes])
 	log("crashed after the seal", s.crashed[0], s.crashed[1][:headerBytes])
 	log("empty")

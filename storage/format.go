@@ -12,11 +12,13 @@ import (
 // in this file is part of the format: a change of meaning raises FormatVersion.
 const (
 	// FormatVersion is the version of the segment format that this package reads and writes.
-	FormatVersion = 1
+	FormatVersion = 2
 
 	headerBytes = 4096 // segment header: a block of its own, never written again
-	frameBytes  = 80   // frame header
-	frameAlign  = 8    // frames start at multiples of it
+	frameBytes  = 64   // frame header
+
+	minBlockBytes = 512  // frames start at multiples of the segment's block size,
+	maxBlockBytes = 4096 // a power of two
 
 	minSegmentBytes = 2 * headerBytes
 	maxSegmentBytes = 1 << 30 // offsets in frames are 32 bits
@@ -25,30 +27,30 @@ const (
 	tempSuffix    = ".tmp" // a segment until it is complete; removed by the next Open
 	lockName      = "LOCK"
 
-	frameMagic uint32 = 0x314d5246 // "FRM1"
+	frameMagic uint32 = 0x324d5246 // "FRM2"
 )
 
 var segmentMagic = [8]byte{'D', 'D', 'S', 'L', 'O', 'G', '\r', '\n'}
 
 var ( // do not compile when the relations that the code relies on break
-	_ [-(headerBytes % frameAlign)]struct{}
-	_ [-(frameBytes % frameAlign)]struct{}
-	_ [minSegmentBytes - headerBytes - 3*frameBytes]struct{} // a record, a mark and a seal fit
+	_ [-(headerBytes % maxBlockBytes)]struct{}
+	_ [-(maxBlockBytes % minBlockBytes)]struct{}
+	_ [minSegmentBytes - headerBytes - 3*minBlockBytes]struct{} // a batch, a mark and a seal fit
 )
 
 // frameType says what a frame is.
 type frameType uint8
 
 const (
-	frameRecord frameType = 1 // a Record
-	frameMark   frameType = 2 // no contents; vouches for what stands before it
-	frameSeal   frameType = 3 // the last frame of a segment that has a successor
+	frameBatch frameType = 1 // records that were synced together
+	frameMark  frameType = 2 // no contents; vouches for what stands before it
+	frameSeal  frameType = 3 // the last frame of a segment that has a successor
 )
 
 func (t frameType) String() string {
 	switch t {
-	case frameRecord:
-		return "record"
+	case frameBatch:
+		return "batch"
 	case frameMark:
 		return "mark"
 	case frameSeal:
@@ -59,36 +61,26 @@ func (t frameType) String() string {
 
 // Offsets in the segment header.
 const (
-	hdrMagic     = 0
-	hdrVersion   = 8
-	hdrCRC       = 12 // of the whole block, this field zero
-	hdrLog       = 16
-	hdrIndex     = 24
-	hdrPrevEpoch = 32 // four zero bytes follow
-	hdrPrevSeq   = 40
-	hdrCapacity  = 48 // zero from 56 on
+	hdrMagic    = 0
+	hdrVersion  = 8
+	hdrCRC      = 12 // of the whole header, this field zero
+	hdrLog      = 16
+	hdrIndex    = 24
+	hdrCapacity = 32
+	hdrBlock    = 40 // zero from 44 on
 )
 
 // Offsets in the frame header.
 const (
-	frmMagic      = 0
-	frmCRC        = 4 // of the rest of the frame header, seeded
-	frmLength     = 8
-	frmType       = 12
-	frmKind       = 13
-	frmFlags      = 14
-	frmZero       = 15
-	frmOffset     = 16
-	frmDurable    = 20
-	frmEpoch      = 24
-	frmWriter     = 28
-	frmSeq        = 32
-	frmSender     = 40
-	frmChannel    = 48
-	frmWriterSeq  = 56
-	frmTimestamp  = 64
-	frmPayloadCRC = 72 // of the payload and its padding, seeded
-	frmZero2      = 76
+	frmMagic     = 0
+	frmCRC       = 4 // of the rest of the frame header, seeded
+	frmLength    = 8 // of the body
+	frmType      = 12
+	frmOffset    = 16
+	frmCount     = 20
+	frmPrevSeq   = 24
+	frmPrevEpoch = 32
+	frmBodyCRC   = 36 // of the body and the zeros behind it, seeded; zero from 40 on
 )
 
 var (
@@ -96,17 +88,15 @@ var (
 	le         = binary.LittleEndian
 )
 
-// segmentHeader is the front of a segment.
+// segmentHeader is the front of a segment. Nothing in it depends on the records, so that it is written before there are any.
 type segmentHeader struct {
-	log      uint64  // drawn at random with the first segment of the log
-	index    uint64  // 1, 2, 3, ...
-	prev     Version // of the last record before it; zero in the first segment
-	capacity int64   // bytes of the file when preallocated; its frames end below
+	log      uint64 // drawn at random with the first segment of the log
+	index    uint64 // 1, 2, 3, ...
+	capacity int64  // bytes of the file when preallocated; its frames end below
+	block    int64  // frames begin and end at multiples of it
 }
 
-// segmentName is the file name of the segment with that index. Names sort as indices do. The name
-// does not hold a version: a segment is made before it is known which record comes first, and a
-// crash between the two must not leave a wrong name.
+// segmentName is the file name of the segment with that index. Names sort as indices do.
 func segmentName(index uint64) string { return fmt.Sprintf("%010d%s", index, segmentSuffix) }
 
 // segmentIndex is the reverse of segmentName; ok is false for the names of other files.
@@ -128,17 +118,20 @@ func (h segmentHeader) seed() uint32 {
 	return crc32.Checksum(b[:], castagnoli)
 }
 
-func (h segmentHeader) encode() []byte {
-	b := make([]byte, headerBytes)
+// sizeOnDisk is how many bytes a frame with a body of n bytes takes.
+func (h segmentHeader) sizeOnDisk(n int) int64 {
+	return (frameBytes + int64(n) + h.block - 1) &^ (h.block - 1)
+}
+
+// encode writes the header to b, which holds headerBytes zeros.
+func (h segmentHeader) encode(b []byte) {
 	copy(b[hdrMagic:], segmentMagic[:])
 	le.PutUint32(b[hdrVersion:], FormatVersion)
 	le.PutUint64(b[hdrLog:], h.log)
 	le.PutUint64(b[hdrIndex:], h.index)
-	le.PutUint32(b[hdrPrevEpoch:], h.prev.Epoch)
-	le.PutUint64(b[hdrPrevSeq:], h.prev.Seq)
 	le.PutUint64(b[hdrCapacity:], uint64(h.capacity))
-	le.PutUint32(b[hdrCRC:], crc32.Checksum(b, castagnoli))
-	return b
+	le.PutUint32(b[hdrBlock:], uint32(h.block))
+	le.PutUint32(b[hdrCRC:], crc32.Checksum(b[:headerBytes], castagnoli))
 }
 
 // decodeHeader reads the header of the segment image b. A reason other than "" says at which offset
@@ -162,67 +155,46 @@ func decodeHeader(b []byte) (h segmentHeader, offset int64, reason string) {
 	h = segmentHeader{
 		log:      le.Uint64(b[hdrLog:]),
 		index:    le.Uint64(b[hdrIndex:]),
-		prev:     Version{le.Uint32(b[hdrPrevEpoch:]), le.Uint64(b[hdrPrevSeq:])},
 		capacity: int64(le.Uint64(b[hdrCapacity:])),
+		block:    int64(le.Uint32(b[hdrBlock:])),
 	}
 	if h.capacity < minSegmentBytes || h.capacity > maxSegmentBytes {
 		return h, hdrCapacity, fmt.Sprintf("segment capacity of %d bytes, outside %d to %d", h.capacity, minSegmentBytes, maxSegmentBytes)
 	}
+	if h.block < minBlockBytes || h.block > maxBlockBytes || h.block&(h.block-1) != 0 {
+		return h, hdrBlock, fmt.Sprintf("blocks of %d bytes, not a power of two from %d to %d", h.block, minBlockBytes, maxBlockBytes)
+	}
 	return h, 0, ""
 }
 
-// frame is a frame of a segment; the Record is that of a frameRecord, else zero.
+// frame is a frame of a segment.
 type frame struct {
-	typ     frameType
-	offset  uint32 // of the frame in the segment
-	durable uint32 // when it was written, the segment was synced up to here
-	Record
+	typ    frameType
+	offset uint32  // in the segment
+	prev   Version // of the last record before it in the log
+	count  uint32  // of records
+	body   []byte  // the records
 }
 
-// sizeOnDisk is how many bytes a frame with a payload of n bytes takes.
-func sizeOnDisk(n int) int { return frameBytes + (n+frameAlign-1)&^(frameAlign-1) }
-
-// appendFrame appends f to dst, its checksums still zero.
-func appendFrame(dst []byte, f *frame) []byte {
-	at := len(dst)
-	size := sizeOnDisk(len(f.Payload))
-	dst = append(dst, make([]byte, frameBytes)...)
-	dst = append(dst, f.Payload...)
-	for len(dst) < at+size {
-		dst = append(dst, 0)
-	}
-	b := dst[at : at+frameBytes]
+// encode writes the header of f to the front of b, which holds the body behind it and zeros behind that up to the size
+// on disk. This is the only pass over the body.
+func (f *frame) encode(b []byte, seed uint32) {
+	clear(b[:frameBytes])
 	le.PutUint32(b[frmMagic:], frameMagic)
-	le.PutUint32(b[frmLength:], uint32(len(f.Payload)))
+	le.PutUint32(b[frmLength:], uint32(len(f.body)))
 	b[frmType] = uint8(f.typ)
-	b[frmKind] = f.Kind
-	b[frmFlags] = f.Flags
 	le.PutUint32(b[frmOffset:], f.offset)
-	le.PutUint32(b[frmDurable:], f.durable)
-	le.PutUint32(b[frmEpoch:], f.Epoch)
-	le.PutUint32(b[frmWriter:], f.Writer)
-	le.PutUint64(b[frmSeq:], f.Seq)
-	le.PutUint64(b[frmSender:], f.Sender)
-	le.PutUint64(b[frmChannel:], f.Channel)
-	le.PutUint64(b[frmWriterSeq:], f.WriterSeq)
-	le.PutUint64(b[frmTimestamp:], uint64(f.Timestamp))
-	return dst
-}
-
-// stamp fills in the checksums of the frames in b, which belong to one segment.
-func stamp(b []byte, seed uint32) {
-	for len(b) > 0 {
-		size := sizeOnDisk(int(le.Uint32(b[frmLength:])))
-		le.PutUint32(b[frmPayloadCRC:], crc32.Update(seed, castagnoli, b[frameBytes:size]))
-		le.PutUint32(b[frmCRC:], crc32.Update(seed, castagnoli, b[frmCRC+4:frameBytes]))
-		b = b[size:]
-	}
+	le.PutUint32(b[frmCount:], f.count)
+	le.PutUint64(b[frmPrevSeq:], f.prev.Seq)
+	le.PutUint32(b[frmPrevEpoch:], f.prev.Epoch)
+	le.PutUint32(b[frmBodyCRC:], crc32.Update(seed, castagnoli, b[frameBytes:]))
+	le.PutUint32(b[frmCRC:], crc32.Update(seed, castagnoli, b[frmCRC+4:frameBytes]))
 }
 
 // checkFrameHeader says why there is no frame header at off in the image b, or "".
-func checkFrameHeader(b []byte, off int, seed uint32) string {
-	if len(b)-off < frameBytes {
-		return fmt.Sprintf("the file ends inside a frame header, after %d of %d bytes", len(b)-off, frameBytes)
+func checkFrameHeader(b []byte, off int64, seed uint32) string {
+	if int64(len(b))-off < frameBytes {
+		return fmt.Sprintf("the file ends inside a frame header, after %d of %d bytes", int64(len(b))-off, frameBytes)
 	}
 	b = b[off : off+frameBytes]
 	switch {
@@ -230,46 +202,37 @@ func checkFrameHeader(b []byte, off int, seed uint32) string {
 		return "no frame begins here"
 	case crc32.Update(seed, castagnoli, b[frmCRC+4:]) != le.Uint32(b[frmCRC:]):
 		return "checksum of the frame header is wrong"
-	case int64(le.Uint32(b[frmOffset:])) != int64(off):
+	case int64(le.Uint32(b[frmOffset:])) != off:
 		return fmt.Sprintf("the frame was written for offset %d", le.Uint32(b[frmOffset:]))
 	}
 	return ""
 }
 
-// decodeFrame reads the frame at off in the image b; Payload points into b. A reason other than ""
+// decodeFrame reads the frame at off in the image b; its body points into b. A reason other than ""
 // says why there is none.
-func decodeFrame(b []byte, off int, seed uint32) (f frame, size int, reason string) {
+func decodeFrame(b []byte, off int64, h segmentHeader, seed uint32) (f frame, size int64, reason string) {
 	if reason := checkFrameHeader(b, off, seed); reason != "" {
 		return f, 0, reason
 	}
-	h := b[off : off+frameBytes]
-	length := int64(le.Uint32(h[frmLength:]))
-	if room := int64(len(b) - off - frameBytes); length > room {
-		return f, 0, fmt.Sprintf("the payload of %d bytes ends behind the file, which has %d left", length, room)
+	b = b[off:]
+	length := int(le.Uint32(b[frmLength:]))
+	size = h.sizeOnDisk(length)
+	if size > int64(len(b)) {
+		return f, 0, fmt.Sprintf("the frame of %d bytes ends behind the file, which has %d left", size, len(b))
 	}
-	size = sizeOnDisk(int(length))
-	if size > len(b)-off {
-		return f, 0, "the file ends inside the padding of a frame"
+	if crc32.Update(seed, castagnoli, b[frameBytes:size]) != le.Uint32(b[frmBodyCRC:]) {
+		return f, 0, "checksum of the batch is wrong"
 	}
-	body := b[off+frameBytes : off+size]
-	if crc32.Update(seed, castagnoli, body) != le.Uint32(h[frmPayloadCRC:]) {
-		return f, 0, "checksum of the payload is wrong"
-	}
-	f = frame{
-		typ:     frameType(h[frmType]),
-		offset:  uint32(off),
-		durable: le.Uint32(h[frmDurable:]),
-		Record: Record{
-			Version:   Version{le.Uint32(h[frmEpoch:]), le.Uint64(h[frmSeq:])},
-			Timestamp: int64(le.Uint64(h[frmTimestamp:])),
-			Sender:    le.Uint64(h[frmSender:]),
-			Channel:   le.Uint64(h[frmChannel:]),
-			WriterSeq: le.Uint64(h[frmWriterSeq:]),
-			Writer:    le.Uint32(h[frmWriter:]),
-			Kind:      h[frmKind],
-			Flags:     h[frmFlags],
-			Payload:   body[:length:length],
-		},
-	}
-	return f, size, ""
+	return frame{
+		typ:    frameType(b[frmType]),
+		offset: uint32(off),
+		prev:   prevOf(b),
+		count:  le.Uint32(b[frmCount:]),
+		body:   b[frameBytes : frameBytes+length : frameBytes+length],
+	}, size, ""
+}
+
+// prevOf is the version before the frame whose header b begins with.
+func prevOf(b []byte) Version {
+	return Version{Epoch: le.Uint32(b[frmPrevEpoch:]), Seq: le.Uint64(b[frmPrevSeq:])}
 }

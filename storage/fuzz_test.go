@@ -18,22 +18,24 @@ func FuzzRecovery(f *testing.F) {
 	f.Add(frames, true)
 	f.Add(frames[:len(frames)-100], false)
 	f.Add(append(bytes.Clone(frames), frames...), true)
-	f.Add(makeSample(f, 1, 10, 3000, -1, 3000, -1).closed[0][headerBytes:], true)
-	h := segmentHeader{log: 1, index: 1, capacity: minSegmentBytes}
+	f.Add(makeSample(f, 1, 10, 1000, -1, 2900, -1).closed[0][headerBytes:], true)
+	h := segmentHeader{log: 1, index: 1, capacity: minSegmentBytes, block: minBlockBytes}
+	front := make([]byte, headerBytes)
+	h.encode(front)
 	f.Fuzz(func(t *testing.T, body []byte, repair bool) {
 		body = bytes.Clone(body[:min(len(body), minSegmentBytes-headerBytes)])
 		if repair {
-			repairFrames(body, h.seed())
+			repairFrames(body, h)
 		}
-		b := append(h.encode(), body...)
+		b := append(bytes.Clone(front), body...)
 		sc := newScanner(b)
 		last := Version{}
 		for sc.next() {
-			if sc.frame.typ == frameRecord {
-				if sc.frame.Version.Compare(last) <= 0 {
-					t.Fatalf("%v after %v", sc.frame.Version, last)
+			for r := range records(sc.frame.body) {
+				if r.Version.Compare(last) <= 0 {
+					t.Fatalf("%v after %v", r.Version, last)
 				}
-				last = sc.frame.Version
+				last = r.Version
 			}
 		}
 		if sc.end.kind == 0 || sc.end.offset < headerBytes || sc.end.offset > int64(len(b)) {
@@ -70,18 +72,21 @@ func FuzzRecovery(f *testing.F) {
 	})
 }
 
-// repairFrames makes magic, offset and checksums right for as long as lengths make sense.
-func repairFrames(b []byte, seed uint32) {
-	for off := 0; len(b)-off >= frameBytes; {
-		h := b[off:]
-		length := int(le.Uint32(h[frmLength:]) % 1024)
-		if sizeOnDisk(length) > len(h) {
+// repairFrames makes magic, offset, version before and checksums right for as long as lengths make sense.
+func repairFrames(b []byte, h segmentHeader) {
+	last := Version{}
+	for off := int64(0); int64(len(b))-off >= frameBytes; {
+		f := b[off:]
+		length := int(le.Uint32(f[frmLength:]) % 1024)
+		size := h.sizeOnDisk(length)
+		if size > int64(len(f)) {
 			return
 		}
-		le.PutUint32(h[frmMagic:], frameMagic)
-		le.PutUint32(h[frmLength:], uint32(length))
-		le.PutUint32(h[frmOffset:], uint32(headerBytes+off))
-		stamp(h[:sizeOnDisk(length)], seed)
-		off += sizeOnDisk(length)
+		fr := frame{typ: frameType(f[frmType]), offset: uint32(headerBytes + off), prev: last, count: le.Uint32(f[frmCount:]), body: f[frameBytes : frameBytes+length]}
+		fr.encode(f[:size], h.seed())
+		if fr.typ == frameBatch {
+			last, _ = checkBatch(&fr)
+		}
+		off += size
 	}
 }

@@ -77,8 +77,11 @@ func readAll(dir string, o Options, from Version) (all []Record, err error) {
 
 // memOptions are options for small segments in memory.
 func memOptions() Options {
-	return Options{FS: vfs.NewMem(), SegmentBytes: minSegmentBytes, LogID: 0xfeed}
+	return Options{FS: vfs.NewMem(), SegmentBytes: minSegmentBytes, LogID: 0xfeed, Go: atOnce}
 }
+
+// atOnce makes the next segment on the caller's goroutine: the same operations in the same order each time.
+func atOnce(f func()) { f() }
 
 // appendAll appends records of the given sizes with the versions after v, one epoch for every
 // seven records, and returns them.

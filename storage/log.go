@@ -9,10 +9,10 @@ import (
 	"sync"
 
 	"github.com/omg-dds-go/dds/internal/invariant"
-	"github.com/omg-dds-go/dds/internal/vfs"
 )
 
-// Log is an open log. One goroutine may Append while another one Syncs; see the package comment.
+// Log is an open log. Who has batches of his own gives them to Write; for others there are two in the Log, which Append
+// fills and Sync writes. A Log is used in one of the two ways.
 type Log struct {
 	dir        string
 	opt        Options
@@ -21,38 +21,13 @@ type Log struct {
 
 	mu       sync.Mutex // guards what follows; held for a copy or a swap, never over I/O
 	err      error      // final: ErrClosed, or a *failure
-	filling  *batch     // where Append puts frames
+	filling  *Batch     // where Append puts records
 	appended Version    // of the last record appended
-	next     cursor     // where the next frame goes
 	durable  Version    // of the last record synced; changes with syncMu held too
 
 	syncMu sync.Mutex // before mu; guards what follows; held over I/O
-	file   vfs.File   // current segment
-	header segmentHeader
-	seed   uint32 // of its checksums
-	tail   int64  // where the next batch is written in file
-	idle   *batch // the other one of the two batches; nil while being written
-	marked bool   // the last frame in file is a mark
-}
-
-// cursor is a place in the segment that Append fills, which is ahead of the one on disk.
-type cursor struct {
-	off      int64 // in the segment
-	capacity int64 // of the segment
-	begin    int64 // of the batch in the segment: all before it is synced when the batch is written
-}
-
-// batch is what one Sync writes: frames, in one segment unless rolls says otherwise.
-type batch struct {
-	buf   []byte
-	rolls []roll
-	last  Version // of the last record in it
-}
-
-// roll says that the frames of buf from at on go into a new segment.
-type roll struct {
-	at   int
-	prev Version // of the last record before
+	writer
+	idle *Batch // the other one of the two batches; nil while being written
 }
 
 // Append copies r into the batch that the next Sync writes. Nothing is durable before that. The
@@ -65,34 +40,22 @@ func (l *Log) Append(r *Record) error {
 		return l.err
 	}
 	if r.Version.Compare(l.appended) <= 0 {
-		return fmt.Errorf("%w: %v is not above %v in log %s", ErrOrder, r.Version, l.appended, l.dir)
+		return fmt.Errorf("log %s: %w", l.dir, orderError(r.Version, l.appended))
 	}
 	if len(r.Payload) > l.maxPayload {
-		return fmt.Errorf("%w: payload of %d bytes, limit %d with segments of %d bytes",
-			ErrTooLarge, len(r.Payload), l.maxPayload, l.opt.SegmentBytes)
+		return l.tooLarge(len(r.Payload))
 	}
-	b := l.filling
-	size := sizeOnDisk(len(r.Payload))
-	if len(b.buf) > 0 && len(b.buf)+size > l.opt.BatchBytes {
+	if n := l.filling.Bytes(); n > 0 && n+wholeBytes+len(r.Payload) > l.opt.BatchBytes {
 		return ErrBatchFull // bare: the polling thread may meet it often
 	}
-	if l.next.off+int64(size)+endFrames > l.next.capacity {
-		l.put(&frame{typ: frameSeal})
-		b.rolls = append(b.rolls, roll{at: len(b.buf), prev: l.appended})
-		l.next = cursor{off: headerBytes, begin: headerBytes, capacity: l.opt.SegmentBytes}
-	}
-	l.put(&frame{typ: frameRecord, Record: *r})
-	l.appended, b.last = r.Version, r.Version
+	l.filling.append(r)
+	l.appended = r.Version
 	return nil
 }
 
-// put adds a frame at l.next. l.mu is held.
-func (l *Log) put(f *frame) {
-	f.offset, f.durable = uint32(l.next.off), uint32(l.next.begin)
-	before := len(l.filling.buf)
-	l.filling.buf = appendFrame(l.filling.buf, f)
-	l.next.off += int64(len(l.filling.buf) - before)
-	invariant.Check(l.next.off <= l.next.capacity, "frame ends within its segment")
+func (l *Log) tooLarge(size int) error {
+	return fmt.Errorf("%w: payload of %d bytes, limit %d with segments of %d bytes in log %s",
+		ErrTooLarge, size, l.maxPayload, l.opt.SegmentBytes, l.dir)
 }
 
 // Sync makes all that was appended before the call durable and returns the version of the last
@@ -105,7 +68,7 @@ func (l *Log) Sync() (Version, error) {
 	return l.Durable(), err
 }
 
-// sync writes the batch. l.syncMu is held.
+// sync writes the batch that Append fills. l.syncMu is held.
 func (l *Log) sync() error {
 	l.mu.Lock()
 	if l.err != nil {
@@ -113,73 +76,55 @@ func (l *Log) sync() error {
 		return l.err
 	}
 	b := l.filling
-	if len(b.buf) == 0 {
+	if b.count == 0 {
 		l.mu.Unlock()
 		return nil
 	}
 	l.filling, l.idle = l.idle, nil
-	l.next.begin = l.next.off // true when the next batch is written, for this one is synced by then
 	l.mu.Unlock()
-
-	if err := l.write(b); err != nil {
-		return l.fail(err)
+	if err := l.commit(b); err != nil {
+		return err
 	}
-	invariant.Check(b.last.Compare(l.durable) > 0, "durable version rises")
-	l.mu.Lock()
-	l.durable = b.last
-	l.mu.Unlock()
-	b.buf, b.rolls = b.buf[:0], b.rolls[:0]
+	b.Reset()
 	l.idle = b
 	return nil
 }
 
-// write writes and syncs the parts of a batch, each to its segment.
-func (l *Log) write(b *batch) error {
-	from := 0
-	for _, r := range b.rolls {
-		// The new segment is safe before the seal says that there is one: a sealed segment
-		// without a successor is then always a loss, not a crash.
-		h := segmentHeader{log: l.header.log, index: l.header.index + 1, prev: r.prev, capacity: l.opt.SegmentBytes}
-		next, err := createSegment(l.opt.FS, l.dir, h)
-		if err != nil {
-			return err
-		}
-		if err := l.writePart(b.buf[from:r.at]); err != nil {
-			next.Close() // the error of the write says more
-			return err
-		}
-		if err := l.file.Close(); err != nil {
-			next.Close() // likewise
-			return ioError("close segment", l.path(), err)
-		}
-		l.writeTo(next, h, headerBytes)
-		from = r.at
+// Write makes a batch durable and returns the version of the last durable record. The batch stays the caller's, who does
+// not touch it meanwhile. On ErrOrder and ErrTooLarge nothing was written and the log goes on; any other error is final,
+// as with Sync.
+func (l *Log) Write(b *Batch) (Version, error) {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	l.mu.Lock()
+	err, durable := l.err, l.durable
+	l.mu.Unlock()
+	switch {
+	case err != nil || b.count == 0:
+		return durable, err
+	case b.first.Compare(durable) <= 0:
+		return durable, fmt.Errorf("log %s: %w", l.dir, orderError(b.first, durable))
+	case b.largest > l.maxPayload:
+		return durable, l.tooLarge(b.largest)
 	}
-	return l.writePart(b.buf[from:])
+	err = l.commit(b)
+	return l.Durable(), err
 }
 
-// writeTo makes f the current segment, to be written from tail on.
-func (l *Log) writeTo(f vfs.File, h segmentHeader, tail int64) {
-	l.file, l.header, l.seed, l.tail = f, h, h.seed(), tail
-}
-
-// writePart writes frames to the current segment: one write, one sync.
-func (l *Log) writePart(p []byte) error {
-	invariant.Check(int64(le.Uint32(p[frmOffset:])) == l.tail, "batch continues its segment")
-	invariant.Check(l.tail+int64(len(p)) <= l.header.capacity, "batch fits its segment")
-	stamp(p, l.seed)
-	if _, err := l.file.WriteAt(p, l.tail); err != nil {
-		return ioError("write", l.path(), err)
+// commit writes and syncs a batch. l.syncMu is held.
+func (l *Log) commit(b *Batch) error {
+	invariant.Check(b.first.Compare(l.durable) > 0, "durable version rises")
+	if err := l.write(b); err != nil {
+		return l.fail(err)
 	}
-	if err := l.file.Sync(); err != nil {
-		return ioError("sync", l.path(), err)
+	l.mu.Lock()
+	l.durable = b.Last()
+	if l.durable.Compare(l.appended) > 0 { // by Write
+		l.appended = l.durable
 	}
-	l.tail += int64(len(p))
-	l.marked = false
+	l.mu.Unlock()
 	return nil
 }
-
-func (l *Log) path() string { return filepath.Join(l.dir, segmentName(l.header.index)) }
 
 // fail makes cause the final state of the log.
 func (l *Log) fail(cause error) error {
@@ -244,20 +189,6 @@ func (l *Log) Close() error {
 	l.err = ErrClosed
 	l.mu.Unlock()
 	return errors.Join(err,
-		ioError("close segment", l.path(), l.file.Close()),
+		l.close(),
 		ioError("unlock", filepath.Join(l.dir, lockName), l.lock.Close()))
-}
-
-// finish writes the mark and cuts the file behind it. l.syncMu is held, the log is synced.
-func (l *Log) finish() error {
-	if !l.marked && l.tail+endFrames <= l.header.capacity {
-		mark := appendFrame(nil, &frame{typ: frameMark, offset: uint32(l.tail), durable: uint32(l.tail)})
-		if err := l.writePart(mark); err != nil {
-			return err
-		}
-	}
-	if err := l.file.Truncate(l.tail); err != nil {
-		return ioError("truncate", l.path(), err)
-	}
-	return ioError("sync", l.path(), l.file.Sync())
 }

@@ -26,15 +26,13 @@ func Open(dir string, o Options) (*Log, Recovery, error) {
 	if err != nil {
 		return nil, Recovery{}, err
 	}
-	l := &Log{
-		dir: dir, opt: o, lock: lock, maxPayload: MaxPayload(o.SegmentBytes),
-		filling: &batch{}, idle: &batch{},
-	}
+	l := &Log{dir: dir, opt: o, lock: lock, filling: &Batch{}, idle: &Batch{}}
 	r, err := l.recover()
 	if err != nil {
 		lock.Close() // the error before says more
 		return nil, r, err
 	}
+	l.maxPayload = maxPayload(o.SegmentBytes, l.header.block)
 	return l, r, nil
 }
 
@@ -74,10 +72,10 @@ func (l *Log) recover() (Recovery, error) {
 	if err != nil {
 		return r, err
 	}
-	l.writeTo(f, found.header, found.end.offset)
+	l.maker = l.newMaker(found.header.log)
+	l.continueAt(segment{found.path, f, found.header, found.header.seed()}, found.end.offset)
 	l.marked = found.marked
-	l.appended, l.durable = found.last, found.last
-	l.next = cursor{off: l.tail, begin: l.tail, capacity: l.header.capacity}
+	l.last, l.appended, l.durable = found.last, found.last, found.last
 	return r, nil
 }
 
@@ -106,14 +104,17 @@ func (l *Log) begin() error {
 		rand.Read(b[:]) // never fails
 		id = le.Uint64(b[:])
 	}
-	h := segmentHeader{log: id, index: 1, capacity: l.opt.SegmentBytes}
-	f, err := createSegment(l.opt.FS, l.dir, h)
+	l.maker = l.newMaker(id)
+	s, err := l.maker.create(1)
 	if err != nil {
 		return err
 	}
-	l.writeTo(f, h, headerBytes)
-	l.next = cursor{off: headerBytes, begin: headerBytes, capacity: h.capacity}
+	l.continueAt(s, headerBytes)
 	return nil
+}
+
+func (l *Log) newMaker(id uint64) maker {
+	return maker{fs: l.opt.FS, dir: l.dir, log: id, capacity: l.opt.SegmentBytes, spawn: l.opt.Go}
 }
 
 // makeSafe syncs what a process may have written and not synced before it died: the names, and
@@ -154,5 +155,6 @@ func reopenTail(fsys vfs.FS, found survey) (vfs.File, error) {
 		f.Close() // the error before says more
 		return nil, err
 	}
+	f.Direct(int(found.header.block)) // if it can not, writes go through the cache
 	return f, nil
 }

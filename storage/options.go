@@ -14,11 +14,15 @@ type Options struct {
 	// record does not span files. Default 64 MiB; a multiple of 4096 from 8 KiB to 1 GiB.
 	SegmentBytes int64
 	// BatchBytes bounds what Append takes before it must be synced; one record is always taken.
-	// Default 16 MiB. Memory is twice that at most: a batch filling and a batch being written.
+	// Default 16 MiB. Memory is twice that, rounded up to a power of two: a batch filling and a batch
+	// being written.
 	BatchBytes int
 	// Owner is how this process is called in the message that a second one gets. Default
 	// "process PID".
 	Owner string
+	// Go runs what the log does beside its callers: making the next segment. nil is a goroutine, which ends before Close
+	// does. A simulation runs it at once.
+	Go func(func())
 	// LogID tells this log's segments from other logs'. It is used for a new log only; 0 draws
 	// one at random, which is right outside of tests.
 	LogID uint64
@@ -33,6 +37,9 @@ const (
 func (o Options) fill() (Options, error) {
 	if o.FS == nil {
 		o.FS = vfs.OS{}
+	}
+	if o.Go == nil {
+		o.Go = func(f func()) { go f() }
 	}
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = defaultSegmentBytes
@@ -50,12 +57,8 @@ func (o Options) fill() (Options, error) {
 	return o, nil
 }
 
-// MaxPayload is the largest payload of a record in segments of that size: the frame header, and
-// room for a mark and the seal, are taken off.
-func MaxPayload(segmentBytes int64) int {
-	return int(segmentBytes) - headerBytes - frameBytes - endFrames
+// maxPayload is the largest payload of a record in segments of that size: the header of its frame and its own, and room
+// for a mark and the seal, are taken off.
+func maxPayload(segmentBytes, block int64) int {
+	return int(segmentBytes-headerBytes-2*block) - frameBytes - wholeBytes
 }
-
-// endFrames is the room that records leave at the end of a segment: for the mark that Close writes
-// and for the seal.
-const endFrames = 2 * frameBytes

@@ -19,8 +19,12 @@ func Read(dir string, o Options, from Version) iter.Seq2[*Record, error] {
 			return
 		}
 		found, err := walk(o.FS, dir, from, func(_ string, s *scanner) bool {
-			f := &s.frame
-			return f.typ != frameRecord || f.Version.Compare(from) < 0 || yield(&f.Record, nil)
+			for r := range records(s.frame.body) {
+				if r.Version.Compare(from) >= 0 && !yield(r, nil) {
+					return false
+				}
+			}
+			return true
 		})
 		if err != nil && !found.stopped {
 			yield(nil, err)
@@ -31,6 +35,7 @@ func Read(dir string, o Options, from Version) iter.Seq2[*Record, error] {
 // Recovery is what a log holds.
 type Recovery struct {
 	Segments     int
+	Batches      int // how many times records were synced
 	Records      uint64
 	PayloadBytes uint64
 	First, Last  Version // zero without records
@@ -64,13 +69,16 @@ func Verify(dir string, o Options) (Recovery, error) {
 func inspect(o Options, dir string) (Recovery, survey, error) {
 	var r Recovery
 	found, err := walk(o.FS, dir, Version{}, func(_ string, s *scanner) bool {
-		if s.frame.typ == frameRecord {
+		if s.frame.typ == frameBatch {
+			r.Batches++
+		}
+		for rec := range records(s.frame.body) {
 			if r.Records == 0 {
-				r.First = s.frame.Version
+				r.First = rec.Version
 			}
-			r.Last = s.frame.Version
+			r.Last = rec.Version
 			r.Records++
-			r.PayloadBytes += uint64(len(s.frame.Payload))
+			r.PayloadBytes += uint64(len(rec.Payload))
 		}
 		return true
 	})
@@ -100,7 +108,7 @@ func Describe(out io.Writer, dir string, o Options) error {
 				p.end(previous.end)
 			}
 			path, previous = at, s
-			p.segment(at, s)
+			p.segment(at, s.header)
 		}
 		p.frame(&s.frame)
 		return p.err == nil
@@ -117,8 +125,7 @@ func Describe(out io.Writer, dir string, o Options) error {
 			if previous != nil {
 				p.end(previous.end)
 			}
-			p.printf("%s: segment %d of log %016x after %v, capacity %d\n", filepath.Base(found.path),
-				found.header.index, found.header.log, found.header.prev, found.header.capacity)
+			p.segment(found.path, found.header)
 		}
 		p.end(found.end)
 		if found.aborted != "" {
@@ -143,18 +150,20 @@ func (p *printer) printf(format string, args ...any) {
 	}
 }
 
-func (p *printer) segment(path string, s *scanner) {
-	p.printf("%s: segment %d of log %016x after %v, capacity %d\n",
-		filepath.Base(path), s.header.index, s.header.log, s.header.prev, s.header.capacity)
+func (p *printer) segment(path string, h segmentHeader) {
+	p.printf("%s: segment %d of log %016x, capacity %d, blocks of %d\n", filepath.Base(path), h.index, h.log, h.capacity, h.block)
 }
 
 func (p *printer) frame(f *frame) {
-	p.printf("  %8d %v", f.offset, f.typ)
-	if f.typ == frameRecord {
-		p.printf(" %v sender=%016x writer=%d/%d channel=%016x time=%d kind=%d flags=%#02x payload=%d",
-			f.Version, f.Sender, f.Writer, f.WriterSeq, f.Channel, f.Timestamp, f.Kind, f.Flags, len(f.Payload))
+	p.printf("  %8d %v after %v", f.offset, f.typ, f.prev)
+	if f.typ == frameBatch {
+		p.printf(", %d records in %d bytes", f.count, len(f.body))
 	}
-	p.printf(" synced=%d\n", f.durable)
+	p.printf("\n")
+	for r := range records(f.body) {
+		p.printf("           %v sender=%016x writer=%d/%d channel=%016x time=%d kind=%d flags=%#02x payload=%d\n",
+			r.Version, r.Sender, r.Writer, r.WriterSeq, r.Channel, r.Timestamp, r.Kind, r.Flags, len(r.Payload))
+	}
 }
 
 func (p *printer) end(e ending) {

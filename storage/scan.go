@@ -33,8 +33,10 @@ type scanner struct {
 	image  []byte
 	header segmentHeader
 	seed   uint32
-	last   Version // of the last record seen, header.prev before the first
-	off    int     // of the next frame
+	prev   Version // of the last record before the segment, as its first frame says
+	last   Version // of the last record seen
+	off    int64   // of the next frame
+	frames int     // seen
 	count  uint64  // records seen
 
 	frame  frame  // valid after next has returned true
@@ -49,7 +51,7 @@ func newScanner(image []byte) *scanner {
 		s.end = ending{endCorrupt, offset, reason}
 		return s
 	}
-	s.header, s.seed, s.last = h, h.seed(), h.prev
+	s.header, s.seed = h, h.seed()
 	return s
 }
 
@@ -58,23 +60,25 @@ func (s *scanner) next() bool {
 	if s.end.kind != 0 {
 		return false
 	}
-	f, size, reason := decodeFrame(s.image, s.off, s.seed)
+	f, size, reason := decodeFrame(s.image, s.off, s.header, s.seed)
 	if reason != "" {
 		s.end = s.stop(reason)
 		return false
 	}
-	if reason := s.misplaced(&f); reason != "" {
-		s.end = ending{endCorrupt, int64(s.off), reason}
+	last, reason := s.misplaced(&f)
+	if reason != "" {
+		s.end = ending{endCorrupt, s.off, reason}
 		return false
 	}
-	s.frame = f
+	if s.frames == 0 {
+		s.prev = f.prev
+	}
+	s.frame, s.last = f, last
 	s.off += size
+	s.frames++
+	s.count += uint64(f.count)
 	s.marked = f.typ == frameMark
-	switch f.typ {
-	case frameRecord:
-		s.last = f.Version
-		s.count++
-	case frameSeal:
+	if f.typ == frameSeal {
 		s.end = s.sealed()
 	}
 	return true
@@ -82,56 +86,78 @@ func (s *scanner) next() bool {
 
 // resume takes a newer image of the same segment and says whether it reads on where s stopped.
 func (s *scanner) resume(image []byte) bool {
-	if len(image) < s.off {
+	if int64(len(image)) < s.off {
 		return false
 	}
 	s.image, s.end = image, ending{}
-	f, _, reason := decodeFrame(image, s.off, s.seed)
-	return reason == "" && s.misplaced(&f) == ""
+	f, _, reason := decodeFrame(image, s.off, s.header, s.seed)
+	if reason == "" {
+		_, reason = s.misplaced(&f)
+	}
+	return reason == ""
 }
 
-// misplaced says why a frame with good checksums can not stand where it does, or "". A crash does
-// not make such frames.
-func (s *scanner) misplaced(f *frame) string {
-	switch {
-	case f.durable < headerBytes || f.durable > f.offset:
-		return fmt.Sprintf("the frame claims that %d bytes before it were synced", f.durable)
-	case f.typ != frameRecord && f.typ != frameMark && f.typ != frameSeal:
-		return fmt.Sprintf("unknown %v", f.typ)
-	case f.typ != frameRecord:
-		return ""
-	case f.Version.Compare(s.last) <= 0:
-		return fmt.Sprintf("version %v is not above the one before, %v", f.Version, s.last)
+// misplaced says why a frame with good checksums can not stand where it does, or "" and the version of the last record up
+// to its end. A crash does not make such frames.
+func (s *scanner) misplaced(f *frame) (last Version, reason string) {
+	if (s.frames > 0 || s.header.index == 1) && f.prev != s.last {
+		return last, fmt.Sprintf("the %v continues after version %v, but %v is the one before it", f.typ, f.prev, s.last)
 	}
-	return ""
+	switch f.typ {
+	case frameBatch:
+		return checkBatch(f)
+	case frameMark, frameSeal:
+		if f.count != 0 || len(f.body) != 0 {
+			return last, fmt.Sprintf("a %v with contents", f.typ)
+		}
+		return f.prev, ""
+	}
+	return last, fmt.Sprintf("unknown %v", f.typ)
+}
+
+// checkBatch says why the body of a batch is not one that Batch makes, or "" and the version of its last record.
+func checkBatch(f *frame) (last Version, reason string) {
+	var r Record
+	last = f.prev
+	count := uint32(0)
+	for at := 0; at < len(f.body); count++ {
+		size := takeRecord(f.body[at:], &r, at == 0)
+		if size == 0 {
+			return last, fmt.Sprintf("no record begins at %d of the batch", at)
+		}
+		if r.Version.Compare(last) <= 0 {
+			return last, fmt.Sprintf("version %v is not above the one before, %v", r.Version, last)
+		}
+		last = r.Version
+		at += size
+	}
+	if count == 0 || count != f.count {
+		return last, fmt.Sprintf("a batch of %d records says that it has %d", count, f.count)
+	}
+	return last, ""
 }
 
 // stop decides what the lack of a frame at s.off means.
 func (s *scanner) stop(reason string) ending {
-	at := int64(s.off)
 	if isZero(s.image[s.off:]) {
-		return ending{kind: endClean, offset: at}
+		return ending{kind: endClean, offset: s.off}
 	}
-	// Frames of the batch that is torn here may stand behind, whole. A frame of a later batch may
-	// not: before that one was written, this place had been synced. A header is proof enough, and
-	// looking at headers only keeps the search linear whatever the bytes are.
-	for off := s.off + frameAlign; off+frameBytes <= len(s.image); off += frameAlign {
-		if le.Uint32(s.image[off:]) != frameMagic || checkFrameHeader(s.image, off, s.seed) != "" {
-			continue
-		}
-		if int64(le.Uint32(s.image[off+frmDurable:])) > at {
-			return ending{endCorrupt, at, fmt.Sprintf("%s, although the frame at %d proves that it had been synced", reason, off)}
+	// Before a frame is written, all before it has been synced. So one behind this place, be it but its header, proves
+	// that this place was. Looking at headers only keeps the search linear whatever the bytes are.
+	for off := s.off + s.header.block; off+frameBytes <= int64(len(s.image)); off += s.header.block {
+		if checkFrameHeader(s.image, off, s.seed) == "" {
+			return ending{endCorrupt, s.off, fmt.Sprintf("%s, although the frame at %d proves that it had been synced", reason, off)}
 		}
 	}
-	return ending{endTorn, at, reason}
+	return ending{endTorn, s.off, reason}
 }
 
 // sealed is stop for what follows a seal.
 func (s *scanner) sealed() ending {
 	if !isZero(s.image[s.off:]) {
-		return ending{endCorrupt, int64(s.off), "data after the seal of the segment"}
+		return ending{endCorrupt, s.off, "data after the seal of the segment"}
 	}
-	return ending{kind: endSealed, offset: int64(s.off)}
+	return ending{kind: endSealed, offset: s.off}
 }
 
 // isZero says whether b holds nothing but zeros.

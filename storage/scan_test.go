@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ type sample struct {
 	crashed [][]byte // segments as they are when nobody closes the log
 	closed  [][]byte // segments after Close
 	frames  [][]int  // for each segment of closed: where its frames begin, and the end of the last
+	upTo    []int    // how many records the first segment has before each of its frames, and in all
 	synced  int64    // in the last segment: where the last batch before Close begins
 }
 
@@ -45,15 +47,23 @@ func makeSample(t testing.TB, id uint64, sizes ...int) sample {
 		s.crashed = append(s.crashed, slices.Clone(image(t, o.FS, "log/"+segmentName(index))))
 	}
 	noError(t, l.Close())
+	indices, err = listSegments(o.FS, "log") // the one made ahead is gone
+	noError(t, err)
 	for _, index := range indices {
 		b := slices.Clone(image(t, o.FS, "log/"+segmentName(index)))
 		s.closed = append(s.closed, b)
 		sc := newScanner(b)
 		var at []int
+		if index == 1 {
+			s.upTo = []int{0}
+		}
 		for sc.next() {
 			at = append(at, int(sc.frame.offset))
+			if index == 1 {
+				s.upTo = append(s.upTo, int(sc.count))
+			}
 		}
-		s.frames = append(s.frames, append(at, sc.off))
+		s.frames = append(s.frames, append(at, int(sc.off)))
 	}
 	return s
 }
@@ -70,19 +80,19 @@ func (s *sample) frameAt(n, i int) int {
 	return at
 }
 
-// before returns the records of a log of one segment that end at or before offset.
+// before returns the records of a log of one segment whose frames end at or before offset.
 func (s *sample) before(offset int) []Record {
 	n := 0
-	for n < len(s.records) && s.frames[0][n+1] <= offset {
+	for n+1 < len(s.frames[0]) && s.frames[0][n+1] <= offset {
 		n++
 	}
-	return s.records[:n]
+	return s.records[:s.upTo[n]]
 }
 
 // install makes a log of segment images.
 func install(t testing.TB, images ...[]byte) Options {
 	t.Helper()
-	o := Options{FS: vfs.NewMem(), SegmentBytes: minSegmentBytes}
+	o := Options{FS: vfs.NewMem(), SegmentBytes: minSegmentBytes, Go: atOnce}
 	noError(t, o.FS.MkdirAll("log"))
 	for i, b := range images {
 		if b != nil {
@@ -112,7 +122,7 @@ func TestFlipEachByte(t *testing.T) {
 		image []byte
 		open  int // from here on nothing vouches for the bytes: damage is a torn tail
 	}{
-		{"closed", s.closed[0], s.frames[0][4]}, // the mark only
+		{"closed", s.closed[0], s.frames[0][2]}, // the mark only
 		{"crashed", s.crashed[0], int(s.synced)},
 	} {
 		o := install(t, form.image)
@@ -125,7 +135,7 @@ func TestFlipEachByte(t *testing.T) {
 				got, err := readAll("log", o, Version{})
 				at := s.frameAt(0, i)
 				if form.name == "crashed" {
-					at = min(at, s.frames[0][4]) // there is no mark
+					at = min(at, s.frames[0][2]) // there is no mark
 				}
 				switch {
 				case i < headerBytes:
@@ -181,7 +191,7 @@ func TestCutAtEachLength(t *testing.T) {
 
 // TestDamageBeforeTheLastSegment: nothing there counts as torn.
 func TestDamageBeforeTheLastSegment(t *testing.T) {
-	s := makeSample(t, 1, 10, 1500, -1, 2000, -1, 1000, 10, -1)
+	s := makeSample(t, 1, 10, 1500, -1, 1000, -1, 1000, 10, -1)
 	equal(t, 2, len(s.closed))
 	sealed := s.frames[0][len(s.frames[0])-1]
 	for i := range s.closed[0] {
@@ -205,12 +215,12 @@ func TestDamageBeforeTheLastSegment(t *testing.T) {
 }
 
 func TestSegmentsThatDoNotMakeALog(t *testing.T) {
-	s := makeSample(t, 1, 3000, 3000, 3000, -1)
-	other := makeSample(t, 2, 3000, 3000, 3000, -1)
-	longer := makeSample(t, 1, 10, 3000, 3000, 3000, -1)
+	s := makeSample(t, 1, 2900, -1, 2900, -1, 1500, -1)
+	other := makeSample(t, 2, 2900, -1, 2900, -1, 1500, -1)
+	longer := makeSample(t, 1, 10, -1, 1000, -1, 2900, -1, 1500, -1)
 	equal(t, 3, len(s.closed))
-	newer := slices.Clone(s.closed[0])
-	newer[hdrVersion] = 2
+	older := slices.Clone(s.closed[0])
+	older[hdrVersion] = 1
 	file := func(n uint64) string { return "log/" + segmentName(n) }
 	for _, tc := range []struct {
 		name   string
@@ -226,7 +236,7 @@ func TestSegmentsThatDoNotMakeALog(t *testing.T) {
 		{"other history", [][]byte{s.closed[0], longer.closed[1], s.closed[2]}, file(2), "continues after version"},
 		{"empty file", [][]byte{s.closed[0], {}, s.closed[2]}, file(2), "ends inside the segment header"},
 		{"no segment", [][]byte{bytes.Repeat([]byte("text"), 5000)}, file(1), "not a log segment"},
-		{"newer format", [][]byte{newer}, file(1), "format version 2, this build reads version 1"},
+		{"older format", [][]byte{older}, file(1), "format version 1, this build reads version 2"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			o := install(t, tc.images...)
@@ -251,6 +261,7 @@ func TestSegmentsThatDoNotMakeALog(t *testing.T) {
 // TestLogWithinAPayload: frames that a payload carries prove nothing.
 func TestLogWithinAPayload(t *testing.T) {
 	o := memOptions()
+	o.SegmentBytes = 4 * minSegmentBytes
 	l, _, err := Open("log", o)
 	noError(t, err)
 	appendAll(t, l, Version{}, 10)
@@ -259,12 +270,16 @@ func TestLogWithinAPayload(t *testing.T) {
 	appendAll(t, l, Version{2, 0}, 10, 10)
 	_, err = l.Sync()
 	noError(t, err)
-	inner := slices.Clone(image(t, o.FS, "log/0000000001.seg")[headerBytes : headerBytes+400])
 	at := int(l.tail)
-	noError(t, l.Append(&Record{Version: Version{3, 0}, Payload: inner}))
+	inner := slices.Clone(image(t, o.FS, "log/0000000001.seg")[headerBytes:at])
+	space := make([]byte, minBlockBytes-frameBytes-wholeBytes) // so that the frames within begin where frames may
+	noError(t, l.Append(&Record{Version: Version{3, 0}, Payload: append(space, inner...)}))
 	_, err = l.Sync()
 	noError(t, err)
 	b := slices.Clone(image(t, o.FS, "log/0000000001.seg"))
+	if le.Uint32(b[at+minBlockBytes:]) != frameMagic {
+		t.Fatal("the frame within the payload is not where one would be looked for")
+	}
 	b[at] ^= 1
 	r, err := Verify("log", install(t, b))
 	noError(t, err)
@@ -273,26 +288,55 @@ func TestLogWithinAPayload(t *testing.T) {
 	}
 }
 
+// batchOf makes a frame with its memory, as the writer does.
+func batchOf(h segmentHeader, offset uint32, prev Version, all ...Record) []byte {
+	var b Batch
+	for i := range all {
+		b.append(&all[i])
+	}
+	f, image := b.frame(h.sizeOnDisk(b.Bytes()))
+	f.offset, f.prev = offset, prev
+	f.encode(image, h.seed())
+	return image
+}
+
 // TestFramesThatNoCrashLeaves: one odd frame, its checksums right.
 func TestFramesThatNoCrashLeaves(t *testing.T) {
-	h := segmentHeader{log: 1, index: 1, prev: Version{4, 4}, capacity: minSegmentBytes}
-	good := frame{typ: frameRecord, offset: headerBytes, durable: headerBytes, Record: record(Version{5, 5}, 8)}
-	second := headerBytes + uint32(sizeOnDisk(8))
+	h := segmentHeader{log: 1, index: 2, capacity: minSegmentBytes, block: minBlockBytes}
+	front := make([]byte, headerBytes)
+	h.encode(front)
+	v := Version{5, 5}
+	front = append(front, batchOf(h, headerBytes, Version{4, 4}, record(v, 8))...)
+	second := uint32(len(front))
+	one := func(r Record) []byte { return batchOf(h, second, v, r) }
+	change := func(at int, value byte) []byte { // in a frame of one record
+		b := one(record(Version{5, 6}, 8))
+		b[at] = value
+		le.PutUint32(b[frmBodyCRC:], crc32.Update(h.seed(), castagnoli, b[frameBytes:]))
+		le.PutUint32(b[frmCRC:], crc32.Update(h.seed(), castagnoli, b[frmCRC+4:frameBytes]))
+		return b
+	}
 	for _, tc := range []struct {
 		name string
-		odd  frame
+		odd  []byte
 		text string
 	}{
-		{"older", frame{frameRecord, second, second, record(Version{5, 4}, 8)}, "not above"},
-		{"same", frame{frameRecord, second, second, record(Version{5, 5}, 8)}, "not above"},
-		{"type", frame{9, second, second, Record{}}, "unknown frame type 9"},
-		{"synced ahead", frame{frameMark, second, second + 8, Record{}}, "claims"},
-		{"synced nothing", frame{frameMark, second, 0, Record{}}, "claims"},
+		{"older", one(record(Version{5, 4}, 8)), "5:4 is not above the one before, 5:5"},
+		{"same", one(record(Version{5, 5}, 8)), "not above"},
+		{"older within", batchOf(h, second, v, record(Version{7, 1}, 8), record(Version{6, 2}, 8)), "6:2 is not above the one before, 7:1"},
+		{"gap", batchOf(h, second, Version{5, 6}, record(Version{5, 7}, 8)), "the batch continues after version 5:6, but 5:5 is the one before it"},
+		{"type", change(frmType, 9), "unknown frame type 9"},
+		{"mark with contents", change(frmType, byte(frameMark)), "a mark with contents"},
+		{"seal with contents", change(frmType, byte(frameSeal)), "a seal with contents"},
+		{"count", change(frmCount, 2), "a batch of 1 records says that it has 2"},
+		{"no stream", change(frameBytes+recForm, formNext), "no record begins at 0 of the batch"},
+		{"unknown form", change(frameBytes+recForm, 3), "no record begins at 0 of the batch"},
+		{"length", change(frameBytes+recLength, 17), "no record begins at 0 of the batch"},
+		{"short length", change(frmLength, 20), "no record begins at 0 of the batch"},
+		{"empty", change(frmLength, 0), "a batch of 0 records says that it has 1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			body := appendFrame(appendFrame(nil, &good), &tc.odd)
-			stamp(body, h.seed())
-			s := newScanner(append(h.encode(), body...))
+			s := newScanner(append(bytes.Clone(front), tc.odd...))
 			for s.next() {
 			}
 			equal(t, endCorrupt, s.end.kind)

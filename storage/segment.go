@@ -9,34 +9,81 @@ import (
 	"github.com/omg-dds-go/dds/internal/vfs"
 )
 
-// createSegment makes a segment without frames. When it returns, the segment is safe under its
-// name; before, there is at most a file with tempSuffix.
-func createSegment(fsys vfs.FS, dir string, h segmentHeader) (vfs.File, error) {
-	path := filepath.Join(dir, segmentName(h.index))
+// segment is a file that frames are written to.
+type segment struct {
+	path   string
+	file   vfs.File
+	header segmentHeader
+	seed   uint32 // of its checksums
+}
+
+// maker makes segments.
+type maker struct {
+	fs       vfs.FS
+	dir      string
+	log      uint64
+	capacity int64
+	spawn    func(func())
+}
+
+// making is a segment that is being made, beside the writer, so that no record waits for it.
+type making struct {
+	done chan struct{}
+	s    segment
+	err  error
+}
+
+func (m *maker) start(index uint64) *making {
+	g := &making{done: make(chan struct{})}
+	m.spawn(func() {
+		defer close(g.done)
+		g.s, g.err = m.create(index)
+	})
+	return g
+}
+
+func (g *making) wait() (segment, error) {
+	<-g.done
+	return g.s, g.err
+}
+
+// create makes a segment without frames, its space reserved. When it returns, the segment is safe under its name; before,
+// there is at most a file with tempSuffix.
+func (m *maker) create(index uint64) (segment, error) {
+	h := segmentHeader{log: m.log, index: index, capacity: m.capacity}
+	path := filepath.Join(m.dir, segmentName(index))
 	temp := path + tempSuffix
-	f, err := fsys.Create(temp)
+	f, err := m.fs.Create(temp)
 	if err != nil {
-		return nil, ioError("create", temp, err)
+		return segment{}, ioError("create", temp, err)
 	}
-	err = ioError("reserve space for", temp, f.Preallocate(h.capacity))
+	h.block = int64(max(f.Direct(maxBlockBytes), minBlockBytes))
+	if h.capacity < headerBytes+4*h.block {
+		err = fmt.Errorf("%w: SegmentBytes %d is too small for a device with sectors of %d bytes", ErrOptions, h.capacity, h.block)
+	}
 	if err == nil {
-		_, err = f.WriteAt(h.encode(), 0)
+		err = ioError("reserve space for", temp, f.Preallocate(h.capacity))
+	}
+	if err == nil {
+		image := vfs.Aligned(headerBytes)
+		h.encode(image)
+		_, err = f.WriteAt(image, 0)
 		err = ioError("write", temp, err)
 	}
 	if err == nil {
 		err = ioError("sync", temp, f.Sync())
 	}
 	if err == nil {
-		err = ioError("rename", temp, fsys.Rename(temp, path))
+		err = ioError("rename", temp, m.fs.Rename(temp, path))
 	}
 	if err == nil {
-		err = ioError("sync directory", dir, fsys.SyncDir(dir))
+		err = ioError("sync directory", m.dir, m.fs.SyncDir(m.dir))
 	}
 	if err != nil {
 		f.Close() // the error before says more
-		return nil, err
+		return segment{}, err
 	}
-	return f, nil
+	return segment{path, f, h, h.seed()}, nil
 }
 
 // listSegments returns the indices of the segments in dir, ascending.

@@ -81,7 +81,7 @@ func (w *walker) start(indices []uint64, from Version) (int, error) {
 	var failed error
 	n := sort.Search(len(indices)-1, func(i int) bool { // the first is always early enough
 		path := filepath.Join(w.dir, segmentName(indices[i+1]))
-		image, err := readSegment(w.fsys, path, headerBytes, w.image)
+		image, err := readSegment(w.fsys, path, headerBytes+frameBytes, w.image)
 		if err != nil {
 			failed = err
 			return true
@@ -90,8 +90,10 @@ func (w *walker) start(indices []uint64, from Version) (int, error) {
 		h, offset, reason := decodeHeader(image)
 		if reason != "" {
 			failed = &CorruptError{path, offset, reason}
+			return true
 		}
-		return h.prev.Compare(from) >= 0
+		// Without a frame it is the last segment and not begun. The scan will say if it is not.
+		return checkFrameHeader(image, headerBytes, h.seed()) != "" || prevOf(image[headerBytes:]).Compare(from) >= 0
 	})
 	return n, failed
 }
@@ -106,18 +108,25 @@ func (w *walker) segment(index uint64, later []uint64) (more bool, err error) {
 	if err := w.link(path, index, s); err != nil {
 		return false, err
 	}
+	first := w.found.segments == 0
+	before := w.found.last
 	w.found.segments++
 	w.found.header, w.found.path = s.header, path
-	frames := 0
 	for {
 		for s.next() {
-			frames++
+			if s.frames == 1 && s.prev != before && !first {
+				return false, &CorruptError{path, headerBytes + frmPrevSeq,
+					fmt.Sprintf("the segment continues after version %v, but the one before it ends with %v", s.prev, before)}
+			}
 			if !w.visit(path, s) {
 				w.found.stopped = true
 				return false, nil
 			}
 		}
-		w.found.end, w.found.last, w.found.marked, w.found.empty = s.end, s.last, s.marked, frames == 0
+		w.found.end, w.found.marked, w.found.empty = s.end, s.marked, s.frames == 0
+		if s.frames > 0 {
+			w.found.last = s.last
+		}
 		if s.end.kind == endSealed {
 			return true, nil
 		}
@@ -164,8 +173,6 @@ func (w *walker) link(path string, index uint64, s *scanner) error {
 		return nil
 	case h.log != last.header.log:
 		return corrupt(hdrLog, "the segment belongs to another log, %016x instead of %016x", h.log, last.header.log)
-	case h.prev != last.last:
-		return corrupt(hdrPrevEpoch, "the segment continues after version %v, but the one before it ends with %v", h.prev, last.last)
 	}
 	return nil
 }

@@ -73,14 +73,24 @@ type handle struct {
 
 var errClosed = errors.New("closed")
 
-func (h *handle) put(e entry) error {
+// put writes entries and makes them durable.
+func (h *handle) put(entries ...entry) error {
 	switch {
 	case h.closed:
 		return errClosed
 	case h.d.err != nil:
 		return h.d.err
 	}
-	h.d.entries = append(h.d.entries, e)
+	h.d.entries = append(h.d.entries, entries...)
+	for _, e := range entries {
+		switch {
+		case e.ch == 0:
+			h.d.run.emit(Event{Kind: Durable, Node: h.p.id, Epoch: e.epoch, Log: h.d.id, Logs: e.logs})
+		case !e.state:
+			h.d.run.emit(Event{Kind: Durable, Node: h.p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: h.d.id, Text: e.text})
+		}
+	}
+	h.d.synced = len(h.d.entries)
 	return nil
 }
 
@@ -92,28 +102,20 @@ func (h *handle) State(ch derecho.ChannelID, epoch uint32, state []byte) error {
 	return h.put(entry{epoch: epoch, state: true, ch: ch, text: string(state)})
 }
 
-func (h *handle) Append(m *derecho.Message) error {
-	return h.put(entry{epoch: m.Epoch, ch: m.Channel, seq: m.Seq, text: string(m.Payload)})
+// batch is messages on their way to a disk.
+type batch []entry
+
+func (h *handle) NewBatch() derecho.LogBatch { return &batch{} }
+
+func (b *batch) Append(m *derecho.Message) {
+	*b = append(*b, entry{epoch: m.Epoch, ch: m.Channel, seq: m.Seq, text: string(m.Payload)})
 }
 
-func (h *handle) Sync() error {
-	switch {
-	case h.closed:
-		return errClosed
-	case h.d.err != nil:
-		return h.d.err
-	}
-	for _, e := range h.d.entries[h.d.synced:] {
-		switch {
-		case e.ch == 0:
-			h.d.run.emit(Event{Kind: Durable, Node: h.p.id, Epoch: e.epoch, Log: h.d.id, Logs: e.logs})
-		case !e.state:
-			h.d.run.emit(Event{Kind: Durable, Node: h.p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: h.d.id, Text: e.text})
-		}
-	}
-	h.d.synced = len(h.d.entries)
-	return nil
-}
+func (b *batch) Bytes() int { return len(*b) }
+
+func (b *batch) Reset() { *b = nil }
+
+func (h *handle) Write(b derecho.LogBatch) error { return h.put(*b.(*batch)...) }
 
 func (h *handle) Close() error {
 	h.closed = true

@@ -34,7 +34,7 @@ var order = []string{
 var layers = map[string]layer{
 	"internal/invariant": {level: 0},
 	"internal/mutant":    {level: 0},
-	"internal/vfs":       {level: 0},
+	"internal/vfs":       {level: 0, imports: []string{unix}},
 	"internal/lint":      {level: 0},
 
 	"cdr": {level: 0},
@@ -81,7 +81,7 @@ var families = map[string]layer{
 	// A module of its own, so that the product inherits none of what it needs.
 	"bench/order/...":      {level: 7, imports: append([]string{"bench/internal/result"}, order...)},
 	"idlc/internal/...":    {level: 2, imports: []string{"cdr"}},
-	"internal/perf/...":    {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", hdr}},
+	"internal/perf/...":    {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", hdr}},
 	"internal/nettest/...": {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
 	"internal/chaos/...":   {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", unix}},
 }

@@ -12,7 +12,7 @@
 //  1. Bytes written are safe once File.Sync has returned nil, and not before.
 //  2. A name made, moved or removed is safe once SyncDir of its directory has returned nil.
 //  3. A sector (SectorBytes, aligned) is written wholly or not at all. Of the sectors not yet
-//     synced any subset may survive a power failure, in any order.
+//     synced any subset may survive a power failure, in any order. Writing one does not harm others.
 //  4. Rename is atomic: after a power failure the new name stands for the old file or the new one.
 //  5. A lock ends with the process that holds it.
 //

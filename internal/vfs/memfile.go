@@ -14,6 +14,7 @@ type memFile struct {
 	name   string
 	write  bool
 	closed bool
+	direct bool
 }
 
 // usable returns why an operation can not be done, or nil. m.mu is held.
@@ -50,6 +51,9 @@ func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
 	defer f.m.mu.Unlock()
 	if err := f.usable("write", true); err != nil {
 		return 0, err
+	}
+	if f.direct && (off%SectorBytes != 0 || len(p)%SectorBytes != 0) {
+		return 0, pathError("write", f.name, syscall.EINVAL)
 	}
 	f.n.extend(off + int64(len(p)))
 	return copy(f.n.data[off:], p), nil
@@ -89,6 +93,14 @@ func (f *memFile) Preallocate(size int64) error {
 	}
 	f.n.extend(size)
 	return nil
+}
+
+// Direct holds the caller to whole sectors.
+func (f *memFile) Direct(int) int {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	f.direct = true
+	return SectorBytes
 }
 
 func (f *memFile) Sync() error {

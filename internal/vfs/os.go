@@ -123,6 +123,17 @@ func (OS) Lock(name, owner string) (io.Closer, error) {
 // osFile adds to *os.File what package os lacks.
 type osFile struct{ *os.File }
 
+func (f osFile) Direct(limit int) int { return direct(f.File, min(limit, MaxAlign)) }
+
+// WriteAt goes through the cache when the file system does not keep what Direct was told.
+func (f osFile) WriteAt(p []byte, off int64) (int, error) {
+	n, err := f.File.WriteAt(p, off)
+	if n == 0 && errors.Is(err, syscall.EINVAL) && undirect(f.File) {
+		return f.File.WriteAt(p, off)
+	}
+	return n, err
+}
+
 func (f osFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -41,6 +41,10 @@ type File interface {
 	Preallocate(size int64) error
 	// Sync makes the contents and the size safe.
 	Sync() error
+	// Direct asks that writes go to the device without a copy in the cache of the system, and says of what their offset,
+	// length and address must be multiples from then on (Aligned): a power of two from SectorBytes to limit. It is 0 where
+	// the file system can not do that; then writes go through the cache as before.
+	Direct(limit int) int
 }
 
 // LockedError says who holds a lock file.

@@ -245,3 +245,64 @@ func TestFaults(t *testing.T) {
 	_, err = f.Open("x")
 	noError(t, err)
 }
+
+func TestDirectWrites(t *testing.T) {
+	each(t, func(t *testing.T, fsys FS, dir string) {
+		f, err := fsys.Create(filepath.Join(dir, "x"))
+		noError(t, err)
+		noError(t, f.Preallocate(4*MaxAlign))
+		align := f.Direct(MaxAlign)
+		if align == 0 {
+			t.Skip("the file system has no direct writes")
+		}
+		if align < SectorBytes || align > MaxAlign || align&(align-1) != 0 {
+			t.Fatalf("alignment %d", align)
+		}
+		p := Aligned(2 * align)
+		for i := range p {
+			p[i] = byte(i >> 3)
+		}
+		n, err := f.WriteAt(p, int64(align))
+		noError(t, err)
+		equal(t, len(p), n)
+		noError(t, f.Sync())
+		got := make([]byte, len(p))
+		r, err := fsys.Open(filepath.Join(dir, "x"))
+		noError(t, err)
+		_, err = r.ReadAt(got, int64(align))
+		noError(t, err)
+		if !bytes.Equal(p, got) {
+			t.Error("read other bytes than were written")
+		}
+		noError(t, errors.Join(r.Close(), f.Close()))
+	})
+}
+
+// TestDirectWritesFallBack: what the device does not take directly goes through the cache.
+func TestDirectWritesFallBack(t *testing.T) {
+	f, err := OS{}.Create(filepath.Join(t.TempDir(), "x"))
+	noError(t, err)
+	f.Direct(MaxAlign)
+	n, err := f.WriteAt([]byte("not aligned"), 3)
+	noError(t, err)
+	equal(t, 11, n)
+	noError(t, f.Sync())
+	got := make([]byte, 14)
+	_, err = f.ReadAt(got, 0)
+	noError(t, err)
+	equal(t, "\x00\x00\x00not aligned", string(got))
+	noError(t, f.Close())
+
+	mem, err := NewMem().Create("x")
+	noError(t, err)
+	mem.Direct(MaxAlign)
+	_, err = mem.WriteAt([]byte("not aligned"), 3)
+	errorIs(t, err, syscall.EINVAL) // so that tests find who relies on it
+}
+
+func TestDirectWithinALimit(t *testing.T) {
+	f, err := OS{}.Create(filepath.Join(t.TempDir(), "x"))
+	noError(t, err)
+	equal(t, 0, f.Direct(SectorBytes/2))
+	noError(t, f.Close())
+}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"hash/crc32"
 
 	"github.com/omg-dds-go/dds/internal/vfs"
 )
@@ -14,7 +15,9 @@ type Batch struct {
 	last    Version
 	prev    recordKey // of the last record
 	count   uint32
-	largest int // bytes of the largest payload
+	largest int    // bytes of the largest payload
+	sum     uint32 // checksum of the records in buf up to summed
+	summed  int
 }
 
 // Append copies r to the end of the batch. Its version must be above the one before.
@@ -35,6 +38,7 @@ func (b *Batch) Last() Version { return b.last }
 // Reset makes the batch empty.
 func (b *Batch) Reset() {
 	b.buf, b.first, b.last, b.count, b.largest = b.buf[:0], Version{}, Version{}, 0, 0
+	b.sum, b.summed = 0, 0
 }
 
 func (b *Batch) append(r *Record) {
@@ -60,6 +64,18 @@ func (b *Batch) append(r *Record) {
 	b.last, b.prev = r.Version, r.key()
 	b.count++
 	b.largest = max(b.largest, len(r.Payload))
+	if len(b.buf)-b.summed > sumBytes {
+		b.checksum()
+	}
+}
+
+// sumBytes is after how many bytes the checksum goes on: few enough to be in the cache of the processor that has just
+// written them, enough for the fast code.
+const sumBytes = 16 << 10
+
+func (b *Batch) checksum() {
+	b.sum = crc32.Update(b.sum, castagnoli, b.buf[max(b.summed, frameBytes):])
+	b.summed = len(b.buf)
 }
 
 // grow makes room for n bytes, and for zeros behind them up to the end of their block.
@@ -79,7 +95,8 @@ func (b *Batch) frame(size int64) (f frame, image []byte) {
 	}
 	image = b.buf[:size]
 	clear(image[len(b.buf):])
-	return frame{typ: frameBatch, count: b.count, body: b.buf[frameBytes:]}, image
+	sum := crc32.Update(b.sum, castagnoli, image[max(b.summed, frameBytes):])
+	return frame{typ: frameBatch, count: b.count, body: b.buf[frameBytes:], sum: sum}, image
 }
 
 func orderError(v, last Version) error {

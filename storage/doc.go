@@ -11,8 +11,8 @@
 // # Ownership and concurrency
 //
 // A directory has one writing process, kept alone by a lock. Within it one goroutine appends to a
-// Batch (the polling thread: a copy into memory, no I/O, no allocation, no checksum) while another
-// one Writes the batch before it (the storage goroutine: one checksum, one write from where the
+// Batch (the polling thread: a copy into memory and its checksum, no I/O, no allocation) while another
+// one Writes the batch before it (the storage goroutine: one write from where the
 // records lie, one fdatasync). What arrives meanwhile forms the next batch, so the batch grows with
 // the latency of the disk. Log.Append and Log.Sync do the same with two batches of the Log's own.
 // Records, Verify and Describe only read; they work in any process, beside the writer too.

@@ -80,7 +80,7 @@ const (
 	frmCount     = 20
 	frmPrevSeq   = 24
 	frmPrevEpoch = 32
-	frmBodyCRC   = 36 // of the body and the zeros behind it, seeded; zero from 40 on
+	frmBodyCRC   = 36 // of the body and the zeros behind it, not seeded: the header vouches for it; zero from 40 on
 )
 
 var (
@@ -174,10 +174,11 @@ type frame struct {
 	prev   Version // of the last record before it in the log
 	count  uint32  // of records
 	body   []byte  // the records
+	sum    uint32  // checksum of the body and the zeros behind it
 }
 
 // encode writes the header of f to the front of b, which holds the body behind it and zeros behind that up to the size
-// on disk. This is the only pass over the body.
+// on disk.
 func (f *frame) encode(b []byte, seed uint32) {
 	clear(b[:frameBytes])
 	le.PutUint32(b[frmMagic:], frameMagic)
@@ -187,7 +188,7 @@ func (f *frame) encode(b []byte, seed uint32) {
 	le.PutUint32(b[frmCount:], f.count)
 	le.PutUint64(b[frmPrevSeq:], f.prev.Seq)
 	le.PutUint32(b[frmPrevEpoch:], f.prev.Epoch)
-	le.PutUint32(b[frmBodyCRC:], crc32.Update(seed, castagnoli, b[frameBytes:]))
+	le.PutUint32(b[frmBodyCRC:], f.sum)
 	le.PutUint32(b[frmCRC:], crc32.Update(seed, castagnoli, b[frmCRC+4:frameBytes]))
 }
 
@@ -220,7 +221,8 @@ func decodeFrame(b []byte, off int64, h segmentHeader, seed uint32) (f frame, si
 	if size > int64(len(b)) {
 		return f, 0, fmt.Sprintf("the frame of %d bytes ends behind the file, which has %d left", size, len(b))
 	}
-	if crc32.Update(seed, castagnoli, b[frameBytes:size]) != le.Uint32(b[frmBodyCRC:]) {
+	sum := crc32.Checksum(b[frameBytes:size], castagnoli)
+	if sum != le.Uint32(b[frmBodyCRC:]) {
 		return f, 0, "checksum of the batch is wrong"
 	}
 	return frame{
@@ -229,6 +231,7 @@ func decodeFrame(b []byte, off int64, h segmentHeader, seed uint32) (f frame, si
 		prev:   prevOf(b),
 		count:  le.Uint32(b[frmCount:]),
 		body:   b[frameBytes : frameBytes+length : frameBytes+length],
+		sum:    sum,
 	}, size, ""
 }
 

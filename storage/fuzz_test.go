@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"hash/crc32"
 	"math"
 	"testing"
 
@@ -82,7 +83,7 @@ func repairFrames(b []byte, h segmentHeader) {
 		if size > int64(len(f)) {
 			return
 		}
-		fr := frame{typ: frameType(f[frmType]), offset: uint32(headerBytes + off), prev: last, count: le.Uint32(f[frmCount:]), body: f[frameBytes : frameBytes+length]}
+		fr := frame{typ: frameType(f[frmType]), offset: uint32(headerBytes + off), prev: last, count: le.Uint32(f[frmCount:]), body: f[frameBytes : frameBytes+length], sum: crc32.Checksum(f[frameBytes:size], castagnoli)}
 		fr.encode(f[:size], h.seed())
 		if fr.typ == frameBatch {
 			last, _ = checkBatch(&fr)

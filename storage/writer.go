@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 
 	"github.com/omg-dds-go/dds/internal/invariant"
 	"github.com/omg-dds-go/dds/internal/vfs"
@@ -110,10 +111,10 @@ func (w *writer) roll() error {
 func (w *writer) putSmall(t frameType) error {
 	image := w.small[:w.header.block]
 	clear(image)
-	return w.put(frame{typ: t}, image)
+	return w.put(frame{typ: t, sum: crc32.Checksum(image[frameBytes:], castagnoli)}, image)
 }
 
-// put writes a frame: checksum, one write, one sync. The image has the frame's body at its place.
+// put writes a frame: one write, one sync. The image has the frame's body at its place.
 func (w *writer) put(f frame, image []byte) error {
 	invariant.Check(w.tail+int64(len(image)) <= w.header.capacity, "frame ends within its segment")
 	invariant.Check(w.tail%w.header.block == 0 && int64(len(image))%w.header.block == 0, "frame is whole blocks")

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/derecho"
 )
 
 // Condition is something that a WaitSet, or a select statement, can wait for (DDS 1.4 §2.2.2.1.7).
@@ -287,6 +290,11 @@ type WaitSet struct {
 	wake       chan struct{} // capacity 1: something may have become true; made by ready before anything is attached
 	conditions []Condition
 	refused    error // of a condition that NewWaitSet was given; Wait tells
+	lent       atomic.Bool
+
+	// Of the one that waits:
+	ctx      context.Context
+	unfollow func() bool
 }
 
 // NewWaitSet makes a WaitSet with the conditions attached. If one of them can not be attached, Wait fails with the
@@ -312,8 +320,44 @@ func (ws *WaitSet) ready() {
 func (ws *WaitSet) notify() {
 	select {
 	case ws.wake <- struct{}{}:
+		if ws.lent.Load() { // stored before ws.wake is looked at
+			derecho.Nudge()
+		}
 	default:
 	}
+}
+
+// sleep waits until something may have become true. It does the work of the poller meanwhile, if nobody else does.
+func (ws *WaitSet) sleep(ctx context.Context) error {
+	ws.follow(ctx)
+	ws.lent.Store(true)
+	lent := derecho.Lend(func() bool { return len(ws.wake) > 0 || ctx.Err() != nil })
+	ws.lent.Store(false)
+	if lent {
+		select {
+		case <-ws.wake:
+			return nil
+		default:
+		}
+	}
+	select {
+	case <-ws.wake:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// follow makes the end of a context known to a goroutine that lends itself. That of the last one stays: who waits again and
+// again mostly does it with the same.
+func (ws *WaitSet) follow(ctx context.Context) {
+	if ctx == ws.ctx || ctx.Done() == nil {
+		return
+	}
+	if ws.unfollow != nil {
+		ws.unfollow()
+	}
+	ws.ctx, ws.unfollow = ctx, context.AfterFunc(ctx, derecho.Nudge)
 }
 
 // Attach adds a condition; attaching it again has no effect (DDS: attach_condition).
@@ -409,10 +453,8 @@ func (ws *WaitSet) Wait(ctx context.Context) ([]Condition, error) {
 		if len(active) > 0 {
 			return active, nil
 		}
-		select {
-		case <-ws.wake:
-		case <-ctx.Done():
-			return nil, failure(op, "WaitSet", "", ctx.Err())
+		if err := ws.sleep(ctx); err != nil {
+			return nil, failure(op, "WaitSet", "", err)
 		}
 	}
 }

@@ -350,8 +350,18 @@ func (r *reader) tick(now int64) {
 	r.news()
 }
 
-// collect reads or takes into a collection of the reader's.
+// collect reads or takes into a collection of the reader's. If there is nothing it looks what is in the rings: a reader
+// that asks again and again need not be told.
 func (r *reader) collect(op string, s *selection) (*collection, error) {
+	c, err := r.tryCollect(op, s)
+	if err == ErrNoData {
+		derecho.Look()
+		c, err = r.tryCollect(op, s)
+	}
+	return c, err
+}
+
+func (r *reader) tryCollect(op string, s *selection) (*collection, error) {
 	r.lock()
 	defer r.unlock()
 	if err := r.usable(op); err != nil {

@@ -8,53 +8,98 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bell is a doorbell: one futex word on which a polling thread sleeps.
+// Bell is a doorbell: whoever has news for a process rings it, and wakes the one who has said that it sleeps.
 //
-// Layout: the first word of shared memory that the sleeper and all who wake it may write.
-// The word says bellAwake or bellAsleep. The sleeper alone sets bellAsleep, then looks once more
-// for work, then sleeps while the word still says so. Whoever has made news visible loads the word
-// afterwards and, if it says bellAsleep, is the one of all wakers that swaps it back and pays for
-// the system call. Both sides store first and load second, sequentially consistent, so one of them
-// sees the other: no news is slept over. Nothing but this word lies in that memory, so the worst
-// that a broken peer can do with it is a needless wake-up or, bounded by Sleep's limit, a late one.
+// There are two who may: the poller, and a thread that waits for news of its own and looks after everything
+// meanwhile. Only the one who was last to say so is woken; the other may sleep on.
 type Bell struct {
-	word *uint32
+	words *BellWords
+}
+
+// BellWords lie in shared memory that the sleepers and all who wake them may write.
+//
+// Asleep says who is to be woken: nobody, or one of the sleepers. A sleeper sets it, then looks once more for work, then
+// sleeps on its own word while that is what it was before. Whoever has made news visible loads Asleep afterwards and, if it
+// names somebody, is the one of all wakers that swaps it back, moves that one's word and pays for the system call. Both sides
+// store first and load second, sequentially consistent, so one of them sees the other: no news is slept over. Nothing but
+// these words lies in that memory, so the worst that a broken peer can do with it is a needless wake-up or, bounded by Sleep's
+// limit, a late one.
+type BellWords struct {
+	Asleep atomic.Uint32
+	_      [60]byte // Asleep is loaded with every ring | the words of the sleepers, which change with every wake-up
+	rung   [2]atomic.Uint32
+	_      [56]byte
 }
 
 const (
-	bellAwake  = 0
-	bellAsleep = 1
+	awake = 0 // of Asleep; else one of these:
+
+	poller = 1
+	waiter = 2
 
 	futexWait = 0 // FUTEX_WAIT and FUTEX_WAKE, which x/sys does not name
 	futexWake = 1
 )
 
-// NewBell makes a bell of a 4-byte aligned word of (shared) memory.
-func NewBell(word *uint32) *Bell { return &Bell{word: word} }
+// NewBell makes a bell of words of (shared) memory.
+func NewBell(words *BellWords) *Bell { return &Bell{words} }
 
-// Ring wakes the sleeper, if there is one. A load when there is none.
+// Ring wakes the one who sleeps, if anybody does. A load when nobody does.
 func (b *Bell) Ring() {
-	if atomic.LoadUint32(b.word) == bellAsleep && atomic.CompareAndSwapUint32(b.word, bellAsleep, bellAwake) {
-		futex(b.word, futexWake, 1, nil)
+	if who := b.words.Asleep.Load(); who != awake && b.words.Asleep.CompareAndSwap(who, awake) {
+		b.wake(who)
 	}
 }
 
-// Prepare announces sleep. The caller then looks for work once more, and calls Sleep or Cancel.
-func (b *Bell) Prepare() { atomic.StoreUint32(b.word, bellAsleep) }
-
-// Cancel takes Prepare back.
-func (b *Bell) Cancel() { atomic.StoreUint32(b.word, bellAwake) }
-
-// Sleep waits until the bell is rung or the limit has passed. It returns at once if the bell was
-// rung since Prepare.
-func (b *Bell) Sleep(limit time.Duration) {
-	ts := unix.NsecToTimespec(int64(limit))
-	futex(b.word, futexWait, bellAsleep, &ts)
-	atomic.StoreUint32(b.word, bellAwake)
+func (b *Bell) wake(who uint32) {
+	if who > waiter { // a broken peer wrote it
+		who = poller
+	}
+	word := &b.words.rung[who-1]
+	word.Add(1)
+	futex(word, futexWake, 1, nil)
 }
+
+// Poller is the sleeper that is there as long as the process.
+func (b *Bell) Poller() *Sleeper { return &Sleeper{b, poller, 0} }
+
+// Waiter is the other one. At a time one thread may use it.
+func (b *Bell) Waiter() *Sleeper { return &Sleeper{b, waiter, 0} }
+
+// Sleeper is one of the two who may sleep. One goroutine at a time uses it.
+type Sleeper struct {
+	bell   *Bell
+	who    uint32
+	before uint32 // what its word was when it prepared
+}
+
+// Prepare announces sleep: this one is to be woken from now on. The caller then looks for work once more, and
+// calls Sleep or Cancel. Only one of the two may prepare or cancel at a time.
+func (s *Sleeper) Prepare() {
+	s.Settle()
+	s.Name()
+}
+
+// Settle is the first half of Prepare: who wakes this one from now on ends the Sleep that follows.
+func (s *Sleeper) Settle() { s.before = s.bell.words.rung[s.who-1].Load() }
+
+// Name is the other half: this one is to be woken.
+func (s *Sleeper) Name() { s.bell.words.Asleep.Store(s.who) }
+
+// Cancel says that somebody is awake and will look.
+func (s *Sleeper) Cancel() { s.bell.words.Asleep.Store(awake) }
+
+// Sleep waits until this one is woken or the limit has passed. It returns at once if that happened since Prepare.
+func (s *Sleeper) Sleep(limit time.Duration) {
+	ts := unix.NsecToTimespec(int64(limit))
+	futex(&s.bell.words.rung[s.who-1], futexWait, s.before, &ts)
+}
+
+// Wake wakes it, whoever else is said to sleep.
+func (s *Sleeper) Wake() { s.bell.wake(s.who) }
 
 // futex is the system call; spurious and interrupted returns are fine for both uses. The word is
 // shared between processes, so the private flag is not set.
-func futex(word *uint32, op int, val uint32, timeout *unix.Timespec) {
+func futex(word *atomic.Uint32, op int, val uint32, timeout *unix.Timespec) {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), uintptr(op), uintptr(val), uintptr(unsafe.Pointer(timeout)), 0, 0)
 }

@@ -5,19 +5,20 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
 
-// waitFor sleeps on the bell until done; it is the poller of package derecho in small.
-func waitFor(b *Bell, limit time.Duration, done func() bool) (slept int) {
+// waitFor sleeps until done; it is the poller of package derecho in small.
+func waitFor(s *Sleeper, limit time.Duration, done func() bool) (slept int) {
 	for !done() {
-		b.Prepare()
+		s.Prepare()
 		if done() {
-			b.Cancel()
+			s.Cancel()
 			return slept
 		}
-		b.Sleep(limit)
+		s.Sleep(limit)
 		slept++
 	}
 	return slept
@@ -28,13 +29,12 @@ func waitFor(b *Bell, limit time.Duration, done func() bool) (slept int) {
 func TestBellLosesNoWakeUp(t *testing.T) {
 	const rounds, limit = 3000, time.Minute
 	begin := time.Now()
-	var words [2]uint32
-	bells := [2]*Bell{NewBell(&words[0]), NewBell(&words[1])}
+	bells := [2]*Bell{NewBell(new(BellWords)), NewBell(new(BellWords))}
 	var turn atomic.Uint64
 	done := make(chan struct{})
-	play := func(me uint64) {
+	play := func(me uint64, sleeper *Sleeper) {
 		for turn.Load() < rounds {
-			waitFor(bells[me], limit, func() bool { v := turn.Load(); return v%2 == me || v >= rounds })
+			waitFor(sleeper, limit, func() bool { v := turn.Load(); return v%2 == me || v >= rounds })
 			if v := turn.Load(); v < rounds {
 				turn.Store(v + 1)
 			}
@@ -42,8 +42,8 @@ func TestBellLosesNoWakeUp(t *testing.T) {
 		}
 		bells[1-me].Ring()
 	}
-	go func() { defer close(done); play(1) }()
-	play(0)
+	go func() { defer close(done); play(1, bells[1].Waiter()) }()
+	play(0, bells[0].Poller())
 	<-done
 	require.Less(t, time.Since(begin), limit, "a wake-up was lost")
 }
@@ -52,8 +52,9 @@ func TestBellLosesNoWakeUp(t *testing.T) {
 func TestBellManyRingers(t *testing.T) {
 	const ringers, each, limit = 4, 1000, time.Minute
 	begin := time.Now()
-	var word uint32
-	b := NewBell(&word)
+	words := new(BellWords)
+	b := NewBell(words)
+	s := b.Poller()
 	var sum atomic.Uint64
 	var wg sync.WaitGroup
 	for range ringers {
@@ -64,35 +65,75 @@ func TestBellManyRingers(t *testing.T) {
 			}
 		})
 	}
-	waitFor(b, limit, func() bool { return sum.Load() == ringers*each })
+	waitFor(s, limit, func() bool { return sum.Load() == ringers*each })
 	require.Less(t, time.Since(begin), limit, "a wake-up was lost")
 	wg.Wait()
-	require.Equal(t, uint32(bellAwake), word)
+	require.Equal(t, uint32(awake), words.Asleep.Load())
 }
 
 func TestBellRungBeforeSleep(t *testing.T) {
-	var word uint32
-	b := NewBell(&word)
+	words := new(BellWords)
+	b := NewBell(words)
+	s := b.Poller()
 	b.Ring()
-	require.Equal(t, uint32(bellAwake), word, "nobody sleeps: ringing leaves no trace")
-	b.Prepare()
+	require.Equal(t, uint32(awake), words.Asleep.Load(), "nobody sleeps: ringing leaves no trace")
+	s.Prepare()
 	b.Ring()
 	begin := time.Now()
-	b.Sleep(time.Minute)
+	s.Sleep(time.Minute)
 	require.Less(t, time.Since(begin), time.Minute)
-	b.Prepare()
-	b.Sleep(time.Millisecond) // nobody rings: the limit ends it
-	require.Equal(t, uint32(bellAwake), word)
+	s.Prepare()
+	s.Sleep(time.Millisecond) // nobody rings: the limit ends it
+}
+
+// The poller sleeps on while a waiter takes its place, and is woken again from then on that it is named.
+func TestBellWakesTheOneWhoIsNamed(t *testing.T) {
+	b := NewBell(new(BellWords))
+	p, w := b.Poller(), b.Waiter()
+	p.Prepare()
+	woken := make(chan struct{})
+	go func() {
+		p.Sleep(time.Minute)
+		close(woken)
+	}()
+	for range 100 {
+		w.Prepare()
+		go b.Ring()
+		begin := time.Now()
+		w.Sleep(time.Minute)
+		require.Less(t, time.Since(begin), time.Minute)
+		w.Cancel()
+		b.Ring() // nobody sleeps who is named
+		select {
+		case <-woken:
+			t.Fatal("the poller was woken")
+		default:
+		}
+	}
+	p.Name()
+	b.Ring()
+	<-woken
+
+	p.Settle()
+	p.Wake() // whoever is named
+	begin := time.Now()
+	p.Sleep(time.Minute)
+	require.Less(t, time.Since(begin), time.Minute)
+}
+
+func TestBellWords(t *testing.T) {
+	require.EqualValues(t, 128, unsafe.Sizeof(BellWords{}), "a cache line for what is loaded at each ring, one for what changes at each wake-up")
 }
 
 // A peer that writes anything into the word costs a wake-up at most.
 func TestBellWithForeignValue(t *testing.T) {
-	var word uint32
-	b := NewBell(&word)
-	b.Prepare()
-	word = 77
+	words := new(BellWords)
+	b := NewBell(words)
+	s := b.Poller()
+	s.Prepare()
+	words.Asleep.Store(77)
 	b.Ring()
 	begin := time.Now()
-	b.Sleep(time.Minute)
+	s.Sleep(time.Minute)
 	require.Less(t, time.Since(begin), time.Minute)
 }

@@ -21,9 +21,7 @@ var unsafeFiles = map[string]string{
 }
 
 // rawAtomicFiles may use the functions of sync/atomic in place of its types.
-var rawAtomicFiles = map[string]string{
-	"rdma/bell.go": "the futex word is a *uint32 in shared memory; the kernel knows no atomic.Uint32",
-}
+var rawAtomicFiles = map[string]string{}
 
 // sleepFiles may call time.Sleep outside of tests.
 var sleepFiles = map[string]string{}

@@ -55,7 +55,7 @@ func (n *node) Opened(_ rdma.Link, k rdma.Key, r *rdma.Region, err error) {
 
 func attach(net *Network, id uint64, fingerprint string) *node {
 	n := &node{links: map[uint64]rdma.Link{}, opened: map[rdma.Key]*rdma.Region{}}
-	n.Fabric = net.Attach(rdma.PeerInfo{ID: id, Name: fmt.Sprint(id), Fingerprint: fingerprint}, rdma.NewBell(new(uint32)), n)
+	n.Fabric = net.Attach(rdma.PeerInfo{ID: id, Name: fmt.Sprint(id), Fingerprint: fingerprint}, rdma.NewBell(new(rdma.BellWords)), n)
 	return n
 }
 
@@ -192,7 +192,7 @@ func TestEventsInOrder(t *testing.T) {
 		for id := range uint64(6) {
 			e := &echo{up: map[rdma.Link]bool{}}
 			all = append(all, e)
-			f := net.Attach(rdma.PeerInfo{ID: id + 1}, rdma.NewBell(new(uint32)), e)
+			f := net.Attach(rdma.PeerInfo{ID: id + 1}, rdma.NewBell(new(rdma.BellWords)), e)
 			wg.Go(func() {
 				f.Start()
 				if id%2 == 0 {

@@ -479,10 +479,11 @@ func TestKilledProcess(t *testing.T) {
 		o := get(t, "opened", n.opened)
 		require.NoError(t, o.err)
 
-		bell.Prepare()
+		sleeper := bell.Poller()
+		sleeper.Prepare()
 		l.Send([]byte("store and ring"))
 		for o.r.Cell(1).Load() == 0 {
-			bell.Sleep(time.Minute) // the other process wakes us
+			sleeper.Sleep(time.Minute) // the other process wakes us
 		}
 
 		l.Send([]byte("die"))

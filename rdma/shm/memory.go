@@ -123,7 +123,7 @@ type BellMemory struct {
 
 const (
 	bellBytes   = 4096
-	fenceOffset = 64
+	fenceOffset = 256
 )
 
 // FenceWord is the word of the fences of all nodes that share this page.
@@ -169,7 +169,7 @@ func MapBell(fd int) (*BellMemory, error) {
 // share a cache line. atomic.Uint32 is 4 bytes without padding.
 func bellMemory(m *Memory) *BellMemory {
 	return &BellMemory{
-		m, rdma.NewBell((*uint32)(unsafe.Pointer(&m.mem[0]))),
+		m, rdma.NewBell((*rdma.BellWords)(unsafe.Pointer(&m.mem[0]))),
 		(*atomic.Uint32)(unsafe.Pointer(&m.mem[fenceOffset])),
 	}
 }

@@ -237,6 +237,7 @@ func TestBellOverTwoMappings(t *testing.T) {
 	require.NoError(t, err)
 	defer data.Close()
 	cell := rdma.NewRegion(rdma.Shape{Cells: 512}, data.Bytes()).Cell(0)
+	sleeper := own.Poller()
 	const rounds = 2000
 	ack := make(chan struct{})
 	go func() {
@@ -248,12 +249,12 @@ func TestBellOverTwoMappings(t *testing.T) {
 	}()
 	for v := uint64(1); v <= rounds; v++ {
 		for cell.Load() != v {
-			own.Prepare()
+			sleeper.Prepare()
 			if cell.Load() == v {
-				own.Cancel()
+				sleeper.Cancel()
 				break
 			}
-			own.Sleep(limit)
+			sleeper.Sleep(limit)
 		}
 		ack <- struct{}{}
 	}

@@ -52,7 +52,7 @@ func (w *World) Attach(self rdma.PeerInfo, host uint64, events rdma.Events, wake
 	self.ShmDomain = host
 	self.Addr = fmt.Sprintf("node-%d", self.ID)
 	f := &Fabric{
-		w: w, self: self, bell: rdma.NewBell(new(uint32)), events: events, wake: wake,
+		w: w, self: self, bell: rdma.NewBell(new(rdma.BellWords)), events: events, wake: wake,
 		regions: map[rdma.Key]*rdma.Region{}, wanted: map[rdma.Key][]want{},
 	}
 	f.fence = rdma.NewFence(&f.word)

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,7 +37,7 @@ type opened struct {
 
 func newNode() *node {
 	n := &node{
-		regions: map[rdma.Key]*rdma.Region{}, bell: rdma.NewBell(new(uint32)), messages: make(chan string, 10000),
+		regions: map[rdma.Key]*rdma.Region{}, bell: rdma.NewBell(new(rdma.BellWords)), messages: make(chan string, 10000),
 		opened: make(chan opened, 100), down: make(chan error, 10),
 	}
 	n.fence = rdma.NewFence(&n.word)
@@ -94,13 +93,14 @@ func get[T any](t testing.TB, what string, c <-chan T) T {
 func (n *node) wait(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	end := time.Now().Add(10 * time.Second)
+	sleeper := n.bell.Poller()
 	for !cond() {
-		n.bell.Prepare()
+		sleeper.Prepare()
 		if cond() {
-			n.bell.Cancel()
+			sleeper.Cancel()
 			return
 		}
-		n.bell.Sleep(time.Until(end))
+		sleeper.Sleep(time.Until(end))
 		if time.Now().After(end) {
 			t.Fatal("never: ", what)
 		}
@@ -170,8 +170,9 @@ func TestOpenBringsTheStateAndPostKeepsIt(t *testing.T) {
 func TestPostQuiet(t *testing.T) {
 	ca, cb := loopback(t)
 	na, nb := newNode(), newNode()
-	var word atomic.Uint32
-	na.bell = rdma.NewBell((*uint32)(unsafe.Pointer(&word)))
+	words := new(rdma.BellWords)
+	na.bell = rdma.NewBell(words)
+	sleeper := na.bell.Poller()
 	la, lb := NewLink(ca, na.config("b")), NewLink(cb, nb.config("a"))
 	go la.Run()
 	go lb.Run()
@@ -183,16 +184,16 @@ func TestPostQuiet(t *testing.T) {
 	get(t, "message", na.messages)
 
 	for v := uint64(1); v <= 3; v++ {
-		na.bell.Prepare()
-		asleep := word.Load()
+		sleeper.Prepare()
+		asleep := words.Asleep.Load()
 		own.Cell(6).Store(v)
 		lb.PostQuiet(key)
 		require.Eventually(t, func() bool { return r.Cell(6).Load() == v }, 10*time.Second, 10*time.Microsecond)
 		lb.Send([]byte("behind it"))
 		get(t, "message", na.messages)
-		require.Equal(t, asleep, word.Load(), "not rung")
+		require.Equal(t, asleep, words.Asleep.Load(), "not rung")
 		lb.Post(key)
-		require.Eventually(t, func() bool { return word.Load() != asleep }, 10*time.Second, 10*time.Microsecond, "rung")
+		require.Eventually(t, func() bool { return words.Asleep.Load() != asleep }, 10*time.Second, 10*time.Microsecond, "rung")
 	}
 }
 
@@ -386,6 +387,7 @@ func TestPostAllocatesNothing(t *testing.T) {
 	own := nb.register(key, shape)
 	r := open(t, na, la, key, shape)
 	v := uint64(0)
+	sleeper := na.bell.Poller()
 	round := func() {
 		v++
 		own.Ring()[v%4096] = byte(v)
@@ -393,9 +395,9 @@ func TestPostAllocatesNothing(t *testing.T) {
 		own.Cell(20).Store(v)
 		lb.Post(key)
 		for r.Cell(20).Load() != v {
-			na.bell.Prepare()
+			sleeper.Prepare()
 			if r.Cell(20).Load() != v {
-				na.bell.Sleep(time.Minute)
+				sleeper.Sleep(time.Minute)
 			}
 		}
 	}

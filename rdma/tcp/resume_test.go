@@ -167,12 +167,13 @@ func (s *session) accept() {
 
 // await is wait for one of many goroutines; a bell wakes but one.
 func (n *node) await(t testing.TB, what string, cond func() bool) {
-	for end := time.Now().Add(30 * time.Second); !cond(); n.bell.Sleep(200 * time.Microsecond) {
+	sleeper := n.bell.Poller()
+	for end := time.Now().Add(30 * time.Second); !cond(); sleeper.Sleep(200 * time.Microsecond) {
 		if time.Now().After(end) {
 			t.Error("never: ", what)
 			return
 		}
-		n.bell.Prepare()
+		sleeper.Prepare()
 	}
 }
 

@@ -1,0 +1,78 @@
+package derecho
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Threads that lend themselves and the poller take turns, and nothing that rings is slept over by all of them: a lost wake-up
+// would cost the limit of the sleep.
+func TestLendAndPollerLoseNothing(t *testing.T) {
+	for _, away := range []time.Duration{0, 10 * time.Microsecond, 200 * time.Microsecond} {
+		t.Run(fmt.Sprint("away ", away), func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, c *cluster) {
+				w, _ := c.join()
+				r, rec := c.join()
+				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				const n = 300
+				var lent atomic.Int32
+				stop := make(chan struct{})
+				var wg sync.WaitGroup
+				for range 2 { // one has the seat, the other tries
+					wg.Go(func() {
+						for {
+							select {
+							case <-stop:
+								return
+							default:
+							}
+							before := len(rec.snapshot())
+							if Lend(func() bool { return len(rec.snapshot()) > before || len(rec.snapshot()) >= n }) {
+								lent.Add(1)
+							}
+							for begin := time.Now(); time.Since(begin) < away; {
+								Look()
+							}
+						}
+					})
+				}
+				for k := range n {
+					w.mustSend(t, ordered, 7, 1, fmt.Sprint(k))
+					if k%10 == 0 {
+						rec.wait(t, "what was sent", func() bool { return len(rec.got) == k+1 })
+					}
+				}
+				rec.wait(t, "all", func() bool { return len(rec.got) == n })
+				close(stop)
+				Nudge()
+				wg.Wait()
+				require.Positive(t, lent.Load(), "nobody ever drove")
+			})
+		})
+	}
+}
+
+// Whoever lends itself looks again when it is told to.
+func TestNudge(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.join()
+		for range 200 {
+			var ready atomic.Bool
+			go func() {
+				ready.Store(true)
+				Nudge()
+			}()
+			begin := time.Now()
+			for !ready.Load() {
+				Lend(ready.Load)
+			}
+			require.Less(t, time.Since(begin), sleepLimit)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package peers_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 	"github.com/omg-dds-go/dds/bench/peers"
 )
 
+var exchange = flag.Bool("peers.exchange", false, "build the peers that are installed, and let them exchange samples")
+
 func TestMain(m *testing.M) {
 	if err := isolate.Possible(); err != nil {
 		fmt.Println("SKIP:", err)
@@ -28,8 +31,8 @@ func TestMain(m *testing.M) {
 
 // The programs are measured elsewhere; here is checked that each of them counts right.
 func TestPeersExchangeSamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds C++ and runs for about half a minute; left out with -short")
+	if !*exchange {
+		t.Skip("builds programs in C++ and runs each of them, a minute and a half in all: ask for it with -peers.exchange")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -3,8 +3,8 @@ package conductor
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"

@@ -22,6 +22,7 @@ func joinCore(h handler, c participantConfig) (core, error) {
 		Listen:      c.settings.Listen,
 		Lease:       c.settings.Lease,
 		Witness:     c.settings.Witness,
+		Spin:        c.settings.Spin,
 		OpenLog:     c.openLog,
 		LogState:    c.logState,
 	}, h)

@@ -40,6 +40,10 @@ type Settings struct {
 	// processes of a domain. Short leases find failures soon, and take a process that is merely slow for failed. Three
 	// heartbeats fall into it. Default: DDS_LEASE, in the form 500ms, else 500 ms.
 	Lease time.Duration
+	// Spin is how long a thread that waits, in WaitSet.Wait, looks for samples itself before it sleeps, from 1 µs to an
+	// hour. A sleeper is woken within tens of microseconds, one that looks sees a sample in less than one, and
+	// takes a core for that as long as it waits. Default: DDS_SPIN, else 30 µs.
+	Spin time.Duration
 	// Witness is the name of the participant whose vote decides when a failure of the network splits the domain into
 	// halves (WithName); equal at all processes of a domain. Without one, neither of two equal halves goes on. Default:
 	// DDS_WITNESS, else none.
@@ -57,7 +61,9 @@ const (
 	maxRingBytes     = 1 << 30
 	defaultLease     = 500 * time.Millisecond
 	minLease         = 10 * time.Millisecond
-	maxLease         = time.Hour
+	defaultSpin      = 30 * time.Microsecond
+	minSpin          = time.Microsecond
+	maxWait          = time.Hour
 	defaultSegment   = 64 << 20
 	segmentStep      = 4 << 10
 	minSegment       = 2 * segmentStep
@@ -120,24 +126,14 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 
 // withFailureDefaults does so for what failures are judged by.
 func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, error) {
-	from := "Settings.Lease"
-	if text := getenv("DDS_LEASE"); s.Lease == 0 && text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return s, fmt.Errorf("DDS_LEASE is %q, which is no duration such as 500ms or 2s", text)
-		}
-		if d == 0 {
-			return s, fmt.Errorf("DDS_LEASE is %q; it must be from %v to %v", text, minLease, maxLease)
-		}
-		s.Lease, from = d, "DDS_LEASE"
+	var err error
+	if s.Lease, err = duration("Lease", s.Lease, "DDS_LEASE", getenv, defaultLease, minLease); err != nil {
+		return s, err
 	}
-	if s.Lease == 0 {
-		s.Lease = defaultLease
+	if s.Spin, err = duration("Spin", s.Spin, "DDS_SPIN", getenv, defaultSpin, minSpin); err != nil {
+		return s, err
 	}
-	if s.Lease < minLease || s.Lease > maxLease {
-		return s, fmt.Errorf("%s is %v; it must be from %v to %v", from, s.Lease, minLease, maxLease)
-	}
-	from = "Settings.Witness"
+	from := "Settings.Witness"
 	if s.Witness == "" {
 		s.Witness, from = getenv("DDS_WITNESS"), "DDS_WITNESS"
 	}
@@ -145,6 +141,28 @@ func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, err
 		return s, fmt.Errorf("%s is %q; it must be the name of a participant, UTF-8 of at most %d bytes without control characters", from, s.Witness, maxWitness)
 	}
 	return s, nil
+}
+
+// duration is a setting: what the program says, or else the environment, or else the default.
+func duration(name string, d time.Duration, variable string, getenv func(string) string, otherwise, least time.Duration) (time.Duration, error) {
+	from := "Settings." + name
+	if text := getenv(variable); d == 0 && text != "" {
+		parsed, err := time.ParseDuration(text)
+		if err != nil {
+			return 0, fmt.Errorf("%s is %q, which is no duration such as 500ms or 2s", variable, text)
+		}
+		if parsed == 0 {
+			return 0, fmt.Errorf("%s is %q; it must be from %v to %v", variable, text, least, maxWait)
+		}
+		d, from = parsed, variable
+	}
+	if d == 0 {
+		d = otherwise
+	}
+	if d < least || d > maxWait {
+		return 0, fmt.Errorf("%s is %v; it must be from %v to %v", from, d, least, maxWait)
+	}
+	return d, nil
 }
 
 // checkAddress tells why address can not be dialled or, if peer is false, listened on. Names are not looked up.

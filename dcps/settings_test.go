@@ -48,6 +48,9 @@ func TestSettingsAreChecked(t *testing.T) {
 		{name: "short lease", env: map[string]string{"DDS_LEASE": "9ms"}, errors: []string{"DDS_LEASE is 9ms", "10ms"}},
 		{name: "long lease", s: Settings{Lease: 2 * time.Hour}, errors: []string{"Settings.Lease is 2h0m0s", "1h0m0s"}},
 		{name: "negative lease", s: Settings{Lease: -1}, errors: []string{"Settings.Lease is -1ns"}},
+		{name: "spin", env: map[string]string{"DDS_SPIN": "1h"}},
+		{name: "short spin", s: Settings{Spin: 1}, errors: []string{"Settings.Spin is 1ns", "1µs"}},
+		{name: "spin without unit", env: map[string]string{"DDS_SPIN": "30"}, errors: []string{"DDS_SPIN", `"30"`}},
 		{name: "witness", env: map[string]string{"DDS_WITNESS": "ground station"}},
 		{name: "unreadable witness", env: map[string]string{"DDS_WITNESS": "a\n"}, errors: []string{"DDS_WITNESS", `"a\n"`}},
 		{name: "long witness", s: Settings{Witness: strings.Repeat("x", 256)}, errors: []string{"Settings.Witness", "255"}},
@@ -92,7 +95,7 @@ func TestCoreFailureSettings(t *testing.T) {
 	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
 	segments, err := filepath.Glob(filepath.Join(w.topic.logDir(), "*.seg"))
 	require.NoError(t, err)
-	require.Len(t, segments, 1)
+	require.NotEmpty(t, segments) // the next one may be there already
 	info, err := os.Stat(segments[0])
 	require.NoError(t, err)
 	require.EqualValues(t, 8<<10, info.Size())

@@ -32,6 +32,9 @@ type Config struct {
 	// Lease is how long a member may be silent before it is suspected; default 500 ms. All members
 	// have the same.
 	Lease time.Duration
+	// Spin is how long a goroutine that lends itself looks for work before it sleeps; default 30 µs. Of several nodes
+	// of a process the longest counts.
+	Spin time.Duration
 	// Witness names a node whose vote decides when the members are split into halves; "" for none.
 	// All members name the same.
 	Witness string
@@ -76,6 +79,12 @@ func (c *Config) complete() error {
 	}
 	if c.Lease < minLease || c.Lease > time.Hour {
 		return fmt.Errorf("%w: Lease is %v, want %v to %v", ErrConfig, c.Lease, minLease, time.Hour)
+	}
+	if c.Spin == 0 {
+		c.Spin = spinTime
+	}
+	if c.Spin < 0 {
+		return fmt.Errorf("%w: Spin is %v", ErrConfig, c.Spin)
 	}
 	if c.RestartWait == 0 {
 		c.RestartWait = defaultRestartWait

@@ -224,12 +224,15 @@ func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err e
 func (e *epoch) message(rank int, rec *smc.Record, seq uint64) Message {
 	node := e.desc.Members[e.senders[rank]].Node
 	w := EndpointID(rec.Writer)
+	if h := &e.heard[rank]; h.writer != w || h.channel == 0 {
+		h.writer, h.channel = w, e.g.m.channel(node, w) // mostly the one of the message before
+	}
 	return Message{
 		Header: Header{
 			Writer: w, WriterSeq: rec.WriterSeq, Timestamp: rec.Timestamp,
 			Kind: Kind(rec.Kind), Flags: rec.Flags,
 		},
-		Sender: node, Channel: e.g.m.channel(node, w), Epoch: e.desc.Epoch, Seq: seq, Payload: rec.Payload,
+		Sender: node, Channel: e.heard[rank].channel, Epoch: e.desc.Epoch, Seq: seq, Payload: rec.Payload,
 	}
 }
 

@@ -31,6 +31,7 @@ type epoch struct {
 	tellsAck  []bool          // some receiver does not share memory with that sender and me: it needs my received cell
 	awaitsAck [][]int         // receivers whose received cell decides what is stable
 	stable    []uint64        // indices below it are known at every receiver
+	heard     []heard         // whose message came last
 
 	// When members fail (cut.go), by sender rank:
 	gone    []bool              // by member: it has failed
@@ -56,6 +57,12 @@ type epoch struct {
 	bits map[ChannelID]uint // constant
 	held atomic.Uint64      // OR of the hold cells of all receivers; stored by the poller
 	waiters
+}
+
+// heard is a writer of a sender, and the channel that it writes: constant in an epoch.
+type heard struct {
+	writer  EndpointID
+	channel ChannelID
 }
 
 // layout and shape follow from the descriptor alone, so owner and peers agree on them.
@@ -108,7 +115,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	e.table.Stored = m.stored
 	e.out.Store(&[]rdma.Link{})
 	n := len(e.senders)
-	e.recvs, e.stable = make([]*smc.Receiver, n), make([]uint64, n)
+	e.recvs, e.stable, e.heard = make([]*smc.Receiver, n), make([]uint64, n), make([]heard, n)
 	e.tellsAck, e.awaitsAck = make([]bool, n), make([][]int, n)
 	e.ends, e.open, e.reports = slices.Repeat([]uint64{sst.Forever}, n), make([]bool, n), make([]map[NodeID]uint64, n)
 	for r, s := range e.senders {

@@ -28,7 +28,7 @@ func Lend(ready func() bool) bool {
 		return false
 	}
 	var c course
-	for !c.drive(p, spinTime, ready) {
+	for !c.drive(p, time.Duration(p.spin.Load()), ready) {
 		p.lender.Prepare()
 		if p.pass() || !p.arm() || ready() {
 			p.lender.Cancel()

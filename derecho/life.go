@@ -3,6 +3,7 @@ package derecho
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -38,7 +39,7 @@ type life struct {
 	due atomic.Int64
 
 	// groups lets writers find their subgroup without the machine.
-	groups sync.Map // SubgroupID -> *subgroup
+	groups atomic.Pointer[map[SubgroupID]*subgroup] // replaced, by whoever drives
 
 	// recovering tells why nothing can be sent in some subgroups; stored by the poller.
 	recovering atomic.Pointer[map[SubgroupID]string]
@@ -96,7 +97,13 @@ func (l *life) isIsolated(err error) {
 
 func (l *life) isRecovering(waiting map[SubgroupID]string) { l.recovering.Store(&waiting) }
 
-func (l *life) newGroup(g *subgroup) { l.groups.Store(g.id, g) }
+func (l *life) newGroup(g *subgroup) {
+	groups := map[SubgroupID]*subgroup{g.id: g}
+	if before := l.groups.Load(); before != nil {
+		maps.Copy(groups, *before)
+	}
+	l.groups.Store(&groups)
+}
 
 func (l *life) background(work func()) {
 	go pprof.Do(context.Background(), pprof.Labels("dds", "state"), func(context.Context) { work() })

@@ -38,6 +38,7 @@ type poller struct {
 	lender *rdma.Sleeper // whoever lends itself
 	alarm  *rdma.Alarm
 	net    *rdma.NetYield
+	spin   atomic.Int64 // of threads that lend themselves, a time.Duration; stored under mu
 	lives  atomic.Int32 // length of nodes; stored under mu, after what stands above was made
 
 	// seat is held by whoever drives, and only ever tried. It alone says on the bell who sleeps.
@@ -97,7 +98,7 @@ func (p *poller) add(n *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nodes = append(slices.Clone(p.nodes), n)
-	p.lives.Store(int32(len(p.nodes)))
+	p.count()
 	if p.stop == nil {
 		stop, before, ended := make(chan struct{}), p.ended, make(chan struct{})
 		p.stop, p.ended = stop, ended
@@ -123,12 +124,22 @@ func (p *poller) remove(n *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nodes = slices.DeleteFunc(slices.Clone(p.nodes), func(x *life) bool { return x == n })
-	p.lives.Store(int32(len(p.nodes)))
+	p.count()
 	if len(p.nodes) == 0 && p.stop != nil {
 		close(p.stop)
 		p.stop = nil
 	}
 	p.run.Wake()
+}
+
+// count takes note of how many nodes there are, and what they are set to.
+func (p *poller) count() {
+	spin := time.Duration(0)
+	for _, n := range p.nodes {
+		spin = max(spin, n.n.cfg.Spin)
+	}
+	p.spin.Store(int64(spin))
+	p.lives.Store(int32(len(p.nodes)))
 }
 
 func (p *poller) pass() bool {

@@ -53,9 +53,11 @@ func (n *Node) sendingEpoch(sg SubgroupID) (*epoch, error) {
 		l := n.life.Load() // before the outage: a new incarnation is there before that ends
 		outage := n.outage.Load()
 		if outage == nil {
-			if g, ok := l.groups.Load(sg); ok {
-				if e := g.(*subgroup).sending.Load(); e != nil {
-					return e, nil
+			if groups := l.groups.Load(); groups != nil {
+				if g := (*groups)[sg]; g != nil {
+					if e := g.sending.Load(); e != nil {
+						return e, nil
+					}
 				}
 			}
 		}

@@ -17,7 +17,11 @@ func (e *epoch) deliverable() bool {
 	}
 	e.settle()
 	e.g.m.pause()
-	if !e.passed() { // after the counters were read: rdma.Fence
+	passed := e.passed() // after the counters were read: rdma.Fence
+	if passed || mutant.Is("stable-unpassed") {
+		e.stable, e.settled = e.settled, e.stable
+	}
+	if !passed {
 		return false
 	}
 	records, err := e.anyRecord() // skips what is no message
@@ -34,24 +38,26 @@ func (e *epoch) deliverable() bool {
 	return bound > e.delivered || e.unhanded()
 }
 
-// settle finds out what is stable.
+// settle finds out what is stable, if the fence is passed after.
 func (e *epoch) settle() {
 	for rank, r := range e.recvs {
+		stable := e.stable[rank]
 		switch {
-		case e.ends[rank] != sst.Forever: // all that is to be delivered is here
-			if e.stable[rank] = sst.Forever; mutant.Is("trailing-null") {
-				e.stable[rank] = e.ends[rank]
+		case e.ends[rank] != sst.Forever: // all that is to be delivered is here; that was agreed on, and not read
+			if stable = sst.Forever; mutant.Is("trailing-null") {
+				stable = e.ends[rank]
 			}
+			e.stable[rank] = stable
 		case r == nil || e.open[rank] && !mutant.Is("trim-late"): // as it was when the sender failed
 		case e.desc.Mode == Unordered || e.whole || e.gone[e.senders[rank]] || e.agreed() || mutant.Is("unstable"):
-			e.stable[rank] = r.Next()
+			stable = r.Next()
 		default:
-			stable := r.Next()
+			stable = r.Next()
 			for _, i := range e.awaitsAck[rank] {
 				stable = min(stable, e.table.Row(i).Load(e.table.Received(rank)))
 			}
-			e.stable[rank] = stable
 		}
+		e.settled[rank] = stable
 	}
 }
 

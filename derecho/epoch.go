@@ -31,6 +31,7 @@ type epoch struct {
 	tellsAck  []bool          // some receiver does not share memory with that sender and me: it needs my received cell
 	awaitsAck [][]int         // receivers whose received cell decides what is stable
 	stable    []uint64        // indices below it are known at every receiver
+	settled   []uint64        // the same, before the fence was looked at
 	heard     []heard         // whose message came last
 
 	// When members fail (cut.go), by sender rank:
@@ -115,7 +116,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	e.table.Stored = m.stored
 	e.out.Store(&[]rdma.Link{})
 	n := len(e.senders)
-	e.recvs, e.stable, e.heard = make([]*smc.Receiver, n), make([]uint64, n), make([]heard, n)
+	e.recvs, e.stable, e.settled, e.heard = make([]*smc.Receiver, n), make([]uint64, n), make([]uint64, n), make([]heard, n)
 	e.tellsAck, e.awaitsAck = make([]bool, n), make([][]int, n)
 	e.ends, e.open, e.reports = slices.Repeat([]uint64{sst.Forever}, n), make([]bool, n), make([]map[NodeID]uint64, n)
 	for r, s := range e.senders {

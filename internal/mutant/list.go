@@ -53,6 +53,7 @@ var List = []Mutant{
 	// One host.
 	{"no-fence", "a survivor does not raise the fences"},
 	{"fence-ignored", "a node delivers in spite of its fence"},
+	{"stable-unpassed", "what was read behind a raised fence counts as stable when the fence is lowered"},
 	{"fence-not-on-links", "a link sends in spite of the fence"},
 	{"fence-lowered-early", "a node lowers its fence before it can read all rows on its host"},
 	{"no-holding", "data is delivered between the decision and the next view"},

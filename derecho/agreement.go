@@ -461,7 +461,7 @@ func (a *agreement) choose(stay, dead, killed set) *decision {
 		if mutant.Is("ignore-accepted") || mutant.Is("adopt-own-only") && i != a.me() {
 			continue
 		}
-		if v := a.accepted(i, a.values); v > highest || mutant.Is("lowest-accepted") && v > 0 {
+		if v := a.accepted(i, a.values); v > 0 && (highest == 0 || v > highest != mutant.Is("lowest-accepted")) {
 			highest = v
 			copy(a.best, a.values)
 		}

@@ -59,6 +59,8 @@ type Event struct {
 	// Installed: what is new begins with what these logs hold.
 	Fresh bool
 	Logs  []uint64
+	// Drained: of a Logged epoch, all of it is in the node's log, which was not given up.
+	Stored bool
 }
 
 // EventKind is what an Event tells.

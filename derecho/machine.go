@@ -338,6 +338,8 @@ func (m *machine) note(k EventKind, e *epoch) {
 	}
 	ev := Event{Kind: k, Group: m.view.group, Subgroup: e.g.id, Epoch: e.desc.Epoch}
 	switch k {
+	case Drained:
+		ev.Stored = e.receiving && e.g.log != nil && e.g.log.failed() == nil && !e.unstored
 	case Installed:
 		ev.Fresh, ev.Logs = e.desc.Fresh, e.desc.Logs
 		for i, d := range e.desc.Members {

@@ -40,6 +40,7 @@ func newChecker(plan Plan) *checker {
 		known: map[derecho.NodeID][]string{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
+		found: map[uint64]lastEpoch{}, begun: map[uint64]bool{},
 	}
 }
 
@@ -119,6 +120,8 @@ type checker struct {
 	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
 	loads   []load
 	durable map[derecho.NodeID]map[string]bool // what is on the disk of a node
+	found   map[uint64]lastEpoch               // what a log held when it was announced last
+	begun   map[uint64]bool                    // groups that have had the Logged subgroup
 	faulty  bool
 	err     error
 }
@@ -174,6 +177,8 @@ func (c *checker) event(i int, e Event) {
 			c.durable[e.Node] = map[string]bool{}
 		}
 		c.durable[e.Node][e.Text] = true
+	case Found:
+		c.found[e.Log] = lastEpoch{e.Epoch, e.Logs}
 	}
 	if _, over := c.ended[e.Node]; over && (e.Kind == Send || e.Kind == Deliver || e.Kind == Decision && e.What.Kind != derecho.Decided) {
 		c.failf("M5: %s acts after its end", e.Node)
@@ -313,6 +318,9 @@ func (c *checker) decision(i int, e Event) {
 		c.trimmed(e.Node, t, w)
 	case derecho.Drained:
 		t.drained[e.Node] = true
+		if w.Stored {
+			c.keeps(e.Node, at.epoch, t)
+		}
 		if at.sg == 0 {
 			for _, m := range c.pending[e.Node] {
 				c.removed[e.Node][m] = true
@@ -342,6 +350,9 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	}
 	c.last[node][w.Subgroup], c.group[node] = w.Epoch, w.Group
 	t.installed[node] = true
+	if w.Subgroup == channels[logged].ID {
+		c.reborn(w.Group, w)
+	}
 	if w.Subgroup == 0 && w.Epoch > 1 {
 		c.primary(i, at, t)
 	}
@@ -408,6 +419,10 @@ func (c *checker) primary(i int, at place, next *epochTrace) {
 	if before == nil || before.members == nil {
 		return // nobody who installed it is in the trace: not possible but for the first
 	}
+	survivors := next.members
+	if before.stay != nil {
+		survivors = before.stay // and one that leaves with the view may have read what the dead had told
+	}
 	stay, all := 0, 0
 	for _, m := range before.members {
 		w := 2
@@ -418,7 +433,7 @@ func (c *checker) primary(i int, at place, next *epochTrace) {
 		switch {
 		case slices.Contains(next.members, m) || leaves:
 			stay, all = stay+w, all+w
-		case c.certified(i, m, next.members):
+		case c.certified(i, m, survivors):
 		default:
 			all += w
 		}

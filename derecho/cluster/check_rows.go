@@ -51,6 +51,15 @@ func (c *checker) persisted(node derecho.NodeID, t *epochTrace, row *derecho.Row
 	}
 }
 
+// keeps: what a node has delivered of an epoch that it gives up is on its disk.
+func (c *checker) keeps(node derecho.NodeID, epoch uint32, t *epochTrace) {
+	for _, d := range t.delivered[node] {
+		if !c.durable[node][d.text] {
+			c.failf("P1: %s has drained epoch %d and delivered %.40s in it, which is not stored", node, epoch, d.text)
+		}
+	}
+}
+
 // grows: cells do not go back; what a node has wedged is final.
 func (c *checker) grows(node derecho.NodeID, a, b *derecho.Row) {
 	type cell struct {

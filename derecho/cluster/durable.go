@@ -16,6 +16,42 @@ type stored struct {
 // history is from which epoch on a group follows which line.
 type history struct{ from, line uint32 }
 
+// lastEpoch is an epoch of the Logged subgroup, and the logs that belong to it.
+type lastEpoch struct {
+	epoch uint32
+	logs  []uint64
+}
+
+// restored: these logs are enough to go on from the epoch.
+func (e lastEpoch) restored(logs []uint64) bool {
+	n := 0
+	for _, l := range e.logs {
+		if slices.Contains(logs, l) {
+			n++
+		}
+	}
+	return 2*n > len(e.logs) || len(e.logs) == 0
+}
+
+// reborn: a group in which nobody has had the Logged subgroup before begins it with a majority of the logs of the last
+// epoch that any of those which are there knows. Who has lost it while others were there may know of later epochs, which
+// nobody lived to install.
+func (c *checker) reborn(group uint64, w derecho.Event) {
+	if !w.Fresh || c.begun[group] {
+		return
+	}
+	c.begun[group] = true
+	last := lastEpoch{}
+	for _, l := range w.Logs {
+		if e := c.found[l]; e.epoch > last.epoch {
+			last = e
+		}
+	}
+	if !last.restored(w.Logs) {
+		c.failf("P4: epoch %d begins with the logs %016x, no majority of those of epoch %d, the last that they know: %016x", w.Epoch, w.Logs, last.epoch, last.logs)
+	}
+}
+
 const forever32 = ^uint32(0)
 
 // lineOf is the line that a group follows in an epoch: who is still in an old one is not on a later line.

@@ -29,6 +29,7 @@ type process struct {
 	d         *derecho.Driven
 	f         *sim.Fabric
 	scheduled bool
+	idle      bool // it takes no step, while its application and its memory go on
 	inbox     []func()
 	joined    bool
 	leaving   bool
@@ -88,7 +89,9 @@ func (p *process) boot() {
 	cfg := derecho.Config{RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
 	cfg.LogState = func(derecho.SubgroupID) *derecho.LogState {
 		p.recovered[logged] = p.disk.history(logged)
-		return p.disk.found()
+		s := p.disk.found()
+		r.emit(Event{Kind: Found, Node: p.id, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs})
+		return s
 	}
 	cfg.OpenLog = func(derecho.SubgroupID) (derecho.Log, error) { return p.log, nil }
 	if r.plan.Witness {
@@ -190,7 +193,7 @@ func (p *process) step(inbox []func()) {
 	if p.gone {
 		return
 	}
-	if p.f.Paused() {
+	if p.f.Paused() || p.idle {
 		p.inbox = append(inbox, p.inbox...)
 		p.scheduled = false
 		return
@@ -485,16 +488,17 @@ func (p *process) act() {
 
 func (p *process) add() { p.addTo(derecho.ChannelID(1 + p.run.pick.IntN(len(channels)))) }
 
-func (p *process) addTo(ch derecho.ChannelID) {
+func (p *process) addTo(ch derecho.ChannelID) { p.addEndpoint(ch, p.run.pick.IntN(2) == 0) }
+
+// addEndpoint announces a writer of a channel or a reader; writers of channels whose state is kept keep it, too.
+func (p *process) addEndpoint(ch derecho.ChannelID, writes bool) {
 	sg := channels[ch]
 	p.nextEP++
 	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: ch == replicated || ch == logged}
-	if p.run.pick.IntN(2) == 0 {
+	if writes {
 		ep.Writes = sg
-		if ep.Replica {
-			ep.Reads = []derecho.Subgroup{sg}
-		}
-	} else {
+	}
+	if !writes || ep.Replica {
 		ep.Reads = []derecho.Subgroup{sg}
 	}
 	p.wanted[ep.ID] = ep

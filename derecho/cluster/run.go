@@ -172,6 +172,7 @@ func (r *run) liveness() {
 	for _, p := range r.procs {
 		p.f.CrashAt = 0
 		r.resume(p)
+		r.rouse(p)
 	}
 	for _, p := range slices.Clone(r.procs) {
 		if p.crashed && (p.returns || r.plan.Revive) {

@@ -23,8 +23,10 @@ import (
 //
 // All delays are heavy-tailed: of every order of magnitude from that of a message to some leases, all alike.
 
-// Storms are the kinds of storms.
-var Storms = []string{"wave", "relay", "exile", "birth", "unread"}
+// Storms are the kinds of storms. The first are drawn for "any"; the last follow a script (scripts.go).
+var Storms = []string{"wave", "relay", "exile", "birth", "unread", "heir", "widow", "ghost", "restart"}
+
+const drawn = 5
 
 // drawStorm draws the plan of a storm.
 func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
@@ -39,7 +41,7 @@ func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
 		Waves: 1 + rng.IntN(3), Acts: 20 << rng.IntN(4),
 	}
 	p.Hosts = 1 + rng.IntN(p.Nodes)
-	if kind := Storms[rng.IntN(len(Storms))]; p.Storm == "any" {
+	if kind := Storms[rng.IntN(drawn)]; p.Storm == "any" {
 		p.Storm = kind
 	}
 	switch {
@@ -53,6 +55,9 @@ func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
 		p.Hosts, p.Waves = 1, 8
 	}
 	p.Length = time.Duration(p.Waves) * 2 * p.Lease
+	if slices.Index(Storms, p.Storm) >= drawn {
+		p.script(rng)
+	}
 	if o.Duration > 0 {
 		p.Length = o.Duration
 	}
@@ -62,6 +67,10 @@ func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
 // storm makes a group and schedules the waves.
 func (r *run) storm() {
 	p, w := r.plan, r.w
+	if slices.Index(Storms, p.Storm) >= drawn {
+		r.script()
+		return
+	}
 	for i := range p.Nodes {
 		host := 1 + uint64(r.rng.IntN(p.Hosts))
 		if p.Storm == "relay" {
@@ -333,6 +342,7 @@ type ambush struct {
 	victim  *process // whom it strikes; nil: whoever does it
 	kills   bool     // most of the time
 	anybody bool     // it may be somebody else than the victim who does it
+	do      func()   // what happens instead of a strike, if not nil
 	rng     *rand.Rand
 }
 
@@ -375,6 +385,10 @@ func (r *run) spring(p *process, m moment) {
 		}
 		if a.after--; a.after < 0 {
 			r.ambushes = slices.Delete(r.ambushes, i, i+1)
+			if a.do != nil {
+				a.do()
+				return
+			}
 			before := r.pick
 			r.pick = a.rng
 			if a.victim != nil {

@@ -32,10 +32,11 @@ const (
 	Fault_   // a fault begins or ends
 	Told     // a node has changed its row of an epoch, or holds more
 	Durable  // a log has a message, or the beginning of an epoch, on disk
+	Found    // a node announces what a log holds: the last epoch that begins in it
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable"}
+	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable", "found"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -53,8 +54,8 @@ type Event struct {
 	What    *derecho.Event // of Decision
 	State   *derecho.State // of Final
 	Row     *derecho.Row   // of Told
-	Log     uint64         // of Durable
-	Logs    []uint64       // of Durable: those that belong to the epoch that begins
+	Log     uint64         // of Durable and Found
+	Logs    []uint64       // of Durable and Found: those that belong to the epoch that begins
 }
 
 func (e Event) String() string {
@@ -74,6 +75,8 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " sg %d ch %d e %d", e.SG, e.Channel, e.Epoch)
 	case Durable:
 		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d logs %x", e.Log, e.Channel, e.Epoch, e.Seq, e.Logs)
+	case Found:
+		fmt.Fprintf(&b, " log %016x e %d logs %x", e.Log, e.Epoch, e.Logs)
 	case Decision:
 		w := e.What
 		fmt.Fprintf(&b, " %v sg %d e %d", w.Kind, w.Subgroup, w.Epoch)

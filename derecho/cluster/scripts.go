@@ -1,0 +1,330 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+)
+
+// Some defects show only when several things come together, each in a window of its own, and no drawing of times hits
+// all of them. So a scripted storm is a cast of processes and a schedule: who does what after whom. The seed draws what
+// the script leaves open: delays, identifiers, which variant is played.
+
+// script shapes the plan of a scripted storm: nothing happens but what the script says, in a group of the size that it needs.
+func (p *Plan) script(rng *rand.Rand) {
+	p.Witness, p.MaxPause, p.Burst, p.Waves, p.Acts = false, 0, 1, 1, 0
+	p.Faults &= CrashNode | Pause | OneWay
+	switch p.Storm {
+	case "heir":
+		p.Nodes = 5 + 2*rng.IntN(2)
+		p.Hosts, p.Length = p.Nodes, 10*p.Lease
+	case "widow":
+		p.Nodes, p.Hosts, p.Length = 4, 1, 16*p.Lease
+	case "ghost":
+		p.Nodes, p.Hosts, p.Length = 7, 7, 10*p.Lease
+	case "restart":
+		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
+		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
+	}
+}
+
+// script makes a group and plays.
+func (r *run) script() {
+	switch r.plan.Storm {
+	case "heir":
+		r.heir(r.plan.Lease)
+	case "widow":
+		r.widow(r.plan.Lease)
+	case "ghost":
+		r.ghost(r.plan.Lease)
+	case "restart":
+		r.outbreaks()
+	}
+}
+
+// cast starts a process on each of some hosts, in this order.
+func (r *run) cast(hosts ...uint64) []*process {
+	for _, h := range hosts {
+		r.start(h, r.newDisk())
+		r.rest()
+	}
+	return slices.Clone(r.procs)
+}
+
+// when something happens at a process for the n-th time from now on, something else does.
+func (r *run) when(p *process, m moment, n int, do func()) {
+	r.ambushes = append(r.ambushes, &ambush{on: m, after: n - 1, victim: p, do: do})
+}
+
+// bar lets nothing pass from one process to others, or lets it pass again.
+func (r *run) bar(from *process, on bool, to ...*process) {
+	for _, q := range to {
+		if q == from {
+			continue
+		}
+		text := "is heard by " + q.id.String() + " again"
+		if on {
+			text = "is not heard by " + q.id.String()
+		}
+		r.emit(Event{Kind: Fault_, Node: from.id, Text: text})
+		r.w.Block(from.f, q.f, on)
+	}
+}
+
+// heir is a script against the agreement: the oldest dies, and who proposes to go on without it dies when it has decided,
+// and nobody else has. The next, its heir, has not heard the proposal; those who have accepted it do not hear each other.
+//
+// With seven processes there is one more proposer before that. It accepts its own proposal and dies, and nobody hears
+// of it for so long that the others go on without it; then the heir does. So the heir finds two proposals that were
+// accepted, and must take up the later.
+func (r *run) heir(at time.Duration) {
+	hosts := make([]uint64, r.plan.Nodes)
+	for i := range hosts {
+		hosts[i] = uint64(i + 1)
+	}
+	procs := r.cast(hosts...)
+	depth := (len(procs) - 3) / 2 // how many propose before the heir does
+	proposer, heir, accepting := procs[depth], procs[depth+1], procs[depth+2:]
+	r.plot(at, func() {
+		unheard := procs[1]
+		if depth > 1 {
+			r.when(unheard, accepts, 1, func() {
+				r.bar(unheard, true, procs...)
+				r.w.After(3*r.w.MaxDelay, func() {
+					r.faults[CrashNode]++
+					unheard.crash("after it was not heard any more")
+				})
+			})
+		}
+		r.when(heir, promises, depth, func() {
+			r.bar(proposer, true, heir)
+			for _, p := range accepting {
+				r.bar(p, true, accepting...)
+			}
+			if depth > 1 {
+				r.bar(unheard, false, heir)
+			}
+		})
+		r.when(proposer, decides, 1, func() {
+			r.dieNow(proposer)
+			r.w.After(r.plan.Lease/2, func() {
+				for _, p := range accepting {
+					r.bar(p, false, accepting...)
+				}
+			})
+		})
+		r.faults[CrashNode]++
+		procs[0].crash("at rest")
+	})
+}
+
+// dieNow ends a process in the step that it is in.
+func (r *run) dieNow(p *process) {
+	r.faults[CrashNode]++
+	p.f.CrashAt = p.f.Pushes + 1
+}
+
+// widow is a script against certified deaths: in a new view one can not read the rows of the others, on its own host, and
+// they not its. They go on without it and die at once. It knows for certain that they are dead, and not what they decided.
+func (r *run) widow(at time.Duration) {
+	procs := r.cast(1, 1, 1, 1)
+	roles := r.rng.Perm(len(procs))
+	widow, leaver := procs[roles[0]], procs[roles[1]]
+	r.plot(at, func() {
+		for _, p := range procs {
+			if p != widow && p != leaver {
+				r.slow(widow, p, r.plan.Length, r.plan.Length)
+				r.when(p, decides, 1, func() { r.dieNow(p) })
+			}
+		}
+		leaver.leave()
+	})
+}
+
+// ghosts are the variants of ghost.
+var ghosts = []string{"distant", "unreadable", "unfinished", "asleep"}
+
+// ghost is a script against the rule of one host: a process stands still and is removed, while its application goes on
+// to write into memory that others read. There are others on its host; the first of them learns that it was removed,
+// and reports what it has of it. The second must not deliver what was written after that. It does not know because
+//
+//   - distant: it is on another host, and hears nobody but the ghost;
+//   - unreadable: it can not read the first in a view that is new, and does not hear the other hosts;
+//   - unfinished: it does know, but can not go on to the next view, for it can not read one that stays;
+//   - asleep: it hears nobody on other hosts, and the first stands still until they have decided.
+func (r *run) ghost(at time.Duration) {
+	variant := ghosts[r.rng.IntN(len(ghosts))]
+	second := uint64(1)
+	if variant == "distant" {
+		second = 7
+	}
+	procs := r.cast(1, 2, 3, 4, 5, 1, second)
+	ghost, others, first, last := procs[0], procs[1:5], procs[5], procs[6]
+	ghost.enlist(1, true)
+	first.enlist(1, false)
+	last.enlist(1, false)
+	r.rest()
+	lease, settle := r.plan.Lease, 60*r.w.MaxDelay
+	r.plot(at, func() {
+		switch variant {
+		case "unreadable":
+			r.when(first, installsView, 1, func() {
+				r.w.After(0, func() { r.slow(first, last, 4*lease, settle) }) // its request is on its way, its answer is not
+			})
+			others = append(others, r.start(6, r.newDisk()))
+		case "unfinished":
+			late := r.start(6, r.newDisk())
+			r.slow(late, first, 5*lease/2, settle)
+			r.slow(late, last, 4*lease, settle)
+		}
+	})
+	r.plot(at+settle, func() {
+		r.emit(Event{Kind: Fault_, Node: ghost.id, Text: "takes no step, and its application writes: " + variant})
+		ghost.idle = true
+		r.w.After(6*lease, func() { r.rouse(ghost) })
+		r.haunt(ghost)
+		blind := func(from ...*process) {
+			for _, p := range from {
+				r.bar(p, true, last)
+			}
+			r.w.After(lease/5, func() {
+				for _, p := range from {
+					r.bar(p, false, last)
+				}
+			})
+		}
+		switch variant {
+		case "distant":
+			r.when(last, promises, 1, func() { blind(append(others, first)...) })
+		case "unreadable":
+			r.when(last, promises, 1, func() { blind(others...) })
+		case "asleep":
+			r.when(last, promises, 1, func() { blind(others...) })
+			r.when(first, promises, 1, func() {
+				r.emit(Event{Kind: Fault_, Node: first.id, Text: "takes no step"})
+				first.idle = true
+			})
+			r.when(others[0], decides, 1, func() { r.w.After(10*r.w.MaxDelay, func() { r.rouse(first) }) })
+		}
+	})
+}
+
+// haunt writes, as long as the process takes no step.
+func (r *run) haunt(p *process) {
+	if p.idle && !p.gone && !r.calm {
+		p.guard(p.send)
+		r.w.After(2*r.w.MaxDelay, func() { r.haunt(p) })
+	}
+}
+
+// rouse lets a process take steps again.
+func (r *run) rouse(p *process) {
+	if p.idle {
+		p.idle = false
+		r.emit(Event{Kind: Fault_, Node: p.id, Text: "takes steps again"})
+		p.look()
+	}
+}
+
+// enlist is addEndpoint by the application.
+func (p *process) enlist(ch derecho.ChannelID, writes bool) {
+	p.guard(func() { p.addEndpoint(ch, writes) })
+	p.look()
+}
+
+// outbreak is how many leases pass from one restart to the next: enough that a majority of the logs is waited for, and
+// that those which are away then come later.
+const outbreak = 30
+
+// outbreaks is a script against logs: again and again all processes that have one die, at once or one after the other.
+// Some come back, wait for the others until a majority is enough, and write if it is there; the others come later, or
+// after the next time. Processes that had no log, or one that is long out of date, come with them, or never died.
+func (r *run) outbreaks() {
+	n, lease := r.plan.Nodes, r.plan.Lease
+	var hosts []uint64
+	for range n {
+		hosts = append(hosts, 1+uint64(r.rng.IntN(r.plan.Hosts)))
+	}
+	var disks []*disk
+	for _, p := range r.cast(hosts...) {
+		disks = append(disks, p.disk)
+	}
+	const loggers = 3
+	for _, d := range disks[:loggers] {
+		r.owner(d).enlist(logged, true)
+	}
+	r.rest()
+	for wave := range r.plan.Waves {
+		at := lease + time.Duration(wave)*outbreak*lease
+		spread := []time.Duration{0, 10 * r.w.MaxDelay, 3 * lease}[r.rng.IntN(3)]
+		// Who comes back at once; the others do after a while, or when all come back.
+		order := r.rng.Perm(loggers)
+		some, stay := 1+r.rng.IntN(loggers), r.rng.IntN(2) == 0
+		for range 60 {
+			r.plot(at+r.w.Between(-lease, outbreak*lease-lease), r.scribble)
+		}
+		for k, i := range order {
+			r.plot(at+r.w.Between(0, spread+1), func() { r.fell(disks[i]) })
+			back := at + 4*lease + r.w.Between(0, 10*r.w.MaxDelay)
+			switch {
+			case k < some:
+			case stay:
+				continue
+			default:
+				back += 10*lease + r.w.Between(0, 5*lease)
+			}
+			r.plot(back, func() { r.raise(disks[i]) })
+		}
+		for _, d := range disks[loggers:] {
+			dies, joins := r.rng.IntN(2) == 0, r.rng.IntN(2) == 0
+			if dies {
+				r.plot(at+r.w.Between(0, spread+1), func() { r.fell(d) })
+				r.plot(at+4*lease+r.w.Between(0, 10*r.w.MaxDelay), func() { r.raise(d) })
+			}
+			if joins {
+				r.plot(at+5*lease+r.w.Between(0, 10*r.w.MaxDelay), func() {
+					if p := r.owner(d); !p.gone && p.joined && len(p.wanted) == 0 {
+						p.enlist(logged, true)
+					}
+				})
+			}
+		}
+	}
+}
+
+// owner is the process that has a disk, or had it last.
+func (r *run) owner(d *disk) *process {
+	for _, p := range slices.Backward(r.procs) {
+		if p.disk == d {
+			return p
+		}
+	}
+	return nil
+}
+
+// fell ends the process that has a disk; raise starts it again.
+func (r *run) fell(d *disk) {
+	if p := r.owner(d); !p.gone {
+		p.crash("at rest")
+		p.returns = true
+		r.faults[CrashNode]++
+	}
+}
+
+func (r *run) raise(d *disk) {
+	if p := r.owner(d); p.crashed {
+		r.restart(p)
+	}
+}
+
+// scribble lets everybody write who can.
+func (r *run) scribble() {
+	for _, p := range r.procs {
+		if p.joined && !p.gone {
+			p.guard(p.send)
+			p.look()
+		}
+	}
+}

@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/topic"
@@ -32,12 +33,12 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 		h.channels[key] = c
 	}
 	c.awaiting, c.from = pending, from
+	c.putOff = slices.DeleteFunc(c.putOff, func(d putOff) bool { return d.m.Epoch < from }) // the state covers it
 	if pending {
 		return // others are alive, and know more than this process
 	}
 	h.recover(key, c)
-	h.replayAll(key, c)
-	h.endHistories(key)
+	h.resume(key, c)
 }
 
 // recover takes what the log of this process, or its memory of before it joined again, has of a channel that nobody else
@@ -78,6 +79,11 @@ func (h *hub) loadState(key channelKey, s *store, err error) {
 		h.recover(key, c) // who was to send it knows nothing, or is gone
 	}
 	c.awaiting = false
+	h.resume(key, c)
+}
+
+// resume gives the history of a channel, and then what was delivered since it was cut, to the readers that wait for it.
+func (h *hub) resume(key channelKey, c *channel) {
 	h.replayAll(key, c)
 	at := now()
 	later := c.putOff

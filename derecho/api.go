@@ -141,7 +141,8 @@ type Handler interface {
 	// AwaitState says that this node, from epoch from on, starts to receive ch on sg, or to keep
 	// its state. If pending is true ReadState follows with the state as of the beginning of that
 	// epoch, or another AwaitState; or the node's own endpoint is withdrawn first. Deliver may still bring messages of ch from epochs before, if the node received ch
-	// for another endpoint: that state covers them already.
+	// for another endpoint: that state covers them already. If pending is false nobody has a state: the node goes on from
+	// what its log held, if it keeps one, and what it was handed from that epoch on, if it waited until now.
 	AwaitState(sg SubgroupID, ch ChannelID, from uint32, pending bool)
 	// ReadState decodes a state that has come, which is not called on the polling goroutine but on one of
 	// its own. What it returns is an upcall like the others, and takes the state over; it is not called

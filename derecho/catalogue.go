@@ -2,9 +2,8 @@ package derecho
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-
-	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
 // memberDesc is a member of an epoch: what it sends and what it receives.
@@ -32,7 +31,8 @@ type descriptor struct {
 }
 
 // transfer says that From hands the state of a channel, as of the end of the epoch before, to To. If
-// they are the same there is nobody left who has an older state: that of To is what came since.
+// they are the same nobody has a state: To goes on with what its log held, if there is one, and what came since. If From
+// is 0 it is not known yet who has it (bereft.go).
 type transfer struct {
 	From, To NodeID
 	Channel  ChannelID
@@ -70,6 +70,8 @@ type catalogue struct {
 	subgroups map[SubgroupID]*descriptor
 	// loading are replicas whose state is on its way to them, by what it is.
 	loading map[replica]arrival
+	// bereaved are channels that nobody is known to have the state of (bereft.go).
+	bereaved map[keptChannel]bereavement
 	// recovery is how far each Logged subgroup has come to take up a log (recovery.go).
 	recovery map[SubgroupID]recovery
 }
@@ -87,13 +89,17 @@ func (r replica) compare(o replica) int {
 
 // arrival is where a state comes from, and the epoch at whose beginning it is taken.
 type arrival struct {
-	from  NodeID
+	from  NodeID // 0: of nobody any more
 	epoch uint32
 	log   uint64 // of the node that it comes from, 0 if that stores nothing
+	lacks bool   // it has come from nobody, and will not
 }
 
 func newCatalogue() *catalogue {
-	return &catalogue{subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{}, recovery: map[SubgroupID]recovery{}}
+	return &catalogue{
+		subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{},
+		bereaved: map[keptChannel]bereavement{}, recovery: map[SubgroupID]recovery{},
+	}
 }
 
 func (c *catalogue) find(node NodeID, id EndpointID) int {
@@ -106,49 +112,45 @@ func (c *catalogue) add(ep Endpoint) []*descriptor {
 		return nil
 	}
 	c.endpoints = append(c.endpoints, ep)
-	return c.refresh(nil, ep)
+	return c.refresh(nobody, ep)
 }
 
-// remove withdraws an endpoint. ok is false if there is none.
-func (c *catalogue) remove(node NodeID, id EndpointID) (ep Endpoint, changed []*descriptor, ok bool) {
+// remove withdraws an endpoint. asked are replicas that waited for the state from its node, which had not got it itself.
+// ok is false if there is none.
+func (c *catalogue) remove(node NodeID, id EndpointID) (ep Endpoint, changed []*descriptor, asked []replica, ok bool) {
 	i := c.find(node, id)
 	if i < 0 {
-		return ep, nil, false
+		return ep, nil, nil, false
 	}
 	ep = c.endpoints[i]
 	c.endpoints = slices.Delete(c.endpoints, i, i+1)
-	return ep, c.refresh(nil, ep), true
-}
-
-// removeNodes withdraws all endpoints of nodes that failed, in the order of their announcement.
-func (c *catalogue) removeNodes(failed func(NodeID) bool) (gone []Endpoint, changed []*descriptor) {
-	c.endpoints = slices.DeleteFunc(slices.Clone(c.endpoints), func(e Endpoint) bool {
-		if failed(e.Node) {
-			gone = append(gone, e)
-			return true
-		}
-		return false
-	})
-	touched := slices.Clone(gone)
-	for r, a := range c.loading {
-		switch {
-		case failed(r.node):
+	// Who lacks the state has nothing to hand on: it is gone like one that failed.
+	var left []replica
+	gone := func(r replica) bool { return slices.Contains(left, r) }
+	for _, sg := range ep.Reads {
+		r := replica{sg.ID, ep.Channel, node}
+		if _, waits := c.loading[r]; waits && !slices.Contains(c.keepers(r.kept()), r) {
+			left = append(left, r)
+			asked = append(asked, c.orphans(c.subgroups[sg.ID], gone)...)
 			delete(c.loading, r)
-		case failed(a.from): // perhaps it had withdrawn its own endpoint already
-			touched = append(touched, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
 		}
 	}
-	return gone, c.refresh(failed, touched...)
+	return ep, c.refresh(gone, ep), asked, true
 }
 
-// orphaned: a replica of the subgroup waits for the state from a node that failed.
-func (c *catalogue) orphaned(sg SubgroupID, failed func(NodeID) bool) bool {
-	for r, a := range c.loading {
-		if r.subgroup == sg && failed != nil && failed(a.from) {
-			return true
-		}
+// removeNodes withdraws all endpoints of nodes that failed, in the order of their announcement. asked are replicas that
+// waited for a state in vain.
+func (c *catalogue) removeNodes(failed func(NodeID) bool) (changed []*descriptor, asked []replica) {
+	gone := func(r replica) bool { return failed(r.node) }
+	var touched []Endpoint
+	for _, sg := range slices.Sorted(maps.Keys(c.subgroups)) {
+		d := c.subgroups[sg]
+		asked = append(asked, c.orphans(d, gone)...)
+		touched = append(touched, Endpoint{Reads: []Subgroup{{sg, d.Mode}}})
 	}
-	return false
+	c.endpoints = slices.DeleteFunc(slices.Clone(c.endpoints), func(e Endpoint) bool { return failed(e.Node) })
+	maps.DeleteFunc(c.loading, func(r replica, _ arrival) bool { return failed(r.node) })
+	return c.refresh(gone, touched...), asked
 }
 
 // loaded takes note of a state that has arrived. If the node that it came from is gone, its log does not count any
@@ -158,11 +160,13 @@ func (c *catalogue) loaded(r replica, epoch uint32) []*descriptor {
 		return nil
 	}
 	delete(c.loading, r)
-	return c.refresh(nil, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
+	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
 }
 
-// refresh computes anew the subgroups that some endpoints name. failed may be nil.
-func (c *catalogue) refresh(failed func(NodeID) bool, eps ...Endpoint) (changed []*descriptor) {
+func nobody(replica) bool { return false }
+
+// refresh computes anew the subgroups that some endpoints name, when some replicas are gone.
+func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed []*descriptor) {
 	var named []Subgroup
 	for _, ep := range eps {
 		named = append(named, ep.Reads...)
@@ -177,16 +181,18 @@ func (c *catalogue) refresh(failed func(NodeID) bool, eps ...Endpoint) (changed 
 		if before == nil {
 			before = &descriptor{Subgroup: sg.ID, Mode: sg.Mode}
 		}
-		anew := c.recover(before, failed)
+		anew := c.recover(before)
 		if anew {
 			before = &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: before.Epoch}
 		}
+		heirs := c.heirs(before)
 		members := c.members(sg.ID)
-		if sameMembers(before.Members, members) && slices.Equal(before.Logs, c.logs(sg.ID)) && !c.orphaned(sg.ID, failed) && !anew {
+		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Fresh: len(before.Members) == 0}
+		next.Transfers = c.transfers(before, next, heirs, gone)
+		if sameMembers(before.Members, members) && slices.Equal(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 && !anew {
 			continue
 		}
-		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Fresh: len(before.Members) == 0}
-		next.Transfers = c.transfers(before, next, failed)
+		c.depart(next)
 		next.Logs = c.logs(sg.ID)
 		c.subgroups[sg.ID] = next
 		changed = append(changed, next)
@@ -238,54 +244,70 @@ func (c *catalogue) members(sg SubgroupID) []memberDesc {
 }
 
 // transfers finds the replicas that need the state of their channel: those that are new, and those
-// that wait for it from a node that failed. It comes from a replica that there was before: one that has
+// that have waited for it in vain. It comes from a replica that there was before: one that has
 // it, or else the one that will have it first.
-func (c *catalogue) transfers(before, after *descriptor, failed func(NodeID) bool) (ts []transfer) {
+func (c *catalogue) transfers(before, after *descriptor, heirs map[ChannelID]NodeID, gone func(replica) bool) (ts []transfer) {
 	for _, m := range after.Members {
 		for _, ch := range m.Channels {
 			if !ch.Replica {
 				continue
 			}
 			to := replica{after.Subgroup, ch.ID, m.Node}
-			if after.Fresh {
-				if from := c.longest(after, ch.ID); from != to.node && from != 0 {
-					ts = append(ts, transfer{From: from, To: to.node, Channel: ch.ID})
-				}
+			a, waits := c.loading[to]
+			_, bereaved := c.bereaved[to.kept()]
+			known := before.replica(m.Node, ch.ID)
+			var from NodeID
+			switch heir, settled := heirs[ch.ID]; {
+			case settled:
+				from = heir
+			case bereaved && known:
 				continue
-			}
-			waits, is := c.loading[to]
-			if before.replica(m.Node, ch.ID) && !(is && failed != nil && failed(waits.from) && !mutant.Is("no-resource")) {
+			case bereaved: // it waits like the others
+				ts = append(ts, transfer{To: to.node, Channel: ch.ID})
 				continue
+			case after.Fresh:
+				from = c.longest(to.kept(), func(uint64) bool { return true })
+			case known && !(waits && a.orphan()):
+				continue
+			default:
+				from = c.source(before, to, gone)
 			}
-			if from := c.source(before, to, failed); from != 0 {
+			if from != 0 {
 				ts = append(ts, transfer{From: from, To: to.node, Channel: ch.ID})
 			}
-		}
-	}
-	for _, t := range ts {
-		to := replica{after.Subgroup, t.Channel, t.To}
-		if t.From == t.To {
-			delete(c.loading, to)
-		} else {
-			c.loading[to] = arrival{t.From, after.Epoch, c.logOf(after.Subgroup, t.From)}
 		}
 	}
 	return ts
 }
 
+// depart notes that the states of an epoch are on their way.
+func (c *catalogue) depart(d *descriptor) {
+	for _, t := range d.Transfers {
+		switch to := (replica{d.Subgroup, t.Channel, t.To}); t.From {
+		case t.To:
+			delete(c.loading, to)
+		case 0:
+			c.loading[to] = arrival{epoch: d.Epoch, lacks: true}
+		default:
+			c.loading[to] = arrival{from: t.From, epoch: d.Epoch, log: c.logOf(d.Subgroup, t.From)}
+		}
+	}
+}
+
 // source is who hands the state of a channel to a replica; 0 if there is none.
-func (c *catalogue) source(before *descriptor, to replica, failed func(NodeID) bool) NodeID {
+func (c *catalogue) source(before *descriptor, to replica, gone func(replica) bool) NodeID {
 	var first NodeID // of those that have not got it themselves
 	var epoch uint32
 	for _, b := range before.Members {
-		if !before.replica(b.Node, to.channel) || failed != nil && failed(b.Node) {
+		r := replica{to.subgroup, to.channel, b.Node}
+		if !before.replica(b.Node, to.channel) || gone(r) {
 			continue
 		}
-		a, waits := c.loading[replica{to.subgroup, to.channel, b.Node}]
+		a, waits := c.loading[r]
 		if !waits {
 			return b.Node
 		}
-		if first == 0 || a.epoch < epoch {
+		if !a.orphan() && (first == 0 || a.epoch < epoch) {
 			first, epoch = b.Node, a.epoch
 		}
 	}
@@ -296,4 +318,25 @@ func (c *catalogue) source(before *descriptor, to replica, failed func(NodeID) b
 func (d *descriptor) replica(node NodeID, ch ChannelID) bool {
 	i := d.member(node)
 	return i >= 0 && slices.Contains(d.Members[i].Channels, channelDesc{ch, true})
+}
+
+// keeps: the node keeps the state of some channel in this epoch.
+func (d *descriptor) keeps(node NodeID) bool {
+	i := d.member(node)
+	return i >= 0 && slices.ContainsFunc(d.Members[i].Channels, func(c channelDesc) bool { return c.Replica })
+}
+
+// loads: the node waits for a state that is taken when the epoch begins.
+func (d *descriptor) loads(node NodeID) bool {
+	return slices.ContainsFunc(d.Transfers, func(t transfer) bool { return t.To == node && t.From != t.To })
+}
+
+// heirs are the nodes that go on without a state that others had.
+func (d *descriptor) heirs() (nodes []NodeID) {
+	for _, t := range d.Transfers {
+		if t.From == t.To {
+			nodes = append(nodes, t.To)
+		}
+	}
+	return nodes
 }

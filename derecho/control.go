@@ -86,11 +86,12 @@ func (m *machine) removeEndpoint(id EndpointID, done func(error)) {
 // only when it has its state, and announces one only when the one before it has ended here. Neither
 // keeps anybody else waiting.
 
-// replicaLoading: the state of the endpoint's channel is on its way.
+// replicaLoading: the state of the endpoint's channel is on its way. Who lacks it has nothing to give, and need not wait:
+// perhaps until logs come.
 func (m *machine) replicaLoading(ep Endpoint) bool {
 	return ep.Replica && slices.ContainsFunc(ep.Reads, func(sg Subgroup) bool {
 		g := m.groups[sg.ID]
-		return g != nil && g.loading[ep.Channel] != 0
+		return g != nil && g.loading[ep.Channel] != 0 && !g.lacks[ep.Channel]
 	})
 }
 
@@ -206,6 +207,11 @@ func (m *machine) command(from NodeID, b []byte) {
 		if epoch := r.u32(); !r.bad {
 			m.renew(m.cat.loaded(to, epoch))
 		}
+	case cmdLacks:
+		orphan := replica{subgroup: SubgroupID(r.u32()), channel: ChannelID(r.u64()), node: from}
+		if epoch := r.u32(); !r.bad {
+			m.renew(m.cat.lacks(orphan, epoch))
+		}
 	case cmdHurry:
 		if sg := SubgroupID(r.u32()); !r.bad {
 			m.renew(m.cat.hurry(sg))
@@ -217,6 +223,15 @@ func (m *machine) command(from NodeID, b []byte) {
 func (m *machine) renew(next []*descriptor) {
 	if m.install(next) == nil {
 		m.announce(next)
+	}
+}
+
+// ask has the replicas of this node among these tell whether they have the state that they waited for.
+func (m *machine) ask(orphans []replica) {
+	for _, r := range orphans {
+		if g := m.groups[r.subgroup]; g != nil && r.node == m.id && !m.dead() {
+			g.asked(r.channel)
+		}
 	}
 }
 
@@ -254,7 +269,7 @@ func (m *machine) awaitLogs(sg SubgroupID) {
 	if m.awaiting[sg] || !slices.ContainsFunc(m.cat.endpoints, func(e Endpoint) bool { return e.Node == m.id && e.Log != nil && e.names(sg) }) {
 		return
 	}
-	over := func() bool { r, known := m.cat.recovery[sg]; return !known || r.done || r.hurry }
+	over := func() bool { return !m.cat.patient(sg) }
 	if over() {
 		return // they have been told
 	}
@@ -274,9 +289,10 @@ func (m *machine) awaitLogs(sg SubgroupID) {
 func (m *machine) removed(node NodeID, id EndpointID) {
 	if i := m.cat.find(node, id); i >= 0 {
 		waits := m.lastEpochsOf(m.cat.endpoints[i])
-		ep, changed, _ := m.cat.remove(node, id)
+		ep, changed, asked, _ := m.cat.remove(node, id)
 		err := m.install(changed)
 		m.announce(changed)
+		m.ask(asked)
 		m.whenDrained(waits, func() { m.gone(ep, err) })
 	}
 }
@@ -349,7 +365,7 @@ func (m *machine) announce(changed []*descriptor) {
 }
 
 func (m *machine) install(changed []*descriptor) error {
-	if len(m.cat.recovery) > 0 {
+	if len(m.cat.recovery) > 0 || len(m.cat.bereaved) > 0 {
 		waiting := m.cat.waiting()
 		m.shell.isRecovering(waiting)
 		for _, sg := range slices.Sorted(maps.Keys(waiting)) {

@@ -83,6 +83,7 @@ func (m *machine) welcomed(w welcome, b []byte) {
 		}
 	}
 	maps.Copy(m.cat.loading, w.loading)
+	maps.Copy(m.cat.bereaved, w.bereaved)
 	maps.Copy(m.cat.recovery, w.recovery)
 	for i, s := range w.subgroups {
 		m.cat.subgroups[s.ID] = &descriptor{Subgroup: s.ID, Mode: s.Mode, Epoch: w.epochs[i], Members: m.cat.members(s.ID), Logs: w.logs[i]}
@@ -278,9 +279,10 @@ func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool)
 			waits[&ep] = m.lastEpochsOf(ep)
 		}
 	}
-	_, changed := m.cat.removeNodes(failed)
+	changed, asked := m.cat.removeNodes(failed)
 	err := m.install(changed)
 	m.announce(changed)
+	m.ask(asked)
 	left := map[NodeID]int{}
 	for _, ep := range list {
 		left[ep.Node]++
@@ -336,7 +338,7 @@ func (m *machine) greet(next view, change viewChange) {
 }
 
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints, loading: m.cat.loading, recovery: m.cat.recovery, before: v.before}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints, loading: m.cat.loading, bereaved: m.cat.bereaved, recovery: m.cat.recovery, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})

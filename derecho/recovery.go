@@ -16,90 +16,42 @@ import (
 // for each channel the longest log is the one that counts, and all others get its state, by the same
 // transfer as any newcomer. A log that comes later finds a replica that lives, and gets the state from it.
 //
-// When members fail, and with them the last that have the state of a channel, the subgroup waits for their logs in the
-// same way: those of its last epoch.
+// When members fail, and with them the last that have the state of a channel, only that channel goes back to the logs
+// (bereft.go).
 type recovery struct {
 	done  bool
 	hurry bool // a majority is enough
 	// virgin: no log that was there held anything, and there has been no writer since: whoever comes with a
 	// log that does knows more than all who are there.
 	virgin bool
-	// epoch is the last before members failed, and logs those that belonged to it; 0 if none did.
-	epoch uint32
-	logs  []uint64
 }
 
-// recover brings the recovery of a subgroup up to date; failed may be nil. It reports whether what the
-// members have of it is to be taken from logs anew.
-func (c *catalogue) recover(sg *descriptor, failed func(NodeID) bool) (anew bool) {
+// recover brings the recovery of a subgroup up to date. It reports whether what the members have of it is to be taken
+// from logs anew.
+func (c *catalogue) recover(sg *descriptor) (anew bool) {
 	if sg.Mode != Logged {
 		return false
 	}
-	r, known := c.recovery[sg.Subgroup]
-	lost := failed != nil && r.done && c.bereft(sg, failed)
-	if lost {
-		r = recovery{epoch: sg.Epoch, logs: sg.Logs}
-		for to := range c.loading {
-			if to.subgroup == sg.Subgroup {
-				delete(c.loading, to) // it gets what the logs say
-			}
-		}
-	}
-	if len(c.present(sg.Subgroup)) == 0 && (!known || r.done || r.epoch == 0) {
+	if len(c.present(sg.Subgroup)) == 0 {
 		delete(c.recovery, sg.Subgroup) // all have left: the next log begins anew
 		return false
 	}
+	r := c.recovery[sg.Subgroup]
 	if r.done && (r.virgin || mutant.Is("late-returner")) && c.logged(sg.Subgroup) > 0 {
 		r, anew = recovery{}, true
 	}
 	if !r.done {
-		c.recovery[sg.Subgroup] = r // missing looks at it
 		missing, of := c.missing(sg.Subgroup)
 		there := of - len(missing)
 		if mutant.Is("virgin-evidence") {
 			there = len(c.present(sg.Subgroup))
 		}
 		r.done = len(missing) == 0 || r.hurry && (2*there > of || mutant.Is("hurry-any"))
-		r.virgin = r.done && of == 0
-		// All the logs are there already: those who wait for a state, of a node that had withdrawn its own log and
-		// then failed, go on from theirs.
-		anew = anew || lost && r.done
+		r.virgin = r.done && of == 0 && len(c.bereavedOf(sg.Subgroup)) == 0
 	}
 	r.virgin = r.virgin && !slices.ContainsFunc(c.endpoints, func(e Endpoint) bool { return e.Writes.ID == sg.Subgroup })
 	c.recovery[sg.Subgroup] = r
 	return anew
-}
-
-// bereft: members failed, and nobody who is left has the state of some channel that they kept, or will have it.
-func (c *catalogue) bereft(sg *descriptor, failed func(NodeID) bool) bool {
-	has := map[ChannelID]bool{}
-	for _, m := range sg.Members {
-		for _, ch := range m.Channels {
-			if !ch.Replica {
-				continue
-			}
-			has[ch.ID] = has[ch.ID] || c.willHave(replica{sg.Subgroup, ch.ID, m.Node}, failed)
-		}
-	}
-	for _, kept := range has {
-		if !kept && !mutant.Is("bereft-goes-on") {
-			return true
-		}
-	}
-	return false
-}
-
-// willHave: a replica has the state of its channel, or waits for it from one that lives, and has it or will. That one
-// may have withdrawn its endpoint; it sends what it owes before it leaves.
-func (c *catalogue) willHave(r replica, failed func(NodeID) bool) bool {
-	for !failed(r.node) {
-		a, waits := c.loading[r]
-		if !waits {
-			return true
-		}
-		r.node = a.from // who took it in an earlier epoch: this ends
-	}
-	return false
 }
 
 // present are the logs of a subgroup that are there, each once.
@@ -120,7 +72,7 @@ func (e *Endpoint) names(sg SubgroupID) bool {
 // belonged to it.
 func (c *catalogue) missing(sg SubgroupID) (missing []uint64, of int) {
 	present := c.present(sg)
-	last := LogState{Epoch: c.recovery[sg].epoch, Logs: c.recovery[sg].logs}
+	var last LogState
 	for _, l := range present {
 		if l.Epoch > last.Epoch {
 			last = *l
@@ -134,13 +86,13 @@ func (c *catalogue) missing(sg SubgroupID) (missing []uint64, of int) {
 	return missing, len(last.Logs)
 }
 
-// longest is the replica of a channel whose log holds most; of equals the first by ID of the log.
-func (c *catalogue) longest(d *descriptor, ch ChannelID) NodeID {
+// longest is the replica of a channel whose log holds most, of those that are let; of equals the first by ID of the log.
+func (c *catalogue) longest(k keptChannel, let func(log uint64) bool) NodeID {
 	var node NodeID
 	var best *LogState
 	for i := range c.endpoints {
 		e := &c.endpoints[i]
-		if e.Log == nil || !e.Replica || e.Channel != ch || !e.names(d.Subgroup) {
+		if e.Log == nil || !e.Replica || e.Channel != k.channel || !e.names(k.subgroup) || !let(e.Log.ID) {
 			continue
 		}
 		if best == nil || e.Log.counts(best) {
@@ -163,8 +115,8 @@ func (l *LogState) counts(o *LogState) bool {
 	return l.ID < o.ID
 }
 
-// logs are the logs that belong to an epoch that begins now: those that are there, and that of a node which is
-// not any more and has what another still waits for.
+// logs are the logs that belong to an epoch that begins now: those that are there, and those of nodes that are
+// not any more, and have what another still waits for or nobody else has.
 func (c *catalogue) logs(sg SubgroupID) (ids []uint64) {
 	for _, l := range c.present(sg) {
 		ids = append(ids, l.ID)
@@ -173,6 +125,9 @@ func (c *catalogue) logs(sg SubgroupID) (ids []uint64) {
 		if to.subgroup == sg && a.log != 0 {
 			ids = append(ids, a.log)
 		}
+	}
+	for _, ch := range c.bereavedOf(sg) {
+		ids = append(ids, c.bereaved[keptChannel{sg, ch}].logs...)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
@@ -214,29 +169,54 @@ func (c *catalogue) recovered(ep Endpoint) bool {
 	return true
 }
 
+// patient: some logs of a subgroup are missing, and a majority of them is not enough yet.
+func (c *catalogue) patient(sg SubgroupID) bool {
+	if r, known := c.recovery[sg]; known && !r.done {
+		return !r.hurry
+	}
+	return slices.ContainsFunc(c.bereavedOf(sg), func(ch ChannelID) bool {
+		k := keptChannel{sg, ch}
+		return c.awaitsLogs(k) && !c.bereaved[k].hurry
+	})
+}
+
 // hurry lets a majority of the logs be enough.
 func (c *catalogue) hurry(sg SubgroupID) []*descriptor {
-	r, known := c.recovery[sg]
-	if !known || r.done {
+	if !c.patient(sg) {
 		return nil
 	}
-	r.hurry = true
-	c.recovery[sg] = r
-	return c.refresh(nil, Endpoint{Reads: []Subgroup{{sg, Logged}}})
+	if r, known := c.recovery[sg]; known && !r.done {
+		r.hurry = true
+		c.recovery[sg] = r
+	}
+	for _, ch := range c.bereavedOf(sg) {
+		if k := (keptChannel{sg, ch}); c.awaitsLogs(k) {
+			b := c.bereaved[k]
+			b.hurry = true
+			c.bereaved[k] = b
+		}
+	}
+	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{sg, Logged}}})
 }
 
 // waiting tells of each subgroup that waits for logs which are missing.
 func (c *catalogue) waiting() map[SubgroupID]string {
 	var waiting map[SubgroupID]string
-	for sg, r := range c.recovery {
-		if r.done {
-			continue
-		}
+	tell := func(sg SubgroupID, text string) {
 		if waiting == nil {
 			waiting = map[SubgroupID]string{}
 		}
-		missing, of := c.missing(sg)
-		waiting[sg] = fmt.Sprintf("%d of the %d logs that were written last are not there (%016x): start the processes that have them", len(missing), of, missing)
+		if before := waiting[sg]; before != "" {
+			text = before + "; " + text
+		}
+		waiting[sg] = text
 	}
+	for sg, r := range c.recovery {
+		if !r.done {
+			missing, of := c.missing(sg)
+			tell(sg, fmt.Sprintf("%d of the %d logs that were written last are not there (%016x): start the processes that have them", len(missing), of, missing))
+		}
+	}
+	c.bereftWaiting(tell)
 	return waiting
 }

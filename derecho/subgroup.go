@@ -23,10 +23,14 @@ type subgroup struct {
 
 	// loading are channels whose state is on its way to this node, with the epoch that it is for.
 	loading map[ChannelID]uint32
+	// lacks are those of them of which this node has said that it has not got it: it does not take it any more.
+	lacks map[ChannelID]bool
+	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them.
+	barren map[ChannelID]uint32
 	// holds are the channels of which a reader of this node is full.
 	holds map[ChannelID]bool
-	// unannounced: the layer above has not been told yet that it keeps channels of a Fresh epoch, so it
-	// can not be asked for their state.
+	// unannounced: the layer above has not been told yet that it keeps channels of a Fresh epoch, or that it goes on without
+	// a state that it waited for, so it can not be asked for their state.
 	unannounced bool
 	// serving are transfers that this node owes before it may deliver the current epoch.
 	serving []serving
@@ -59,10 +63,8 @@ func (g *subgroup) current() *epoch {
 // end. Nobody waits.
 func (g *subgroup) install(d *descriptor) error {
 	g.newest = d
-	g.unannounced = d.Fresh
-	if d.Fresh || len(d.Members) == 0 {
-		g.giveUpLoading()
-	}
+	g.unannounced = d.member(g.m.id) >= 0 && d.Fresh || slices.Contains(d.heirs(), g.m.id)
+	g.giveUpLoading(d)
 	var next *epoch
 	if d.member(g.m.id) >= 0 {
 		var err error
@@ -71,6 +73,9 @@ func (g *subgroup) install(d *descriptor) error {
 		}
 		if err := g.openLog(next); err != nil {
 			return err
+		}
+		if g.log != nil && (len(g.loading) > 0 || d.loads(g.m.id)) {
+			g.log.pause(true) // before it hears of the epoch
 		}
 		g.epochs = append(g.epochs, next)
 		g.m.note(Installed, next)
@@ -99,11 +104,15 @@ func (g *subgroup) install(d *descriptor) error {
 func (g *subgroup) announce(d *descriptor) {
 	now := map[ChannelID]bool{}
 	for _, t := range d.Transfers {
-		if t.To == g.m.id && t.From == t.To && g.loading[t.Channel] != 0 {
-			// Nobody has an older state any more: what came since is all there is.
-			g.logState(channelState{epoch: g.loading[t.Channel], channel: t.Channel})
+		if from := g.loading[t.Channel]; t.To == g.m.id && t.From == t.To && from != 0 {
+			// Nobody has a state any more.
 			delete(g.loading, t.Channel)
-			g.m.h.ReadState(g.id, t.Channel, nil)()
+			delete(g.lacks, t.Channel)
+			if g.log != nil {
+				g.m.h.AwaitState(g.id, t.Channel, from, false)
+			} else {
+				g.m.h.ReadState(g.id, t.Channel, nil)()
+			}
 		}
 	}
 	for _, c := range d.Members[d.member(g.m.id)].Channels {
@@ -112,6 +121,7 @@ func (g *subgroup) announce(d *descriptor) {
 		})
 		if pending {
 			g.loading[c.ID] = d.Epoch
+			delete(g.lacks, c.ID)
 		}
 		// In a fresh epoch nobody has a state but what the logs hold: who waited for one goes on from there.
 		if pending || d.Fresh || !g.m.receives[g.id][c.ID] {
@@ -150,7 +160,7 @@ func (g *subgroup) startServing(e *epoch) {
 		g.log.begin(e.desc.Epoch, e.desc.Logs)
 	}
 	for _, t := range e.desc.Transfers {
-		if t.From == g.m.id && t.To != t.From && !e.unstored {
+		if t.From == g.m.id && t.To != t.From && !e.unstored && e.desc.Epoch > g.barren[t.Channel] {
 			g.serving = append(g.serving, serving{t, e.desc.Epoch})
 		}
 	}
@@ -189,7 +199,7 @@ func (g *subgroup) blocked() bool {
 
 // came decodes, elsewhere, the state of a channel that this node waits for.
 func (g *subgroup) came(s channelState) {
-	if g.loading[s.channel] != s.epoch {
+	if !g.awaits(s) {
 		return
 	}
 	m := g.m
@@ -201,33 +211,67 @@ func (g *subgroup) came(s channelState) {
 
 // loaded takes it over, unless it is not the one that this node waits for any more.
 func (g *subgroup) loaded(s channelState, load func()) {
-	if g.loading[s.channel] != s.epoch && !mutant.Is("load-any-epoch") {
+	if !g.awaits(s) && !mutant.Is("load-any-epoch") {
 		return
 	}
 	delete(g.loading, s.channel)
 	load()
 	g.logState(s)
-	var w writer
-	w.u8(cmdLoaded)
-	w.u32(uint32(g.id))
-	w.u64(uint64(s.channel))
-	w.u32(s.epoch)
-	g.m.submit(w.b)
+	g.tell(cmdLoaded, s.channel, s.epoch)
 	g.serve()
 }
 
-// giveUpLoading: the states that are on their way will not come; what the logs say comes in their place. What
-// was delivered meanwhile, without them, is not stored.
-func (g *subgroup) giveUpLoading() {
-	if len(g.loading) == 0 {
+// awaits: the state is the one that this node waits for.
+func (g *subgroup) awaits(s channelState) bool {
+	return g.loading[s.channel] == s.epoch && !g.lacks[s.channel]
+}
+
+// asked tells that a state that this node waited for has not come. If it has, that was said before, and is said again.
+func (g *subgroup) asked(ch ChannelID) {
+	epoch := g.loading[ch]
+	if epoch == 0 {
 		return
 	}
-	clear(g.loading)
-	g.serving = nil // whoever waits for this node has given up, too
-	if g.log == nil {
+	g.lacks[ch] = true
+	g.owesNothing(ch, g.newest.Epoch)
+	g.tell(cmdLacks, ch, epoch)
+}
+
+// owesNothing: whoever waits for the state of a channel from this node, up to an epoch, is an orphan, as this node is.
+func (g *subgroup) owesNothing(ch ChannelID, until uint32) {
+	g.barren[ch] = until
+	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool { return t.Channel == ch && t.epoch <= until })
+}
+
+// tell submits a command about a state.
+func (g *subgroup) tell(cmd uint8, ch ChannelID, epoch uint32) {
+	var w writer
+	w.u8(cmd)
+	w.u32(uint32(g.id))
+	w.u64(uint64(ch))
+	w.u32(epoch)
+	g.m.submit(w.b)
+}
+
+// giveUpLoading: in an epoch that begins afresh no state comes that was on its way before, and none of a channel that
+// this node keeps no more. What was delivered meanwhile, without them, is not stored, unless the node keeps something else.
+func (g *subgroup) giveUpLoading(d *descriptor) {
+	given := false
+	for ch := range g.loading {
+		if d.Fresh || !d.replica(g.m.id, ch) {
+			delete(g.loading, ch)
+			delete(g.lacks, ch)
+			g.owesNothing(ch, d.Epoch-1)
+			given = true
+		}
+	}
+	if !given {
 		return
 	}
-	if mutant.Is("loading-logged") {
+	if g.log == nil || len(g.loading) > 0 {
+		return
+	}
+	if !d.Fresh && d.keeps(g.m.id) || mutant.Is("loading-logged") {
 		g.log.pause(false)
 		return
 	}

@@ -30,6 +30,7 @@ const (
 	cmdTrim   = 5 // trimReport
 	cmdLoaded = 6 // subgroup, channel, epoch of a transfer that has arrived
 	cmdHurry  = 7 // subgroup: a majority of its logs is enough now
+	cmdLacks  = 8 // subgroup, channel, epoch of a transfer that has not arrived and will not
 )
 
 var errWire = errors.New("derecho: malformed message")
@@ -227,6 +228,7 @@ type welcome struct {
 	epochs    []uint32   // of subgroups
 	logs      [][]uint64 // of subgroups
 	loading   map[replica]arrival
+	bereaved  map[keptChannel]bereavement
 	recovery  map[SubgroupID]recovery
 	before    ending
 }
@@ -261,6 +263,17 @@ func (v welcome) encode() []byte {
 		w.u64(uint64(a.from))
 		w.u32(a.epoch)
 		w.u64(a.log)
+		w.flag(a.lacks)
+	}
+	w.u32(uint32(len(v.bereaved)))
+	for _, k := range slices.SortedFunc(maps.Keys(v.bereaved), keptChannel.compare) {
+		w.u32(uint32(k.subgroup))
+		w.u64(uint64(k.channel))
+		w.flag(v.bereaved[k].hurry)
+		w.u32(uint32(len(v.bereaved[k].logs)))
+		for _, id := range v.bereaved[k].logs {
+			w.u64(id)
+		}
 	}
 	w.u32(uint32(len(v.recovery)))
 	for _, sg := range slices.Sorted(maps.Keys(v.recovery)) {
@@ -268,11 +281,6 @@ func (v welcome) encode() []byte {
 		w.flag(v.recovery[sg].done)
 		w.flag(v.recovery[sg].hurry)
 		w.flag(v.recovery[sg].virgin)
-		w.u32(v.recovery[sg].epoch)
-		w.u32(uint32(len(v.recovery[sg].logs)))
-		for _, id := range v.recovery[sg].logs {
-			w.u64(id)
-		}
 	}
 	w.ending(v.before)
 	return w.b
@@ -297,17 +305,22 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.logs = append(v.logs, logs)
 	}
 	v.loading = map[replica]arrival{}
-	for range r.count(40) {
+	for range r.count(41) {
 		to := replica{SubgroupID(r.u32()), ChannelID(r.u64()), NodeID(r.u64())}
-		v.loading[to] = arrival{NodeID(r.u64()), r.u32(), r.u64()}
+		v.loading[to] = arrival{NodeID(r.u64()), r.u32(), r.u64(), r.flag()}
+	}
+	v.bereaved = map[keptChannel]bereavement{}
+	for range r.count(17) {
+		k, b := keptChannel{SubgroupID(r.u32()), ChannelID(r.u64())}, bereavement{hurry: r.flag()}
+		for range r.count(8) {
+			b.logs = append(b.logs, r.u64())
+		}
+		v.bereaved[k] = b
 	}
 	v.recovery = map[SubgroupID]recovery{}
-	for range r.count(15) {
-		sg, c := SubgroupID(r.u32()), recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), epoch: r.u32()}
-		for range r.count(8) {
-			c.logs = append(c.logs, r.u64())
-		}
-		v.recovery[sg] = c
+	for range r.count(7) {
+		sg := SubgroupID(r.u32())
+		v.recovery[sg] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag()}
 	}
 	v.before = r.ending()
 	return v, r.err()

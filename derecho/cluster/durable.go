@@ -64,6 +64,17 @@ func lineOf(h []history, epoch uint32) (at history) {
 	return at
 }
 
+// majority: most of the logs are there.
+func majority(there, of []uint64) bool {
+	n := 0
+	for _, l := range of {
+		if slices.Contains(there, l) {
+			n++
+		}
+	}
+	return 2*n > len(of)
+}
+
 // checkDurable: what every log of its epoch had on disk is in the state that the members hold in the end
 // (P2, P3). Promised is it as long as a majority of the logs of the last epoch comes back, which those that come back
 // need not know of; else another
@@ -79,6 +90,12 @@ func (c *checker) checkDurable(events []Event) {
 	at := map[string]stored{}
 	var text []string // in order
 	var held *Event
+	began := map[place]bool{} // epochs that anybody has installed
+	for _, e := range events {
+		if e.Kind == Decision && e.What.Kind == derecho.Installed {
+			began[place{e.What.Group, e.What.Subgroup, e.What.Epoch}] = true
+		}
+	}
 	for i := range events {
 		if events[i].Kind == Decision {
 			group[events[i].Node] = events[i].What.Group
@@ -95,15 +112,16 @@ func (c *checker) checkDurable(events []Event) {
 				}
 			}
 			last = newest[last.line]
-			n := 0
-			for _, l := range last.logs {
-				if slices.Contains(e.What.Logs, l) {
-					n++
-				}
-			}
-			if 2*n > len(last.logs) {
+			if majority(e.What.Logs, last.logs) {
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, last.line})
 			} else {
+				lines++
+				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
+			}
+		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Subgroup == channels[logged].ID && !began[place{e.What.Group, e.What.Subgroup, e.What.Epoch - 1}]:
+			// Whoever began afresh, without the logs, has died before it had installed that epoch; or a number was left out.
+			of := newest[lineOf(line[e.What.Group], e.What.Epoch).line].logs
+			if len(of) > 0 && !majority(e.What.Logs, of) {
 				lines++
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}

@@ -418,6 +418,10 @@ func (p *process) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 // AwaitState implements derecho.Handler.
 func (p *process) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint32, pending bool) {
 	e := Event{Kind: Await, Node: p.id, SG: sg, Channel: ch, Epoch: from}
+	var since []string // it goes on with what has come to it
+	if p.from[ch] == from {
+		since = p.pending[ch]
+	}
 	p.from[ch] = from
 	delete(p.history, ch)
 	delete(p.pending, ch)
@@ -425,7 +429,7 @@ func (p *process) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from u
 		e.Text = "pending"
 		p.pending[ch] = nil
 	} else {
-		p.history[ch] = p.recovered[ch]
+		p.history[ch] = slices.Concat(p.recovered[ch], since)
 		delete(p.recovered, ch)
 	}
 	p.run.emit(e)

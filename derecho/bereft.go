@@ -1,0 +1,241 @@
+package derecho
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
+)
+
+// When the node fails that was to send a state, whoever waits for it is an orphan. If there is another replica that has
+// the state, or will have it, the orphan gets it from that. If there is none, the orphan may have it all the same: it says
+// so by a command (cmdLoaded), and the view may have ended before that was executed. So all orphans are asked, and nothing
+// is decided before they have answered, or failed too. What an orphan had to say it says again first; if it has not got
+// the state it says that (cmdLacks), and from then on does not take it any more, should it still come. If one has it the
+// others get it from there.
+//
+// If all lack it the channel is bereft. The logs of those who had the state must come back, or a majority of them and
+// somebody has waited long enough (cmdHurry). The replicas go on from that of them which holds most, and whose node gives
+// what it has to the others, by a transfer like any other. Until then what the replicas receive of the channel is put
+// off, and their logs keep in memory what they would write, so that nothing counts as durable. If nobody who had it has
+// a log, any log will do; and without any the replica goes on that has waited longest, with what it has been handed since.
+//
+// What others have of other channels of the subgroup is not touched.
+
+// bereavement is of a channel that nobody has the state of, or will have, as far as is known.
+type bereavement struct {
+	logs  []uint64 // of those who had it, ascending
+	hurry bool     // a majority of them is enough
+}
+
+// keptChannel is a channel whose state is kept.
+type keptChannel struct {
+	subgroup SubgroupID
+	channel  ChannelID
+}
+
+func (k keptChannel) compare(o keptChannel) int {
+	return cmp.Or(cmp.Compare(k.subgroup, o.subgroup), cmp.Compare(k.channel, o.channel))
+}
+
+func (r replica) kept() keptChannel { return keptChannel{r.subgroup, r.channel} }
+
+// orphan: nobody brings the state any more, and it may be here.
+func (a arrival) orphan() bool { return a.from == 0 }
+
+// orphans finds the replicas of a subgroup that wait for a state in vain when some are gone, and the channels that are
+// left without any; it comes before those that are gone are forgotten. It returns those who are to be asked.
+func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []replica) {
+	if mutant.Is("no-resource") {
+		return nil
+	}
+	for _, ch := range d.channels() {
+		var had []uint64 // logs of those who had the state
+		var orphans []replica
+		keepers, kept := 0, false
+		for _, m := range d.Members {
+			r := replica{d.Subgroup, ch, m.Node}
+			switch {
+			case !d.replica(m.Node, ch):
+				continue
+			case c.willHave(r, gone):
+				kept = true
+			case !gone(r):
+				orphans = append(orphans, r)
+				fallthrough
+			default:
+				// Who had nothing but what all begin with is not waited for.
+				if log := c.logBehind(r); log != 0 && d.Mode == Logged && !c.recovery[d.Subgroup].virgin {
+					had = append(had, log)
+				}
+			}
+			keepers++
+		}
+		for _, r := range orphans {
+			a := c.loading[r]
+			if !a.orphan() && !kept {
+				asked = append(asked, r)
+			}
+			c.loading[r] = arrival{epoch: a.epoch, lacks: a.lacks}
+		}
+		if k := (keptChannel{d.Subgroup, ch}); keepers > 0 && !kept {
+			b := c.bereaved[k]
+			b.logs = append(slices.Clone(b.logs), had...)
+			slices.Sort(b.logs)
+			b.logs = slices.Compact(b.logs)
+			c.bereaved[k] = b
+		}
+	}
+	return asked
+}
+
+// willHave: a replica has the state of its channel, or waits for it from one that lives, and has it or will. That one
+// may have withdrawn its endpoint; it sends what it owes before it leaves.
+func (c *catalogue) willHave(r replica, gone func(replica) bool) bool {
+	for before := ^uint32(0); !gone(r); {
+		a, waits := c.loading[r]
+		if !waits || a.epoch > before { // it had the state then, has withdrawn since, and come again
+			return true
+		}
+		if a.orphan() {
+			return false
+		}
+		r.node, before = a.from, a.epoch
+	}
+	return false
+}
+
+// logBehind is the log of the node that has, or had, what a replica waits for, which may be its own; 0 if there is none.
+func (c *catalogue) logBehind(r replica) uint64 {
+	log := c.logOf(r.subgroup, r.node)
+	for before := ^uint32(0); ; {
+		a, waits := c.loading[r]
+		if !waits || a.epoch > before {
+			return log
+		}
+		log, r.node, before = a.log, a.from, a.epoch
+	}
+}
+
+// bereavedOf are the channels of a subgroup that nobody is known to have the state of, ascending.
+func (c *catalogue) bereavedOf(sg SubgroupID) (channels []ChannelID) {
+	for k := range c.bereaved {
+		if k.subgroup == sg {
+			channels = append(channels, k.channel)
+		}
+	}
+	slices.Sort(channels)
+	return channels
+}
+
+// heirs finds for each channel of a subgroup that is bereft the replica from which it goes on, if that can be told.
+func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
+	if r, logged := c.recovery[before.Subgroup]; logged && !r.done {
+		return nil
+	}
+	heirs := map[ChannelID]NodeID{}
+	for _, ch := range c.bereavedOf(before.Subgroup) {
+		k := keptChannel{before.Subgroup, ch}
+		keepers := c.keepers(k)
+		found := slices.ContainsFunc(keepers, func(r replica) bool { _, waits := c.loading[r]; return !waits && before.replica(r.node, ch) })
+		switch {
+		case found:
+			delete(c.bereaved, k)
+		case len(keepers) == 0:
+			if len(c.bereaved[k].logs) == 0 {
+				delete(c.bereaved, k) // there is nothing that could come back
+			}
+		case c.bereft(k) && c.enough(k):
+			heirs[ch] = c.heir(k)
+			delete(c.bereaved, k)
+		}
+	}
+	return heirs
+}
+
+// heir is the replica from which a channel goes on. A log that did not have the state does not count, however long it is:
+// it may be of another history, which ended when its node came here.
+func (c *catalogue) heir(k keptChannel) NodeID {
+	logs := c.bereaved[k].logs
+	if node := c.longest(k, func(log uint64) bool { return len(logs) == 0 || slices.Contains(logs, log) }); node != 0 && !mutant.Is("bereft-goes-on") {
+		return node
+	}
+	first := slices.MinFunc(c.keepers(k), func(a, b replica) int {
+		return cmp.Or(cmp.Compare(c.since(a), c.since(b)), a.compare(b))
+	})
+	return first.node
+}
+
+// since is the epoch from which on a replica that waits has been handed what came.
+func (c *catalogue) since(r replica) uint32 {
+	if a, waits := c.loading[r]; waits {
+		return a.epoch
+	}
+	return ^uint32(0) // it comes just now
+}
+
+// keepers are the replicas of a channel, whether they have its state or not.
+func (c *catalogue) keepers(k keptChannel) (rs []replica) {
+	for i := range c.endpoints {
+		e := &c.endpoints[i]
+		r := replica{k.subgroup, k.channel, e.Node}
+		if e.Replica && e.Channel == k.channel && e.names(k.subgroup) && !slices.Contains(rs, r) {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// bereft: nobody has the state of the channel, as all have said who could have it.
+func (c *catalogue) bereft(k keptChannel) bool {
+	if _, is := c.bereaved[k]; !is {
+		return false
+	}
+	return !slices.ContainsFunc(c.keepers(k), func(r replica) bool { a, waits := c.loading[r]; return waits && !a.lacks })
+}
+
+// enough of the logs of those who had the state are there.
+func (c *catalogue) enough(k keptChannel) bool {
+	b := c.bereaved[k]
+	of, there := len(b.logs), len(b.logs)-len(c.missed(k))
+	return there == of || b.hurry && 2*there > of || mutant.Is("bereft-goes-on")
+}
+
+// missed are the logs of those who had the state of a channel that are not there, or not for this channel.
+func (c *catalogue) missed(k keptChannel) (logs []uint64) {
+	for _, id := range c.bereaved[k].logs {
+		if !slices.ContainsFunc(c.endpoints, func(e Endpoint) bool {
+			return e.Log != nil && e.Log.ID == id && e.Replica && e.Channel == k.channel && e.names(k.subgroup)
+		}) {
+			logs = append(logs, id)
+		}
+	}
+	return logs
+}
+
+// awaitsLogs: the channel is bereft, and not enough logs are there.
+func (c *catalogue) awaitsLogs(k keptChannel) bool { return c.bereft(k) && !c.enough(k) }
+
+// lacks takes note that an orphan has not got what it waited for.
+func (c *catalogue) lacks(r replica, epoch uint32) []*descriptor {
+	a := c.loading[r]
+	if a.epoch != epoch || !a.orphan() {
+		return nil
+	}
+	a.lacks = true
+	c.loading[r] = a
+	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
+}
+
+// bereftWaiting tells of each channel that waits for logs.
+func (c *catalogue) bereftWaiting(tell func(sg SubgroupID, text string)) {
+	for _, k := range slices.SortedFunc(maps.Keys(c.bereaved), keptChannel.compare) {
+		if c.awaitsLogs(k) {
+			missing := c.missed(k)
+			tell(k.subgroup, fmt.Sprintf("%d of the %d logs that have the latest of channel %016x are not there (%016x): start the processes that have them",
+				len(missing), len(c.bereaved[k].logs), uint64(k.channel), missing))
+		}
+	}
+}

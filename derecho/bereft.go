@@ -19,8 +19,8 @@ import (
 // If all lack it the channel is bereft. The logs of those who had the state must come back, or a majority of them and
 // somebody has waited long enough (cmdHurry). The replicas go on from that of them which holds most, and whose node gives
 // what it has to the others, by a transfer like any other. Until then what the replicas receive of the channel is put
-// off, and their logs keep in memory what they would write, so that nothing counts as durable. If nobody who had it has
-// a log, any log will do; and without any the replica goes on that has waited longest, with what it has been handed since.
+// off, and their logs keep in memory what they would write, so that nothing counts as durable. If what they have in
+// their logs is nothing, any log will do; and without any the replica goes on that has waited longest, with what it has been handed since.
 //
 // What others have of other channels of the subgroup is not touched.
 
@@ -156,10 +156,12 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
 }
 
 // heir is the replica from which a channel goes on. A log that did not have the state does not count, however long it is:
-// it may be of another history, which ended when its node came here.
+// it may be of another history, which ended when its node came here. But if those that had it hold nothing of their last epoch, nobody was
+// told that anything of that is durable, and the log counts that knows the latest epoch.
 func (c *catalogue) heir(k keptChannel) NodeID {
 	logs := c.bereaved[k].logs
-	if node := c.longest(k, func(log uint64) bool { return len(logs) == 0 || slices.Contains(logs, log) }); node != 0 && !mutant.Is("bereft-goes-on") {
+	hold := slices.ContainsFunc(c.present(k.subgroup), func(l *LogState) bool { return l.Seq > 0 && slices.Contains(logs, l.ID) })
+	if node := c.longest(k, func(log uint64) bool { return !hold || slices.Contains(logs, log) }); node != 0 && !mutant.Is("bereft-goes-on") {
 		return node
 	}
 	first := slices.MinFunc(c.keepers(k), func(a, b replica) int {

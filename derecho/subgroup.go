@@ -271,7 +271,7 @@ func (g *subgroup) giveUpLoading(d *descriptor) {
 	if g.log == nil || len(g.loading) > 0 {
 		return
 	}
-	if !d.Fresh && d.keeps(g.m.id) || mutant.Is("loading-logged") {
+	if !d.Fresh && d.keeps(g.m.id) {
 		g.log.pause(false)
 		return
 	}

@@ -105,6 +105,10 @@ func (c *checker) checkDurable(events []Event) {
 			if lineOf(line[e.What.Group], e.What.Epoch).from == e.What.Epoch {
 				break // another member has begun it
 			}
+			own := lineOf(line[e.What.Group], e.What.Epoch).line
+			if majority(e.What.Logs, newest[own].logs) && slices.ContainsFunc(text, func(t string) bool { return at[t].line == own }) {
+				break // what the group itself has stored goes before what a log of another line knows
+			}
 			var last stored
 			for _, l := range e.What.Logs {
 				if logs[l].epoch > last.epoch {

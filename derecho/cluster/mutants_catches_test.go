@@ -53,7 +53,6 @@ var catches = map[string]catch{
 	"load-any-epoch":        {kind: "any", seed: 26, violates: "run"},
 	"log-unsynced":          {kind: "any", seed: 1, violates: "P1"},
 	"log-unpaused":          {kind: "seed", seed: 11, violates: "P2"},
-	"loading-logged":        {kind: "any", seed: 95, violates: "P2"},
 	"state-unlogged":        {kind: "seed", seed: 11, violates: "P2"},
 	"recover-first":         {kind: "any", seed: 18, violates: "P2"},
 	"recover-by-length":     {kind: "", seed: 1181, violates: "P2"},

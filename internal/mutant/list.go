@@ -74,7 +74,6 @@ var List = []Mutant{
 	{"log-unsynced", "what is appended counts as stored before it is on disk"},
 	{"drain-unlogged", "an epoch ends before its messages are on disk"},
 	{"log-unpaused", "a log takes what follows a state that has not come"},
-	{"loading-logged", "a log takes what came while its state was on the way, and never came"},
 	{"state-unlogged", "a state that came is not written to the log"},
 	{"recover-first", "the log that comes first counts, not the longest"},
 	{"recover-by-length", "the log with the highest position counts, of whichever epoch"},

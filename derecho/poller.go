@@ -134,11 +134,13 @@ func (p *poller) remove(n *life) {
 
 // count takes note of how many nodes there are, and what they are set to.
 func (p *poller) count() {
-	spin := time.Duration(0)
+	spin, local := time.Duration(0), true
 	for _, n := range p.nodes {
 		spin = max(spin, n.n.cfg.Spin)
+		local = local && n.n.cfg.Transport == TransportTCP
 	}
 	p.spin.Store(int64(spin))
+	p.bell.SetLocal(local)
 	p.lives.Store(int32(len(p.nodes)))
 }
 

@@ -14,6 +14,11 @@ import (
 // meanwhile. Only the one who was last to say so is woken; the other may sleep on.
 type Bell struct {
 	words *BellWords
+	// local: only goroutines of this process ring. Then a sleeper waits on a channel and leaves its processor to others at
+	// once, while one that sleeps in a system call keeps it until the monitor of the Go runtime notices, up to 10 ms later: with few
+	// processors that is how long nobody looks at the network.
+	local atomic.Bool
+	rung  [2]chan struct{} // of capacity 1: the sleeper was woken
 }
 
 // BellWords lie in shared memory that the sleepers and all who wake them may write.
@@ -42,7 +47,20 @@ const (
 )
 
 // NewBell makes a bell of words of (shared) memory.
-func NewBell(words *BellWords) *Bell { return &Bell{words} }
+func NewBell(words *BellWords) *Bell {
+	return &Bell{words: words, rung: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
+}
+
+// SetLocal says whether only goroutines of this process ring from now on.
+func (b *Bell) SetLocal(local bool) {
+	if b.local.Swap(local) != local {
+		for _, who := range []uint32{poller, waiter} { // to sleep in the other way
+			b.words.rung[who-1].Add(1)
+			b.tell(who)
+			futex(&b.words.rung[who-1], futexWake, 1, nil)
+		}
+	}
+}
 
 // Ring wakes the one who sleeps, if anybody does. A load when nobody does.
 func (b *Bell) Ring() {
@@ -57,7 +75,17 @@ func (b *Bell) wake(who uint32) {
 	}
 	word := &b.words.rung[who-1]
 	word.Add(1)
-	futex(word, futexWake, 1, nil)
+	b.tell(who)
+	if !b.local.Load() {
+		futex(word, futexWake, 1, nil)
+	}
+}
+
+func (b *Bell) tell(who uint32) {
+	select {
+	case b.rung[who-1] <- struct{}{}:
+	default:
+	}
 }
 
 // Poller is the sleeper that is there as long as the process.
@@ -89,8 +117,13 @@ func (s *Sleeper) Name() { s.bell.words.Asleep.Store(s.who) }
 // Cancel says that somebody is awake and will look.
 func (s *Sleeper) Cancel() { s.bell.words.Asleep.Store(awake) }
 
-// Sleep waits until this one is woken or the limit has passed. It returns at once if that happened since Prepare.
+// Sleep waits until this one is woken or, unless the bell is local, the limit has passed. It returns at once if that happened
+// since Prepare, and now and then for no reason.
 func (s *Sleeper) Sleep(limit time.Duration) {
+	if s.bell.local.Load() {
+		<-s.bell.rung[s.who-1]
+		return
+	}
 	ts := unix.NsecToTimespec(int64(limit))
 	futex(&s.bell.words.rung[s.who-1], futexWait, s.before, &ts)
 }

@@ -27,6 +27,12 @@ func waitFor(s *Sleeper, limit time.Duration, done func() bool) (slept int) {
 // Two goroutines hand a counter to and fro, each sleeping until it is its turn. A wake-up that is
 // lost would cost the limit of the sleep, which is longer than the test may take.
 func TestBellLosesNoWakeUp(t *testing.T) {
+	t.Run("shared", func(t *testing.T) { handToAndFro(t, func(*Bell, uint64) {}) })
+	t.Run("local", func(t *testing.T) { handToAndFro(t, func(b *Bell, _ uint64) { b.SetLocal(true) }) })
+	t.Run("both in turns", func(t *testing.T) { handToAndFro(t, func(b *Bell, turn uint64) { b.SetLocal(turn%14 < 7) }) })
+}
+
+func handToAndFro(t *testing.T, each func(b *Bell, turn uint64)) {
 	const rounds, limit = 3000, time.Minute
 	begin := time.Now()
 	bells := [2]*Bell{NewBell(new(BellWords)), NewBell(new(BellWords))}
@@ -36,6 +42,7 @@ func TestBellLosesNoWakeUp(t *testing.T) {
 		for turn.Load() < rounds {
 			waitFor(sleeper, limit, func() bool { v := turn.Load(); return v%2 == me || v >= rounds })
 			if v := turn.Load(); v < rounds {
+				each(bells[1-me], v)
 				turn.Store(v + 1)
 			}
 			bells[1-me].Ring()

@@ -19,18 +19,19 @@ const (
 	seatTries = 50
 )
 
-// Lend lets the calling goroutine do the work of the poller until ready reports true. It returns false, before that, if
-// others do it, or nobody needs to: the caller then waits for its news in another way. ready is called often and must be
-// quick; Nudge makes it be called.
+// Lend lets the calling goroutine do the work of the poller until ready reports true, or there is none any more. It returns
+// false, before that, if others do it, or nobody needs to. Unless it is ready the caller then waits for its news in another
+// way. ready is called often and must be quick; Nudge makes it be called.
 func Lend(ready func() bool) bool {
 	p := &thePoller
 	if !p.enter(ready) {
 		return false
 	}
+	stop := func() bool { return ready() || p.lives.Load() == 0 } // the last node to go wakes the lender
 	var c course
-	for !c.drive(p, time.Duration(p.spin.Load()), ready) {
+	for !c.drive(p, time.Duration(p.spin.Load()), stop) {
 		p.lender.Prepare()
-		if p.pass() || !p.arm() || ready() {
+		if p.pass() || !p.arm() || stop() {
 			p.lender.Cancel()
 			c.idleSince = time.Time{}
 			continue

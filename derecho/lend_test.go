@@ -2,6 +2,8 @@ package derecho
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -75,4 +77,28 @@ func TestNudge(t *testing.T) {
 			require.Less(t, time.Since(begin), sleepLimit)
 		}
 	})
+}
+
+// Whoever drives when the last node goes is let go: nothing rings for it any more.
+func TestLendEndsWithTheLastNode(t *testing.T) {
+	n, err := Join(ctxFor(t), Config{Domain: rand.Uint32()}, newRecorder())
+	require.NoError(t, err)
+	gone := make(chan struct{})
+	go func() {
+		for !Lend(func() bool { return false }) && thePoller.lives.Load() > 0 {
+			runtime.Gosched()
+		}
+		close(gone)
+	}()
+	for thePoller.seat.TryLock() { // until the other one has it, for good
+		thePoller.seat.Unlock()
+		runtime.Gosched()
+	}
+	require.NoError(t, n.Leave(ctxFor(t)))
+	select {
+	case <-gone:
+	case <-time.After(30 * time.Second):
+		t.Fatal("it still waits")
+	}
+	Nudge() // there is nobody to be told
 }

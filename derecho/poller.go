@@ -130,6 +130,7 @@ func (p *poller) remove(n *life) {
 		p.stop = nil
 	}
 	p.run.Wake()
+	p.lender.Wake() // there may be nothing left to drive
 }
 
 // count takes note of how many nodes there are, and what they are set to.

@@ -82,7 +82,7 @@ func call(t *testing.T, status int, args ...string) (stdout, stderr string) {
 }
 
 func TestHelpTeaches(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"perf"}, {"perf", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"-help"}, {"perf"}, {"perf", "--help"}, {"perf", "-help"}} {
 		out, _ := call(t, exitOK, args...)
 		assert.Contains(t, out, "dds perf run", "%v: a line to type", args)
 		assert.Contains(t, out, "Available Commands:", "%v", args)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does what it does to any program
 
 	root := newRoot()
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "-help" { // as the other programs of this repository say it
+			args[i] = "--help"
+		}
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -25,6 +25,7 @@ func (v Variant) StartDaemon(ctx context.Context) (stop func(), err error) {
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it answers to us, not to the terminal's ^C
 	out, err := c.StdoutPipe()
+	c.Stderr = c.Stdout // where it says why it does not start
 	if err == nil {
 		err = c.Start()
 	}

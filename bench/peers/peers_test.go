@@ -55,7 +55,10 @@ func TestPeersExchangeSamples(t *testing.T) {
 // throughput sends for a second to two readers.
 func throughput(ctx context.Context, t *testing.T, v peers.Variant) {
 	const readers, size = 2, 1024
-	options := []string{"--size", strconv.Itoa(size), "--duration", "1", "--warmup", "0.3", "--timeout", "60"}
+	options := []string{"--size", strconv.Itoa(size), "--duration", "1", "--warmup", "0.3", "--timeout", "20"}
+	if v.Stalls { // what is checked is how it counts, so it stays below
+		options = append(options, "--rate", "2000")
+	}
 	pub := start(t, v.Command(ctx, "pub", peers.Throughput, append(options, "--readers", strconv.Itoa(readers))...))
 	var subs []*process
 	for range readers {
@@ -83,7 +86,7 @@ func throughput(ctx context.Context, t *testing.T, v peers.Variant) {
 
 // roundTrip sends 200 samples in a second and gets them back.
 func roundTrip(ctx context.Context, t *testing.T, v peers.Variant) {
-	options := []string{"--warmup", "0.3", "--timeout", "60"}
+	options := []string{"--warmup", "0.3", "--timeout", "20"}
 	pong := start(t, v.Command(ctx, "pong", peers.Latency, options...))
 	ping := start(t, v.Command(ctx, "ping", peers.Latency, append(options, "--count", "200", "--rate", "200")...))
 	for _, p := range []*process{ping, pong} {

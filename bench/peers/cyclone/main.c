@@ -143,6 +143,12 @@ static void *receive(void *arg) {
   return NULL;
 }
 
+/* The listener tells of the end before it has returned what it took: it has to be done before anything is deleted. */
+static void await_receiver(peer *p) {
+  agent_await(&p->receiver);
+  if (p->options->listener) check("listener", dds_set_listener(p->reader, NULL));
+}
+
 /* ---- roles ---- */
 
 static void flush_and_report(peer *p, const agent_result *r) {
@@ -184,17 +190,17 @@ int main(int argc, char **argv) {
     if (!o.listener && pthread_create(&receiver, NULL, receive, &p) != 0)
       agent_fail("thread", "cannot be created");
     agent_send(&o, &sent, write_sample, matched, &p);
-    agent_await(&p.receiver);
+    await_receiver(&p);
     flush_and_report(&p, &p.receiver.result);
     break;
   case AGENT_SUB:
     if (!o.listener) receive(&p);
-    agent_await(&p.receiver);
+    await_receiver(&p);
     agent_report(&o, &p.receiver.result);
     break;
   case AGENT_PONG:
     if (!o.listener) receive(&p);
-    agent_await(&p.receiver);
+    await_receiver(&p);
     flush_and_report(&p, &p.receiver.result);
     break;
   }

@@ -62,7 +62,7 @@ var layers = map[string]layer{
 	"conformance": {level: 6, tests: []string{"qos"}},
 
 	// Tools may use libraries (ADR 0014).
-	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", hdr, unix}},
+	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", hdr, unix}, tests: []string{"storage"}},
 	"bench/internal/result":     {level: 6, imports: []string{hdr}},
 	"bench/internal/isolate":    {level: 6, imports: []string{unix}},
 	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},
@@ -81,7 +81,6 @@ var families = map[string]layer{
 	// A module of its own, so that the product inherits none of what it needs.
 	"bench/order/...":      {level: 7, imports: append([]string{"bench/internal/result"}, order...)},
 	"idlc/internal/...":    {level: 2, imports: []string{"cdr"}},
-	"internal/perf/...":    {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", hdr}},
 	"internal/nettest/...": {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
 	"internal/chaos/...":   {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", unix}},
 }

@@ -1,4 +1,4 @@
-package perf
+package bench
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/omg-dds-go/dds/dcps"
-	"github.com/omg-dds-go/dds/qos"
 	"github.com/omg-dds-go/dds/storage"
 )
 
@@ -28,44 +26,25 @@ func BenchmarkLogged(b *testing.B) {
 func logged(b *testing.B, size int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	dir := b.TempDir()
-	p, err := dcps.NewDomainParticipant(ctx, dcps.DomainID(rand.Uint32N(1<<30)), dcps.WithSettings(dcps.Settings{Dir: dir}))
+	o := DefaultOptions()
+	o.Domain, o.Level, o.Size, o.Dir = 1+rand.Uint32N(1<<30), Logged, size, b.TempDir()
+	p, err := participant(ctx, Pub, &o)
 	require.NoError(b, err)
-	t, err := dcps.NewTopic[Payload](p, "Payload")
+	w, err := newWriter(p, "DDSPerfData", &o)
 	require.NoError(b, err)
-	pub, err := p.NewPublisher()
-	require.NoError(b, err)
-	q := qos.DefaultDataWriter()
-	q.Durability.Kind = qos.DurabilityPersistent
-	q.Reliability.MaxBlockingTime = qos.Infinite
-	w, err := dcps.NewDataWriter(pub, t, dcps.WithWriterQos(q))
-	require.NoError(b, err)
-	payload := make([]byte, size-16) // number and time beside it
 	b.ReportAllocs()
 	b.ResetTimer()
-	for i := range b.N {
-		l, err := w.Loan(ctx, size+64)
-		if err != nil {
-			b.Fatal(err)
-		}
-		s := NewPayloadBuilder(l.Bytes())
-		s.SetNumber(uint64(i))
-		s.SetSent(0)
-		s.SetBytes(payload)
-		n, err := s.Finish()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := l.Publish(n); err != nil {
+	for h := (header{payload: size - MinSize}); h.number < uint64(b.N); h.number++ {
+		if err := w.write(ctx, &h); err != nil {
 			b.Fatal(err)
 		}
 	}
-	require.NoError(b, w.WaitForAcknowledgments(ctx))
+	require.NoError(b, w.waitForAcknowledgments(ctx))
 	b.StopTimer()
 	took := b.Elapsed()
 	require.NoError(b, p.Close())
 
-	logs, err := filepath.Glob(filepath.Join(dir, "domain-*.epochs"))
+	logs, err := filepath.Glob(filepath.Join(o.Dir, "domain-*.epochs"))
 	require.NoError(b, err)
 	require.Len(b, logs, 1)
 	found, err := storage.Verify(logs[0][:len(logs[0])-len(".epochs")], storage.Options{})

@@ -89,7 +89,7 @@ func TestHelpTeaches(t *testing.T) {
 		assert.NotContains(t, out, "child", "%v: hidden", args)
 	}
 	list, _ := call(t, exitOK, "perf")
-	for _, verb := range []string{"run", "pub", "sub", "ping", "pong", "sanity", "report"} {
+	for _, verb := range []string{"run", "pub", "sub", "ping", "pong", "peer", "sanity", "report"} {
 		assert.Contains(t, list, "\n  "+verb+" ")
 		help, _ := call(t, exitOK, "perf", verb, "-h")
 		assert.Contains(t, help, "Flags:")
@@ -102,6 +102,7 @@ func TestWrongUse(t *testing.T) {
 		"perf run --qos best", "perf run --transport udp", "perf run --readers 0", "perf run -o xml", "perf run --duration 0",
 		"perf run --readers 1,2 --cpuprofile p", "perf run --keep 0", "perf sub --batch none", "perf sanity --max-latency 98=1ms",
 		"perf sanity --max-lost -1", "perf report --runs 0", "perf pub --size 1M",
+		"perf pub --topics 0", "perf sub --subgroups 0", "perf sub --work -1s", "perf peer --listener --poll",
 	} {
 		out, err := call(t, exitUsage, strings.Fields(line)...)
 		assert.Contains(t, err, "--help", "%s: where to find help", line)

@@ -22,6 +22,7 @@ By hand, in two terminals or on two hosts, whichever comes first:
 
   dds perf sub                                        dds perf pub --size 10K --duration 10s
   dds perf pong                                       dds perf ping --rate 1000
+  dds perf peer                                       a pub and a sub in one process
 
 Then:
 
@@ -32,7 +33,7 @@ What is measured, and how, is in docs/performance.md.`,
 	}
 	cmd.AddCommand(
 		newPerfRun(), newPerfSanity(), newPerfReport(),
-		newPerfRole("pub"), newPerfRole("sub"), newPerfRole("ping"), newPerfRole("pong"),
+		newPerfRole("pub"), newPerfRole("sub"), newPerfRole("ping"), newPerfRole("pong"), newPerfRole("peer"),
 		newPerfChild(),
 	)
 	return cmd

@@ -123,6 +123,19 @@ func readFlags(f *pflag.FlagSet, o *bench.Options) {
 	f.IntVar(&o.MaxSamples, "max-samples", o.MaxSamples, "RESOURCE_LIMITS of readers that keep all")
 }
 
+// topicFlags say what else there is.
+func topicFlags(f *pflag.FlagSet, o *bench.Options) {
+	f.StringVar(&o.Topic, "topic", o.Topic, "name of the topic")
+	f.IntVar(&o.Topics, "topics", o.Topics, "how many topics there are; in all but one each process has a writer and a reader that are idle")
+	f.IntVar(&o.Subgroups, "subgroups", o.Subgroups, "onto how many subgroups topics are hashed, the same at all processes")
+}
+
+// workFlags say what reading costs.
+func workFlags(f *pflag.FlagSet, o *bench.Options) {
+	f.BoolVar(&o.Listener, "listener", false, "read in a listener")
+	f.DurationVar(&o.Work, "work", 0, "spend so long with each sample: below 50us computing, otherwise asleep")
+}
+
 // criteriaFlags say what is good enough.
 func criteriaFlags(f *pflag.FlagSet, c *bench.Criteria) {
 	f.Var(&parsed[*int]{&c.MinMatch, "n", optional(strconv.Atoi), ""}, "min-match", "fail below so many matched endpoints")

@@ -31,6 +31,11 @@ Latency is one way, so it is measured for writers of the same host only.`},
   dds perf ping --rate 1000                 on schedule: a late one counts from when it was due
   dds perf ping --readers 3                 to three pongs`},
 	bench.Pong: {"Write back what dds perf ping writes", `Write back what pings write, until they are gone.`},
+	bench.Peer: {"Write and read in one process", `Write like dds perf pub and read like dds perf sub, in one process, which reads what it writes, too. What is printed is what it read.
+
+  dds perf peer                             one process by itself
+  dds perf peer --readers 3 --writers 1     and in two other terminals: dds perf peer --silent --writers 1
+  dds perf peer --readers 3 --writers 3     in three terminals: all write, all read everything`},
 }
 
 // newPerfRole makes the command for one role.
@@ -40,6 +45,11 @@ func newPerfRole(role bench.Role) *cobra.Command {
 	var format bench.Format
 	var timeout time.Duration
 	var quiet bool
+	writes := role == bench.Pub || role == bench.Ping || role == bench.Peer
+	reads := role == bench.Sub || role == bench.Pong || role == bench.Peer
+	if role == bench.Peer {
+		o.Writers = 1
+	}
 	cmd := &cobra.Command{
 		Use:   string(role),
 		Short: texts[role].short,
@@ -49,7 +59,7 @@ func newPerfRole(role bench.Role) *cobra.Command {
 			if err := o.Check(); err != nil {
 				return usageError{err}
 			}
-			if role == bench.Pub || role == bench.Ping {
+			if writes {
 				if err := o.CheckRing(); err != nil {
 					return usageError{err}
 				}
@@ -76,13 +86,14 @@ func newPerfRole(role bench.Role) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	if role == bench.Pub || role == bench.Ping {
+	if writes {
 		f.VarP(&parsed[int]{&o.Size, "size", bench.ParseSize, bench.FormatSize(o.Size)}, "size", "s", "size of an encoded sample: 128, 10K, 1M")
 		f.VarP(&parsed[float64]{&o.Rate, "rate", bench.ParseRate, "max"}, "rate", "r", "samples per second: max, 1000, 50k")
 		f.IntVar(&o.Readers, "readers", o.Readers, "begin when so many readers are there")
 		paceFlags(f, &o)
-	} else {
-		f.IntVar(&o.Writers, "writers", 0, "end when so many writers have ended; 0: when none is left")
+	}
+	if reads {
+		f.IntVar(&o.Writers, "writers", o.Writers, "end when so many writers have ended; 0: when none is left")
 	}
 	domainFlags(f, &o)
 	networkFlags(f, &o)
@@ -92,6 +103,15 @@ func newPerfRole(role bench.Role) *cobra.Command {
 	}
 	if role != bench.Pub {
 		readFlags(f, &o)
+	}
+	if role != bench.Ping && role != bench.Pong {
+		topicFlags(f, &o)
+	}
+	if role == bench.Sub || role == bench.Peer {
+		workFlags(f, &o)
+	}
+	if role == bench.Peer {
+		f.BoolVar(&o.Silent, "silent", false, "be there, and read, but do not write")
 	}
 	criteriaFlags(f, &criteria)
 	f.DurationVar(&timeout, "timeout", 0, "end after so long in any case; 0 is no limit")

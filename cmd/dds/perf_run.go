@@ -50,6 +50,8 @@ func (m *matrix) flags(f *pflag.FlagSet) {
 	f.IntVarP(&m.Instances, "instances", "i", m.Instances, "instances that a writer writes in turn")
 	writeFlags(f, &m.Options)
 	readFlags(f, &m.Options)
+	topicFlags(f, &m.Options)
+	workFlags(f, &m.Options)
 	f.Var(&parsed[int]{&m.Ring, "size", bench.ParseSize, ""}, "ring", "size of a writer's ring (default 1M, or what 8 samples need)")
 	f.StringVar(&m.Dir, "dir", "", "directory for the logs of --qos logged (default a temporary one)")
 	f.StringVar(&m.Profiles, "cpuprofile", "", "write a CPU profile of each process into this directory")

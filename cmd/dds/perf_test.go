@@ -61,7 +61,7 @@ func TestCommandOfARunIsACommand(t *testing.T) {
 		return o
 	}
 	first := ask(short("run", "-o", "json", "--qos", "stored", "--size", "2K", "--rate", "50k", "--instances", "3", "--write", "copy",
-		"--read", "copy", "--keep", "9", "--batch", "5", "--poll", "--spin", "--max-samples", "77", "--ring", "2M", "--writers", "2")...)
+		"--read", "copy", "--keep", "9", "--batch", "5", "--work", "1us", "--topic", "t", "--topics", "2", "--subgroups", "3", "--poll", "--spin", "--max-samples", "77", "--ring", "2M", "--writers", "2")...)
 	again := ask(append(strings.Fields(first.Command)[1:], "-o", "json")...)
 	assert.Equal(t, first.Command, again.Command)
 	assert.Equal(t, first.Title, again.Title)

@@ -4,6 +4,7 @@
 //	sub   reads them: samples per second, loss, and latency from the writer
 //	ping  writes a sample and waits until every pong has written it back: round trips
 //	pong  writes back what it reads
+//	peer  a pub and a sub in one process; or one that only has the endpoints, and reads
 //
 //	result, err := bench.Run(ctx, bench.Sub, options, bench.Hooks{})
 //
@@ -24,8 +25,8 @@
 //
 // # Concurrency
 //
-// Run uses the goroutine of its caller for the samples. Nothing here is used by several goroutines, except the counters
-// of progress, which are atomic.
+// Run uses the goroutine of its caller for the samples; a peer writes on another one, with nothing in common but the
+// participant; and with a listener they are read on that of the listener, under a lock. The counters of progress are atomic.
 //
 // # What it does not do
 //

@@ -36,6 +36,10 @@ type reader interface {
 	wait(ctx context.Context) error
 	matched() (now, most int)
 	waitForMatch(ctx context.Context, n int) error
+	// upcalls are those of the listener, with Options.Listener.
+	upcalls() *upcalls
+	// rematched has something in it after writers came or went.
+	rematched() <-chan struct{}
 	// sameClock tells whether all matched writers read the clock of this host.
 	sameClock() bool
 }
@@ -46,7 +50,7 @@ var errEmpty = errors.New("no samples")
 func participant(ctx context.Context, role Role, o *Options) (*dcps.DomainParticipant, error) {
 	return dcps.NewDomainParticipant(ctx, dcps.DomainID(o.Domain),
 		dcps.WithName(fmt.Sprintf("dds perf %s@%s", role, clockName())),
-		dcps.WithSettings(dcps.Settings{Transport: o.Transport, Peers: o.Peers, Listen: o.Listen, Dir: o.Dir, RingBytes: o.Ring}))
+		dcps.WithSettings(dcps.Settings{Transport: o.Transport, Peers: o.Peers, Listen: o.Listen, Dir: o.Dir, RingBytes: o.Ring, Subgroups: o.Subgroups}))
 }
 
 func newWriter(p *dcps.DomainParticipant, topic string, o *Options) (writer, error) {
@@ -169,6 +173,8 @@ type readerOf[T any] struct {
 	options []dcps.ReadOption
 	ready   *dcps.WaitSet
 	changed dcps.GuardCondition // set by the listener when writers came or went
+	came    chan struct{}       // has a place for one; filled by the listener at the same time
+	calls   *upcalls            // nil without a listener for samples
 	// Matched writers, now and the most so far: stored by the listener, loaded by whoever reads.
 	current, most atomic.Int32
 }
@@ -182,16 +188,25 @@ func newReaderOf[T any, PT cdr.Type[T]](p *dcps.DomainParticipant, topic string,
 	if err != nil {
 		return nil, err
 	}
-	r := &readerOf[T]{form: f, lend: o.Read == Loan, poll: o.Poll}
-	// In order, or the samples of an instance come together and those of a writer do not.
-	r.options = []dcps.ReadOption{dcps.InOrder(), dcps.MaxSamples(o.Batch)}
-	r.r, err = dcps.NewDataReader(sub, t, dcps.WithReaderQos(readerQos(o)), dcps.WithReaderListener(&dcps.DataReaderListener[T]{
+	r := &readerOf[T]{form: f, lend: o.Read == Loan, poll: o.Poll, came: make(chan struct{}, 1)}
+	l := &dcps.DataReaderListener[T]{
 		OnSubscriptionMatched: func(_ *dcps.DataReader[T], s dcps.SubscriptionMatchedStatus) {
 			r.most.Store(max(r.most.Load(), s.CurrentCount))
 			r.current.Store(s.CurrentCount)
 			r.changed.SetTriggerValue(true)
+			select {
+			case r.came <- struct{}{}:
+			default: // nobody has looked since
+			}
 		},
-	}))
+	}
+	if o.Listener {
+		r.calls = newUpcalls()
+		l.OnDataAvailable = func(*dcps.DataReader[T]) { r.calls.onData() }
+	}
+	// In order, or the samples of an instance come together and those of a writer do not.
+	r.options = []dcps.ReadOption{dcps.InOrder(), dcps.MaxSamples(o.Batch)}
+	r.r, err = dcps.NewDataReader(sub, t, dcps.WithReaderQos(readerQos(o)), dcps.WithReaderListener(l))
 	if err != nil {
 		return nil, err
 	}
@@ -275,6 +290,9 @@ func (r *readerOf[T]) wait(ctx context.Context) error {
 	r.changed.SetTriggerValue(false)
 	return nil
 }
+
+func (r *readerOf[T]) upcalls() *upcalls          { return r.calls }
+func (r *readerOf[T]) rematched() <-chan struct{} { return r.came }
 
 func (r *readerOf[T]) matched() (now, most int) { return int(r.current.Load()), int(r.most.Load()) }
 

@@ -15,6 +15,8 @@ func (r localReader) take(sink) error                         { return errEmpty 
 func (r localReader) wait(context.Context) error              { return nil }
 func (r localReader) matched() (now, most int)                { return 1, 1 }
 func (r localReader) waitForMatch(context.Context, int) error { return nil }
+func (r localReader) upcalls() *upcalls                       { return nil }
+func (r localReader) rematched() <-chan struct{}              { return nil }
 func (r localReader) sameClock() bool                         { return r.local }
 
 func newMeter(t *testing.T, local bool) *meter {

@@ -17,6 +17,7 @@ const (
 	Sub  Role = "sub"
 	Ping Role = "ping"
 	Pong Role = "pong"
+	Peer Role = "peer"
 )
 
 // Level is the delivery path that is asked for, by QoS.
@@ -59,12 +60,19 @@ type Options struct {
 	MaxSamples int // RESOURCE_LIMITS max_samples of a KEEP_ALL reader
 	Write      Access
 	Read       Access
-	Batch      int  // samples to take at once; 0 is all there are
-	Poll       bool // look for samples again and again in place of waiting
+	Batch      int           // samples to take at once; 0 is all there are
+	Poll       bool          // look for samples again and again in place of waiting
+	Listener   bool          // read in a listener
+	Work       time.Duration // what a reader does with each sample
 
 	WarmUp   time.Duration
 	Duration time.Duration // how long to write samples that count; 0 is no limit
 	Count    uint64        // how many of them; 0 is no limit
+
+	Topic     string // that pub, sub and peer talk about
+	Topics    int    // how many there are, with it; in the others a process has a writer and a reader that are idle
+	Subgroups int    // of a delivery path, onto which topics are hashed
+	Silent    bool   // a peer that does not write
 
 	Writers int // a reader ends when so many writers have; 0: when there is none any more
 	Readers int // a writer begins when it is matched with so many
@@ -77,6 +85,7 @@ func DefaultOptions() Options {
 	return Options{
 		Size: 1 << 10, Instances: 1, Level: Atomic, MaxSamples: 10000, Write: Loan, Read: Loan,
 		WarmUp: time.Second, Duration: 5 * time.Second, Readers: 1,
+		Topic: DefaultTopic, Topics: 1, Subgroups: 8, // as the middleware has them
 	}
 }
 
@@ -100,6 +109,12 @@ func (o *Options) Check() error {
 		return fmt.Errorf("batch %d: say all, or a number from 1", o.Batch)
 	case o.WarmUp < 0 || o.Duration < 0:
 		return fmt.Errorf("warm-up %v, duration %v: neither can be negative", o.WarmUp, o.Duration)
+	case o.Work < 0:
+		return fmt.Errorf("work %v: it can not be negative", o.Work)
+	case o.Listener && o.Poll:
+		return fmt.Errorf("listener and poll: a reader does one or the other")
+	case o.Topic == "" || o.Topics < 1 || o.Subgroups < 1:
+		return fmt.Errorf("topic %q, topics %d, subgroups %d: give a name, and at least 1", o.Topic, o.Topics, o.Subgroups)
 	case o.Writers < 0 || o.Readers < 0:
 		return fmt.Errorf("writers %d, readers %d: neither can be negative", o.Writers, o.Readers)
 	}

@@ -55,6 +55,8 @@ func TestOptionsThatCanNotBe(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"size": func(o *Options) { o.Size = MinSize - 1 }, "rate": func(o *Options) { o.Rate = -1 },
 		"instances": func(o *Options) { o.Instances = 0 }, "qos": func(o *Options) { o.Level = "best" },
+		"work": func(o *Options) { o.Work = -1 }, "poll": func(o *Options) { o.Listener, o.Poll = true, true },
+		"topic": func(o *Options) { o.Topic = "" }, "topics": func(o *Options) { o.Topics = 0 }, "subgroups": func(o *Options) { o.Subgroups = 0 },
 		"transport": func(o *Options) { o.Transport = "udp" }, "access": func(o *Options) { o.Read = "view" },
 		"warm-up": func(o *Options) { o.WarmUp = -1 }, "keep": func(o *Options) { o.Keep = -1 },
 		"batch": func(o *Options) { o.Batch = -1 }, "max-samples": func(o *Options) { o.MaxSamples = 0 },

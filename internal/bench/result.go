@@ -28,6 +28,7 @@ type Result struct {
 	Voluntary   int64    `json:"voluntary_csw"`
 	Involuntary int64    `json:"involuntary_csw"`
 	RSS         int64    `json:"rss_kb"`
+	Mapped      int64    `json:"mapped_kb"`     // shared memory that it maps, touched or not
 	Allocs      uint64   `json:"allocs"`        // objects on the Go heap
 	GCs         uint64   `json:"gc_cycles"`     // garbage collections
 	Matched     int      `json:"matched"`       // the most endpoints that it was matched with at once

@@ -51,11 +51,17 @@ func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result,
 
 	r := &run{Options: o, clock: clock, hooks: hooks, result: Result{Role: role, Impl: Impl, Size: o.Size, Readers: o.Readers, PID: os.Getpid()}}
 	defer r.stopProgress()
+	// Before the endpoints that are measured with, so that who is matched with these has them too.
+	if err := idle(p, &o); err != nil {
+		return Result{}, err
+	}
 	switch role {
 	case Pub:
-		r.out, err = newWriter(p, "DDSPerfData", &o)
+		r.out, err = newWriter(p, o.Topic, &o)
 	case Sub:
-		r.in, err = newReader(p, "DDSPerfData", &o)
+		r.in, err = newReader(p, o.Topic, &o)
+	case Peer:
+		r.out, r.in, err = both(newWriter(p, o.Topic, &o))(newReader(p, o.Topic, &o))
 	case Ping:
 		r.out, r.in, err = both(newWriter(p, "DDSPerfPing", &o))(newReader(p, "DDSPerfPong", &o))
 	case Pong:
@@ -71,6 +77,8 @@ func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result,
 		err = r.publish(ctx)
 	case Sub:
 		err = r.subscribe(ctx)
+	case Peer:
+		err = r.peer(ctx)
 	case Ping:
 		err = r.ping(ctx)
 	case Pong:

@@ -11,7 +11,13 @@ func (r *run) subscribe(ctx context.Context) error {
 		return err
 	}
 	m := &meter{run: r, streams: map[uint32]*stream{}, latency: newHistogram(), due: newHistogram()}
-	err := r.drain(ctx, m, func() bool { return r.Writers > 0 && m.ended >= r.Writers })
+	done := func() bool { return r.Writers > 0 && m.ended >= r.Writers }
+	var err error
+	if r.Listener {
+		err = r.listen(ctx, m, done)
+	} else {
+		err = r.drain(ctx, m, done)
+	}
 	m.finish()
 	r.result.Interrupted = m.ended < max(r.Writers, len(m.streams)) // what is missing at the end is not known
 	return err
@@ -72,6 +78,7 @@ func (m *meter) begin(int) {
 }
 
 func (m *meter) add(h *header) error {
+	m.run.toil()
 	s, known := m.stream(h.writer)
 	switch h.phase {
 	case measured:

@@ -2,9 +2,11 @@ package bench
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"runtime/metrics"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,6 +45,29 @@ func residentKB() int64 {
 	return pages * int64(os.Getpagesize()) / 1024
 }
 
+// mappedKB is the memory that this process shares with others, or could, touched or not: what is mapped as such.
+func mappedKB() int64 {
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return 0
+	}
+	return sharedBytes(b) / 1024
+}
+
+// sharedBytes adds up the shared mappings of a process, each of which has a line such as
+//
+//	7f1c8e600000-7f1c8e700000 rw-s 00000000 00:01 2071 /memfd:ring (deleted)
+func sharedBytes(maps []byte) (total int64) {
+	for line := range bytes.Lines(maps) {
+		var from, to uint64
+		var access string
+		if n, _ := fmt.Sscanf(string(line), "%x-%x %s", &from, &to, &access); n == 3 && strings.HasSuffix(access, "s") {
+			total += int64(to - from)
+		}
+	}
+	return total
+}
+
 // fill puts what was used between two moments into a result.
 func (r *Result) fill(from, to usage) {
 	r.CPUUser = to.user - from.user
@@ -51,7 +76,7 @@ func (r *Result) fill(from, to usage) {
 	r.Involuntary = to.forced - from.forced
 	r.Allocs = to.allocs - from.allocs
 	r.GCs = to.gcs - from.gcs
-	r.RSS = residentKB()
+	r.RSS, r.Mapped = residentKB(), mappedKB()
 	if wall := float64(to.at-from.at) / 1e9; wall > 0 {
 		r.CPU = 100 * (r.CPUUser + r.CPUSys) / wall
 	}

@@ -62,7 +62,7 @@ var layers = map[string]layer{
 	"conformance": {level: 6, tests: []string{"qos"}},
 
 	// Tools may use libraries (ADR 0014).
-	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", hdr, unix}, tests: []string{"storage"}},
+	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", "topic", hdr, unix}, tests: []string{"storage"}},
 	"bench/internal/result":     {level: 6, imports: []string{hdr}},
 	"bench/internal/isolate":    {level: 6, imports: []string{unix}},
 	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},

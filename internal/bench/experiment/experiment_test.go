@@ -46,6 +46,8 @@ func TestProcessesMeasureTogether(t *testing.T) {
 		"instances, copies":  func(e *Experiment) { e.Instances, e.Write, e.Read, e.Batch = 10, bench.Copy, bench.Copy, 3 },
 		"on schedule":        func(e *Experiment) { e.Rate = 10000 },
 		"polling":            func(e *Experiment) { e.Poll, e.Spin, e.Rate = true, true, 10000 },
+		"in a listener":      func(e *Experiment) { e.Listener, e.Work = true, time.Microsecond },
+		"idle topics":        func(e *Experiment) { e.Topics, e.Subgroups = 5, 16 },
 		"tcp":                func(e *Experiment) { e.Transport = "tcp" },
 		"stored":             func(e *Experiment) { e.Level = bench.Stored },
 		"logged":             func(e *Experiment) { e.Level = bench.Logged },

@@ -41,6 +41,9 @@ type Config struct {
 	// RestartWait is how long, when the members of a Logged subgroup come back after all of them were
 	// gone, the others are waited for before a majority of their logs is enough; default 10 s.
 	RestartWait time.Duration
+	// SilentAfter is after how many promises in a row, without a message of its own between them, a sender counts as silent
+	// (docs/adr/0017); default 16.
+	SilentAfter int
 	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it.
 	OpenLog func(sg SubgroupID) (Log, error)
 
@@ -53,6 +56,7 @@ const (
 	defaultLease = 500 * time.Millisecond
 	minLease     = 10 * time.Millisecond
 
+	defaultSilentAfter = 16
 	defaultRestartWait = 10 * time.Second
 	controlRing        = 128 << 10
 )
@@ -91,6 +95,12 @@ func (c *Config) complete() error {
 	}
 	if c.RestartWait < 0 {
 		return fmt.Errorf("%w: RestartWait is %v", ErrConfig, c.RestartWait)
+	}
+	if c.SilentAfter == 0 {
+		c.SilentAfter = defaultSilentAfter
+	}
+	if c.SilentAfter < 0 {
+		return fmt.Errorf("%w: SilentAfter is %d", ErrConfig, c.SilentAfter)
 	}
 	c.Fingerprint = fmt.Sprintf("ring=%d lease=%v witness=%q %s", c.RingBytes, c.Lease, c.Witness, c.Fingerprint)
 	return nil

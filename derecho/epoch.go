@@ -44,6 +44,9 @@ type epoch struct {
 
 	agree *agreement // of the control subgroup
 
+	spoke    uint64 // Real of this node, at its last promise
+	promises int    // that it has made since it was so
+
 	delivered  uint64 // sequence numbers below it were delivered
 	drained    bool   // all of the epoch was delivered here (and is durable here, if logged)
 	afterDrain []func()
@@ -335,7 +338,7 @@ func (e *epoch) owesPromise() bool {
 }
 
 func (e *epoch) promise() {
-	e.sender.Promise(e.owed())
+	e.sender.Promise(e.owed() + e.ahead())
 	if e.sender.Flush() {
 		e.kick()
 	}

@@ -87,7 +87,8 @@ func (c *checker) grows(node derecho.NodeID, a, b *derecho.Row) {
 	}
 }
 
-// promised: a sender gives indices away only when another has published a message that waits for them.
+// promised: a sender gives indices away only when another has published a message that waits for them, and then perhaps
+// those of some rounds more.
 func (c *checker) promised(node derecho.NodeID, rank int, t *epochTrace, row *derecho.Row) {
 	if row.Next == forever || row.Next <= row.Real {
 		return
@@ -97,7 +98,7 @@ func (c *checker) promised(node derecho.NodeID, rank int, t *epochTrace, row *de
 			if other < rank {
 				real--
 			}
-			if row.Next <= real {
+			if row.Next <= real || row.Next >= derecho.RunAhead && row.Next-derecho.RunAhead <= real {
 				return
 			}
 		}

@@ -100,6 +100,7 @@ type Plan struct {
 	Revive             bool   // in the end all that crashed start again
 	Storm              string // its kind, "" for none
 	Waves              int    // of a storm
+	Silence            int    // promises that make a sender silent
 }
 
 func draw(seed uint64, rng *rand.Rand, o Options) Plan {
@@ -130,15 +131,19 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 		p.Length = o.Duration
 	}
 	p.Count = 1 + rng.IntN(4)
+	p.Silence = silence(seed)
 	p.Ring, p.Burst = []int{1 << 12, 1 << 13}[rng.IntN(2)], []int{1, 4, 30}[rng.IntN(3)]
 	return p
 }
+
+// silence is not drawn, so that it changes nothing else of a seed.
+func silence(seed uint64) int { return []int{1, 4, 16}[seed%3] }
 
 func (p Plan) String() string {
 	kind := ""
 	if p.Storm != "" {
 		kind = "storm " + p.Storm + ", "
 	}
-	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d",
-		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst)
+	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, silent after %d",
+		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Silence)
 }

@@ -38,7 +38,7 @@ func drawStorm(seed uint64, rng *rand.Rand, o Options) Plan {
 		MaxDelay: 200 * time.Microsecond, MaxPause: []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[rng.IntN(3)],
 		Faults: o.Faults, Witness: rng.IntN(4) == 0, Revive: rng.IntN(2) == 0,
 		Ring: []int{1 << 12, 1 << 13}[rng.IntN(2)], Burst: []int{1, 4}[rng.IntN(2)],
-		Waves: 1 + rng.IntN(3), Acts: 20 << rng.IntN(4),
+		Waves: 1 + rng.IntN(3), Acts: 20 << rng.IntN(4), Silence: silence(seed),
 	}
 	p.Hosts = 1 + rng.IntN(p.Nodes)
 	if kind := Storms[rng.IntN(drawn)]; p.Storm == "any" {

@@ -12,6 +12,10 @@ type nodeCore struct{ *derecho.Node }
 
 // joinCore joins the group of a domain.
 func joinCore(h handler, c participantConfig) (core, error) {
+	spindle, err := derecho.ParseSpindle(c.settings.Spindle)
+	if err != nil {
+		return nil, err
+	}
 	n, err := derecho.Join(c.ctx, derecho.Config{
 		Domain:      uint32(c.domain),
 		Name:        c.name,
@@ -23,6 +27,7 @@ func joinCore(h handler, c participantConfig) (core, error) {
 		Lease:       c.settings.Lease,
 		Witness:     c.settings.Witness,
 		Spin:        c.settings.Spin,
+		Spindle:     spindle,
 		OpenLog:     c.openLog,
 		LogState:    c.logState,
 	}, h)

@@ -48,6 +48,9 @@ type Settings struct {
 	// halves (WithName); equal at all processes of a domain. Without one, neither of two equal halves goes on. Default:
 	// DDS_WITNESS, else none.
 	Witness string
+	// Spindle switches optimizations of the data path off, for experiments (docs/spindle.md): a list such as
+	// "-nulls,-batch-send", or "-all"; equal at all processes of a domain. Default: DDS_SPINDLE, else all are on.
+	Spindle string
 	// LogSegmentBytes is the size of the files of which a log consists, which are reserved whole when they are begun: a
 	// multiple of 4 KiB from 8 KiB to 1 GiB. A sample of a PERSISTENT topic has to fit. Default 64 MiB.
 	LogSegmentBytes int64
@@ -120,6 +123,13 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 	}
 	if n := s.LogSegmentBytes; n < minSegment || n > maxSegment || n%segmentStep != 0 {
 		return s, fmt.Errorf("Settings.LogSegmentBytes is %d; it must be a multiple of %d from %d to %d", n, segmentStep, minSegment, maxSegment)
+	}
+	from = "Settings.Spindle"
+	if s.Spindle == "" {
+		s.Spindle, from = getenv("DDS_SPINDLE"), "DDS_SPINDLE"
+	}
+	if _, err := derecho.ParseSpindle(s.Spindle); err != nil {
+		return s, fmt.Errorf("%s is %q: %w", from, s.Spindle, err)
 	}
 	return s.withFailureDefaults(getenv)
 }

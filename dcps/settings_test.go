@@ -58,6 +58,9 @@ func TestSettingsAreChecked(t *testing.T) {
 		{name: "small segments", s: Settings{LogSegmentBytes: 4096}, errors: []string{"LogSegmentBytes is 4096", "8192"}},
 		{name: "odd segments", s: Settings{LogSegmentBytes: 10000}, errors: []string{"LogSegmentBytes is 10000"}},
 		{name: "great segments", s: Settings{LogSegmentBytes: 1<<30 + 4096}, errors: []string{"1073741824"}},
+		{name: "spindle", env: map[string]string{"DDS_SPINDLE": "-nulls,-batch-send"}},
+		{name: "unknown switch", env: map[string]string{"DDS_SPINDLE": "-zeros"}, errors: []string{"DDS_SPINDLE", `"-zeros"`, "-nulls"}},
+		{name: "switch without sign", s: Settings{Spindle: "nulls"}, errors: []string{"Settings.Spindle", "say -nulls"}},
 		{name: "subgroups", s: Settings{Subgroups: -1}, errors: []string{"Subgroups is -1"}},
 		{name: "transport", env: map[string]string{"DDS_TRANSPORT": "carrier pigeon"}, errors: []string{"carrier pigeon"}},
 	} {
@@ -84,7 +87,7 @@ func TestCoreFailureSettings(t *testing.T) {
 	d := onCore(t, Settings{Lease: time.Second, Witness: "a", LogSegmentBytes: 8 << 10})
 	a := d.node(t, WithName("a"))
 	require.Equal(t, d.settings.Lease, a.p.Settings().Lease)
-	for _, other := range []Settings{{Lease: 2 * time.Second, Witness: "a"}, {Lease: time.Second, Witness: "b"}} {
+	for _, other := range []Settings{{Lease: 2 * time.Second, Witness: "a"}, {Lease: time.Second, Witness: "b"}, {Lease: time.Second, Witness: "a", Spindle: "-all"}} {
 		_, err := NewDomainParticipant(patiently(t), d.id, WithSettings(other))
 		require.ErrorIs(t, err, ErrPreconditionNotMet)
 		require.ErrorContains(t, err, `lease=1s witness=\"a\"`)

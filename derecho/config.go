@@ -44,6 +44,8 @@ type Config struct {
 	// SilentAfter is after how many promises in a row, without a message of its own between them, a sender counts as silent
 	// (docs/adr/0017); default 16.
 	SilentAfter int
+	// Spindle switches optimizations off, for experiments. All members switch the same.
+	Spindle Spindle
 	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it.
 	OpenLog func(sg SubgroupID) (Log, error)
 
@@ -103,5 +105,8 @@ func (c *Config) complete() error {
 		return fmt.Errorf("%w: SilentAfter is %d", ErrConfig, c.SilentAfter)
 	}
 	c.Fingerprint = fmt.Sprintf("ring=%d lease=%v witness=%q %s", c.RingBytes, c.Lease, c.Witness, c.Fingerprint)
+	if c.Spindle != (Spindle{}) {
+		c.Fingerprint += " spindle=" + c.Spindle.String()
+	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/omg-dds-go/dds/sst"
 )
 
-// maxBatch bounds what one pass delivers of an epoch, so that no subgroup keeps the others waiting.
+// maxBatch bounds what one pass delivers of an epoch (epoch.most), so that no subgroup keeps the others waiting.
 const maxBatch = 256
 
 // deliverable: the epoch is the one that delivers, its log keeps up, and something is stable that
@@ -158,7 +158,7 @@ func (e *epoch) deliver() {
 		if e.desc.Mode == Logged && e.g.log != nil && !e.unstored {
 			e.g.log.append(batch)
 		}
-		e.g.deliver(batch)
+		e.g.deliver(batch, e.upcall)
 		if e.g.m.dead() {
 			return
 		}
@@ -189,7 +189,7 @@ func (e *epoch) advance(batch []Message, full bool) {
 
 func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err error) {
 	bound, n := e.bound(), uint64(len(e.senders))
-	for len(batch) < maxBatch {
+	for len(batch) < e.most {
 		var rec *smc.Record
 		from, seq := -1, bound
 		for rank := range e.recvs {
@@ -212,7 +212,7 @@ func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err err
 
 func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err error) {
 	for rank, r := range e.recvs {
-		for r != nil && len(batch) < maxBatch {
+		for r != nil && len(batch) < e.most {
 			rec, err := e.peek(rank)
 			if err != nil {
 				return batch, false, err
@@ -224,7 +224,7 @@ func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err e
 			r.Take()
 		}
 	}
-	return batch, len(batch) == maxBatch, nil
+	return batch, len(batch) == e.most, nil
 }
 
 func (e *epoch) message(rank int, rec *smc.Record, seq uint64) Message {

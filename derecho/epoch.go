@@ -3,6 +3,7 @@ package derecho
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
@@ -44,6 +45,12 @@ type epoch struct {
 
 	agree *agreement // of the control subgroup
 
+	// Constant (spindle.go):
+	off    Spindle
+	most   int             // of messages that one pass delivers
+	upcall int             // of messages that one upcall hands over
+	walks  []*smc.Receiver // by sender rank, with NoReceiveBatching: see acknowledge
+
 	spoke    uint64 // Real of this node, at its last promise
 	promises int    // that it has made since it was so
 
@@ -56,6 +63,7 @@ type epoch struct {
 	released atomic.Bool // set by the poller: every member drained the epoch
 
 	sender *smc.Sender // nil if this member does not send
+	turn   *sync.Mutex // with NoLockFree: held from Reserve to Commit; else nil
 	// out are the links to the other members; replaced when one comes up.
 	out  atomic.Pointer[[]rdma.Link]
 	bits map[ChannelID]uint // constant
@@ -90,6 +98,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	e := &epoch{g: g, desc: d, key: rdma.Key{Subgroup: uint32(d.Subgroup), Epoch: d.Epoch}, myRank: -1, bits: map[ChannelID]uint{}}
 	e.me = d.member(m.id)
 	e.receiving = d.Members[e.me].receives()
+	e.experiment()
 	for i, c := range d.channels() {
 		e.bits[c] = uint(i % 64)
 	}
@@ -124,8 +133,8 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	e.ends, e.open, e.reports = slices.Repeat([]uint64{sst.Forever}, n), make([]bool, n), make([]map[NodeID]uint64, n)
 	for r, s := range e.senders {
 		for _, i := range receivers {
-			if i == s || (d.Subgroup != 0 || mutant.Is("control-unacked")) && m.aliased(d.Members[i].Node, d.Members[s].Node) {
-				continue // it holds what is published; see rdma.Fence
+			if i == s || e.holdsPublished() && m.aliased(d.Members[i].Node, d.Members[s].Node) {
+				continue // see rdma.Fence
 			}
 			if i == e.me {
 				e.tellsAck[r] = true
@@ -208,6 +217,17 @@ func (e *epoch) kick() {
 	}
 }
 
+// flush publishes what is committed, and tells the others. Any goroutine.
+func (e *epoch) flush() {
+	if e.off.NoSendBatching || e.off.NoLatePosting {
+		e.sender.FlushEach(e.kick, e.off.NoSendBatching, e.off.NoLatePosting)
+		return
+	}
+	if e.sender.Flush() {
+		e.kick()
+	}
+}
+
 // handed is how much of my ring every receiver has handed over. Any goroutine: it only loads cells.
 func (e *epoch) handed() uint64 {
 	low := e.sender.Sent()
@@ -224,8 +244,8 @@ func (e *epoch) handed() uint64 {
 func (e *epoch) close() {
 	if e.sender != nil {
 		e.sender.Close()
-		if !mutant.Is("close-unflushed") && e.sender.Flush() {
-			e.kick()
+		if !mutant.Is("close-unflushed") {
+			e.flush()
 		}
 		e.wakeAll()
 	}
@@ -234,7 +254,7 @@ func (e *epoch) close() {
 func (e *epoch) addPredicates() {
 	e.preds.Add(sst.OneTime, e.allOpen, e.tellOpened)
 	e.preds.Add(sst.Recurrent, e.hasNews, e.receive)
-	if e.sender != nil && e.desc.Mode != Unordered && len(e.senders) > 1 {
+	if e.sender != nil && e.desc.Mode != Unordered && len(e.senders) > 1 && !e.off.NoNulls {
 		e.preds.Add(sst.Recurrent, e.owesPromise, e.promise)
 	}
 	if e.receiving {
@@ -300,6 +320,9 @@ func (e *epoch) receive() {
 		if r == nil || !e.tellsAck[rank] || e.gone[e.senders[rank]] {
 			continue
 		}
+		if e.off.NoReceiveBatching {
+			e.acknowledge(rank)
+		}
 		if col := e.table.Received(rank); e.table.Row(e.me).Load(col) != r.Next() {
 			e.table.Store(col, r.Next())
 			push = true
@@ -339,9 +362,7 @@ func (e *epoch) owesPromise() bool {
 
 func (e *epoch) promise() {
 	e.sender.Promise(e.owed() + e.ahead())
-	if e.sender.Flush() {
-		e.kick()
-	}
+	e.flush()
 }
 
 // morePersisted and tellPersisted carry the logger's progress into the table.

@@ -328,36 +328,36 @@ func TestQuiescence(t *testing.T) {
 	})
 }
 
-func TestSteadyStateAllocatesNothing(t *testing.T) {
-	eachFabric(t, func(t *testing.T, c *cluster) {
-		w, _ := c.join()
-		counting := &counter{news: make(chan struct{}, 1)}
-		cfg := c.cfg
-		cfg.Name = "reader"
-		r, err := Join(ctxFor(t), cfg, counting)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = r.Leave(ctxFor(t)) })
-		require.NoError(t, r.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}}))
-		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
-		ctx := context.Background()
-		sent, runs := int64(0), 2000
-		if cfg.Transport == TransportTCP {
-			runs = 200 // on one processor, as AllocsPerRun has it, the runtime may look at the network each 10 ms only
+func TestSteadyStateAllocatesNothing(t *testing.T) { eachFabric(t, steadyState) }
+
+func steadyState(t *testing.T, c *cluster) {
+	w, _ := c.join()
+	counting := &counter{news: make(chan struct{}, 1)}
+	cfg := c.cfg
+	cfg.Name = "reader"
+	r, err := Join(ctxFor(t), cfg, counting)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.Leave(ctxFor(t)) })
+	require.NoError(t, r.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}}))
+	w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+	ctx := context.Background()
+	sent, runs := int64(0), 2000
+	if cfg.Transport == TransportTCP {
+		runs = 200 // on one processor, as AllocsPerRun has it, the runtime may look at the network each 10 ms only
+	}
+	allocs := testing.AllocsPerRun(runs, func() {
+		s, err := w.Reserve(ctx, ordered.ID, 7, 128, time.Time{})
+		if err != nil {
+			panic(err)
 		}
-		allocs := testing.AllocsPerRun(runs, func() {
-			s, err := w.Reserve(ctx, ordered.ID, 7, 128, time.Time{})
-			if err != nil {
-				panic(err)
-			}
-			s.Bytes()[0] = 1
-			s.Commit(Header{Writer: 1}, 128)
-			sent++
-			for counting.n.Load() < sent {
-				<-counting.news
-			}
-		})
-		require.Zero(t, allocs, "Reserve, Commit and delivery")
+		s.Bytes()[0] = 1
+		s.Commit(Header{Writer: 1}, 128)
+		sent++
+		for counting.n.Load() < sent {
+			<-counting.news
+		}
 	})
+	require.Zero(t, allocs, "Reserve, Commit and delivery")
 }
 
 // A sender that looks for its epoch while an outage ends is told of the outage, or sends: never that it is no sender.

@@ -13,7 +13,7 @@ func (e *epoch) ahead() uint64 {
 	if real := e.table.Row(e.me).Load(sst.Real); real != e.spoke {
 		e.spoke, e.promises = real, 0
 	}
-	if e.promises++; e.promises < e.g.m.cfg.SilentAfter || e.g.id == 0 {
+	if e.promises++; e.promises < e.g.m.cfg.SilentAfter || e.g.id == 0 || e.off.NoSilence {
 		return 0
 	}
 	return RunAhead

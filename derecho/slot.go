@@ -38,9 +38,11 @@ func (s Slot) Abort() {
 }
 
 func (s Slot) flush() {
-	if s.e.sender.Flush() {
-		s.e.kick()
+	if s.e.turn != nil {
+		s.e.endTurn()
+		return
 	}
+	s.e.flush()
 }
 
 // MaxPayload is the largest message that fits.
@@ -99,7 +101,7 @@ func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 			continue
 		case errors.Is(err, smc.ErrTooLarge):
 			return Slot{}, fmt.Errorf("%w: %d bytes, at most %d (half of RingBytes)", ErrTooLarge, size, n.MaxPayload(sg))
-		case e.desc.Mode == Unordered:
+		case e.desc.Mode == Unordered && (!errors.Is(err, errTurn) || round >= spinRounds):
 			return Slot{}, ErrWouldBlock
 		case round < spinRounds:
 			runtime.Gosched()
@@ -125,6 +127,9 @@ func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
 		if bit, ok := e.bits[ch]; ok && held&(1<<bit) != 0 {
 			return smc.Reservation{}, smc.ErrFull
 		}
+	}
+	if e.turn != nil {
+		return e.reserveInTurn(size)
 	}
 	return e.sender.Reserve(size)
 }

@@ -289,7 +289,8 @@ func (g *subgroup) logState(s channelState) {
 	}
 }
 
-func (g *subgroup) deliver(batch []Message) {
+// deliver hands a batch up, at most some messages with one upcall.
+func (g *subgroup) deliver(batch []Message, most int) {
 	if g.id == 0 {
 		for i := range batch {
 			g.m.noteCommand(&batch[i])
@@ -299,6 +300,9 @@ func (g *subgroup) deliver(batch []Message) {
 			}
 		}
 		return
+	}
+	for ; len(batch) > most; batch = batch[most:] {
+		g.m.h.Deliver(g.id, batch[:most])
 	}
 	g.m.h.Deliver(g.id, batch)
 }

@@ -158,13 +158,14 @@ func (s *Sender) Flush() bool {
 	s.pending.Store(1)
 	for s.pending.Load() != 0 && s.baton.CompareAndSwap(0, 1) {
 		s.pending.Store(0)
-		changed = s.publish() || changed
+		changed = s.publish(false) || changed
 		s.baton.Store(0)
 	}
 	return changed
 }
 
-func (s *Sender) publish() bool {
+// publish does so for all that is committed in a row, or for one message of it. The caller has the baton.
+func (s *Sender) publish(one bool) bool {
 	// closedBit first: if it is set, no claim can follow the one that is seen here.
 	claimed := s.claimed.Load()
 	pos, next := s.published, s.next
@@ -173,11 +174,15 @@ func (s *Sender) publish() bool {
 	}
 	for s.done[pos&s.mask/SlotBytes].Load() == pos+1 {
 		head := s.ring[pos&s.mask:]
-		if head[32] == recMessage {
+		message := head[32] == recMessage
+		if message {
 			putIndex(head, next)
 			next++
 		}
 		pos += uint64(binary.LittleEndian.Uint32(head[36:])) * SlotBytes
+		if one && message {
+			break
+		}
 	}
 	real := next
 	changed := pos != s.published

@@ -86,7 +86,7 @@ func (p *process) boot() {
 		p.log.closed = true
 	}
 	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
-	cfg := derecho.Config{SilentAfter: r.plan.Silence, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
+	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
 	cfg.LogState = func(derecho.SubgroupID) *derecho.LogState {
 		p.recovered[logged] = p.disk.history(logged)
 		s := p.disk.found()
@@ -574,6 +574,42 @@ func (p *process) write(ep derecho.Endpoint) {
 	if err != nil {
 		p.run.failf("node %s: send: %v", p.id, err)
 	}
+}
+
+// catchUp sends as many messages as the others have sent, as far as there is room, and reports whether that was needed.
+func (p *process) catchUp() (behind bool) {
+	for _, id := range slices.Sorted(maps.Keys(p.ready)) {
+		ep := p.ready[id]
+		if ep.Writes.ID == 0 || !ordered(ep.Writes.ID) {
+			continue
+		}
+		most := uint64(0)
+		for _, q := range p.run.procs {
+			if !q.gone {
+				most = max(most, q.real(ep.Writes.ID))
+			}
+		}
+		for last := p.real(ep.Writes.ID); last < most; behind = true {
+			p.write(ep)
+			now := p.real(ep.Writes.ID)
+			if now == last {
+				return true // there is no room
+			}
+			last = now
+		}
+	}
+	return behind
+}
+
+// real is how many messages the node has published in the epoch of a subgroup that takes them.
+func (p *process) real(sg derecho.SubgroupID) (real uint64) {
+	epoch := uint32(0)
+	p.d.Rows(func(row *derecho.Row) {
+		if row.Subgroup == sg && row.Epoch >= epoch {
+			epoch, real = row.Epoch, row.Real
+		}
+	})
+	return real
 }
 
 func (p *process) leave() {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
 )
 
 // Fault is a kind of failure.
@@ -77,6 +79,8 @@ type Options struct {
 	Duration time.Duration
 	// Storm: runs that aim at changes of the view, one of the kinds of Storms, or "any"; "": ordinary runs.
 	Storm string
+	// Spindle is what is switched off of the data path.
+	Spindle derecho.Spindle
 	// Keep, if not nil, lists what is left of what the seed schedules (Result.Scheduled says how much that
 	// is): a shrunk run.
 	Keep []int
@@ -100,7 +104,8 @@ type Plan struct {
 	Revive             bool   // in the end all that crashed start again
 	Storm              string // its kind, "" for none
 	Waves              int    // of a storm
-	Silence            int    // promises that make a sender silent
+	Spindle            derecho.Spindle
+	Silence            int // promises that make a sender silent
 }
 
 func draw(seed uint64, rng *rand.Rand, o Options) Plan {
@@ -143,6 +148,9 @@ func (p Plan) String() string {
 	kind := ""
 	if p.Storm != "" {
 		kind = "storm " + p.Storm + ", "
+	}
+	if p.Spindle != (derecho.Spindle{}) {
+		kind += fmt.Sprintf("spindle %v, ", p.Spindle)
 	}
 	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, silent after %d",
 		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Silence)

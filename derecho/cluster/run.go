@@ -80,6 +80,7 @@ func Run(seed uint64, o Options) *Result {
 	} else {
 		r.plan = draw(seed, r.rng, o)
 	}
+	r.plan.Spindle = o.Spindle
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	if o.Storm != "" {
 		r.storm()
@@ -234,6 +235,42 @@ func (r *run) lastWords() {
 		}
 	}
 	r.runFor(r.plan.Lease+100*r.w.MaxDelay, 3_000_000)
+	if r.plan.Spindle.NoNulls {
+		r.level()
+	}
+	if r.plan.Spindle != (derecho.Spindle{}) {
+		r.comeToRest()
+	}
+}
+
+// comeToRest runs until nothing happens any more: one message at a time takes longer than all at once.
+func (r *run) comeToRest() {
+	for range 100 {
+		before := r.happenings()
+		r.runFor(r.plan.Lease+100*r.w.MaxDelay, 3_000_000)
+		if r.happenings() == before {
+			return
+		}
+	}
+}
+
+// level lets every sender catch up with the one that has sent most: without nulls the others wait for it to do so.
+func (r *run) level() {
+	const rounds = 1000
+	for range rounds {
+		behind := false
+		for _, p := range r.procs {
+			if r.err == nil && !p.gone {
+				p.guard(func() { behind = p.catchUp() || behind })
+				p.look()
+			}
+		}
+		if !behind {
+			return
+		}
+		r.runFor(10*r.w.MaxDelay, 3_000_000) // rings may be full meanwhile
+	}
+	r.failf("M7: who lags behind can not catch up")
 }
 
 // settled: everybody who lives is a member of one view, and no epoch but the newest is kept.

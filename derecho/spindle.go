@@ -1,0 +1,168 @@
+package derecho
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
+	"github.com/omg-dds-go/dds/smc"
+)
+
+// Spindle switches off what makes the data path fast, to measure what it is worth (docs/spindle.md). The zero value has
+// everything on; with everything off a message costs what it does in the baseline of the Spindle paper: one message, one
+// acknowledgement and one push at a time. The control subgroup is not touched.
+//
+// What is delivered, and in which order at all members, is the same with any of them, but for NoNulls: then a message
+// waits until every other sender of its subgroup has sent as many, or the epoch ends.
+type Spindle struct {
+	NoSendBatching    bool // each message is published by itself, with a push of its own
+	NoReceiveBatching bool // each message is acknowledged by itself, with a push of its own
+	NoDeliverBatching bool // a pass delivers one message of a subgroup, with an upcall and a push of its own
+	NoUpcallBatching  bool // of what a pass delivers, each message has an upcall of its own
+	NoNulls           bool // a sender that has nothing to send promises nothing: the others wait for it
+	NoSilence         bool // a sender that has been silent for long promises its turns away round by round
+	NoLatePosting     bool // pushes are posted while the baton, and with NoLockFree the writers' lock, is held
+	NoLockFree        bool // goroutines take turns, under a lock, from Reserve to Commit
+	NoSharedAcks      bool // what is published in memory that a receiver maps is acknowledged like what is copied
+}
+
+// spindleSwitch is a switch as ParseSpindle reads it.
+type spindleSwitch struct {
+	name string
+	of   func(*Spindle) *bool
+}
+
+var spindleSwitches = []spindleSwitch{
+	{"batch-send", func(s *Spindle) *bool { return &s.NoSendBatching }},
+	{"batch-receive", func(s *Spindle) *bool { return &s.NoReceiveBatching }},
+	{"batch-deliver", func(s *Spindle) *bool { return &s.NoDeliverBatching }},
+	{"batch-upcall", func(s *Spindle) *bool { return &s.NoUpcallBatching }},
+	{"nulls", func(s *Spindle) *bool { return &s.NoNulls }},
+	{"silence", func(s *Spindle) *bool { return &s.NoSilence }},
+	{"late-post", func(s *Spindle) *bool { return &s.NoLatePosting }},
+	{"lock-free", func(s *Spindle) *bool { return &s.NoLockFree }},
+	{"shared-acks", func(s *Spindle) *bool { return &s.NoSharedAcks }},
+}
+
+// SpindleNames are the names of all switches.
+func SpindleNames() []string {
+	var names []string
+	for _, s := range spindleSwitches {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// ParseSpindle reads what is to be switched off: "-nulls,-batch-send", or "-all"; "" for nothing.
+func ParseSpindle(list string) (Spindle, error) {
+	var s Spindle
+	if list == "" {
+		return s, nil
+	}
+	for _, entry := range strings.Split(list, ",") {
+		name, off := strings.CutPrefix(entry, "-")
+		i := slices.IndexFunc(spindleSwitches, func(n spindleSwitch) bool { return n.name == name })
+		switch {
+		case off && name == "all":
+			for _, n := range spindleSwitches {
+				*n.of(&s) = true
+			}
+		case i < 0:
+			return Spindle{}, fmt.Errorf("%w: there is no switch %q; there are -all, -%s", ErrConfig, entry, strings.Join(SpindleNames(), ", -"))
+		case !off:
+			return Spindle{}, fmt.Errorf("%w: the switch %q is on unless it is switched off; say -%s", ErrConfig, entry, name)
+		default:
+			*spindleSwitches[i].of(&s) = true
+		}
+	}
+	return s, nil
+}
+
+// String is what ParseSpindle reads.
+func (s Spindle) String() string {
+	var off []string
+	for _, n := range spindleSwitches {
+		if *n.of(&s) {
+			off = append(off, "-"+n.name)
+		}
+	}
+	return strings.Join(off, ",")
+}
+
+// experiment sets what is constant in an epoch.
+func (e *epoch) experiment() {
+	e.most, e.upcall = maxBatch, maxBatch
+	if e.desc.Subgroup == 0 {
+		return // experiments are about data
+	}
+	e.off = e.g.m.cfg.Spindle
+	if e.off.NoDeliverBatching {
+		e.most = 1
+	}
+	if e.off.NoUpcallBatching {
+		e.upcall = 1
+	}
+	if e.off.NoLockFree {
+		e.turn = new(sync.Mutex)
+	}
+	if e.off.NoReceiveBatching {
+		e.walks = make([]*smc.Receiver, len(e.desc.Members))
+	}
+}
+
+// holdsPublished: whoever maps the memory of a sender holds what is published there, and does not say so.
+func (e *epoch) holdsPublished() bool {
+	return (e.desc.Subgroup != 0 || mutant.Is("control-unacked")) && !e.off.NoSharedAcks
+}
+
+// acknowledge tells of each message of a sender by itself, up to what receive has seen. Nulls have no record: what follows
+// the last message is left to receive.
+//
+// It reads the ring before anything of it is handed over: each pass that sees news walks to the tail before it delivers.
+func (e *epoch) acknowledge(rank int) {
+	w := e.walks[rank]
+	if w == nil {
+		w = smc.NewReceiver(e.table.Row(e.senders[rank]).Region())
+		e.walks[rank] = w
+	}
+	w.Poll()
+	for col, known := e.table.Received(rank), e.recvs[rank].Next(); ; w.Take() {
+		rec, err := w.Peek()
+		if rec == nil || err != nil {
+			return // deliver reports the error
+		}
+		if next := rec.Index + 1; next <= known && next > e.table.Row(e.me).Load(col) {
+			e.table.Store(col, next)
+			e.kick()
+		}
+	}
+}
+
+// errTurn: another goroutine reserves, fills and commits.
+var errTurn = fmt.Errorf("%w: it is another goroutine's turn", smc.ErrFull)
+
+// reserveInTurn is Reserve under the lock, which the caller has if there is no error.
+func (e *epoch) reserveInTurn(size int) (smc.Reservation, error) {
+	if !e.turn.TryLock() {
+		return smc.Reservation{}, errTurn
+	}
+	r, err := e.sender.Reserve(size)
+	if err != nil {
+		e.turn.Unlock()
+	}
+	return r, err
+}
+
+// endTurn publishes, and lets the next goroutine in.
+func (e *epoch) endTurn() {
+	if e.off.NoLatePosting {
+		e.flush()
+	}
+	e.turn.Unlock()
+	e.wakeAll() // after the lock is free: who has begun to wait by now looks again
+	if !e.off.NoLatePosting {
+		e.flush()
+	}
+}

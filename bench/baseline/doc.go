@@ -1,7 +1,7 @@
 // Command baseline measures what the machine can do, by hand-written programs without any middleware, so that other figures of the same
 // run can be divided by these.
 //
-//	go run ./bench/baseline [-duration 500ms] [-dir DIR] [NAME...]
+//	go run ./bench/baseline [-duration 500ms] [-dir DIR] [-cpus A,B] [NAME...]
 //
 // Names: memcpy (one core, several sizes and working sets), cacheline (a word bounced between two processes that spin), futex
 // (wake-up of a process that sleeps), ring (a ring of one producer in shared memory, 128-byte messages, copied in and

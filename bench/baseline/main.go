@@ -15,6 +15,7 @@ import (
 type options struct {
 	duration time.Duration
 	dir      string
+	cpus     []int // for the two processes of cacheline and futex; none: any
 }
 
 // limits are the measurements, in the order of their names.
@@ -47,7 +48,12 @@ func main() {
 	var o options
 	flag.DurationVar(&o.duration, "duration", 500*time.Millisecond, "of each measurement")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "for the files of file, on the disk to be measured")
+	cpus := flag.String("cpus", "", "processors for the two processes of cacheline and futex, such as 0,2")
 	flag.Parse()
+	if err := o.setCPUs(*cpus); err != nil {
+		fmt.Fprintln(os.Stderr, "baseline:", err)
+		os.Exit(1)
+	}
 	names := flag.Args()
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(limits))
@@ -56,6 +62,21 @@ func main() {
 		fmt.Fprintln(os.Stderr, "baseline:", err)
 		os.Exit(1)
 	}
+}
+
+// setCPUs reads two numbers; -1 is any processor.
+func (o *options) setCPUs(s string) error {
+	if s == "" {
+		return nil
+	}
+	var a, b int
+	if _, err := fmt.Sscanf(s, "%d,%d", &a, &b); err != nil {
+		return fmt.Errorf("-cpus %q: give two processors, such as 0,2", s)
+	}
+	if a >= 0 && b >= 0 {
+		o.cpus = []int{a, b}
+	}
+	return nil
 }
 
 func run(o options, names []string) error {

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os/exec"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
 )
@@ -31,8 +36,8 @@ func spinUntil(w *atomic.Int64, value int64) (got int64) {
 	}
 }
 
-// withChild runs parent while the child of this name runs with the same memory.
-func withChild(name string, size int, parent func(memory) error) error {
+// withChild runs parent while the child of this name runs with the same memory, each on its processor.
+func withChild(o options, name string, size int, parent func(memory) error) error {
 	m, f, err := newMemory(size)
 	if err != nil {
 		return err
@@ -42,11 +47,35 @@ func withChild(name string, size int, parent func(memory) error) error {
 	if err != nil {
 		return err
 	}
+	if o.cpus == nil {
+		return meanwhile(c, func() error { return parent(m) })
+	}
+	// A child begins where this thread is. It is the main one, to which the measurement is locked.
+	var before unix.CPUSet
+	if err := errors.Join(unix.SchedGetaffinity(0, &before), moveTo(o.cpus[0]), moveTo(o.cpus[1])); err != nil {
+		return err
+	}
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }() // where it was allowed to be before
+	// The child waits for the parent, whatever happens.
+	return meanwhile(c, func() error { return errors.Join(moveTo(o.cpus[0]), parent(m)) })
+}
+
+func moveTo(cpu int) error {
+	var one unix.CPUSet
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return fmt.Errorf("processor %d: %w", cpu, err)
+	}
+	return nil
+}
+
+// meanwhile runs parent while c runs.
+func meanwhile(c *exec.Cmd, parent func() error) error {
 	wait, err := start(c)
 	if err != nil {
 		return err
 	}
-	err = parent(m)
+	err = parent()
 	wait()
 	return err
 }
@@ -54,7 +83,7 @@ func withChild(name string, size int, parent func(memory) error) error {
 // cacheline bounces a number between two processes that spin.
 func cacheline(o options) ([]result.Result, error) {
 	r := result.Result{Size: 8, Readers: 1, What: "round trip of a word between two processes that spin; percentiles of means over 100"}
-	err := withChild("cacheline", pageBytes, func(m memory) error {
+	err := withChild(o, "cacheline", pageBytes, func(m memory) error {
 		ping, pong := m.counter(pingLine), m.counter(pongLine)
 		defer ping.Store(stop)
 		h, n := result.NewHistogram(), int64(0)
@@ -122,7 +151,7 @@ func pass(m memory, turn *atomic.Uint32, to uint32) {
 // futexWakeUp measures from before one process wakes another until that one runs.
 func futexWakeUp(o options) ([]result.Result, error) {
 	r := result.Result{Size: 4, Readers: 1, What: "one way: from before FUTEX_WAKE in one process until the other, which slept, runs"}
-	err := withChild("futex", pageBytes, func(m memory) error {
+	err := withChild(o, "futex", pageBytes, func(m memory) error {
 		turn := m.word(pingLine)
 		defer wakeAll(turn)
 		defer turn.Store(over)

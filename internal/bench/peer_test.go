@@ -30,6 +30,7 @@ func TestAPeerReadsWhatItWrites(t *testing.T) {
 		assert.False(t, r.Interrupted)
 		assert.Positive(t, r.Mapped)
 		assert.Positive(t, r.RSS)
+		assert.Positive(t, r.Live)
 	}
 }
 

@@ -28,14 +28,15 @@ type Result struct {
 	Voluntary   int64    `json:"voluntary_csw"`
 	Involuntary int64    `json:"involuntary_csw"`
 	RSS         int64    `json:"rss_kb"`
-	Mapped      int64    `json:"mapped_kb"`     // shared memory that it maps, touched or not
-	Allocs      uint64   `json:"allocs"`        // objects on the Go heap
-	GCs         uint64   `json:"gc_cycles"`     // garbage collections
-	Matched     int      `json:"matched"`       // the most endpoints that it was matched with at once
-	Dropped     uint64   `json:"dropped"`       // by a best-effort writer, its ring being full
-	Disordered  uint64   `json:"disordered"`    // samples with a number that was passed already
-	Batches     uint64   `json:"batches"`       // how often samples were taken
-	Due         *Latency `json:"due,omitempty"` // from when the samples were due, if there was a rate
+	Mapped      int64    `json:"mapped_kb"`         // shared memory that it maps, touched or not
+	Live        int64    `json:"live_kb,omitempty"` // of RSS, at a peer: after a collection, when the warm-up was over
+	Allocs      uint64   `json:"allocs"`            // objects on the Go heap
+	GCs         uint64   `json:"gc_cycles"`         // garbage collections
+	Matched     int      `json:"matched"`           // the most endpoints that it was matched with at once
+	Dropped     uint64   `json:"dropped"`           // by a best-effort writer, its ring being full
+	Disordered  uint64   `json:"disordered"`        // samples with a number that was passed already
+	Batches     uint64   `json:"batches"`           // how often samples were taken
+	Due         *Latency `json:"due,omitempty"`     // from when the samples were due, if there was a rate
 	// Interrupted: the process was told to end, or the writers went without telling how many samples there were.
 	Interrupted bool `json:"interrupted,omitempty"`
 }

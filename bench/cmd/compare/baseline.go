@@ -18,14 +18,14 @@ type baseline struct {
 	list    []impl
 }
 
-func newBaseline(ctx context.Context, c config, scratch string) (*baseline, error) {
+func newBaseline(ctx context.Context, c config, scratch string) (suite, []string, error) {
 	dir, err := root(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &baseline{c: c, program: filepath.Join(scratch, "baseline")}
 	if err := build(ctx, dir, "./bench/baseline", s.program); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.list, err = chosen([]impl{
 		{name: "memcpy", what: "one core; the same two buffers, or into 64 MiB"},
@@ -35,12 +35,13 @@ func newBaseline(ctx context.Context, c config, scratch string) (*baseline, erro
 		{name: "tcp", what: "one loopback stream from Go to Go"},
 		{name: "file", what: "sync after each MB of 10 KiB writes; latency is that of a sync"},
 	}, c.impls)
-	return s, err
+	return s, nil, err
 }
 
-func (s *baseline) impls() []impl   { return s.list }
-func (s *baseline) oneWriter() bool { return false }
-func (s *baseline) cells() []cell   { return []cell{{}} }
+func (s *baseline) title() string { return "Limits" }
+func (s *baseline) impls() []impl { return s.list }
+func (s *baseline) cells() []cell { return []cell{{heading: "the limits of this machine"}} }
+func (s *baseline) goals() []goal { return nil }
 
 func (s *baseline) run(ctx context.Context, i impl, _ cell) ([]result.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -49,7 +50,7 @@ func (s *baseline) run(ctx context.Context, i impl, _ cell) ([]result.Result, er
 }
 
 // figures are one for each variant of a limit: its latency if it has one, otherwise its rate of bytes.
-func (s *baseline) figures(_ cell, results []result.Result) []figure {
+func (s *baseline) figures(_ impl, _ cell, results []result.Result) []figure {
 	var out []figure
 	for _, r := range results {
 		f := figureOf(r)

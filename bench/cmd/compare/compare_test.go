@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,12 @@ type scripted struct {
 func (*scripted) impls() []impl {
 	return []impl{{name: "a"}, {name: "b", supports: func(c cell) bool { return c.size == 1 }}, {name: "c"}}
 }
-func (*scripted) cells() []cell   { return []cell{{1, 1}, {1, 2}, {2, 1}} }
-func (*scripted) oneWriter() bool { return true }
+func (*scripted) cells() []cell { return []cell{sized(1, 1), sized(1, 2), sized(2, 1)} }
+func (*scripted) title() string { return "Scripted" }
+
+func (*scripted) goals() []goal {
+	return []goal{{what: "c by a", row: "c", column: "samples/s", over: "a", overCol: "samples/s", least: 4.5, print: times}}
+}
 
 func (s *scripted) run(_ context.Context, i impl, c cell) ([]result.Result, error) {
 	s.order = append(s.order, i.name+" "+c.String())
@@ -35,7 +40,7 @@ func (s *scripted) run(_ context.Context, i impl, c cell) ([]result.Result, erro
 	return []result.Result{{Role: "sub", Impl: i.name, Rate: rate}}, nil
 }
 
-func (*scripted) figures(_ cell, r []result.Result) []figure {
+func (*scripted) figures(_ impl, _ cell, r []result.Result) []figure {
 	return []figure{{"samples/s", r[0].Rate, result.PerSecond}}
 }
 
@@ -65,9 +70,66 @@ func TestRunsAreInterleavedAndMediansPrinted(t *testing.T) {
 		"| b | – |",
 		"| c | 900 (900..900), failed 1 of 3 |",
 		"- left out: d: no header",
+		"| c by a | 1 bytes, 1→1 | 4.5 times (3 times..9 times) | ≥ 4.5 times | met |",
+		"| c by a | 1 bytes, 1→2 | 4.5 times (4.5 times..4.5 times), 1 of 3 rounds | ≥ 4.5 times | met, where no run failed |",
+		"| c by a | 2 bytes, 1→1 | 3 times (3 times..9 times), 2 of 3 rounds | ≥ 4.5 times | not met |",
 	} {
 		assert.Contains(t, b.String(), line+"\n")
 	}
+}
+
+// goals are met or not by the median of the quotients of rounds, not by the quotient of medians.
+func TestGoals(t *testing.T) {
+	at := sized(1, 1)
+	all := newCollected(5)
+	for round, v := range []float64{1, 2, 4} {
+		all.add(round, impl{name: "a"}, at, []figure{{"x", v, times}})
+	}
+	for round, v := range []float64{10, 4, 100} {
+		all.add(round+1, impl{name: "b"}, at, []figure{{"x", v, times}})
+	}
+	by := goal{row: "b", column: "x", over: "a", overCol: "x", least: 1, print: times}
+	assert.Equal(t, []float64{5, 1}, quotients(all, by, at), "rounds 1 and 2 have both")
+	by.row, by.over = "a", ""
+	assert.Equal(t, []float64{1, 2, 4}, quotients(all, by, at))
+	by.over, by.overCol = "b", "none"
+	assert.Empty(t, quotients(all, by, at))
+
+	is := func(v, least, most float64) bool {
+		return verdict{goal: goal{least: least, most: most}, spread: result.SpreadOf([]float64{v}), rounds: 1}.met()
+	}
+	assert.True(t, is(2, 2, 0))
+	assert.False(t, is(1.9, 2, 0))
+	assert.True(t, is(2, 0, 2))
+	assert.False(t, is(2.1, 0, 2))
+	assert.False(t, verdict{goal: goal{most: 1}}.met(), "not measured")
+}
+
+func TestEverySuiteCanBeAskedFor(t *testing.T) {
+	for name, k := range suites {
+		c, isolated, err := parse([]string{"-suite", name})
+		require.NoError(t, err, name)
+		assert.True(t, isolated)
+		assert.NotEmpty(t, c.sizes)
+		line := commandLine(c)
+		again, _, err := parse(strings.Fields(line)[3:])
+		require.NoError(t, err, line)
+		assert.Equal(t, c, again, "the command that is printed is another one")
+		assert.NotEmpty(t, k.what)
+	}
+}
+
+func TestProcessorsOfDifferentCores(t *testing.T) {
+	pairs := func(n int) string { return fmt.Sprintf("%d-%d", n&^1, n|1) }
+	a, b, how := pick([]int{0, 1, 2, 3}, pairs)
+	assert.Equal(t, []int{0, 2}, []int{a, b})
+	assert.NotContains(t, how, "share")
+	a, b, how = pick([]int{2, 3}, pairs)
+	assert.Equal(t, []int{2, 3}, []int{a, b})
+	assert.Contains(t, how, "share a core")
+	a, b, how = pick([]int{7}, pairs)
+	assert.Equal(t, []int{-1, -1}, []int{a, b})
+	assert.Contains(t, how, "not pinned")
 }
 
 func TestWrongFlagsAreRefused(t *testing.T) {
@@ -76,6 +138,9 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		"-readers 1,x":   "-readers 1,x",
 		"-rounds 0":      "-rounds 0: at least 1",
 		"-mode fast":     "-mode \"fast\"",
+		"-suite fast":    "-suite \"fast\": not one of baseline, dds",
+		"-topics 0":      "-topics 0",
+		"-processes x":   "-processes x",
 		"-rounds 1 more": "no arguments",
 	} {
 		_, _, err := parse(strings.Fields(flags))
@@ -85,7 +150,7 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 
 func TestThroughputIsNeverMoreThanWasWritten(t *testing.T) {
 	s := &dds{c: config{mode: "throughput"}}
-	f := s.figures(cell{1, 2}, []result.Result{
+	f := s.figures(impl{}, sized(1, 2), []result.Result{
 		{Role: "pub", Rate: 10, Count: 100},
 		{Role: "sub", Rate: 1000, Count: 100}, // in a burst
 		{Role: "sub", Rate: 20, Count: 50, Lost: 50},
@@ -96,7 +161,7 @@ func TestThroughputIsNeverMoreThanWasWritten(t *testing.T) {
 
 func TestLatencyIsThatOfTheSlowestReader(t *testing.T) {
 	s := &dds{c: config{mode: "latency"}}
-	f := s.figures(cell{1, 2}, []result.Result{{Role: "pub"}, {Role: "sub", P50: 5, P99: 70}, {Role: "sub", P50: 6, P99: 60}})
+	f := s.figures(impl{}, sized(1, 2), []result.Result{{Role: "pub"}, {Role: "sub", P50: 5, P99: 70}, {Role: "sub", P50: 6, P99: 60}})
 	assert.Equal(t, 6.0, f[0].value)
 	assert.Equal(t, 70.0, f[1].value)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
 	"github.com/omg-dds-go/dds/bench/peers"
-	"github.com/omg-dds-go/dds/internal/bench"
 )
 
 // ours is the name of this implementation in tables.
@@ -19,18 +18,15 @@ const ours = "dds-go"
 // dds compares implementations of DDS.
 type dds struct {
 	c        config
-	program  string // of ours
+	perf     perf // ours
 	variants map[string]peers.Variant
 	list     []impl
 }
 
-func newDDS(ctx context.Context, c config, scratch string) (*dds, []string, error) {
-	s := &dds{c: c, program: filepath.Join(scratch, "dds"), variants: map[string]peers.Variant{}}
-	dir, err := root(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := build(ctx, dir, "./cmd/dds", s.program); err != nil {
+func newDDS(ctx context.Context, c config, scratch string) (suite, []string, error) {
+	s := &dds{c: c, variants: map[string]peers.Variant{}}
+	var err error
+	if s.perf, err = newPerf(ctx, c, scratch); err != nil {
 		return nil, nil, err
 	}
 	built, err := peers.Build(ctx, filepath.Join(scratch, "peers"))
@@ -68,18 +64,21 @@ func chosen(list []impl, names []string) ([]impl, error) {
 	return out, nil
 }
 
-func (s *dds) impls() []impl   { return s.list }
-func (s *dds) oneWriter() bool { return true }
+func (s *dds) impls() []impl { return s.list }
+func (s *dds) goals() []goal { return nil }
 
-func (s *dds) cells() []cell {
-	var out []cell
-	for _, size := range s.c.sizes {
-		for _, readers := range s.c.readers {
-			out = append(out, cell{size, readers})
-		}
+func (s *dds) title() string {
+	switch s.c.mode {
+	case "throughput":
+		return "Samples per second at the slowest reader, from its first sample after the warm-up to its last, and never more than the writer wrote"
+	case "latency":
+		return fmt.Sprintf("Latency one way at %g samples per second, at the slowest reader", s.c.rate)
+	default:
+		return fmt.Sprintf("Round trip at %g samples per second", s.c.rate)
 	}
-	return out
 }
+
+func (s *dds) cells() []cell { return s.c.matrix() }
 
 func (s *dds) run(ctx context.Context, i impl, at cell) ([]result.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -106,7 +105,7 @@ func (s *dds) run(ctx context.Context, i impl, at cell) ([]result.Result, error)
 func (s *dds) command(ctx context.Context, name, role string, at cell) *exec.Cmd {
 	writes := role == "pub" || role == "ping"
 	if name == ours {
-		return exec.CommandContext(ctx, s.program, s.ourOptions(role, writes, at)...)
+		return s.perf.command(ctx, role, at, s.ourOptions(writes)...)
 	}
 	mode, rate := peers.Latency, s.c.rate
 	if s.c.mode == "throughput" {
@@ -120,24 +119,15 @@ func (s *dds) command(ctx context.Context, name, role string, at cell) *exec.Cmd
 	return s.variants[name].Command(ctx, role, mode, options...)
 }
 
-func (s *dds) ourOptions(role string, writes bool, at cell) []string {
-	options := []string{"perf", role, "--output", "json", "--timeout", s.c.limit().String()}
-	if ring := bench.RingFor(at.size); ring != 0 {
-		options = append(options, "--ring", bench.FormatSize(ring))
+func (s *dds) ourOptions(writes bool) []string {
+	if !writes || s.c.mode == "throughput" {
+		return nil
 	}
-	if !writes {
-		return options
-	}
-	options = append(options, "--size", strconv.Itoa(at.size), "--readers", strconv.Itoa(at.readers),
-		"--duration", s.c.duration.String(), "--warmup", s.c.warmup.String())
-	if s.c.mode != "throughput" {
-		// The peers spin for the last stretch before a sample is due; so do we.
-		options = append(options, "--rate", strconv.FormatFloat(s.c.rate, 'f', -1, 64), "--spin")
-	}
-	return options
+	// The peers spin for the last stretch before a sample is due; so do we.
+	return []string{"--rate", strconv.FormatFloat(s.c.rate, 'f', -1, 64), "--spin"}
 }
 
-func (s *dds) figures(_ cell, results []result.Result) []figure {
+func (s *dds) figures(_ impl, _ cell, results []result.Result) []figure {
 	if s.c.mode == "roundtrip" {
 		pings := of(results, "ping")
 		return latencies(pings)
@@ -146,17 +136,5 @@ func (s *dds) figures(_ cell, results []result.Result) []figure {
 	if s.c.mode == "latency" {
 		return latencies(subs)
 	}
-	// A reader that gets everything in a burst at the end is not faster than its writer.
-	slowest, lost, sent := of(results, "pub")[0].Rate, int64(0), int64(0)
-	for _, r := range subs {
-		slowest = min(slowest, r.Rate)
-		lost += r.Lost
-		sent += r.Count + r.Lost
-	}
-	return []figure{
-		{"samples/s", slowest, result.PerSecond},
-		{"lost", 100 * float64(lost) / float64(max(sent, 1)), percent},
-	}
+	return throughput(of(results, "pub")[0], subs)
 }
-
-func percent(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " %" }

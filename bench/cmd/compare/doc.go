@@ -1,12 +1,23 @@
 // Command compare runs implementations side by side and prints tables of medians with their spread.
 //
-//	go run ./bench/cmd/compare [-suite dds|order|baseline] [-mode throughput|latency|roundtrip] [-impl NAME,...]
-//	    [-sizes 128,1024,10240,1048576] [-readers 1,2,4,8] [-rounds 5] [-duration 2s] [-warmup 500ms] [-json FILE]
+//	go run ./bench/cmd/compare [-suite NAME] [-impl NAME,...] [-rounds 5] [-duration 2s] [-warmup 500ms] [-json FILE]
+//	    [-mode throughput|latency|roundtrip] [-rate 1000] [-sizes N,...] [-readers N,...] [-topics N,...] [-processes N,...]
 //
 // Runs are interleaved: in each round every implementation has its turn in every cell, so that what else the machine does falls on
 // all of them alike. A run has a bounded time; one that fails is counted, and not part of the medians. Of several readers the
-// slowest one is the figure. The suite dds compares ours ("dds perf") with bench/peers; order compares implementations of total
-// order (bench/order); baseline measures the limits (bench/baseline). All run in a network namespace of their own (bench/internal/isolate).
+// slowest one is the figure. All run in a network namespace of their own (bench/internal/isolate).
+//
+//	dds        ours ("dds perf") and others' (bench/peers)
+//	order      ours and others with total order, on three hosts (bench/order)
+//	unordered  ours on one host: what total order costs
+//	subgroups  ours: one active topic among others that are idle
+//	growth     ours: memory and throughput by processes and topics, and a formula for the memory
+//	slow       ours: what a slow reader does to another topic, and to another reader of its topic
+//	wake       ours: readers that look for samples and readers that sleep; a cache line and a futex by themselves
+//	baseline   the limits of the machine (bench/baseline)
+//
+// Where a figure should have some size, by itself or as a share of another one, this is a goal: it is computed within each round,
+// and the report says whether the median reaches it.
 //
 // What is not installed is left out, and the output says so.
 package main

@@ -29,3 +29,19 @@ func latencies(results []result.Result) []figure {
 
 // seconds is a duration as the programs in C read it.
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+// throughput is that of the slowest reader. One that gets everything in a burst at the end is not faster than its writer.
+func throughput(pub result.Result, subs []result.Result) []figure {
+	slowest, lost, sent := pub.Rate, int64(0), int64(0)
+	for _, r := range subs {
+		slowest = min(slowest, r.Rate)
+		lost += r.Lost
+		sent += r.Count + r.Lost
+	}
+	return []figure{
+		{"samples/s", slowest, result.PerSecond},
+		{"lost", 100 * float64(lost) / float64(max(sent, 1)), percent},
+	}
+}
+
+func percent(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " %" }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -16,20 +18,55 @@ import (
 )
 
 type config struct {
-	suite    string
-	mode     string
-	impls    []string
-	sizes    []int
-	readers  []int
-	rounds   int
-	rate     float64
-	duration time.Duration
-	warmup   time.Duration
-	json     string
+	suite     string
+	mode      string
+	impls     []string
+	sizes     []int
+	readers   []int
+	topics    []int
+	processes []int
+	rounds    int
+	rate      float64
+	duration  time.Duration
+	warmup    time.Duration
+	json      string
+	load      string // before the first run
+}
+
+// kind is a suite that can be asked for.
+type kind struct {
+	what    string
+	flags   []string // that matter to it, besides those of all suites
+	sizes   string   // the defaults of some of them
+	readers string
+	topics  string
+	make    func(ctx context.Context, c config, scratch string) (suite, []string, error)
+}
+
+// suites are those that there are. It is filled by init, since the makers lead to the report, and the report looks here.
+var suites map[string]kind
+
+func init() {
+	suites = map[string]kind{
+		"dds":       {"this one and other implementations of DDS", []string{"mode", "rate", "sizes", "readers"}, "128,1024,10240,1048576", "1,2,4,8", "1", newDDS},
+		"order":     {"total order on three hosts, and others that have it", []string{"sizes"}, "1024,10240", "3", "1", newOrder},
+		"unordered": {"what total order costs on one host", []string{"sizes", "readers"}, "128,1024,10240", "1,4", "1", newUnordered},
+		"subgroups": {"one active topic among many on other subgroups", []string{"sizes", "readers", "topics"}, "1024", "1", "1,2,10,50", newSubgroups},
+		"growth":    {"memory and throughput by processes and topics", []string{"sizes", "topics", "processes"}, "1024", "1", "1,20,200", newGrowth},
+		"slow":      {"what a slow reader does to others", []string{"sizes"}, "1024", "1", "1", newSlow},
+		"wake":      {"latency of readers that look and readers that sleep", []string{"rate", "sizes"}, "128", "1", "1", newWake},
+		"baseline":  {"what the machine can do without middleware", nil, "1", "1", "1", newBaseline},
+	}
 }
 
 // limit is the longest that one run may take: to find each other, to measure, and to catch up with what was sent.
-func (c config) limit() time.Duration { return c.warmup + c.duration + 20*time.Second }
+func (c config) limit() time.Duration {
+	patience := 20 * time.Second
+	if c.suite == "growth" {
+		patience = time.Minute // some thousand endpoints are announced one after the other
+	}
+	return c.warmup + c.duration + patience
+}
 
 func main() {
 	c, isolated, err := parse(os.Args[1:])
@@ -45,13 +82,16 @@ func main() {
 
 func parse(args []string) (c config, isolated bool, err error) {
 	f := flag.NewFlagSet("compare", flag.ExitOnError)
-	f.StringVar(&c.suite, "suite", "dds", "dds, order or baseline")
+	names := slices.Sorted(maps.Keys(suites))
+	f.StringVar(&c.suite, "suite", "dds", strings.Join(names, ", "))
 	f.StringVar(&c.mode, "mode", "throughput", "dds: throughput, latency (one way, at -rate) or roundtrip (at -rate)")
 	impls := f.String("impl", "", "names, comma-separated; all that are there if empty")
-	sizes := f.String("sizes", "", "bytes, comma-separated; 128,1024,10240,1048576 if empty, for order 1024,10240")
-	readers := f.String("readers", "1,2,4,8", "dds: numbers of readers, comma-separated")
+	sizes := f.String("sizes", "", "bytes, comma-separated; by suite if empty")
+	readers := f.String("readers", "", "dds, unordered, subgroups: numbers of readers, comma-separated; by suite if empty")
+	topics := f.String("topics", "", "subgroups, growth: numbers of topics, comma-separated; by suite if empty")
+	processes := f.String("processes", "1,2,4,8", "growth: numbers of processes, comma-separated")
 	f.IntVar(&c.rounds, "rounds", 5, "how often each cell is run")
-	f.Float64Var(&c.rate, "rate", 1000, "samples per second of latency and roundtrip")
+	f.Float64Var(&c.rate, "rate", 1000, "samples per second of latency, roundtrip and wake")
 	f.DurationVar(&c.duration, "duration", 2*time.Second, "of one run")
 	f.DurationVar(&c.warmup, "warmup", 500*time.Millisecond, "before each run")
 	f.StringVar(&c.json, "json", "", "file for every single result, one JSON object a line")
@@ -62,17 +102,20 @@ func parse(args []string) (c config, isolated bool, err error) {
 	if *impls != "" {
 		c.impls = strings.Split(*impls, ",")
 	}
-	if *sizes == "" {
-		*sizes = "128,1024,10240,1048576"
-		if c.suite == "order" {
-			*sizes = "1024,10240"
+	k, ok := suites[c.suite]
+	if !ok {
+		return c, false, fmt.Errorf("-suite %q: not one of %s", c.suite, strings.Join(names, ", "))
+	}
+	for _, l := range []struct {
+		flag, value, otherwise string
+		to                     *[]int
+	}{
+		{"-sizes", *sizes, k.sizes, &c.sizes}, {"-readers", *readers, k.readers, &c.readers},
+		{"-topics", *topics, k.topics, &c.topics}, {"-processes", *processes, "", &c.processes},
+	} {
+		if *l.to, err = numbers(l.flag, cmp.Or(l.value, l.otherwise)); err != nil {
+			return c, false, err
 		}
-	}
-	if c.sizes, err = numbers("-sizes", *sizes); err != nil {
-		return c, false, err
-	}
-	if c.readers, err = numbers("-readers", *readers); err != nil {
-		return c, false, err
 	}
 	switch {
 	case f.NArg() > 0:
@@ -114,22 +157,11 @@ func run(c config) int {
 }
 
 func compare(ctx context.Context, c config, scratch string) error {
-	var s suite
-	var missing []string
-	var err error
-	switch c.suite {
-	case "dds":
-		s, missing, err = newDDS(ctx, c, scratch)
-	case "order":
-		s, err = newOrder(ctx, c, scratch)
-	case "baseline":
-		s, err = newBaseline(ctx, c, scratch)
-	default:
-		return fmt.Errorf("-suite %q: not one of dds, order, baseline", c.suite)
-	}
+	s, missing, err := suites[c.suite].make(ctx, c, scratch)
 	if err != nil {
 		return err
 	}
+	c.load = load()
 	log, err := newLog(c.json)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -16,30 +17,33 @@ type order struct {
 	list    []impl
 }
 
-func newOrder(ctx context.Context, c config, scratch string) (*order, error) {
+func newOrder(ctx context.Context, c config, scratch string) (suite, []string, error) {
 	dir, err := root(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &order{c: c, program: filepath.Join(scratch, "order")}
 	if err := build(ctx, filepath.Join(dir, "bench", "order"), ".", s.program); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.list, err = chosen([]impl{
 		{name: "nats", what: "NATS JetStream, R3, memory storage, three processes"},
 		{name: "raft", what: "hashicorp/raft, log in memory, three processes, TCP"},
 		{name: "etcd", what: "etcd raft, three nodes in ONE process, NO network: a bound, not a system"},
 	}, c.impls)
-	return s, err
+	return s, nil, err
 }
 
-func (s *order) impls() []impl   { return s.list }
-func (s *order) oneWriter() bool { return false }
+func (s *order) title() string {
+	return "Total order: three replicas, three writers; the slowest replica"
+}
+func (s *order) impls() []impl { return s.list }
+func (s *order) goals() []goal { return nil }
 
 func (s *order) cells() []cell {
 	var out []cell
 	for _, size := range s.c.sizes {
-		out = append(out, cell{size, 3})
+		out = append(out, cell{table: fmt.Sprintf("%d bytes", size), size: size, readers: 3})
 	}
 	return out
 }
@@ -51,7 +55,7 @@ func (s *order) run(ctx context.Context, i impl, at cell) ([]result.Result, erro
 		"-duration", s.c.duration.String(), "-warmup", s.c.warmup.String())})
 }
 
-func (s *order) figures(_ cell, results []result.Result) []figure {
+func (s *order) figures(_ impl, _ cell, results []result.Result) []figure {
 	replicas := of(results, "replica")
 	slowest := replicas[0].Rate
 	for _, r := range replicas {

@@ -3,26 +3,29 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/omg-dds-go/dds/bench/internal/result"
 )
 
-// printReport prints Markdown: one table for each size, with a row for each implementation.
+// printReport prints Markdown: tables with a row for each implementation, and then what it was that should be reached.
 func printReport(w io.Writer, c config, s suite, missing []string, all *collected) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. Medians of %d rounds, interleaved, %s each (least..greatest). %d processors, %s; load now %s.\n",
-		describe(c), c.rounds, c.duration, runtime.NumCPU(), runtime.Version(), load())
+	fmt.Fprintf(&b, "%s. Medians of %d rounds, interleaved, %s each (least..greatest). %s; load at the start %s, now %s.\n",
+		s.title(), c.rounds, c.duration, machine(), c.load, load())
 	for _, group := range groups(s.cells()) {
-		if group[0] == (cell{}) {
+		if group[0].table == "" {
 			printList(&b, s, group[0], all)
 		} else {
 			printTable(&b, s, group, all)
 		}
+	}
+	printGoals(&b, s, all)
+	if f, ok := s.(interface{ conclude(*collected) string }); ok {
+		b.WriteString("\n" + f.conclude(all))
 	}
 	b.WriteString("\n")
 	for _, i := range s.impls() {
@@ -38,26 +41,11 @@ func printReport(w io.Writer, c config, s suite, missing []string, all *collecte
 	return err
 }
 
-func describe(c config) string {
-	switch {
-	case c.suite == "order":
-		return "Total order: three replicas, three writers; the slowest replica"
-	case c.suite == "baseline":
-		return "Limits"
-	case c.mode == "throughput":
-		return "Samples per second at the slowest reader, from its first sample after the warm-up to its last, and never more than the writer wrote"
-	case c.mode == "latency":
-		return fmt.Sprintf("Latency one way at %g samples per second, at the slowest reader", c.rate)
-	default:
-		return fmt.Sprintf("Round trip at %g samples per second", c.rate)
-	}
-}
-
-// groups are the cells of each table: those of one size.
+// groups are the cells of each table.
 func groups(cells []cell) [][]cell {
 	var out [][]cell
 	for _, c := range cells {
-		i := slices.IndexFunc(out, func(g []cell) bool { return g[0].size == c.size })
+		i := slices.IndexFunc(out, func(g []cell) bool { return g[0].table == c.table })
 		if i < 0 {
 			out = append(out, []cell{c})
 			continue
@@ -68,7 +56,7 @@ func groups(cells []cell) [][]cell {
 }
 
 func printTable(b *strings.Builder, s suite, cells []cell, all *collected) {
-	fmt.Fprintf(b, "\n%d bytes\n", cells[0].size)
+	fmt.Fprintf(b, "\n%s\n", cells[0].table)
 	type column struct {
 		cell cell
 		name string
@@ -81,10 +69,7 @@ func printTable(b *strings.Builder, s suite, cells []cell, all *collected) {
 	}
 	b.WriteString("\n| |")
 	for _, c := range columns {
-		if s.oneWriter() {
-			fmt.Fprintf(b, " 1→%d", c.cell.readers)
-		}
-		fmt.Fprintf(b, " %s |", c.name)
+		fmt.Fprintf(b, " %s |", strings.TrimSpace(c.cell.heading+" "+c.name))
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
 	for _, i := range s.impls() {
@@ -105,39 +90,30 @@ func printList(b *strings.Builder, s suite, c cell, all *collected) {
 				fmt.Fprintf(b, "| %s | %s | %s |\n", i.name, name, content(i, c, name, all))
 			}
 		}
-		if n := all.failed[failureKey(i, c)]; n > 0 {
+		if n := all.failed[failure{i.name, c}]; n > 0 {
 			fmt.Fprintf(b, "| %s | | failed %d times |\n", i.name, n)
 		}
 	}
 }
 
 func content(i impl, c cell, column string, all *collected) string {
-	values := all.values[key{i.name, column, c}]
-	failed := ""
-	if n := all.failed[failureKey(i, c)]; n > 0 {
-		failed = fmt.Sprintf("failed %d of %d", n, n+len(values))
+	var said []string
+	if s, ok := all.spread(key{i.name, column, c}); ok {
+		said = append(said, s.Format(all.print[column]))
 	}
-	switch {
-	case len(values) == 0 && failed == "":
+	if n := all.failed[failure{i.name, c}]; n > 0 {
+		said = append(said, fmt.Sprintf("failed %d of %d", n, all.rounds))
+	}
+	if len(said) == 0 {
 		return "–"
-	case len(values) == 0:
-		return failed
-	case failed == "":
-		return result.SpreadOf(values).Format(all.print[column])
 	}
-	return result.SpreadOf(values).Format(all.print[column]) + ", " + failed
+	return strings.Join(said, ", ")
 }
 
 func commandLine(c config) string {
 	line := fmt.Sprintf("go run ./bench/cmd/compare -suite %s -rounds %d -duration %s -warmup %s", c.suite, c.rounds, c.duration, c.warmup)
-	if c.suite == "dds" {
-		line += fmt.Sprintf(" -mode %s -readers %s", c.mode, join(c.readers))
-		if c.mode != "throughput" {
-			line += fmt.Sprintf(" -rate %g", c.rate)
-		}
-	}
-	if c.suite != "baseline" {
-		line += " -sizes " + join(c.sizes)
+	for _, f := range suites[c.suite].flags {
+		line += fmt.Sprintf(" -%s %s", f, c.flag(f))
 	}
 	if len(c.impls) > 0 {
 		line += " -impl " + strings.Join(c.impls, ",")
@@ -145,7 +121,44 @@ func commandLine(c config) string {
 	return line
 }
 
+// flag is the value of one that not all suites have.
+func (c config) flag(name string) string {
+	switch name {
+	case "mode":
+		return c.mode
+	case "rate":
+		return fmt.Sprintf("%g", c.rate)
+	case "sizes":
+		return join(c.sizes)
+	case "readers":
+		return join(c.readers)
+	case "topics":
+		return join(c.topics)
+	default:
+		return join(c.processes)
+	}
+}
+
 func join(n []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(n), " ", ","), "[]") }
+
+// machine is what the figures are of.
+func machine() string {
+	model := "unknown processor"
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	kernel := "unknown"
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	return fmt.Sprintf("%d processors (%s), Linux %s, %s", runtime.NumCPU(), model, kernel, runtime.Version())
+}
 
 // load is that of the last minute. The figures of a busy machine are worth little, and must say so.
 func load() string {

@@ -12,29 +12,42 @@ import (
 
 // suite is what can be compared.
 type suite interface {
+	title() string
 	impls() []impl
 	cells() []cell
 	run(ctx context.Context, i impl, c cell) ([]result.Result, error)
-	// figures are those of one run, by column; all runs of a cell have the same.
-	figures(c cell, r []result.Result) []figure
-	oneWriter() bool // and so columns that say how many readers it has
+	// figures are those of one run, by column.
+	figures(i impl, c cell, r []result.Result) []figure
+	goals() []goal
 }
 
-// impl is an implementation with its configuration.
+// impl is an implementation with its configuration, or a way to use one: a row of the tables.
 type impl struct {
 	name     string
 	what     string
 	supports func(cell) bool
 }
 
-// cell is a workload. The baseline has one cell.
-type cell struct{ size, readers int }
+// cell is a workload: some columns of a table.
+type cell struct {
+	table     string // the heading of its table
+	heading   string // of its columns, before what they show; empty if its table has no other cell
+	size      int
+	readers   int
+	processes int
+	shares    bool // of slow: the two topics are on one subgroup
+}
+
+// sized is the workload of one writer.
+func sized(size, readers int) cell {
+	return cell{table: fmt.Sprintf("%d bytes", size), heading: fmt.Sprintf("1→%d", readers), size: size, readers: readers}
+}
 
 func (c cell) String() string {
-	if c == (cell{}) {
-		return "the limits of this machine"
+	if c.heading == "" {
+		return c.table
 	}
-	return fmt.Sprintf("%d bytes, 1→%d", c.size, c.readers)
+	return c.table + ", " + c.heading
 }
 
 // figure is one value of a run.
@@ -49,19 +62,53 @@ type key struct {
 	cell         cell
 }
 
-// collected is what all rounds have measured.
+// collected is what all rounds have measured: values by round, without those that failed.
 type collected struct {
-	values  map[key][]float64
+	rounds  int
+	values  map[key]map[int]float64
 	print   map[string]func(float64) string
 	columns []string
-	failed  map[string]int // by implementation and cell
+	failed  map[failure]int
 }
 
-func failureKey(i impl, c cell) string { return i.name + " " + c.String() }
+type failure struct {
+	impl string
+	cell cell
+}
+
+func newCollected(rounds int) *collected {
+	return &collected{rounds: rounds, values: map[key]map[int]float64{}, print: map[string]func(float64) string{}, failed: map[failure]int{}}
+}
+
+func (all *collected) add(round int, i impl, at cell, figures []figure) {
+	for _, f := range figures {
+		k := key{i.name, f.column, at}
+		if all.values[k] == nil {
+			all.values[k] = map[int]float64{}
+		}
+		all.values[k][round] = f.value
+		all.print[f.column] = f.print
+		if !slices.Contains(all.columns, f.column) {
+			all.columns = append(all.columns, f.column)
+		}
+	}
+}
+
+// spread is that of a figure, false if no run gave one.
+func (all *collected) spread(k key) (s result.Spread, ok bool) {
+	if len(all.values[k]) == 0 {
+		return s, false
+	}
+	var values []float64
+	for _, v := range all.values[k] {
+		values = append(values, v)
+	}
+	return result.SpreadOf(values), true
+}
 
 // rounds runs every implementation in every cell, round by round: A B C A B C.
 func rounds(ctx context.Context, c config, s suite, log *log) (*collected, error) {
-	all := &collected{values: map[key][]float64{}, print: map[string]func(float64) string{}, failed: map[string]int{}}
+	all := newCollected(c.rounds)
 	for round := range c.rounds {
 		for _, cell := range s.cells() {
 			for _, i := range s.impls() {
@@ -69,7 +116,7 @@ func rounds(ctx context.Context, c config, s suite, log *log) (*collected, error
 					continue
 				}
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %s\n", round+1, c.rounds, cell, i.name)
-				if err := one(ctx, c, s, i, cell, log, all); err != nil {
+				if err := one(ctx, c, s, round, i, cell, log, all); err != nil {
 					return nil, err
 				}
 			}
@@ -78,7 +125,7 @@ func rounds(ctx context.Context, c config, s suite, log *log) (*collected, error
 	return all, nil
 }
 
-func one(ctx context.Context, c config, s suite, i impl, at cell, log *log, all *collected) error {
+func one(ctx context.Context, c config, s suite, round int, i impl, at cell, log *log, all *collected) error {
 	bounded, cancel := context.WithTimeout(ctx, c.limit())
 	defer cancel()
 	results, err := s.run(bounded, i, at)
@@ -87,17 +134,10 @@ func one(ctx context.Context, c config, s suite, i impl, at cell, log *log, all 
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s, %s: %v\n", i.name, at, err)
-		all.failed[failureKey(i, at)]++
+		all.failed[failure{i.name, at}]++
 		return nil
 	}
-	for _, f := range s.figures(at, results) {
-		k := key{i.name, f.column, at}
-		all.values[k] = append(all.values[k], f.value)
-		all.print[f.column] = f.print
-		if !slices.Contains(all.columns, f.column) {
-			all.columns = append(all.columns, f.column)
-		}
-	}
+	all.add(round, i, at, s.figures(i, at, results))
 	return log.add(results)
 }
 

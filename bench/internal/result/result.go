@@ -37,6 +37,12 @@ type Result struct {
 	Max     int64   `json:"max_ns"`
 	CPUUser float64 `json:"cpu_user_s"` // of the process while it counted
 	CPUSys  float64 `json:"cpu_sys_s"`
+
+	// Of dds perf only.
+	CallP50 int64 `json:"call_p50_ns,omitempty"` // latency from the call that writes, not from when the sample was due
+	RSS     int64 `json:"rss_kb,omitempty"`
+	Live    int64 `json:"live_kb,omitempty"`   // RSS after a collection, while it measured
+	Mapped  int64 `json:"mapped_kb,omitempty"` // shared memory, touched or not
 }
 
 // scheduled is what dds perf adds at a given rate. Its plain percentiles begin with the call that writes; those of all
@@ -101,6 +107,7 @@ func Parse(printed []byte) ([]Result, error) {
 			return nil, fmt.Errorf("%w in the line %q", err, line)
 		}
 		if d := s.Due; d != nil {
+			r.CallP50 = r.P50
 			r.P50, r.P90, r.P99, r.P999, r.P9999, r.Max = d.P50, d.P90, d.P99, d.P999, d.P9999, d.Max
 		}
 		if r.Role == "" || r.Impl == "" {

@@ -35,7 +35,7 @@ func TestWhatIsWrittenCanBeParsed(t *testing.T) {
 func TestLatencyBeginsWhenASampleWasDue(t *testing.T) {
 	got, err := result.Parse([]byte(`{"role":"sub","impl":"x","p50_ns":5,"max_ns":6,"due":{"p50_ns":50,"max_ns":60}}`))
 	require.NoError(t, err)
-	assert.Equal(t, []result.Result{{Role: "sub", Impl: "x", P50: 50, Max: 60}}, got)
+	assert.Equal(t, []result.Result{{Role: "sub", Impl: "x", P50: 50, Max: 60, CallP50: 5}}, got)
 }
 
 func TestWhatIsNoResultIsRefused(t *testing.T) {

@@ -10,6 +10,7 @@ type selection struct {
 	max       int  // 0 for all
 	inOrder   bool // by arrival, not instance by instance
 	take      bool
+	lend      bool // by loan: where the samples lie, if the reader lends
 	only      instanceChoice
 	handle    InstanceHandle // of onlyThis and onlyNext
 }

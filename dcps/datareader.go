@@ -270,7 +270,8 @@ func (r *DataReader[T]) samples(op string, opts []ReadOption, take bool) (*Sampl
 }
 
 // TakeLoan is Take without decoding: it lends the encoded samples until Close, and allocates nothing in the steady
-// state. See LoanedSamples for who may use it.
+// state. See LoanedSamples for who may use it. To a RELIABLE reader with KEEP_ALL, whose pace writers keep anyway, large samples are lent where their writer put them
+// (Settings.LendBytes): close soon, since a writer whose ring is full waits for that, and so do all that share the subgroup with it.
 func (r *DataReader[T]) TakeLoan(opts ...ReadOption) (LoanedSamples, error) {
 	return r.untyped().loan("TakeLoan", opts, true)
 }
@@ -282,6 +283,7 @@ func (r *DataReader[T]) ReadLoan(opts ...ReadOption) (LoanedSamples, error) {
 
 func (r *reader) loan(op string, opts []ReadOption, take bool) (LoanedSamples, error) {
 	s := r.selectionOf(opts, take)
+	s.lend = true
 	c, err := r.collect(op, &s)
 	if err != nil {
 		return LoanedSamples{}, err

@@ -495,15 +495,17 @@ func itemOf(k derecho.Kind) itemKind {
 	return itemData
 }
 
-// enqueue copies a message into an item of the reader, to be posted by flush.
+// enqueue makes an item of a message, to be posted to the reader by flush.
 func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHandle, at int64) {
-	it := t.r.pool.get(len(m.Payload))
+	var it *item
+	if k == itemData {
+		it = t.r.receive(m)
+	} else {
+		it = t.r.pool.get(0)
+	}
 	it.kind, it.src, it.handle = k, t.src, handle
 	it.seq, it.writerSeq, it.epoch, it.flags = m.Seq, m.WriterSeq, m.Epoch, m.Flags
 	it.sourceNs, it.receiveNs = m.Timestamp, at
-	if k == itemData {
-		it.buf = append(it.buf[:0], m.Payload...)
-	}
 	if t.r.pendingHead == nil {
 		h.touched = append(h.touched, t.r)
 		t.r.pendingTail = it

@@ -50,21 +50,27 @@ const (
 	itemHistoryComplete
 	itemFailed
 	itemView // the view of the domain, of a participant
+
+	itemReclaim // what is lent and lies in the cache is to be copied
 )
 
 // item is one event on its way from the polling goroutine to an entity, and then, if it is a sample, the entry of the
 // reader's cache.
 //
 // Who owns it: the polling goroutine until it is posted; then whoever holds the entity's lock. The bytes of a sample
-// are shared by the cache and the collections that were handed out; refs counts them, under the entity's lock.
+// are shared by the cache and the collections that were handed out; refs counts them, under the entity's lock. While a collection
+// has it, buf does not change.
 type item struct {
-	next *item // inbox, queue of parked items, or list of free items: never two at once
-	kind itemKind
-	refs int32
+	next   *item // inbox, queue of parked items, or list of free items: never two at once
+	kind   itemKind
+	pooled bool // made by itemPool.get
+	refs   int32
 
 	src       *source
 	handle    InstanceHandle
-	buf       []byte // encoded sample
+	buf       []byte // encoded sample: in own, or where loan says
+	own       []byte // the item's memory
+	loan      *derecho.Loan
 	seq       uint64
 	writerSeq uint64
 	epoch     uint32
@@ -80,6 +86,8 @@ type item struct {
 	noWritersGen   int32
 	before, after  *item // all entries in order of arrival
 	earlier, later *item // entries of the instance
+
+	lentBefore, lentAfter *item // of lending, if loan is not nil
 
 	ctl *control // of the status kinds
 }

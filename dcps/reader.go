@@ -46,12 +46,12 @@ func (p *itemPool) get(size int) *item {
 	} else {
 		p.ready = it.next
 		p.size.Add(-1)
-		p.bytes.Add(-int64(cap(it.buf)))
+		p.bytes.Add(-int64(cap(it.own)))
 	}
-	if cap(it.buf) < size {
-		it.buf = make([]byte, 0, roundUp(size))
+	if cap(it.own) < size {
+		it.own = make([]byte, 0, roundUp(size))
 	}
-	it.next, it.refs = nil, 1
+	it.next, it.refs, it.pooled = nil, 1, true
 	return it
 }
 
@@ -61,16 +61,15 @@ func roundUp(size int) int {
 	return (size + step - 1) / step * step
 }
 
-// put takes an item back. Items that were not made by get have no buffer and are left to the garbage collector.
+// put takes an item back. Items that were not made by get are left to the garbage collector.
 func (p *itemPool) put(it *item) {
-	n := int64(cap(it.buf))
-	if n == 0 || p.size.Load() >= maxPooled || p.bytes.Load()+n > maxPooledBytes {
+	n := int64(cap(it.own))
+	if !it.pooled || p.size.Load() >= maxPooled || p.bytes.Load()+n > maxPooledBytes {
 		return
 	}
 	p.size.Add(1)
 	p.bytes.Add(n)
-	buf := it.buf[:0]
-	*it = item{buf: buf}
+	*it = item{own: it.own[:0]}
 	for {
 		old := p.returned.Load()
 		it.next = old
@@ -104,6 +103,8 @@ type reader struct {
 	self                     *endpoint
 	pool                     itemPool // put by the holder of mu
 
+	lending lending
+
 	// Guarded by mu.
 	cache          *cache
 	parkedHead     *item // samples that wait for room, and what came behind them
@@ -125,6 +126,7 @@ func (r *reader) setup() {
 	r.init(r.sub.p, what("reader", r.topic.name), r)
 	r.cache = newCache(r.q)
 	r.cache.release = r.release
+	r.lending.init(r.q, r.p.settings.LendBytes)
 	r.cache.missed = func(h InstanceHandle) {
 		r.deadlineMissed.add(h)
 		r.changed |= RequestedDeadlineMissedStatusBit
@@ -138,6 +140,7 @@ func (r *reader) setup() {
 // release drops a reference to an entry's bytes; the last one recycles it.
 func (r *reader) release(it *item) {
 	if it.refs--; it.refs == 0 {
+		r.lending.end(it)
 		r.pool.put(it)
 	}
 }
@@ -180,11 +183,14 @@ func (r *reader) apply(it *item) {
 	case itemFailed:
 		r.failure = it.ctl.err
 	case itemOutage:
+	case itemReclaim:
+		r.lending.reclaim()
 	default:
 		if r.closed {
 			r.release(it)
 			return
 		}
+		r.lending.admit(it)
 		r.admit(it)
 	}
 }
@@ -392,6 +398,7 @@ func (r *reader) collectLocked(s *selection) *collection {
 		}
 	}
 	r.cache.collect(s, c)
+	r.lending.handOver(s, c)
 	r.changed &^= DataAvailableStatusBit
 	if s.take {
 		r.unpark()
@@ -416,6 +423,7 @@ func (r *reader) giveBack(c *collection) {
 func (r *reader) finish() {
 	r.lock()
 	defer r.unlock()
+	defer r.dropLent() // behind those that are parked
 	for r.parkedHead != nil {
 		it := r.parkedHead
 		r.parkedHead = it.next

@@ -44,6 +44,9 @@ type Settings struct {
 	// hour. A sleeper is woken within tens of microseconds, one that looks sees a sample in less than one, and
 	// takes a core for that as long as it waits. Default: DDS_SPIN, else 30 µs.
 	Spin time.Duration
+	// LendBytes is the size from which on samples are read where the writer put them, in its ring, and not copied at delivery: 1
+	// for all, -1 for none. A sample that lies unread while a writer needs the room is copied then. Default: DDS_LEND, else 1024.
+	LendBytes int
 	// Witness is the name of the participant whose vote decides when a failure of the network splits the domain into
 	// halves (WithName); equal at all processes of a domain. Without one, neither of two equal halves goes on. Default:
 	// DDS_WITNESS, else none.
@@ -64,6 +67,7 @@ const (
 	maxRingBytes     = 1 << 30
 	defaultLease     = 500 * time.Millisecond
 	minLease         = 10 * time.Millisecond
+	defaultLend      = 1 << 10
 	defaultSpin      = 30 * time.Microsecond
 	minSpin          = time.Microsecond
 	maxWait          = time.Hour
@@ -76,6 +80,7 @@ const (
 
 // withDefaults fills in what is not set from the environment, and checks the rest.
 func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
+	var err error
 	if s.Transport == "" {
 		s.Transport = getenv("DDS_TRANSPORT")
 	}
@@ -118,6 +123,9 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 	if n := s.RingBytes; n < minRingBytes || n > maxRingBytes || n&(n-1) != 0 {
 		return s, fmt.Errorf("Settings.RingBytes is %d; it must be a power of two from %d to %d", n, minRingBytes, maxRingBytes)
 	}
+	if s.LendBytes, err = lendBytes(s.LendBytes, getenv("DDS_LEND")); err != nil {
+		return s, err
+	}
 	if s.LogSegmentBytes == 0 {
 		s.LogSegmentBytes = defaultSegment
 	}
@@ -151,6 +159,25 @@ func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, err
 		return s, fmt.Errorf("%s is %q; it must be the name of a participant, UTF-8 of at most %d bytes without control characters", from, s.Witness, maxWitness)
 	}
 	return s, nil
+}
+
+// lendBytes is Settings.LendBytes.
+func lendBytes(n int, variable string) (int, error) {
+	from := "Settings.LendBytes"
+	switch {
+	case n == 0 && variable == "":
+		return defaultLend, nil
+	case n == 0:
+		from = "DDS_LEND"
+		var err error
+		if n, err = strconv.Atoi(variable); err != nil {
+			return 0, fmt.Errorf("DDS_LEND is %q, which is no number of bytes", variable)
+		}
+	}
+	if n == 0 || n < -1 {
+		return 0, fmt.Errorf("%s is %d; it must be a number of bytes, 1 for all samples, or -1 for none", from, n)
+	}
+	return n, nil
 }
 
 // duration is a setting: what the program says, or else the environment, or else the default.

@@ -167,7 +167,7 @@ func TestItemPoolIsBounded(t *testing.T) {
 	require.Zero(t, p.bytes.Load())
 	require.Zero(t, p.size.Load())
 	for range maxPooled + 10 {
-		p.put(&item{buf: make([]byte, 1)})
+		p.put(&item{pooled: true, own: make([]byte, 1)})
 	}
 	require.Equal(t, int32(maxPooled), p.size.Load())
 }

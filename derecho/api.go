@@ -105,7 +105,7 @@ type Header struct {
 }
 
 // Message is one delivered message. Payload points into the sender's ring: it is valid until the
-// upcall returns and must not be written.
+// upcall returns, or as long as it is lent (Lend), and must not be written.
 type Message struct {
 	Header
 	Sender  NodeID
@@ -113,11 +113,15 @@ type Message struct {
 	Epoch   uint32
 	Seq     uint64 // position in the total order of (subgroup, epoch); per-sender index when Unordered
 	Payload []byte
+
+	from *lender // nil: it can not be lent
+	at   uint64  // where it lies in the ring
+	loan *Loan   // if it is lent
 }
 
 // Handler is the layer above. Every method is called on the polling goroutine, in one total
 // sequence: it must not block, must not call back into Node except where noted, and what it needs
-// of a Payload it copies out before it returns.
+// of a Payload it copies out, or has lent to it, before it returns.
 type Handler interface {
 	// Entered says that this node has become a member, under this ID, before anything else of the
 	// group is told. It is called again, with another ID, when the node has joined again.
@@ -134,6 +138,8 @@ type Handler interface {
 	NodeLeft(id NodeID)
 	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused.
 	Deliver(sg SubgroupID, batch []Message)
+	// Reclaim says that a sender waits for room that is lent here: whatever is not in use is to be copied and released.
+	Reclaim(sg SubgroupID)
 	// SaveState takes the state of a channel for a node that starts to receive it: exactly what was
 	// delivered so far. It takes it quickly; what it returns is called once, on a goroutine of its own,
 	// while deliveries go on, and encodes it. nil if there is no state.

@@ -26,6 +26,7 @@ func (c *counter) Excluded(error)                                 {}
 func (c *counter) AwaitState(SubgroupID, ChannelID, uint32, bool) {}
 func (c *counter) SaveState(SubgroupID, ChannelID) func() []byte  { return nil }
 func (c *counter) ReadState(SubgroupID, ChannelID, []byte) func() { return func() {} }
+func (c *counter) Reclaim(SubgroupID)                             {}
 func (c *counter) LogFailed(SubgroupID, NodeID, error)            {}
 func (c *counter) Failed(error)                                   {}
 func (c *counter) Deliver(_ SubgroupID, batch []Message) {

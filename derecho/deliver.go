@@ -105,10 +105,14 @@ func (e *epoch) peek(rank int) (*smc.Record, error) {
 	return rec, err
 }
 
-// unhanded: records were passed that the table does not tell of yet.
+// unhanded: records were passed, or came back, that the table does not tell of yet.
 func (e *epoch) unhanded() bool {
+	own := e.table.Row(e.me)
 	for rank, r := range e.recvs {
-		if r != nil && r.Pos() != e.table.Row(e.me).Load(e.table.Handed(rank)) {
+		if r == nil {
+			continue
+		}
+		if r.Pos() != own.Load(e.table.Handed(rank)) || e.lenders[rank].needed(r.Pos()) != own.Load(e.table.Freed(rank)) {
 			return true
 		}
 	}
@@ -204,7 +208,7 @@ func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err err
 		if from < 0 {
 			return batch, false, nil
 		}
-		batch = append(batch, e.message(from, rec, seq))
+		batch = append(batch, e.lendable(from, e.message(from, rec, seq)))
 		e.recvs[from].Take()
 	}
 	return batch, true, nil
@@ -220,7 +224,7 @@ func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err e
 			if rec == nil {
 				break
 			}
-			batch = append(batch, e.message(rank, rec, rec.Index))
+			batch = append(batch, e.lendable(rank, e.message(rank, rec, rec.Index)))
 			r.Take()
 		}
 	}
@@ -260,15 +264,14 @@ func (e *epoch) undelivered() (own []Message) {
 	}
 }
 
-// handOver gives ring bytes back to their senders, and wakes those that wait for room.
+// handOver tells senders what was handed over, gives them back what is not lent, and wakes those that wait for room.
 func (e *epoch) handOver() {
 	for rank, r := range e.recvs {
 		if r == nil {
 			continue
 		}
-		if col := e.table.Handed(rank); e.table.Row(e.me).Load(col) != r.Pos() {
-			e.table.Store(col, r.Pos())
-		}
+		e.raise(e.table.Handed(rank), r.Pos())
+		e.raise(e.table.Freed(rank), e.lenders[rank].needed(r.Pos()))
 	}
 	e.table.Push()
 	for _, i := range e.senders {
@@ -277,5 +280,12 @@ func (e *epoch) handOver() {
 				l.Ring()
 			}
 		}
+	}
+}
+
+// raise stores a cell of this node's row, if that changes it.
+func (e *epoch) raise(col int, v uint64) {
+	if e.table.Row(e.me).Load(col) != v {
+		e.table.Store(col, v)
 	}
 }

@@ -60,7 +60,7 @@ func (e *epoch) describe(b *strings.Builder) {
 		row := e.table.Row(i)
 		fmt.Fprintf(b, "  %s open %v tail %d real %d next %d", e.desc.Members[i].Node, row.Open(), row.Load(sst.Tail), row.Load(sst.Real), row.Load(sst.Next))
 		for rank := range e.senders {
-			fmt.Fprintf(b, " %d:(received %d handed %d)", rank, row.Load(e.table.Received(rank)), row.Load(e.table.Handed(rank)))
+			fmt.Fprintf(b, " %d:(received %d handed %d freed %d)", rank, row.Load(e.table.Received(rank)), row.Load(e.table.Handed(rank)), row.Load(e.table.Freed(rank)))
 		}
 		fmt.Fprintf(b, " delivered %d persisted %d drained %d\n", row.Load(e.table.Delivered()), row.Load(e.table.Persisted()), row.Load(e.table.Drained()))
 	}

@@ -22,6 +22,7 @@ type epoch struct {
 
 	senders   []int                 // member by sender rank
 	receivers atomic.Pointer[[]int] // members that receive and have not failed; replaced by the poller
+	readers   []int                 // members that receive, also those that have failed
 	myRank    int                   // as sender, -1 if none
 	receiving bool
 	table     *sst.Table
@@ -34,6 +35,7 @@ type epoch struct {
 	stable    []uint64        // indices below it are known at every receiver
 	settled   []uint64        // the same, before the fence was looked at
 	heard     []heard         // whose message came last
+	lenders   []lender        // if this member receives
 
 	// When members fail (cut.go), by sender rank:
 	gone    []bool              // by member: it has failed
@@ -115,6 +117,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 		}
 	}
 	e.receivers.Store(&receivers)
+	e.readers = receivers
 	e.gone = make([]bool, len(d.Members))
 	shape := rdma.Shape{Cells: d.layout().Cells()}
 	if e.myRank >= 0 {
@@ -144,10 +147,13 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 		}
 	}
 	if e.myRank >= 0 {
-		e.sender = smc.NewSender(own, e.handed)
+		e.sender = smc.NewSender(own, e.freed)
 		if e.receiving {
 			e.recvs[e.myRank] = smc.NewReceiver(own)
 		}
+	}
+	if e.receiving {
+		e.lenders = newLenders(e, ring)
 	}
 	e.waiters.init()
 	e.addPredicates()
@@ -233,6 +239,16 @@ func (e *epoch) handed() uint64 {
 	low := e.sender.Sent()
 	for _, i := range *e.receivers.Load() {
 		low = min(low, e.table.Row(i).Load(e.table.Handed(e.myRank)))
+	}
+	return low
+}
+
+// freed is how much of my ring no receiver needs any more. Any goroutine, as above. Whoever has failed counts: perhaps it
+// lives, and its readers read what was lent to them. The epoch is closed when a member fails, so nobody waits for that.
+func (e *epoch) freed() uint64 {
+	low := e.sender.Sent()
+	for _, i := range e.readers {
+		low = min(low, e.table.Row(i).Load(e.table.Freed(e.myRank)))
 		if mutant.Is("ring-one-receiver") {
 			break
 		}
@@ -259,6 +275,7 @@ func (e *epoch) addPredicates() {
 	}
 	if e.receiving {
 		e.preds.Add(sst.Recurrent, e.deliverable, e.deliver)
+		e.preds.Add(sst.Recurrent, e.pressed, e.reclaim)
 	}
 	if e.desc.Mode == Logged {
 		e.preds.Add(sst.Recurrent, e.morePersisted, e.tellPersisted)

@@ -33,6 +33,7 @@ type recorder struct {
 	excluded  int
 	entered   []NodeID // IDs that this node had
 	onDeliver func(batch []Message)
+	onReclaim func()
 	onRemoved func(ep Endpoint)
 }
 
@@ -80,6 +81,11 @@ func (r *recorder) Deliver(_ SubgroupID, batch []Message) {
 	})
 	if r.onDeliver != nil {
 		r.onDeliver(batch)
+	}
+}
+func (r *recorder) Reclaim(SubgroupID) {
+	if r.onReclaim != nil {
+		r.onReclaim()
 	}
 }
 func (r *recorder) AwaitState(_ SubgroupID, ch ChannelID, _ uint32, pending bool) {

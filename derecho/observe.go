@@ -9,9 +9,9 @@ import (
 // Row is what a node has told in its row of an epoch, and what it holds, as far as invariants speak of it.
 type Row struct {
 	RowCells
-	// By rank of the sender: what is acknowledged, what may be reused, and the bound below which every
+	// By rank of the sender: what is acknowledged, what was handed over, what may be reused, and the bound below which every
 	// index is known here, because it is acknowledged or lies in memory that is mapped here.
-	Received, Handed, Held []uint64
+	Received, Handed, Freed, Held []uint64
 }
 
 // RowCells are the single cells of a Row.
@@ -29,12 +29,13 @@ type RowCells struct {
 
 // Equal reports whether two rows say the same.
 func (r *Row) Equal(o *Row) bool {
-	return r.RowCells == o.RowCells && slices.Equal(r.Received, o.Received) && slices.Equal(r.Handed, o.Handed) && slices.Equal(r.Held, o.Held)
+	return r.RowCells == o.RowCells && slices.Equal(r.Received, o.Received) && slices.Equal(r.Handed, o.Handed) &&
+		slices.Equal(r.Freed, o.Freed) && slices.Equal(r.Held, o.Held)
 }
 
 // Clone is a row with slices of its own.
 func (r *Row) Clone() *Row {
-	return &Row{r.RowCells, slices.Clone(r.Received), slices.Clone(r.Handed), slices.Clone(r.Held)}
+	return &Row{r.RowCells, slices.Clone(r.Received), slices.Clone(r.Handed), slices.Clone(r.Freed), slices.Clone(r.Held)}
 }
 
 // Rows shows the rows of the node's epochs that are not released. The Row is reused after visit returns.
@@ -67,11 +68,12 @@ func (e *epoch) observe(r *Row) {
 		r.Tail, r.Real, r.Next = own.Load(sst.Tail), own.Load(sst.Real), own.Load(sst.Next)
 		r.Ring = uint64(len(own.Region().Ring()))
 	}
-	r.Received, r.Handed, r.Held = r.Received[:0], r.Handed[:0], r.Held[:0]
+	r.Received, r.Handed, r.Freed, r.Held = r.Received[:0], r.Handed[:0], r.Freed[:0], r.Held[:0]
 	if e.receiving {
 		for rank, s := range e.senders {
 			has := own.Load(t.Received(rank))
 			r.Received, r.Handed = append(r.Received, has), append(r.Handed, own.Load(t.Handed(rank)))
+			r.Freed = append(r.Freed, own.Load(t.Freed(rank)))
 			if !e.tellsAck[rank] {
 				has = e.table.Row(s).Load(sst.Next)
 			}

@@ -108,10 +108,13 @@ func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue
 		}
-		if err := n.waitFor(ctx, e, deadline, func() bool {
+		press := time.NewTicker(pressAfter)
+		waited := n.waitFor(ctx, e, deadline, press.C, func() bool {
 			r, err = e.tryReserve(ch, size)
 			return !errors.Is(err, smc.ErrFull) || n.outage.Load() != nil
-		}); err != nil {
+		})
+		press.Stop()
+		if err := waited; err != nil {
 			return Slot{}, err
 		}
 		if err == nil {
@@ -137,8 +140,8 @@ func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
 // life is the incarnation that the epoch belongs to; of a Node only.
 func (e *epoch) life() *life { return e.g.m.shell.(*life) }
 
-// waitFor waits on an epoch until ready reports true.
-func (n *Node) waitFor(ctx context.Context, e *epoch, deadline time.Time, ready func() bool) error {
+// waitFor waits on an epoch until ready reports true, and presses for room at each tick of press.
+func (n *Node) waitFor(ctx context.Context, e *epoch, deadline time.Time, press <-chan time.Time, ready func() bool) error {
 	news := e.begin()
 	defer e.end()
 	var expired <-chan time.Time
@@ -151,6 +154,8 @@ func (n *Node) waitFor(ctx context.Context, e *epoch, deadline time.Time, ready 
 		select {
 		case <-news:
 			news = e.again()
+		case <-press:
+			e.press()
 		case <-expired:
 			return ErrTimeout
 		case <-e.life().over:
@@ -237,7 +242,7 @@ func (n *Node) waitAll(ctx context.Context, sg SubgroupID, reached func(e *epoch
 	for _, t := range targets {
 		var ok bool
 		var failure error
-		if err := n.waitFor(ctx, t.e, time.Time{}, func() bool {
+		if err := n.waitFor(ctx, t.e, time.Time{}, nil, func() bool {
 			over := t.e.released.Load() // before the counters are looked at: they do not change after it
 			ok, failure = reached(t.e, t.sent)
 			return ok || failure != nil || over

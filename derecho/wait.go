@@ -3,6 +3,7 @@ package derecho
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/omg-dds-go/dds/sst"
 )
@@ -30,9 +31,20 @@ func (e *epoch) begin() <-chan struct{} {
 	defer e.mu.Unlock()
 	if e.waiting.Add(1) == 1 {
 		e.table.Store(sst.Wants, 1)
-		e.post()
+		e.kick() // what was lent of the ring may have come back before that: see Loan.Release
 	}
 	return e.again()
+}
+
+// pressAfter is how long a thread waits for room before it presses, and presses anew: longer than readers take that keep up.
+const pressAfter = time.Millisecond
+
+// press asks receivers for what they have lent of the ring.
+func (e *epoch) press() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.table.Store(sst.Wants, e.table.Row(e.me).Load(sst.Wants)+1)
+	e.kick()
 }
 
 // again returns the channel for the next progress; the caller then looks once more.
@@ -63,7 +75,7 @@ func (e *epoch) waitersMayGo() bool {
 	// A sum of counters that only grow changes whenever one of them does.
 	sum := uint64(0)
 	for _, i := range *e.receivers.Load() {
-		sum += e.table.Row(i).Load(e.table.Handed(e.myRank)) + e.table.Row(i).Load(e.table.Persisted()) + e.table.Row(i).Load(e.table.LogFailed())
+		sum += e.table.Row(i).Load(e.table.Handed(e.myRank)) + e.table.Row(i).Load(e.table.Freed(e.myRank)) + e.table.Row(i).Load(e.table.Persisted()) + e.table.Row(i).Load(e.table.LogFailed())
 	}
 	if sum != e.progress {
 		e.progress, changed = sum, true

@@ -29,7 +29,7 @@ const closedBit = 1 // of Sender.claimed; positions are multiples of SlotBytes
 //	done[slot] the goroutine that reserved the record at position p stores p+1 when it is filled;
 //	           positions never repeat, so an old lap can not be taken for a new one. It is private
 //	           memory: what is in the ring may look like anything.
-//	freed      any goroutine, upwards only: bytes that all receivers have handed over
+//	freed      any goroutine, upwards only: bytes that no receiver needs any more
 //	baton      1 while a goroutine publishes; it alone touches published and next
 //	pending    1 if there may be something to publish that the holder of the baton has not seen
 //	owed       the poller, upwards only: Next that the others are waiting for
@@ -38,8 +38,8 @@ type Sender struct {
 	ring   []byte
 	mask   uint64
 	done   []atomic.Uint64
-	// handed tells how many bytes all receivers have handed over. It only loads cells.
-	handed func() uint64
+	// unneeded tells how many bytes no receiver needs any more. It only loads cells.
+	unneeded func() uint64
 
 	_       [64]byte // fields above are constant | claimed
 	claimed atomic.Uint64
@@ -55,11 +55,11 @@ type Sender struct {
 }
 
 // NewSender makes the sender of a region's ring, which must not be empty.
-func NewSender(region *rdma.Region, handed func() uint64) *Sender {
+func NewSender(region *rdma.Region, unneeded func() uint64) *Sender {
 	ring := region.Ring()
 	return &Sender{
 		region: region, ring: ring, mask: uint64(len(ring) - 1),
-		done: make([]atomic.Uint64, len(ring)/SlotBytes), handed: handed,
+		done: make([]atomic.Uint64, len(ring)/SlotBytes), unneeded: unneeded,
 	}
 }
 
@@ -110,11 +110,11 @@ func (s *Sender) Reserve(payload int) (Reservation, error) {
 	}
 }
 
-// refresh raises freed to what was handed over. Receivers hand over what was published and nothing
+// refresh raises freed to what nobody needs. Receivers free what was published and nothing
 // else, so the tail bounds what a damaged cell, or no receiver at all, makes of it: records that are
 // reserved or filled are never free.
 func (s *Sender) refresh() {
-	h := min(s.handed(), s.region.Cell(sst.Tail).Load())
+	h := min(s.unneeded(), s.region.Cell(sst.Tail).Load())
 	if mutant.Is("ring-overrun") {
 		h = s.region.Cell(sst.Tail).Load()
 	}

@@ -6,7 +6,7 @@ package sst
 //	line 0      the owner's send path          Tail, Real, Next
 //	line 1      application threads that wait  Wants
 //	line 2      the owner's readers            Hold
-//	line 3...   the owner's poller             Received[senders], Handed[senders],
+//	line 3...   the owner's poller             Received[senders], Handed[senders], Freed[senders],
 //	last line   the owner's poller             Delivered, Persisted, LogFailed, Drained, Opened
 //	            the owner's poller             of the control subgroup only: the columns of control.go
 const (
@@ -17,8 +17,9 @@ const (
 	// Next says: every index below it is a message that was published before (Tail covers it),
 	// or a null. Forever after the epoch was closed. Real <= Next.
 	Next = 2
-	// Wants is non-zero while a thread of the owner waits for room. It goes up and down: a hint
-	// for receivers to ring the owner's bell, of which only the newest value matters.
+	// Wants is non-zero while a thread of the owner waits for room: 1 at first, and one more for each
+	// while that it has waited. It goes up and down: a hint for receivers to ring the owner's bell, and, above 1, to
+	// get back what they have lent of its ring. Only the newest value matters.
 	Wants = 8
 	// Hold has a bit for each channel of which a reader at the owner is full. It goes up and
 	// down: only the newest value matters.
@@ -51,10 +52,14 @@ func (l Layout) perSender() int { return align(l.Senders) }
 // Received is the column: indices of sender s below it are known to the owner.
 func (l Layout) Received(s int) int { return firstPerSender + s }
 
-// Handed is the column: ring bytes of sender s below it are not needed by the owner any more.
+// Handed is the column: what lies in the ring of sender s below it was handed over at the owner.
 func (l Layout) Handed(s int) int { return firstPerSender + l.perSender() + s }
 
-func (l Layout) last() int { return firstPerSender + 2*l.perSender() }
+// Freed is the column: ring bytes of sender s below it are not needed by the owner any more. Freed <= Handed: what was
+// handed over may be lent where it lies.
+func (l Layout) Freed(s int) int { return firstPerSender + 2*l.perSender() + s }
+
+func (l Layout) last() int { return firstPerSender + 3*l.perSender() }
 
 // Delivered is the column: sequence numbers below it were delivered at the owner.
 func (l Layout) Delivered() int { return l.last() }

@@ -38,6 +38,7 @@ func TestOneWriterPerLine(t *testing.T) {
 		}
 		for s := range senders {
 			column("poller", l.Handed(s))
+			column("poller", l.Freed(s))
 		}
 		column("poller", l.Delivered(), l.Persisted(), l.LogFailed(), l.Drained())
 		require.Zero(t, l.Cells()%lineCells)
@@ -51,7 +52,8 @@ func TestGuardsComeLast(t *testing.T) {
 	require.True(t, slices.IsSorted([]int{Tail, Real, Next}))
 	require.Equal(t, rdma.TailCell, Tail)
 	require.Less(t, l.Received(4), l.Handed(0), "received before handed over")
-	require.Less(t, l.Handed(4), l.Delivered())
+	require.Less(t, l.Handed(4), l.Freed(0))
+	require.Less(t, l.Freed(4), l.Delivered())
 	require.Less(t, l.Delivered(), l.Persisted())
 	require.Equal(t, l.Cells()-lineCells+3, l.Drained(), "Drained says that all before is final")
 	require.Less(t, l.Persisted(), l.Drained())

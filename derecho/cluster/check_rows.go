@@ -72,7 +72,8 @@ func (c *checker) grows(node derecho.NodeID, a, b *derecho.Row) {
 		{"accepted", a.Accepted, b.Accepted}, {"decided", a.Decided, b.Decided}, {"certain", a.Certain, b.Certain | a.Certain&^b.Certain},
 	}
 	for rank := range a.Received {
-		cells = append(cells, cell{"received", a.Received[rank], b.Received[rank]}, cell{"handed", a.Handed[rank], b.Handed[rank]}, cell{"held", a.Held[rank], b.Held[rank]})
+		cells = append(cells, cell{"received", a.Received[rank], b.Received[rank]}, cell{"handed", a.Handed[rank], b.Handed[rank]},
+			cell{"freed", a.Freed[rank], b.Freed[rank]}, cell{"held", a.Held[rank], b.Held[rank]})
 	}
 	for _, x := range cells {
 		if x.after < x.before {
@@ -106,18 +107,18 @@ func (c *checker) promised(node derecho.NodeID, rank int, t *epochTrace, row *de
 	c.failf("A15: %s has sent %d messages and promises that %d indices are known; the others sent %v", node, row.Real, row.Next, t.real)
 }
 
-// window: no more than a ring is published that some receiver has not handed over.
+// window: no more than a ring is published that some receiver may still need.
 func (c *checker) window(node derecho.NodeID, rank int, t *epochTrace, key rowKey, row *derecho.Row) {
 	for _, q := range t.receivers {
 		if _, over := c.ended[q]; over || c.removed[node][q] || t.drained[q] || slices.Contains(c.pending[node], q) {
 			continue
 		}
-		handed := uint64(0)
-		if r := c.rows[q][key]; r != nil && rank < len(r.Handed) {
-			handed = r.Handed[rank]
+		freed := uint64(0)
+		if r := c.rows[q][key]; r != nil && rank < len(r.Freed) {
+			freed = r.Freed[rank]
 		}
-		if row.Tail > handed+row.Ring {
-			c.failf("A14: %s has published %d bytes, %s has handed over %d, of a ring of %d", node, row.Tail, q, handed, row.Ring)
+		if row.Tail > freed+row.Ring {
+			c.failf("A14: %s has published %d bytes, %s has freed %d, of a ring of %d", node, row.Tail, q, freed, row.Ring)
 		}
 	}
 }

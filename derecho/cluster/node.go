@@ -49,6 +49,7 @@ type process struct {
 	disk      *disk
 	log       *handle                        // of this node
 	recovered map[derecho.ChannelID][]string // what the log held when it was announced last
+	loans     []loan
 }
 
 // rowKey names a row of a node.
@@ -200,6 +201,7 @@ func (p *process) step(inbox []func()) {
 	}
 	p.scheduled = false
 	id := p.id
+	p.returnSome()
 	p.guard(func() {
 		for _, ev := range inbox {
 			if !p.gone && p.id == id {
@@ -404,6 +406,7 @@ func (p *process) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 		p.run.emit(Event{
 			Kind: Deliver, Node: p.id, SG: sg, Channel: m.Channel, Epoch: m.Epoch, Seq: m.Seq, Sender: m.Sender, Text: text,
 		})
+		p.borrow(&m, text)
 		if m.Epoch < p.from[m.Channel] {
 			continue // covered by the state
 		}

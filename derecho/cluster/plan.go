@@ -102,6 +102,7 @@ type Plan struct {
 	Witness            bool
 	Late               bool   // nodes start throughout the run, not at its beginning
 	Revive             bool   // in the end all that crashed start again
+	Loans              bool   // applications read messages where they lie
 	Storm              string // its kind, "" for none
 	Waves              int    // of a storm
 	Spindle            derecho.Spindle
@@ -152,6 +153,6 @@ func (p Plan) String() string {
 	if p.Spindle != (derecho.Spindle{}) {
 		kind += fmt.Sprintf("spindle %v, ", p.Spindle)
 	}
-	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, silent after %d",
-		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Silence)
+	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, silent after %d",
+		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Silence)
 }

@@ -43,6 +43,7 @@ func (r *Result) Trace() string {
 type run struct {
 	w        *sim.World
 	rng      *rand.Rand
+	lends    *rand.Rand // which messages are lent, and for how long
 	stalls   *rand.Rand // for stalls: whether there are any changes nothing else
 	stalled  bool       // a process stands still in the middle of a step
 	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
@@ -74,11 +75,12 @@ func (r *run) emit(e Event) {
 // Run executes one seed.
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), faults: map[Fault]int{}, keep: o.Keep}
+	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
 	} else {
 		r.plan = draw(seed, r.rng, o)
+		r.plan.Loans = r.lends.IntN(2) == 0
 	}
 	r.plan.Spindle = o.Spindle
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause

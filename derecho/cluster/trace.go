@@ -101,7 +101,7 @@ func (e Event) String() string {
 				fmt.Fprintf(&b, " %s %d", f.name, int64(f.value))
 			}
 		}
-		fmt.Fprintf(&b, " received %v handed %v held %v", signed(e.Row.Received), signed(e.Row.Handed), signed(e.Row.Held))
+		fmt.Fprintf(&b, " received %v handed %v freed %v held %v", signed(e.Row.Received), signed(e.Row.Handed), signed(e.Row.Freed), signed(e.Row.Held))
 	case Final:
 		fmt.Fprintf(&b, " view %d of %016x members %v epochs %v", e.State.View, e.State.Group, e.State.Members, e.State.Epochs)
 	}

@@ -91,6 +91,7 @@ var List = []Mutant{
 	{"no-promise", "an idle sender promises nothing"},
 	{"index-promised", "a message gets an index that was promised away"},
 	{"ring-overrun", "room in the ring is free when it is published"},
+	{"free-lent", "room in the ring is free though a message in it is lent"},
 	{"ring-one-receiver", "room in the ring is free when one receiver has handed it over"},
 
 	// Links.

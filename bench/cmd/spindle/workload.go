@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// forever is the delay of a process that never sends.
+const forever = time.Duration(math.MaxInt64)
+
+// workload is what the processes do. All of them are in all subgroups, send and receive.
+type workload struct {
+	Processes int
+	Transport string
+	Size      int           // bytes of a message
+	Subgroups int           // that the processes are in
+	Active    int           // of those, in which they send, in turn
+	Threads   int           // that send, at each process
+	Slow      int           // processes that wait for Delay after each message
+	Delay     time.Duration // forever: they never send
+	Rate      int           // if not 0, only the first process sends, so many messages a second
+	Upcall    time.Duration // that the application takes in the upcall for each message
+	Copies    bool          // the receivers copy each message out
+	Ring      int           // bytes of a ring
+}
+
+// among is the workload from which all others differ in something.
+func among(processes int, transport string) workload {
+	return workload{Processes: processes, Transport: transport, Size: 10 << 10, Subgroups: 1, Active: 1, Threads: 1, Ring: 1 << 20}
+}
+
+func (w workload) size(bytes int) workload         { w.Size = bytes; return w }
+func (w workload) threads(n int) workload          { w.Threads = n; return w }
+func (w workload) rate(perSecond int) workload     { w.Rate = perSecond; return w }
+func (w workload) upcall(d time.Duration) workload { w.Upcall = d; return w }
+func (w workload) copied() workload                { w.Copies = true; return w }
+func (w workload) subgroups(n, active int) workload {
+	w.Subgroups, w.Active = n, active
+	w.Ring = 256 << 10 // 50 times what is on its way to each peer has to get there within the warm-up
+	return w
+}
+func (w workload) slow(n int, d time.Duration) workload {
+	w.Slow, w.Delay = n, d
+	return w
+}
+
+func (w workload) String() string {
+	parts := []string{fmt.Sprintf("%d × %s", w.Processes, w.Transport), fmt.Sprintf("%d B", w.Size)}
+	if w.Subgroups > 1 {
+		parts = append(parts, fmt.Sprintf("%d of %d subgroups active", w.Active, w.Subgroups))
+	}
+	if w.Threads > 1 {
+		parts = append(parts, fmt.Sprintf("%d threads", w.Threads))
+	}
+	switch {
+	case w.Slow > 0 && w.Delay == forever:
+		parts = append(parts, fmt.Sprintf("%d never sends", w.Slow))
+	case w.Slow > 0:
+		parts = append(parts, fmt.Sprintf("%d waits %v", w.Slow, w.Delay))
+	}
+	if w.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("one sends %d/s", w.Rate))
+	}
+	if w.Upcall > 0 {
+		parts = append(parts, fmt.Sprintf("upcalls of %v", w.Upcall))
+	}
+	if w.Copies {
+		parts = append(parts, "copied out")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// member is what one process is told.
+type member struct {
+	workload
+	Index            int
+	Domain           uint32
+	Off              string // as derecho.ParseSpindle reads it
+	Warmup, Duration time.Duration
+}
+
+// outcome is what one process tells.
+type outcome struct {
+	Messages int64   `json:"messages"` // delivered
+	Upcalls  int64   `json:"upcalls"`
+	Seconds  float64 `json:"seconds"`
+	P50      int64   `json:"p50_ns"` // from before Reserve to the upcall at another process
+	P99      int64   `json:"p99_ns"`
+}

@@ -1,10 +1,12 @@
 // Command order measures what people would pick in Go for the same order of messages everywhere: three replicas, three writers, all
 // messages in one order at every replica, all in memory.
 //
-//	cd bench/order && go run . -impl nats|raft|etcd [-size 1024] [-inflight 1000] [-duration 2s] [-warmup 500ms]
+//	cd bench/order && go run . -impl dds-go|nats|raft|etcd|etcd-in-process|tcp [-size 1024] [-inflight 1000]
+//	    [-duration 2s] [-warmup 500ms] [-hosts a=10.0.0.1,b=10.0.0.2,c=10.0.0.3]
 //
-// nats and raft run as three processes over TCP on the loopback interface; etcd is three nodes in one process without a network,
-// which is a bound on what a real one could do, and its report says so. Every replica is also the place of one writer.
+// Replicas are processes over TCP, each in a network namespace of its own if there are -hosts, otherwise on the loopback interface. Every
+// replica is also the place of one writer. Two things are no replicated systems: etcd-in-process is three nodes in one process without a
+// network, a bound on what one over a network could do; and tcp is what a bare stream between two of the hosts carries.
 //
 // One JSON object for each replica (role "replica": messages delivered there per second, first to last after the warm-up, by
 // its own clock; cpu of its process) and one for the latency of a writer that has one message in flight at a time (role

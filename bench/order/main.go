@@ -4,10 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +21,7 @@ type config struct {
 	inflight int // of all writers together
 	duration time.Duration
 	warmup   time.Duration
+	hosts    hosts
 	replica  int    // -1: the process that starts the others
 	ports    string // of the replicas, comma-separated
 }
@@ -31,23 +30,34 @@ type config struct {
 type engine interface {
 	// write hands a message over and calls done, on any goroutine, when it is ordered or has failed. It may block.
 	write(message []byte, done func(error))
+	// keeps tells whether a message is still needed after write has returned.
+	keeps() bool
 	close()
 }
 
 // engines make the replica with this index among those at addresses; they call deliver, on one goroutine, for each message
 // in the common order, and return when the replica can order messages.
 var engines = map[string]func(ctx context.Context, c config, addresses []string, deliver func([]byte)) (engine, error){
-	"nats": newNATS,
-	"raft": newRaft,
+	"dds-go": newDDS,
+	"nats":   newNATS,
+	"raft":   newRaft,
+	"etcd":   newEtcd,
 }
+
+// What is none: the bare stream, and three nodes without a network.
+const (
+	bareStream    = "tcp"
+	etcdInProcess = "etcd-in-process"
+)
 
 func main() {
 	var c config
-	flag.StringVar(&c.impl, "impl", "raft", "nats, raft or etcd")
+	flag.StringVar(&c.impl, "impl", "raft", "dds-go, nats, raft, etcd, etcd-in-process or tcp")
 	flag.IntVar(&c.size, "size", 1024, "bytes of a message")
 	flag.IntVar(&c.inflight, "inflight", 1000, "messages in flight, all writers together")
 	flag.DurationVar(&c.duration, "duration", 2*time.Second, "of each of the two measurements")
 	flag.DurationVar(&c.warmup, "warmup", 500*time.Millisecond, "before each")
+	flag.Var(&c.hosts, "hosts", "network namespaces of the replicas with their addresses, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3; one host if empty")
 	flag.IntVar(&c.replica, "replica", -1, "internal: index of this replica")
 	flag.StringVar(&c.ports, "ports", "", "internal: ports of the replicas")
 	flag.Parse()
@@ -65,44 +75,21 @@ func run(ctx context.Context, c config) error {
 	switch {
 	case c.size < headerBytes || c.inflight < replicas:
 		return fmt.Errorf("-size %d -inflight %d: at least %d and %d", c.size, c.inflight, headerBytes, replicas)
-	case c.impl == "etcd":
-		return runEtcd(ctx, c)
-	case engines[c.impl] == nil:
-		return fmt.Errorf("-impl %q: not one of nats, raft, etcd", c.impl)
+	case c.impl == etcdInProcess:
+		return runInProcess(ctx, c)
+	case engines[c.impl] == nil && c.impl != bareStream:
+		return fmt.Errorf("-impl %q: not one of dds-go, nats, raft, etcd, etcd-in-process, tcp", c.impl)
 	case c.replica < 0:
 		return startReplicas(ctx, c)
+	case c.impl == bareStream:
+		return stream(ctx, c, c.hosts.addresses(c.ports))
 	}
 	return runReplica(ctx, c)
 }
 
-// portsEach is how many ports a replica needs: for peers and, with NATS, for clients.
-const portsEach = 2
-
-// freePorts finds ports that are free now; on a loopback interface of one's own they remain so.
-func freePorts(n int) ([]string, error) {
-	var ports []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("no free port: %w", err)
-		}
-		defer l.Close() // all at the end, so that no port is found twice
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		if err != nil {
-			return nil, err
-		}
-		ports = append(ports, port)
-	}
-	return ports, nil
-}
-
 func runReplica(ctx context.Context, c config) error {
-	var addresses []string
-	for _, p := range strings.Split(c.ports, ",") {
-		addresses = append(addresses, "127.0.0.1:"+p)
-	}
 	w := newWorkload(c)
-	e, err := engines[c.impl](ctx, c, addresses, w.deliver)
+	e, err := engines[c.impl](ctx, c, c.hosts.addresses(c.ports), w.deliver)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.impl, err)
 	}

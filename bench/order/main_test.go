@@ -8,12 +8,18 @@ import (
 	"github.com/omg-dds-go/dds/bench/internal/result"
 )
 
-func TestAllReplicasCountTheSameMessages(t *testing.T) {
+func built(t *testing.T) string {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "order")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	for _, impl := range []string{"etcd", "raft", "nats"} {
+	return program
+}
+
+func TestAllReplicasCountTheSameMessages(t *testing.T) {
+	program := built(t)
+	for _, impl := range []string{"dds-go", "etcd", "etcd-in-process", "raft", "nats"} {
 		t.Run(impl, func(t *testing.T) {
 			out, err := exec.Command(program, "-impl", impl, "-duration", "300ms", "-warmup", "100ms").Output()
 			if err != nil {
@@ -43,5 +49,19 @@ func TestAllReplicasCountTheSameMessages(t *testing.T) {
 				t.Errorf("the replicas counted %v messages", counts)
 			}
 		})
+	}
+}
+
+func TestTheBareStreamIsMeasured(t *testing.T) {
+	out, err := exec.Command(built(t), "-impl", bareStream, "-duration", "100ms", "-warmup", "10ms").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	results, err := result.Parse(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 1 || results[0].Rate <= 0 || results[0].Size != 1024 {
+		t.Errorf("%+v", results)
 	}
 }

@@ -41,18 +41,18 @@ func newNATS(ctx context.Context, c config, addresses []string, deliver func([]b
 
 func (n *natsReplica) start(ctx context.Context, c config, addresses []string, deliver func([]byte)) error {
 	o := &server.Options{
-		ServerName: "replica" + strconv.Itoa(c.replica), Host: "127.0.0.1", NoLog: true, NoSigs: true,
+		ServerName: "replica" + strconv.Itoa(c.replica), NoLog: true, NoSigs: true,
 		JetStream: true, StoreDir: n.dir, JetStreamMaxMemory: 8 << 30,
 	}
-	o.Cluster.Name, o.Cluster.Host = "order", "127.0.0.1"
+	o.Cluster.Name = "order"
 	for i := range replicas {
 		peer, client := addresses[portsEach*i], addresses[portsEach*i+1]
 		if i == c.replica {
 			var err error
-			if o.Cluster.Port, err = portOf(peer); err != nil {
+			if o.Cluster.Host, o.Cluster.Port, err = split(peer); err != nil {
 				return err
 			}
-			if o.Port, err = portOf(client); err != nil {
+			if o.Host, o.Port, err = split(client); err != nil {
 				return err
 			}
 		}
@@ -76,12 +76,13 @@ func (n *natsReplica) start(ctx context.Context, c config, addresses []string, d
 	return n.consume(ctx, deliver)
 }
 
-func portOf(address string) (int, error) {
+func split(address string) (host string, port int, err error) {
 	u, err := url.Parse("nats://" + address)
 	if err != nil {
-		return 0, err
+		return "", 0, err
 	}
-	return strconv.Atoi(u.Port())
+	port, err = strconv.Atoi(u.Port())
+	return u.Hostname(), port, err
 }
 
 // consume makes the stream, or finds it made by another replica, and an ordered consumer of it.
@@ -144,6 +145,8 @@ func (n *natsReplica) write(message []byte, done func(error)) {
 		}
 	}, done)
 }
+
+func (*natsReplica) keeps() bool { return true }
 
 func (n *natsReplica) close() {
 	n.acks.close()

@@ -8,8 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // finished is the last line of a replica's output. It then stays until its standard input ends: who left earlier would take
@@ -42,11 +45,15 @@ func startReplicas(ctx context.Context, c config) error {
 	go func() { counting.Wait(); close(allFinished) }()
 	errs := make([]error, replicas)
 	for i := range replicas {
-		cmd := exec.CommandContext(ctx, self,
-			"-impl", c.impl, "-size", fmt.Sprint(c.size), "-inflight", fmt.Sprint(c.inflight), "-duration", c.duration.String(),
+		cmd := c.hosts.command(ctx, i, self,
+			"-impl", c.impl, "-hosts", c.hosts.String(), "-size", fmt.Sprint(c.size), "-inflight", fmt.Sprint(c.inflight), "-duration", c.duration.String(),
 			"-warmup", c.warmup.String(), "-replica", fmt.Sprint(i), "-ports", strings.Join(ports, ","))
 		cmd.Stderr = os.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		cmd.WaitDelay = 2 * time.Second                                    // then it is killed
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // when this process is
 		running.Go(func() {
+			runtime.LockOSThread() // or the kernel ends the process when Go retires the thread that started it
 			if err := runOne(cmd, sync.OnceFunc(counting.Done), allFinished); err != nil {
 				errs[i] = fmt.Errorf("replica %d: %w", i, err)
 				cancel() // the others would wait for it

@@ -89,6 +89,8 @@ func (r *raftReplica) write(message []byte, done func(error)) {
 	r.acks.push(r.apply(message), done)
 }
 
+func (*raftReplica) keeps() bool { return true }
+
 func (r *raftReplica) close() {
 	r.acks.close()
 	if r.forward != nil {

@@ -31,6 +31,8 @@ const (
 type workload struct {
 	c       config
 	replica int
+	keeps   bool   // messages are needed after they were handed over
+	one     []byte // the only message, if not
 	results []result.Result
 
 	// Of the goroutine that delivers.
@@ -75,6 +77,7 @@ func (w *workload) deliver(m []byte) {
 }
 
 func (w *workload) run(ctx context.Context, e engine) error {
+	w.keeps = e.keeps()
 	steps := []func(context.Context, engine) error{
 		func(ctx context.Context, e engine) error { return w.meet(ctx, e, hello) },
 		w.flood,
@@ -92,7 +95,11 @@ func (w *workload) run(ctx context.Context, e engine) error {
 }
 
 func (w *workload) message(p phase) []byte {
-	m := make([]byte, w.c.size)
+	m := w.one
+	if w.keeps || m == nil {
+		m = make([]byte, w.c.size)
+		w.one = m
+	}
 	m[0] = byte(p)
 	binary.LittleEndian.PutUint64(m[8:], uint64(w.replica))
 	return m
@@ -123,7 +130,7 @@ func writeAndWait(ctx context.Context, e engine, m []byte) error {
 }
 
 // flood keeps this writer's share of inflight on the way, first to warm up and then to be counted. A message is a new
-// allocation, since all three implementations keep what they are given in their log.
+// allocation where the implementation keeps what it is given in its log.
 func (w *workload) flood(ctx context.Context, e engine) error {
 	share := w.c.inflight / replicas
 	tokens := make(chan struct{}, share)
@@ -170,9 +177,12 @@ func (w *workload) report(context.Context, engine) error {
 }
 
 var notes = map[string]string{
-	"nats": "JetStream stream, R3, memory storage, three processes over loopback TCP",
-	"raft": "hashicorp/raft, log in memory, three processes over loopback TCP; writers at followers send to the leader over TCP",
-	"etcd": "etcd raft, three nodes in ONE process, NO network: messages are handed over in memory; all writers at the leader",
+	"dds-go":      "one RELIABLE topic, three processes over TCP, each of which writes and reads; ordered is what its writer reads",
+	"nats":        "JetStream stream, R3, memory storage, three processes over TCP",
+	"raft":        "hashicorp/raft, log in memory, three processes over TCP; writers at followers send to the leader over TCP",
+	"etcd":        "etcd raft, log in memory, three processes over TCP; proposals of followers go to the leader as the protocol has it",
+	etcdInProcess: "etcd raft, three nodes in ONE process, NO network: messages are handed over in memory; all writers at the leader",
+	bareStream:    "one TCP stream between two of the hosts, divided by two, since each message has to be sent to two replicas",
 }
 
 func seconds(t syscall.Timeval) float64 { return time.Duration(t.Nano()).Seconds() }

@@ -340,7 +340,7 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int) (Loan, error) {
 	if maxBytes < cdr.HeaderSize {
 		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
 	}
-	at := time.Now()
+	at := sampleClock.now()
 	r, err := u.reserve(ctx, op, maxBytes, at)
 	if err != nil {
 		return Loan{}, err
@@ -350,7 +350,6 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int) (Loan, error) {
 		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
 	}
 	if !u.loans.lend(&l, r) {
-		u.waste(r, at)
 		return Loan{}, u.deleted(op)
 	}
 	return l, nil

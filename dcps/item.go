@@ -90,6 +90,8 @@ type item struct {
 	lentBefore, lentAfter *item // of lending, if loan is not nil
 
 	ctl *control // of the status kinds
+
+	count, bytes int // of itemPool
 }
 
 // source is a matched writer as one reader knows it. After the item that introduced it, the reader's lock guards it. A

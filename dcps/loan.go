@@ -117,30 +117,59 @@ type lease struct {
 func (l *lease) take(turn uint64) bool { return l.turn.CompareAndSwap(turn, turn+1) }
 
 // leases are those of a writer. They are at most as many as there were loans at once.
+//
+// A writer that lends one at a time uses spare and takes no lock. Words and their writers (all atomics are sequentially
+// consistent):
+//
+//	spare   a lease that nobody has: who swaps it out has it
+//	closed  set by close, before it looks at the turns. Who lends makes its turn odd and looks at closed after that: so either
+//	        close finds the lease lent, or the lender finds that it is closed. Both may; then the turn tells whose it is
 type leases struct {
-	mu     sync.Mutex
-	closed bool
-	all    []*lease
-	free   []*lease // to use again
+	spare  atomic.Pointer[lease]
+	closed atomic.Bool
+
+	mu   sync.Mutex
+	all  []*lease
+	free []*lease // besides spare
 }
 
 // lend makes a loan of a reservation; false if the writer is closed.
 func (s *leases) lend(l *Loan, r reservation) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return false
-	}
-	if n := len(s.free) - 1; n >= 0 {
-		l.l = s.free[n]
-		s.free = s.free[:n]
-	} else {
-		l.l = new(lease)
-		s.all = append(s.all, l.l)
-	}
+	l.l = s.get()
 	l.l.r = r
 	l.turn = l.l.turn.Add(1)
+	if s.closed.Load() {
+		if l.l.take(l.turn) {
+			l.w.waste(r, l.at)
+		} // else close has it
+		return false
+	}
 	return true
+}
+
+func (s *leases) get() *lease {
+	if l := s.spare.Swap(nil); l != nil {
+		return l
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free) - 1; n >= 0 {
+		l := s.free[n]
+		s.free = s.free[:n]
+		return l
+	}
+	l := new(lease)
+	s.all = append(s.all, l)
+	return l
+}
+
+func (s *leases) put(l *lease) {
+	if s.spare.CompareAndSwap(nil, l) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, l)
 }
 
 // has tells whether a loan has not ended.
@@ -148,11 +177,8 @@ func (s *leases) has(l *Loan) bool { return l.l.turn.Load() == l.turn }
 
 // end takes the reservation of a loan: one caller gets it.
 func (s *leases) end(op string, l *Loan) (reservation, error) {
-	taken := l.l.take(l.turn)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !taken {
-		if s.closed && !l.expired {
+	if !l.l.take(l.turn) {
+		if s.closed.Load() && !l.expired {
 			return reservation{}, l.w.deleted(op)
 		}
 		return reservation{}, &Error{Op: op, Entity: l.w.what, Code: ErrPreconditionNotMet, Detail: "the loan was published or discarded already"}
@@ -160,15 +186,15 @@ func (s *leases) end(op string, l *Loan) (reservation, error) {
 	l.expired = true
 	r := l.l.r
 	l.l.r = reservation{}
-	s.free = append(s.free, l.l)
+	s.put(l.l)
 	return r, nil
 }
 
 // close ends all loans and lends no more. It gives the reservations that nobody will end.
 func (s *leases) close() []reservation {
+	s.closed.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
 	var left []reservation
 	for _, l := range s.all {
 		if turn := l.turn.Load(); turn%2 == 1 && l.take(turn) {

@@ -19,66 +19,6 @@ type control struct {
 	err    error
 }
 
-// itemPool recycles the items of one reader. The polling goroutine takes, whoever holds the reader's lock gives back:
-// what was given back is a lock-free list that the taker empties as a whole, so that no item is popped twice.
-type itemPool struct {
-	returned atomic.Pointer[item]
-	size     atomic.Int32
-	bytes    atomic.Int64 // of their buffers
-	ready    *item        // the polling goroutine's
-}
-
-// maxPooled and maxPooledBytes bound the items that a reader keeps for reuse after a burst, and their buffers. What is
-// given back beyond is left to the garbage collector.
-const (
-	maxPooled      = 8192
-	maxPooledBytes = 8 << 20
-)
-
-// get gives an item with room for size bytes, for the polling goroutine.
-func (p *itemPool) get(size int) *item {
-	if p.ready == nil {
-		p.ready = p.returned.Swap(nil)
-	}
-	it := p.ready
-	if it == nil {
-		it = new(item)
-	} else {
-		p.ready = it.next
-		p.size.Add(-1)
-		p.bytes.Add(-int64(cap(it.own)))
-	}
-	if cap(it.own) < size {
-		it.own = make([]byte, 0, roundUp(size))
-	}
-	it.next, it.refs, it.pooled = nil, 1, true
-	return it
-}
-
-// roundUp gives sizes in steps, so that samples whose size varies a little share buffers.
-func roundUp(size int) int {
-	const step = 64
-	return (size + step - 1) / step * step
-}
-
-// put takes an item back. Items that were not made by get are left to the garbage collector.
-func (p *itemPool) put(it *item) {
-	n := int64(cap(it.own))
-	if !it.pooled || p.size.Load() >= maxPooled || p.bytes.Load()+n > maxPooledBytes {
-		return
-	}
-	p.size.Add(1)
-	p.bytes.Add(n)
-	*it = item{own: it.own[:0]}
-	for {
-		old := p.returned.Load()
-		it.next = old
-		if p.returned.CompareAndSwap(old, it) {
-			return
-		}
-	}
-}
-
 // reader is a DataReader without its type.
 type reader struct {
 	entity
@@ -141,7 +81,7 @@ func (r *reader) setup() {
 func (r *reader) release(it *item) {
 	if it.refs--; it.refs == 0 {
 		r.lending.end(it)
-		r.pool.put(it)
+		r.pool.drop(it)
 	}
 }
 
@@ -414,6 +354,7 @@ func (r *reader) giveBack(c *collection) {
 		r.release(it)
 		c.items[i] = nil
 	}
+	r.pool.flush()
 	c.items, c.infos = c.items[:0], c.infos[:0]
 	c.turn++
 	r.spare = append(r.spare, c)

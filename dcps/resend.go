@@ -125,7 +125,7 @@ func (p *DomainParticipant) sendOwedSoon() {
 			ctx, cancel := context.WithTimeout(w.life, operationTimeout)
 			defer cancel()
 			if w.takeTurn(ctx, "resend", time.Time{}) == nil {
-				defer func() { <-w.turn }()
+				defer w.turn.leave()
 				_ = w.sendOwed(ctx, time.Time{}) // it is still owed
 			}
 		})

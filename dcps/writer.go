@@ -35,7 +35,7 @@ type writer struct {
 	status    *StatusCondition
 	callbacks writerCallbacks
 
-	turn      chan struct{}                     // capacity 1: full while a goroutine takes number and place
+	turn      turn                              // who has it takes number and place
 	seq       atomic.Uint64                     // latest number; stored by the holder of turn
 	acked     atomic.Uint64                     // WaitForAcknowledgments has seen these confirmed
 	doubt     doubt                             // about samples that the group went on without
@@ -59,7 +59,7 @@ type writer struct {
 func (w *writer) setup() {
 	w.init(w.pub.p, what("writer", w.topic.name), w)
 	w.status = newStatusCondition(&w.entity)
-	w.turn = make(chan struct{}, 1)
+	w.turn.init()
 	w.announced = make(chan struct{})
 	w.life, w.die = context.WithCancel(context.Background())
 	w.blocking = w.q.Reliability.MaxBlockingTime
@@ -152,7 +152,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 	if err := w.takeTurn(ctx, op, deadline); err != nil {
 		return reservation{}, err
 	}
-	defer func() { <-w.turn }()
+	defer w.turn.leave()
 	if w.ended.Load() {
 		return reservation{}, w.deleted(op)
 	}
@@ -185,27 +185,16 @@ func (w *writer) publish(r reservation, h derecho.Header, size int) {
 	w.doubt.sent(r.exclusions)
 }
 
-// takeTurn is a lock that gives up when ctx or the deadline says so.
+// takeTurn waits for the other goroutines that use the writer.
 func (w *writer) takeTurn(ctx context.Context, op string, deadline time.Time) error {
-	select {
-	case w.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	var late <-chan time.Time
-	if !deadline.IsZero() {
-		t := time.NewTimer(time.Until(deadline))
-		defer t.Stop()
-		late = t.C
-	}
-	select {
-	case w.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return failure(op, w.what, "", ctx.Err())
-	case <-late:
+	expired, err := w.turn.take(ctx, deadline)
+	if expired {
 		return failure(op, w.what, fmt.Sprintf("other goroutines wait for room on the same writer, longer than RELIABILITY max_blocking_time %v", w.blocking)+w.p.lent(w.at.sg), derecho.ErrTimeout)
 	}
+	if err != nil {
+		return failure(op, w.what, "", err)
+	}
+	return nil
 }
 
 func (w *writer) header(k derecho.Kind, seq uint64, flags uint8, at time.Time) derecho.Header {
@@ -222,7 +211,7 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	if err != nil {
 		return failure(op, w.what, "", err)
 	}
-	from := time.Now()
+	from := sampleClock.now()
 	if at.IsZero() {
 		at = from
 	}
@@ -268,7 +257,7 @@ func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint
 	if err != nil {
 		return failure(op, w.what, "", err)
 	}
-	from := time.Now()
+	from := sampleClock.now()
 	if at.IsZero() {
 		at = from
 	}
@@ -422,7 +411,7 @@ func (w *writer) sayClosing(ctx context.Context) error {
 	if err := w.takeTurn(ctx, "Close", deadline); err != nil {
 		return err
 	}
-	defer func() { <-w.turn }()
+	defer w.turn.leave()
 	seq := w.seq.Add(1)
 	// Without channel: a full reader does not hold the farewell up, which takes no room there.
 	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, deadline)

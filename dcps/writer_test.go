@@ -157,17 +157,23 @@ func TestItemPoolIsBounded(t *testing.T) {
 		lent = append(lent, p.get(1<<20))
 	}
 	for _, it := range lent {
-		p.put(it)
+		p.drop(it)
 	}
-	require.Equal(t, int64(maxPooledBytes), p.bytes.Load())
-	require.Equal(t, int32(maxPooledBytes>>20), p.size.Load())
+	require.Nil(t, p.returned.Load())
+	p.flush()
+	require.Equal(t, maxPooledBytes, p.returned.Load().bytes)
+	require.Equal(t, maxPooledBytes>>20, p.returned.Load().count)
+	reused := 0
 	for range 20 {
-		p.get(10)
+		if cap(p.get(10).own) == 1<<20 {
+			reused++
+		}
 	}
-	require.Zero(t, p.bytes.Load())
-	require.Zero(t, p.size.Load())
+	require.Equal(t, maxPooledBytes>>20, reused)
+	require.Nil(t, p.returned.Load())
 	for range maxPooled + 10 {
-		p.put(&item{pooled: true, own: make([]byte, 1)})
+		p.drop(&item{pooled: true, own: make([]byte, 1)})
 	}
-	require.Equal(t, int32(maxPooled), p.size.Load())
+	p.flush()
+	require.Equal(t, maxPooled, p.returned.Load().count)
 }

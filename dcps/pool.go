@@ -1,0 +1,95 @@
+package dcps
+
+import "sync/atomic"
+
+// itemPool recycles the items of one reader. The polling goroutine takes, whoever holds the reader's lock gives back:
+// first into a chain of its own (drop), then, some at a time, to a lock-free list (flush) that the taker empties as a whole, so that no
+// item is popped twice.
+type itemPool struct {
+	dropped  chain                // of the holder of the reader's lock
+	returned atomic.Pointer[item] // each item says how many there are from it on, and the bytes of their buffers
+	ready    *item                // the polling goroutine's
+}
+
+// chain is a list of items that are not used.
+type chain struct {
+	first, last *item
+	n, bytes    int
+}
+
+// flushAt is how many items wait for flush at most.
+const flushAt = 64
+
+// maxPooled and maxPooledBytes bound the items that a reader keeps for reuse after a burst, and their buffers. What is
+// given back beyond is left to the garbage collector.
+const (
+	maxPooled      = 8192
+	maxPooledBytes = 8 << 20
+)
+
+// get gives an item with room for size bytes, for the polling goroutine.
+func (p *itemPool) get(size int) *item {
+	if p.ready == nil {
+		p.ready = p.returned.Swap(nil)
+	}
+	it := p.ready
+	if it == nil {
+		it = &item{pooled: true}
+	} else {
+		p.ready = it.next
+	}
+	if cap(it.own) < size {
+		it.own = make([]byte, 0, roundUp(size))
+	}
+	it.next, it.refs = nil, 1
+	return it
+}
+
+// roundUp gives sizes in steps, so that samples whose size varies a little share buffers.
+func roundUp(size int) int {
+	const step = 64
+	return (size + step - 1) / step * step
+}
+
+// drop takes an item back that nobody refers to. Items that were not made by get are left to the garbage collector.
+func (p *itemPool) drop(it *item) {
+	if !it.pooled {
+		return
+	}
+	*it = item{own: it.own[:0], pooled: true, next: p.dropped.first}
+	if p.dropped.first == nil {
+		p.dropped.last = it
+	}
+	p.dropped.first = it
+	p.dropped.n++
+	p.dropped.bytes += cap(it.own)
+	if p.dropped.n == flushAt {
+		p.flush()
+	}
+}
+
+// flush gives back what was dropped.
+func (p *itemPool) flush() {
+	c := p.dropped
+	p.dropped = chain{}
+	for c.first != nil {
+		old := p.returned.Load() // what is there, or nothing any more: only the holder of the lock adds to it
+		have, haveBytes := 0, 0
+		if old != nil {
+			have, haveBytes = old.count, old.bytes
+		}
+		for c.first != nil && (have+c.n > maxPooled || haveBytes+c.bytes > maxPooledBytes) {
+			c.n--
+			c.bytes -= cap(c.first.own)
+			c.first = c.first.next
+		}
+		if c.first == nil {
+			return
+		}
+		c.first.count, c.first.bytes = have+c.n, haveBytes+c.bytes
+		c.last.next = old
+		if p.returned.CompareAndSwap(old, c.first) {
+			return
+		}
+	}
+}

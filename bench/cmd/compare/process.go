@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,8 +24,10 @@ func together(cancel context.CancelFunc, commands []*exec.Cmd) ([]result.Result,
 	for i, c := range commands {
 		c.Stdout, c.Stderr = &out[i], &said[i]
 		c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-		c.WaitDelay = time.Second // then it is killed
+		c.WaitDelay = time.Second                                        // then it is killed
+		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // when this process is
 		wg.Go(func() {
+			runtime.LockOSThread() // or the kernel ends the process when Go retires the thread that started it
 			if err := c.Run(); err != nil {
 				errs[i] = fmt.Errorf("%s: %w: %s", strings.Join(c.Args, " "), err, said[i].text())
 				cancel()

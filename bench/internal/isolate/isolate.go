@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"syscall"
 
@@ -71,7 +72,21 @@ func enter() (int, error) {
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.SysProcAttr = namespaces()
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	err = c.Run()
+	// The process inside ends in good order, and with it what it has started. One that is signalled twice, since the terminal
+	// does so too, takes it for once.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	if err = c.Start(); err == nil {
+		go func() {
+			for s := range signals {
+				_ = c.Process.Signal(s) // an error is that it has ended
+			}
+		}()
+		err = c.Wait()
+		signal.Stop(signals)
+		close(signals)
+	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):

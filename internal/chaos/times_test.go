@@ -215,7 +215,8 @@ func TestTimeOfJoin(t *testing.T) {
 	}
 }
 
-// A hundred readers come and go beside a writer that writes as fast as it can.
+// A hundred readers come and go beside a writer that writes as fast as it can. While one is there it reads all samples too, and takes its
+// share of the processors; so the rate is compared also with that of one reader and of two, each for as long as there were so many.
 func TestTimeOfChurn(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
@@ -243,18 +244,29 @@ func TestTimeOfChurn(t *testing.T) {
 			pause := 30 * time.Millisecond
 			joins := min(100, 10**flagTimes)
 			f.pass(300 * time.Millisecond)
-			var shares times // in thousandths
+			var shares, ofBoth times // in thousandths
 			for range max(1, *flagTimes/10) {
 				alone := rate(func() { f.pass(time.Duration(joins) * pause) })
+				f.enter(joiner, atomicTopic, 0, 1)
+				two := rate(func() { f.pass(time.Duration(joins) * pause) })
+				f.leave(joiner, atomicTopic, 0, 1)
+				var present, total time.Duration
 				both := rate(func() {
+					began := time.Now()
 					for range joins {
 						next := time.After(pause)
+						entered := time.Now()
 						f.enter(joiner, atomicTopic, 0, 1)
 						f.leave(joiner, atomicTopic, 0, 1)
+						present += time.Since(entered)
 						<-next
 					}
+					total = time.Since(began)
 				})
-				shares = append(shares, time.Duration(1000*both/alone))
+				there := present.Seconds() / total.Seconds()
+				expected := (1-there)*alone + there*two
+				shares, ofBoth = append(shares, time.Duration(1000*both/alone)), append(ofBoth, time.Duration(1000*both/expected))
+				t.Logf("%s: with a second reader all the time %.0f samples/s; it was there for %.0f %% of the time: that alone makes %.0f samples/s, of which %.0f %% were reached", transport, two, 100*there, expected, 100*both/expected)
 				// What a process costs that starts beside the two: one that has nothing to do with them, and one whose reader joins.
 				starts := max(2, joins/10)
 				begun := func(env string, with func(p *process)) float64 {
@@ -275,8 +287,13 @@ func TestTimeOfChurn(t *testing.T) {
 					transport, starts, 10*pause, 100*stranger/alone, 100*guest/alone)
 				t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process that runs joined and left %d times, every %v", transport, alone, both, 100*both/alone, joins, pause)
 			}
-			slices.Sort(shares)
-			t.Logf("%s: median %.1f %%, worst %.1f %%; %s", transport, float64(shares[len(shares)/2])/10, float64(shares[0])/10, machine())
+			for _, of := range []struct {
+				what   string
+				shares times
+			}{{"the undisturbed rate", shares}, {"that of as many readers as there were", ofBoth}} {
+				slices.Sort(of.shares)
+				t.Logf("%s: median %.1f %%, worst %.1f %% of %s; %s", transport, float64(of.shares[len(of.shares)/2])/10, float64(of.shares[0])/10, of.what, machine())
+			}
 			f.end()
 		})
 	}

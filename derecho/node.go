@@ -24,6 +24,7 @@ func realFabric(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (s
 	return fabric.New(fabric.Config{
 		Domain: cfg.Domain, ID: id, Name: cfg.Name, Fingerprint: cfg.Fingerprint,
 		TCP: cfg.Transport == TransportTCP, Listen: cfg.Listen, Peers: cfg.Peers,
+		EachPost: cfg.Spindle.NoCoalescing,
 	}, bell, ev)
 }
 

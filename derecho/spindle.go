@@ -25,6 +25,7 @@ type Spindle struct {
 	NoSilence         bool // a sender that has been silent for long promises its turns away round by round
 	NoLatePosting     bool // pushes are posted while the baton, and with NoLockFree the writers' lock, is held
 	NoLockFree        bool // goroutines take turns, under a lock, from Reserve to Commit
+	NoCoalescing      bool // over tcp each push is written by itself, and who pushes waits for that
 	NoSharedAcks      bool // what is published in memory that a receiver maps is acknowledged like what is copied
 }
 
@@ -43,6 +44,7 @@ var spindleSwitches = []spindleSwitch{
 	{"silence", func(s *Spindle) *bool { return &s.NoSilence }},
 	{"late-post", func(s *Spindle) *bool { return &s.NoLatePosting }},
 	{"lock-free", func(s *Spindle) *bool { return &s.NoLockFree }},
+	{"coalesce", func(s *Spindle) *bool { return &s.NoCoalescing }},
 	{"shared-acks", func(s *Spindle) *bool { return &s.NoSharedAcks }},
 }
 

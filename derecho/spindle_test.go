@@ -18,7 +18,7 @@ func TestParseSpindle(t *testing.T) {
 	}
 	all, err := ParseSpindle("-all")
 	require.NoError(t, err)
-	require.Equal(t, Spindle{true, true, true, true, true, true, true, true, true}, all)
+	require.Equal(t, Spindle{true, true, true, true, true, true, true, true, true, true}, all)
 	again, err := ParseSpindle(all.String())
 	require.NoError(t, err)
 	require.Equal(t, all, again)

@@ -45,6 +45,7 @@ type Config struct {
 	TCP         bool     // do not share memory, not even on one host
 	Listen      string   // tcp address to listen on
 	Peers       []string // tcp addresses to dial
+	EachPost    bool     // for experiments: tcp.Config.EachPost
 }
 
 // Fabric implements rdma.Fabric over shm and tcp.

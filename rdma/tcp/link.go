@@ -34,6 +34,9 @@ type Config struct {
 	Fence     *rdma.Fence // this node's: nothing is sent while it is raised
 	Exporter  Exporter
 	Events    rdma.Events
+	// EachPost is for experiments: a post of data returns when it is written, so that no two become one frame. Other than
+	// package rdma says, it then waits for the peer, to make room in its socket.
+	EachPost bool
 	// Redial tries once to get a connection on which the peer has agreed to resume the session. At
 	// the end that is not the initiator it only makes the peer do so, and never returns one. An
 	// error that is ErrGone ends the link; after any other one Redial is called again.
@@ -53,6 +56,7 @@ type Link struct {
 	cfg    Config
 	out    *rdma.Outbox[[]byte]
 	sender sender // the writer's
+	each   *each  // nil unless Config.EachPost
 
 	// exports is replaced, never changed, so that Post can look it up without a lock.
 	exports atomic.Pointer[map[rdma.Key]*export]
@@ -82,6 +86,9 @@ func NewLink(conn net.Conn, cfg Config) *Link {
 		cfg: cfg, conn: conn, out: rdma.NewOutbox[[]byte](),
 		opening: map[rdma.Key]rdma.Shape{}, copies: map[rdma.Key]*rdma.Region{},
 		news: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	if cfg.EachPost {
+		l.each = newEach()
 	}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	l.exports.Store(&map[rdma.Key]*export{})
@@ -175,6 +182,9 @@ func (l *Link) post(key rdma.Key, how uint32) {
 	if e := (*l.exports.Load())[key]; e != nil {
 		e.posted.Or(how)
 		l.out.Nudge()
+		if l.each != nil && key.Fenced() {
+			l.each.wait(e)
+		}
 	}
 }
 

@@ -87,6 +87,7 @@ func (l *Link) write(c *connection) error {
 }
 
 func (l *Link) writeTurns(c *connection) error {
+	defer l.each.turn(false, false)
 	if c.resumed {
 		if over, err := l.resume(c); over || err != nil {
 			return err
@@ -110,6 +111,7 @@ func (l *Link) writeTurns(c *connection) error {
 		default:
 		}
 		l.trim()
+		l.each.turn(true, true)
 		if err := l.collect(&t, true); err != nil {
 			return err
 		}
@@ -134,6 +136,7 @@ func (l *Link) writeTurns(c *connection) error {
 				return broken(err)
 			}
 		}
+		l.each.turn(false, !held)
 		clear(t.captured) // not earlier: an export keeps the ring mapped that the turn was sent from
 		if closing {
 			// Half-close, and let the reader see the peer's end: to close with unread input would reset

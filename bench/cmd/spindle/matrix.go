@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // experiment is a set of workloads with the same things switched off in turn.
 type experiment struct {
@@ -15,7 +19,7 @@ const (
 )
 
 var each = []string{
-	"-batch-send", "-batch-receive", "-batch-deliver", "-batch-upcall", batching, "-late-post", "-lock-free", "-shared-acks", "-nulls", "-silence", all,
+	"-batch-send", "-batch-receive", "-batch-deliver", "-batch-upcall", batching, "-late-post", "-lock-free", "-coalesce", "-batch-send,-coalesce", "-shared-acks", "-nulls", "-silence", all,
 }
 
 // matrix is what is measured. With the defaults it takes about a quarter of an hour on two cores.
@@ -26,7 +30,11 @@ func matrix() []experiment {
 		for _, n := range []int{2, 4, 8} {
 			every = append(every, among(n, transport))
 		}
-		m = append(m, experiment{"each switch, " + transport, each, every})
+		off := slices.Clone(each)
+		if transport == "shm" { // where there is nothing to write
+			off = slices.DeleteFunc(off, func(s string) bool { return strings.Contains(s, "-coalesce") })
+		}
+		m = append(m, experiment{"each switch, " + transport, off, every})
 
 		for _, n := range []int{1, 2} {
 			for _, d := range []time.Duration{time.Microsecond, 100 * time.Microsecond, forever} {

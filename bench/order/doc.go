@@ -2,7 +2,7 @@
 // messages in one order at every replica, all in memory.
 //
 //	cd bench/order && go run . -impl dds-go|nats|raft|etcd|etcd-in-process|tcp [-size 1024] [-inflight 1000]
-//	    [-duration 2s] [-warmup 500ms] [-hosts a=10.0.0.1,b=10.0.0.2,c=10.0.0.3]
+//	    [-duration 2s] [-warmup 500ms] [-cpuprofile DIR] [-hosts a=10.0.0.1,b=10.0.0.2,c=10.0.0.3]
 //
 // Replicas are processes over TCP, each in a network namespace of its own if there are -hosts, otherwise on the loopback interface. Every
 // replica is also the place of one writer. Two things are no replicated systems: etcd-in-process is three nodes in one process without a

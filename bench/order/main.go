@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
 	"syscall"
 	"time"
 
@@ -22,6 +25,7 @@ type config struct {
 	duration time.Duration
 	warmup   time.Duration
 	hosts    hosts
+	profiles string // directory
 	replica  int    // -1: the process that starts the others
 	ports    string // of the replicas, comma-separated
 }
@@ -58,6 +62,7 @@ func main() {
 	flag.DurationVar(&c.duration, "duration", 2*time.Second, "of each of the two measurements")
 	flag.DurationVar(&c.warmup, "warmup", 500*time.Millisecond, "before each")
 	flag.Var(&c.hosts, "hosts", "network namespaces of the replicas with their addresses, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3; one host if empty")
+	flag.StringVar(&c.profiles, "cpuprofile", "", "write a CPU profile of each replica into this directory, which exists")
 	flag.IntVar(&c.replica, "replica", -1, "internal: index of this replica")
 	flag.StringVar(&c.ports, "ports", "", "internal: ports of the replicas")
 	flag.Parse()
@@ -81,7 +86,34 @@ func run(ctx context.Context, c config) error {
 		return fmt.Errorf("-impl %q: not one of dds-go, nats, raft, etcd, etcd-in-process, tcp", c.impl)
 	case c.replica < 0:
 		return startReplicas(ctx, c)
-	case c.impl == bareStream:
+	}
+	stop, err := c.profile()
+	if err != nil {
+		return err
+	}
+	return errors.Join(runRole(ctx, c), stop())
+}
+
+// profile begins one, if it was asked for.
+func (c config) profile() (stop func() error, err error) {
+	if c.profiles == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(filepath.Join(c.profiles, fmt.Sprintf("%s-%d.pprof", c.impl, c.replica)))
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
+}
+
+func runRole(ctx context.Context, c config) error {
+	if c.impl == bareStream {
 		return stream(ctx, c, c.hosts.addresses(c.ports))
 	}
 	return runReplica(ctx, c)

@@ -47,7 +47,7 @@ func startReplicas(ctx context.Context, c config) error {
 	for i := range replicas {
 		cmd := c.hosts.command(ctx, i, self,
 			"-impl", c.impl, "-hosts", c.hosts.String(), "-size", fmt.Sprint(c.size), "-inflight", fmt.Sprint(c.inflight), "-duration", c.duration.String(),
-			"-warmup", c.warmup.String(), "-replica", fmt.Sprint(i), "-ports", strings.Join(ports, ","))
+			"-warmup", c.warmup.String(), "-cpuprofile", c.profiles, "-replica", fmt.Sprint(i), "-ports", strings.Join(ports, ","))
 		cmd.Stderr = os.Stderr
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = 2 * time.Second                                    // then it is killed

@@ -56,6 +56,9 @@ func (e *epoch) settle() {
 			for _, i := range e.awaitsAck[rank] {
 				stable = min(stable, e.table.Row(i).Load(e.table.Received(rank)))
 			}
+			if e.walks != nil && e.tellsAck[rank] {
+				stable = min(stable, e.table.Row(e.me).Load(e.table.Received(rank)))
+			}
 		}
 		e.settled[rank] = stable
 	}

@@ -324,7 +324,7 @@ func (e *epoch) hasNews() bool {
 			news = true
 		}
 	}
-	return news
+	return news || e.walks != nil && e.owesAck()
 }
 
 // receive acknowledges everything that is there, with one push (Spindle: receive batching).
@@ -332,13 +332,14 @@ func (e *epoch) receive() {
 	if e.agree != nil && e.agree.wedged && !mutant.Is("ack-wedged") {
 		return // final
 	}
+	if e.walks != nil {
+		e.acknowledge()
+		return
+	}
 	push := false
 	for rank, r := range e.recvs {
 		if r == nil || !e.tellsAck[rank] || e.gone[e.senders[rank]] {
 			continue
-		}
-		if e.off.NoReceiveBatching {
-			e.acknowledge(rank)
 		}
 		if col := e.table.Received(rank); e.table.Row(e.me).Load(col) != r.Next() {
 			e.table.Store(col, r.Next())

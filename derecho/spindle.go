@@ -18,7 +18,7 @@ import (
 // waits until every other sender of its subgroup has sent as many, or the epoch ends.
 type Spindle struct {
 	NoSendBatching    bool // each message is published by itself, with a push of its own
-	NoReceiveBatching bool // each message is acknowledged by itself, with a push of its own
+	NoReceiveBatching bool // a pass acknowledges one message of each sender, with a push of its own; not on Unordered subgroups
 	NoDeliverBatching bool // a pass delivers one message of a subgroup, with an upcall and a push of its own
 	NoUpcallBatching  bool // of what a pass delivers, each message has an upcall of its own
 	NoNulls           bool // a sender that has nothing to send promises nothing: the others wait for it
@@ -109,7 +109,7 @@ func (e *epoch) experiment() {
 	if e.off.NoLockFree {
 		e.turn = new(sync.Mutex)
 	}
-	if e.off.NoReceiveBatching {
+	if e.off.NoReceiveBatching && e.desc.Mode != Unordered {
 		e.walks = make([]*smc.Receiver, len(e.desc.Members))
 	}
 }
@@ -119,26 +119,36 @@ func (e *epoch) holdsPublished() bool {
 	return (e.desc.Subgroup != 0 || mutant.Is("control-unacked")) && !e.off.NoSharedAcks
 }
 
-// acknowledge tells of each message of a sender by itself, up to what receive has seen. Nulls have no record: what follows
-// the last message is left to receive.
-//
-// It reads the ring before anything of it is handed over: each pass that sees news walks to the tail before it delivers.
-func (e *epoch) acknowledge(rank int) {
-	w := e.walks[rank]
-	if w == nil {
-		w = smc.NewReceiver(e.table.Row(e.senders[rank]).Region())
-		e.walks[rank] = w
+// owesAck: receive has not acknowledged all that it has seen.
+func (e *epoch) owesAck() bool {
+	for rank, r := range e.recvs {
+		if r != nil && e.tellsAck[rank] && !e.gone[e.senders[rank]] && e.table.Row(e.me).Load(e.table.Received(rank)) != r.Next() {
+			return true
+		}
 	}
-	w.Poll()
-	for col, known := e.table.Received(rank), e.recvs[rank].Next(); ; w.Take() {
-		rec, err := w.Peek()
-		if rec == nil || err != nil {
-			return // deliver reports the error
+	return false
+}
+
+// acknowledge tells of one message of each sender, with a push for each. Nulls have no record: those behind the last message
+// go together. The ring is read before anything of it is handed over: see settle.
+func (e *epoch) acknowledge() {
+	for rank, r := range e.recvs {
+		col := e.table.Received(rank)
+		if r == nil || !e.tellsAck[rank] || e.gone[e.senders[rank]] || e.table.Row(e.me).Load(col) == r.Next() {
+			continue
 		}
-		if next := rec.Index + 1; next <= known && next > e.table.Row(e.me).Load(col) {
-			e.table.Store(col, next)
-			e.kick()
+		if e.walks[rank] == nil {
+			e.walks[rank] = smc.NewReceiver(e.table.Row(e.senders[rank]).Region())
 		}
+		w, next := e.walks[rank], r.Next()
+		w.Poll()
+		// deliver reports an error
+		if rec, err := w.Peek(); err == nil && rec != nil && rec.Index < next {
+			next = rec.Index + 1
+			w.Take()
+		}
+		e.raise(col, next)
+		e.kick()
 	}
 }
 

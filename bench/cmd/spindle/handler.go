@@ -30,11 +30,13 @@ func newHandler(w workload) *handler {
 }
 
 type counts struct {
-	messages, upcalls int64
-	at                time.Time
+	messages, upcalls, writes int64
+	at                        time.Time
 }
 
-func (h *handler) counts() counts { return counts{h.messages.Load(), h.upcalls.Load(), time.Now()} }
+func (h *handler) counts() counts {
+	return counts{h.messages.Load(), h.upcalls.Load(), writes(), time.Now()}
+}
 
 // percentiles waits until the poller has let go of the histogram, which it does with the next message, if any comes.
 func (h *handler) percentiles() (p50, p99 int64) {

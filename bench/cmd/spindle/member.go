@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -72,7 +74,7 @@ func (m *member) measure(h *handler, in *bufio.Reader) error {
 	sleep(m.Duration)
 	h.measuring.Store(false)
 	after := h.counts()
-	o := outcome{Messages: after.messages - before.messages, Upcalls: after.upcalls - before.upcalls, Seconds: after.at.Sub(before.at).Seconds()}
+	o := outcome{Messages: after.messages - before.messages, Upcalls: after.upcalls - before.upcalls, Writes: after.writes - before.writes, Seconds: after.at.Sub(before.at).Seconds()}
 	o.P50, o.P99 = h.percentiles()
 	if err := json.NewEncoder(os.Stdout).Encode(o); err != nil {
 		return err
@@ -128,6 +130,17 @@ func sleep(d time.Duration) {
 	t := unix.NsecToTimespec(d.Nanoseconds())
 	for unix.Nanosleep(&t, &t) == unix.EINTR {
 	}
+}
+
+// writes is how many system calls of this process wrote something, 0 where the kernel does not tell.
+func writes() (n int64) {
+	b, _ := os.ReadFile("/proc/self/io")
+	for line := range strings.Lines(string(b)) {
+		if count, found := strings.CutPrefix(line, "syscw:"); found {
+			n, _ = strconv.ParseInt(strings.TrimSpace(count), 10, 64)
+		}
+	}
+	return n
 }
 
 // monotonic is the clock that all processes of the host share.

@@ -50,9 +50,10 @@ func (c collected) ratios(over, under key, value func(figures) float64) []float6
 	return out
 }
 
-func rate(f figures) float64  { return f.Rate }
-func batch(f figures) float64 { return f.Batch }
-func p50(f figures) float64   { return f.P50 }
+func rate(f figures) float64    { return f.Rate }
+func batch(f figures) float64   { return f.Batch }
+func p50(f figures) float64     { return f.P50 }
+func written(f figures) float64 { return f.Writes }
 
 // spread prints values; – if there are none.
 func spread(values []float64, print func(float64) string) string {
@@ -81,7 +82,7 @@ func printReport(out io.Writer, c config, all collected) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Medians of %d rounds, interleaved, %v each (least..greatest). %d processors, %s; load now %s.\n", c.rounds, c.duration,
 		runtime.NumCPU(), runtime.Version(), load())
-	b.WriteString("A rate is of messages delivered at the slowest process, from all senders. The columns with a minus are what is switched off: the rate with\n" +
+	b.WriteString("A rate is of messages delivered at the slowest process, from all senders; writes are system calls of all processes for each message. The columns with a minus are what is switched off: the rate with\n" +
 		"everything on, divided by that without it, in the same round; ∞: without it nothing is delivered.\n")
 	for _, e := range c.selected() {
 		printTable(&b, e, all)
@@ -95,17 +96,17 @@ func printReport(out io.Writer, c config, all collected) error {
 func printTable(b *strings.Builder, e experiment, all collected) {
 	// With a rate that is given the latency is what differs.
 	latency := e.loads[0].Rate > 0
-	fmt.Fprintf(b, "\n### %s\n\n| all on | messages/s | MB/s | per upcall | p50 | p99 |", e.name)
+	fmt.Fprintf(b, "\n### %s\n\n| all on | messages/s | MB/s | per upcall | writes | p50 | p99 |", e.name)
 	for _, off := range e.off {
 		fmt.Fprintf(b, " `%s` |", off)
 	}
-	b.WriteString("\n|---|---|---|---|---|---|" + strings.Repeat("---|", len(e.off)) + "\n")
+	b.WriteString("\n|---|---|---|---|---|---|---|" + strings.Repeat("---|", len(e.off)) + "\n")
 	failed := 0
 	for _, w := range e.loads {
 		on := key{e.name, w, ""}
-		fmt.Fprintf(b, "| %v | %s | %s | %s | %s | %s |", w, spread(all.of(on, rate), result.PerSecond),
+		fmt.Fprintf(b, "| %v | %s | %s | %s | %s | %s | %s |", w, spread(all.of(on, rate), result.PerSecond),
 			spread(all.of(on, func(f figures) float64 { return f.Rate * float64(w.Size) / 1e6 }), plain), spread(all.of(on, batch), plain),
-			spread(all.of(on, p50), result.Micros), spread(all.of(on, func(f figures) float64 { return f.P99 }), result.Micros))
+			spread(all.of(on, written), plain), spread(all.of(on, p50), result.Micros), spread(all.of(on, func(f figures) float64 { return f.P99 }), result.Micros))
 		for _, off := range e.off {
 			k := key{e.name, w, off}
 			if latency {

@@ -42,6 +42,7 @@ type figures struct {
 	Rate     float64 `json:"rate"`  // messages a second that are delivered at each process
 	Batch    float64 `json:"batch"` // messages that an upcall hands over
 	P50, P99 float64 // ns
+	Writes   float64 `json:"writes"` // of all processes, for each message
 }
 
 // once runs a workload with some things off.
@@ -81,6 +82,7 @@ func once(ctx context.Context, c config, w workload, off string) (f figures, err
 		}
 	}
 	f.Rate, f.Batch = math.Inf(1), math.Inf(1)
+	written, delivered := int64(0), int64(0)
 	for _, p := range processes {
 		line, err := p.line()
 		if err != nil {
@@ -92,8 +94,11 @@ func once(ctx context.Context, c config, w workload, off string) (f figures, err
 		}
 		f.Rate = min(f.Rate, float64(o.Messages)/o.Seconds)
 		f.Batch = min(f.Batch, float64(o.Messages)/float64(max(o.Upcalls, 1)))
+		written, delivered = written+o.Writes, delivered+o.Messages
 		f.P50, f.P99 = max(f.P50, float64(o.P50)), max(f.P99, float64(o.P99))
 	}
+	// Each message is delivered at each process.
+	f.Writes = float64(written) * float64(w.Processes) / float64(max(delivered, 1))
 	return f, nil
 }
 

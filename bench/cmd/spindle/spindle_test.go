@@ -41,6 +41,9 @@ func TestRuns(t *testing.T) {
 		for _, w := range []workload{w, w.subgroups(3, 2), w.threads(2), w.rate(1000), w.slow(1, forever), w.slow(1, time.Microsecond), w.upcall(time.Microsecond), w.copied()} {
 			measured(w, "")
 		}
+		if transport == "tcp" {
+			require.Positive(t, measured(w, "").Writes)
+		}
 		require.InDelta(t, 1, measured(w, all).Batch, 0.1) // the two counters are not read at one moment
 		f, err := once(t.Context(), c, w.slow(1, forever), "-nulls")
 		require.NoError(t, err)
@@ -119,7 +122,7 @@ func TestReport(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, printReport(&b, c, all))
 	for _, want := range []string{
-		"| 2 × shm, 10240 B | 200 (100..300) | 2.05 (1.02..3.07) | 5 (5..5) | 1 µs (1 µs..1 µs) | 2 µs (2 µs..2 µs) |",
+		"| 2 × shm, 10240 B | 200 (100..300) | 2.05 (1.02..3.07) | 5 (5..5) | 0 (0..0) | 1 µs (1 µs..1 µs) | 2 µs (2 µs..2 µs) |",
 		" 3.00 (2.00..∞) | 20.00 (20.00..20.00) |", // of the same round
 		"2 runs failed and are left out",
 		"2 × shm, 10240 B: on ÷ `-nulls`: 3.00 (2.00..∞)",

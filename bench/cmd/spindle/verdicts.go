@@ -53,6 +53,13 @@ func waits(experiment string, w workload, off string) input {
 	}}
 }
 
+// writing is how often something is written for each message, with something on, and off.
+func writing(experiment string, w workload, off string) input {
+	return input{fmt.Sprintf("%v: writes for each message on, `%s`", w, off), func(all collected) string {
+		return spread(all.of(key{experiment, w, ""}, written), plain) + ", " + spread(all.of(key{experiment, w, off}, written), plain)
+	}}
+}
+
 func claims() []claim {
 	list := []claim{
 		{says: "All together: 10 KB messages from 1 to 9.7 GB/s among 16 nodes"},
@@ -65,6 +72,7 @@ func claims() []claim {
 		{says: "Posting after the lock is released, and application threads that do not wait for each other"},
 		{says: "A slow upcall stops everything: -9 %, -90 %, -99 % for 1 µs, 100 µs, 1 ms"},
 		{says: "Copies lower it from 9.7 to 7.5 GB/s"},
+		{says: "Fewer RDMA writes: from 18.2 to 1.1 million"},
 		{says: "(ours) A silent sender is left out of the order until it speaks"},
 		{says: "(ours) What lies in shared memory needs no acknowledgement"},
 	}
@@ -86,7 +94,7 @@ func claims() []claim {
 		for _, n := range []int{1, 2} {
 			for _, d := range []time.Duration{time.Microsecond, 100 * time.Microsecond, forever} {
 				list[5].add(worth(delayed, w.slow(n, d), "-nulls"))
-				list[10].add(worth(delayed, w.slow(n, d), "-silence"))
+				list[11].add(worth(delayed, w.slow(n, d), "-silence"))
 			}
 		}
 	}
@@ -99,10 +107,13 @@ func claims() []claim {
 		list[8].add(against("slow upcalls", w.upcall(d), w, ""))
 	}
 	list[9].add(against("copies", w.size(1<<10).copied(), w.size(1<<10), ""), against("copies", w.copied(), w, ""))
+	for _, n := range []int{2, 4, 8} {
+		list[10].add(writing("each switch, tcp", among(n, "tcp"), batching), writing("each switch, tcp", among(n, "tcp"), all))
+	}
 	const lone = "latency of a lone sender"
 	for _, n := range []int{2, 4} {
-		list[10].add(waits(lone, among(n, "shm").size(128).rate(1000), "-silence"), waits(lone, among(n, "tcp").size(128).rate(1000), "-silence"))
-		list[11].add(worth("each switch, shm", among(n, "shm"), "-shared-acks"), waits(lone, among(n, "shm").size(128).rate(1000), "-shared-acks"))
+		list[11].add(waits(lone, among(n, "shm").size(128).rate(1000), "-silence"), waits(lone, among(n, "tcp").size(128).rate(1000), "-silence"))
+		list[12].add(worth("each switch, shm", among(n, "shm"), "-shared-acks"), waits(lone, among(n, "shm").size(128).rate(1000), "-shared-acks"))
 	}
 	return list
 }

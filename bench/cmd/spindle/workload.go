@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 	"time"
 )
@@ -26,12 +27,21 @@ type workload struct {
 	Ring      int           // bytes of a ring
 }
 
+// window is the paper's, in messages; a ring is the least that holds so many.
+const window = 100
+
+// overhead is what a message takes in a ring besides its bytes, at most.
+const overhead = 64
+
 // among is the workload from which all others differ in something.
 func among(processes int, transport string) workload {
-	return workload{Processes: processes, Transport: transport, Size: 10 << 10, Subgroups: 1, Active: 1, Threads: 1, Ring: 1 << 20}
+	return workload{Processes: processes, Transport: transport, Subgroups: 1, Active: 1, Threads: 1}.size(10 << 10)
 }
 
-func (w workload) size(bytes int) workload         { w.Size = bytes; return w }
+func (w workload) size(n int) workload {
+	w.Size, w.Ring = n, 1<<bits.Len(uint(window*(n+overhead)-1))
+	return w
+}
 func (w workload) threads(n int) workload          { w.Threads = n; return w }
 func (w workload) rate(perSecond int) workload     { w.Rate = perSecond; return w }
 func (w workload) upcall(d time.Duration) workload { w.Upcall = d; return w }
@@ -85,6 +95,7 @@ type member struct {
 type outcome struct {
 	Messages int64   `json:"messages"` // delivered
 	Upcalls  int64   `json:"upcalls"`
+	Writes   int64   `json:"writes"` // system calls: over tcp, what a post of RDMA writes is in the paper
 	Seconds  float64 `json:"seconds"`
 	P50      int64   `json:"p50_ns"` // from before Reserve to the upcall at another process
 	P99      int64   `json:"p99_ns"`

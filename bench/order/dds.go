@@ -80,7 +80,16 @@ func (r *ddsReplica) endpoints(topic *dcps.Topic[wire.Message]) error {
 	rq := qos.DefaultDataReader()
 	rq.Reliability.Kind, rq.History.Kind = qos.ReliabilityReliable, qos.HistoryKeepAll
 	rq.ResourceLimits.MaxSamples = 10000
-	if r.reader, err = dcps.NewDataReader(sub, topic, dcps.WithReaderQos(rq)); err != nil {
+	// Who was not heard for longer than the lease joins again by itself, without what it had in flight: nobody would end waiting
+	// for that.
+	lost := &dcps.DataReaderListener[wire.Message]{
+		OnSubscriptionMatched: func(_ *dcps.DataReader[wire.Message], s dcps.SubscriptionMatchedStatus) {
+			if s.CurrentCountChange < 0 {
+				r.own.fail(fmt.Errorf("%d of %d writers are left: a process failed, or was not run for longer than the lease, which DDS_LEASE=5s makes longer", s.CurrentCount, replicas))
+			}
+		},
+	}
+	if r.reader, err = dcps.NewDataReader(sub, topic, dcps.WithReaderQos(rq), dcps.WithReaderListener(lost)); err != nil {
 		return err
 	}
 	pub, err := r.participant.NewPublisher()

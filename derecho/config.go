@@ -41,9 +41,10 @@ type Config struct {
 	// RestartWait is how long, when the members of a Logged subgroup come back after all of them were
 	// gone, the others are waited for before a majority of their logs is enough; default 10 s.
 	RestartWait time.Duration
-	// SilentAfter is after how many promises in a row, without a message of its own between them, a sender counts as silent
-	// (docs/adr/0017); default 16.
+	// SilentAfter and SilentFor are after how many promises in a row, without a message of its own between them, and after what
+	// time, a sender counts as silent (docs/adr/0017); default 16 and 20 ms. SilentFor -1: after no time.
 	SilentAfter int
+	SilentFor   time.Duration
 	// Spindle switches optimizations off, for experiments. All members switch the same.
 	Spindle Spindle
 	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it.
@@ -59,6 +60,7 @@ const (
 	minLease     = 10 * time.Millisecond
 
 	defaultSilentAfter = 16
+	defaultSilentFor   = 20 * time.Millisecond
 	defaultRestartWait = 10 * time.Second
 	controlRing        = 128 << 10
 )
@@ -101,8 +103,11 @@ func (c *Config) complete() error {
 	if c.SilentAfter == 0 {
 		c.SilentAfter = defaultSilentAfter
 	}
-	if c.SilentAfter < 0 {
-		return fmt.Errorf("%w: SilentAfter is %d", ErrConfig, c.SilentAfter)
+	if c.SilentFor == 0 {
+		c.SilentFor = defaultSilentFor
+	}
+	if c.SilentAfter < 0 || c.SilentFor < -1 {
+		return fmt.Errorf("%w: SilentAfter is %d, SilentFor %v", ErrConfig, c.SilentAfter, c.SilentFor)
 	}
 	c.Fingerprint = fmt.Sprintf("ring=%d lease=%v witness=%q %s", c.RingBytes, c.Lease, c.Witness, c.Fingerprint)
 	if c.Spindle != (Spindle{}) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
@@ -53,8 +54,9 @@ type epoch struct {
 	upcall int             // of messages that one upcall hands over
 	walks  []*smc.Receiver // by sender rank, with NoReceiveBatching: see acknowledge
 
-	spoke    uint64 // Real of this node, at its last promise
-	promises int    // that it has made since it was so
+	spoke    uint64        // Real of this node, at its last promise
+	spokeAt  time.Duration // when it was so first
+	promises int           // that it has made since then
 
 	delivered  uint64 // sequence numbers below it were delivered
 	drained    bool   // all of the epoch was delivered here (and is durable here, if logged)

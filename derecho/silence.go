@@ -10,10 +10,12 @@ const RunAhead = 1 << 16
 // ahead is how many rounds more than are owed this node promises away. Only a promise that is owed runs ahead, so that
 // traffic ends.
 func (e *epoch) ahead() uint64 {
-	if real := e.table.Row(e.me).Load(sst.Real); real != e.spoke {
-		e.spoke, e.promises = real, 0
+	m := e.g.m
+	if real := e.table.Row(e.me).Load(sst.Real); real != e.spoke || e.promises == 0 {
+		e.spoke, e.spokeAt, e.promises = real, m.now, 0
 	}
-	if e.promises++; e.promises < e.g.m.cfg.SilentAfter || e.g.id == 0 || e.off.NoSilence {
+	e.promises++
+	if e.promises < m.cfg.SilentAfter || m.now-e.spokeAt < m.cfg.SilentFor || e.g.id == 0 || e.off.NoSilence {
 		return 0
 	}
 	return RunAhead

@@ -3,6 +3,7 @@ package derecho
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,10 +13,19 @@ import (
 // A sender that has been silent for long gives many rounds away at once; the others do not wait for it any more, and when
 // it speaks again all are handed what it says, and what they say after that.
 func TestSilentSenderRunsAhead(t *testing.T) {
-	for _, off := range []Spindle{{}, {NoSilence: true}} {
-		t.Run(off.String(), func(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		off    Spindle
+		silent time.Duration
+		ahead  bool
+	}{
+		{"silent", Spindle{}, -1, true},
+		{"not for long", Spindle{}, time.Hour, false},
+		{"switched off", Spindle{NoSilence: true}, -1, false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, c *cluster) {
-				c.cfg.Spindle = off
+				c.cfg.Spindle, c.cfg.SilentFor = x.off, x.silent
 				talker, rt := c.join()
 				silent, rs := c.join()
 				for _, n := range c.node {
@@ -33,11 +43,11 @@ func TestSilentSenderRunsAhead(t *testing.T) {
 					next = e.table.Row(e.me).Load(sst.Next)
 					done(nil)
 				}))
-				if off.NoSilence {
-					require.LessOrEqual(t, next, uint64(rounds))
-				} else {
+				if x.ahead {
 					require.Greater(t, next, uint64(RunAhead))
 					require.LessOrEqual(t, next, uint64(RunAhead+rounds))
+				} else {
+					require.LessOrEqual(t, next, uint64(rounds))
 				}
 				silent.mustSend(t, ordered, 7, 1, "at last")
 				rt.wait(t, "its message", func() bool { return len(rt.got) == rounds+1 })

@@ -87,7 +87,7 @@ func (p *process) boot() {
 		p.log.closed = true
 	}
 	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
-	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
+	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
 	cfg.LogState = func(derecho.SubgroupID) *derecho.LogState {
 		p.recovered[logged] = p.disk.history(logged)
 		s := p.disk.found()

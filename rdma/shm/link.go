@@ -491,7 +491,12 @@ func (l *Link) refuseOffers() {
 // region belonged to; unmapping under it would be a fault, not an error.
 func RegionOver(shape rdma.Shape, m *Memory) *rdma.Region {
 	r := rdma.NewRegion(shape, m.mem[:shape.Size():shape.Size()])
-	runtime.AddCleanup(r, (*Memory).Close, m)
+	size := len(m.mem)
+	runtime.AddCleanup(r, func(m *Memory) {
+		m.Close()
+		pace.shrink(size)
+	}, m)
+	pace.grow(size)
 	return r
 }
 

@@ -22,7 +22,7 @@ var each = []string{
 	"-batch-send", "-batch-receive", "-batch-deliver", "-batch-upcall", batching, "-late-post", "-lock-free", "-coalesce", "-batch-send,-coalesce", "-shared-acks", "-nulls", "-silence", all,
 }
 
-// matrix is what is measured. With the defaults it takes about a quarter of an hour on two cores.
+// matrix is what is measured. With the defaults it takes 10 to 15 minutes on two cores.
 func matrix() []experiment {
 	var m []experiment
 	for _, transport := range []string{"shm", "tcp"} {

@@ -459,9 +459,25 @@ func (e *epoch) finishedByAll() bool {
 		return false
 	}
 	for i := range e.desc.Members {
-		if !e.gone[i] && e.table.Row(i).Load(e.table.Drained()) == 0 && !mutant.Is("release-early") {
+		if !e.gone[i] && e.table.Row(i).Load(e.table.Drained()) == 0 && !e.overtakenBy(i) && !mutant.Is("release-early") {
 			return false
 		}
 	}
 	return true
+}
+
+// overtakenBy: the member has told that it is in a later view, so it has drained this one, whether its row can be read here
+// or not. For a member that went on without having read a row (allOpen) there may be no other way to know: the owner of
+// the row gives it up as soon as its own table says that all have drained the view, and from then on nobody can open it.
+//
+// It holds under every failure: a node names as the view before its own only one that it has drained (controlDrained),
+// or in which it was no member (welcomed), and neither is ever taken back; an ID belongs to one incarnation. What is
+// concluded is exactly what the cell would say, which is all that release waits for. No such status comes only
+// from whom the group goes on without, or who has left: those are forgotten (cutAt, removeFailed, tick).
+func (e *epoch) overtakenBy(i int) bool {
+	if e.agree == nil || mutant.Is("unread-forever") {
+		return false
+	}
+	s, known := e.g.m.statuses[e.desc.Members[i].Node]
+	return known && s.group == e.g.m.view.group && s.before.view >= e.desc.Epoch
 }

@@ -24,6 +24,8 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Length = 4, 1, 16*p.Lease
 	case "ghost":
 		p.Nodes, p.Hosts, p.Length = 7, 7, 10*p.Lease
+	case "stranger":
+		p.Nodes, p.Hosts, p.Length = 5, 5, 18*p.Lease
 	case "restart":
 		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
 		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
@@ -39,6 +41,8 @@ func (r *run) script() {
 		r.widow(r.plan.Lease)
 	case "ghost":
 		r.ghost(r.plan.Lease)
+	case "stranger":
+		r.stranger(r.plan.Lease)
 	case "restart":
 		r.outbreaks()
 	}
@@ -232,6 +236,28 @@ func (r *run) rouse(p *process) {
 func (p *process) enlist(ch derecho.ChannelID, writes bool) {
 	p.guard(func() { p.addEndpoint(ch, writes) })
 	p.look()
+}
+
+// stranger is a script against the end of a view: a member has asked for the row of another on its host, and its question
+// takes so long that it takes that one for failed. Just then the others decide to go on without somebody else, and both stay.
+// The member goes on; the other reads the rows of all and gives its own up before the question has come.
+func (r *run) stranger(at time.Duration) {
+	procs := r.cast(1, 2, 3, 4, 4)
+	fails, herald, asks, unread := procs[0], procs[1], procs[3], procs[4]
+	lease := r.plan.Lease
+	after := 11*lease + r.w.Between(0, lease) // when who can not be read is taken for failed, and not removed for it yet
+	r.plot(at, func() {
+		// The other is in the view first, so that its own question is answered before this one is put.
+		r.slow(herald, asks, 20*r.w.MaxDelay, lease)
+		r.when(asks, installsView, 1, func() {
+			r.slow(asks, unread, 15*lease, lease) // what comes later waits behind it
+			r.w.After(after, func() {
+				fails.crash("at rest")
+				r.faults[CrashNode]++
+			})
+		})
+		r.start(5, r.newDisk())
+	})
 }
 
 // outbreak is how many leases pass from one restart to the next: enough that a majority of the logs is waited for, and

@@ -18,7 +18,7 @@ func batchFrom(t testing.TB, w *writer, n int) []derecho.Message {
 		payload, err := cdr.Marshal(&track{ID: int32(i), Text: "steady"}, w.enc)
 		require.NoError(t, err)
 		batch[i] = derecho.Message{
-			Header: derecho.Header{Writer: w.id, Kind: kindData}, Sender: w.p.core.ID(), Channel: w.at.ch, Payload: payload,
+			Header: derecho.Header{Writer: w.id, Kind: kindData}, Sender: w.p.core.ID(), Channel: w.at.ch, Epoch: 1, Payload: payload,
 		}
 	}
 	return batch

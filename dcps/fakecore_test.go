@@ -220,7 +220,7 @@ func (n *busNode) follow(key channelKey) {
 		}
 	}
 	n.receives[key] = true
-	n.do(func() { n.h.AwaitState(key.sg, key.ch, 0, donor != nil) })
+	n.do(func() { n.h.AwaitState(key.sg, key.ch, 1, donor != nil) })
 	if donor != nil {
 		donor.do(func() {
 			var state []byte

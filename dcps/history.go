@@ -23,6 +23,9 @@ func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) func() []by
 // AwaitState begins, or begins anew, the history of a channel at this node.
 func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint32, pending bool) {
 	h.p.holds.repeat(sg, ch)
+	if from == 0 {
+		return // it has no history, or one that others still wait for
+	}
 	key := channelKey{sg, ch}
 	if path, ok := h.placement.PathOf(uint32(sg)); !ok || !path.Keeps() {
 		return

@@ -136,7 +136,13 @@ type diskLog struct {
 	known   map[endpointKey]bool
 	seq     uint64 // of the last message written in the epoch that has begun, plus one
 	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
-	holds atomic.Pointer[derecho.LogState]
+	holds atomic.Pointer[held]
+}
+
+// held is what a log holds; it does not change.
+type held struct {
+	index *derecho.LogIndex
+	seq   uint64 // of the last message in the last epoch that has begun, plus one
 }
 
 // start gives the log its place on disk.
@@ -168,10 +174,16 @@ func (g *groupLog) start(dir, owner string) error {
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
-	if last := found.Last; last.Epoch > d.epochs.state.Epoch || last.Epoch == d.epochs.state.Epoch && found.Records > 0 {
-		d.epochs.state.Epoch, d.seq = last.Epoch, last.Seq+1
+	if d.epochs.made && found.Records > 0 { // by a version that recorded no epochs
+		err = d.epochs.put(epochEntry{kind: entryBegin, epoch: found.Last.Epoch})
 	}
-	d.tell()
+	if err != nil {
+		return errors.Join(err, log.Close(), d.writers.Close(), d.epochs.f.Close())
+	}
+	if found.Records > 0 && found.Last.Epoch == d.epochs.index.Begun() {
+		d.seq = found.Last.Seq + 1
+	}
+	d.tell(d.epochs.index.Clone())
 	g.disk.Store(d)
 	return nil
 }
@@ -192,14 +204,10 @@ func (g *groupLog) reopen() error {
 }
 
 // tell says what the log holds.
-func (d *diskLog) tell() {
-	state := d.epochs.state
-	state.Seq = d.seq
-	d.holds.Store(&state)
-}
+func (d *diskLog) tell(index *derecho.LogIndex) { d.holds.Store(&held{index, d.seq}) }
 
-// logState is what the log of a subgroup holds (derecho.Config.LogState).
-func (s *logSet) logState(sg derecho.SubgroupID) *derecho.LogState {
+// logState is what the log of a subgroup holds of a channel (derecho.Config.LogState).
+func (s *logSet) logState(sg derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
 	s.mu.Lock() // held for a look at a map only
 	l := s.byID[sg]
 	s.mu.Unlock()
@@ -207,36 +215,24 @@ func (s *logSet) logState(sg derecho.SubgroupID) *derecho.LogState {
 		return nil
 	}
 	if d := l.disk.Load(); d != nil {
-		return d.holds.Load()
+		h := d.holds.Load()
+		return h.index.Holds(ch, h.seq)
 	}
 	return nil
 }
 
 // Begin notes the beginning of an epoch (derecho.Log).
-func (g *groupLog) Begin(epoch uint32, logs []uint64) error {
+func (g *groupLog) Begin(s *derecho.EpochStart) error {
 	d := g.disk.Load()
 	if d == nil {
 		return nil
 	}
-	var body []byte
-	for _, id := range logs {
-		body = binary.LittleEndian.AppendUint64(body, id)
-	}
-	if err := d.epochs.put(epochEntry{kind: entryBegin, epoch: epoch, body: body}); err != nil {
+	if err := d.epochs.put(startEntry(s)); err != nil {
 		return err
 	}
 	d.seq = 0
-	d.tell()
+	d.tell(d.epochs.index.Clone())
 	return nil
-}
-
-// State notes the history of a channel at the beginning of an epoch (derecho.Log).
-func (g *groupLog) State(ch derecho.ChannelID, epoch uint32, state []byte) error {
-	d := g.disk.Load()
-	if d == nil {
-		return nil
-	}
-	return d.epochs.put(epochEntry{entryState, epoch, ch, state})
 }
 
 // NewBatch makes a batch (derecho.Log).
@@ -295,7 +291,7 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 		return err
 	}
 	d.seq = b.records.Last().Seq + 1
-	d.tell()
+	d.tell(d.holds.Load().index)
 	return nil
 }
 
@@ -384,8 +380,8 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 		return nil, err
 	}
 	s := newStore()
-	state, from := stateOf(entries, ch)
-	if len(state) > 0 {
+	index := indexOf(entries)
+	if state := stateOf(entries, ch); len(state) > 0 {
 		if s, err = loadStore(state); err != nil {
 			return nil, fmt.Errorf("%s: %w", epochsFile(dir), err)
 		}
@@ -397,8 +393,8 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 		if err != nil {
 			return nil, err
 		}
-		if derecho.ChannelID(r.Channel) != ch || r.Epoch < from {
-			continue // of another topic, or superseded by the state
+		if derecho.ChannelID(r.Channel) != ch || index.Begun() != 0 && !index.Counts(ch, r.Epoch) {
+			continue // of another topic, superseded by the state, or from before this log had the topic
 		}
 		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
 		w, met := writers[key]

@@ -17,10 +17,18 @@ import (
 //
 // The checksum is CRC-32C of all else in the entry; a torn entry at the end is cut off. The first entry names the log.
 // The members of the subgroup agree by these, after all of them were gone, whose log is taken up (derecho.LogState).
+//
+// The beginning of an epoch and the histories that were taken then are one entry, so that no log knows of an epoch without what
+// it began with. Its body, for each channel that the log has from then on:
+//
+//	channel(u64) history(u64) since(u32) flags(u8) logs(u32) log(u64)... [length(u32) state], the state if flagLoaded
 const (
 	entryLog   = 1 // body: the log's identity, u64
-	entryBegin = 2 // an epoch begins; body: the logs that belong to it, u64 each
-	entryState = 3 // the history of a channel when the epoch began; body: as it travels (store.save), or empty
+	entryBegin = 2 // an epoch begins, with all channels; body: the logs that belong to it, u64 each. Not written any more
+	entryState = 3 // the history of a channel when that epoch began; body: as it travels, or empty. Not written any more
+	entryStart = 4 // an epoch begins; body: see above
+
+	flagWritten, flagLoaded = 1, 2 // of entryStart
 
 	epochEntrySize = 1 + 4 + 8 + 4 + 4
 )
@@ -30,7 +38,8 @@ func epochsFile(dir string) string { return dir + ".epochs" }
 // epochFile is that file, open for appending, and what it says in the end.
 type epochFile struct {
 	f     *os.File
-	state derecho.LogState
+	index derecho.LogIndex
+	made  bool // just now
 }
 
 // epochEntry is one entry.
@@ -59,10 +68,8 @@ func openEpochs(path string) (*epochFile, error) {
 	if _, err := f.Seek(whole, 0); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	for _, x := range entries {
-		e.follow(x)
-	}
-	if e.state.ID == 0 {
+	e.index = indexOf(entries)
+	if e.made = e.index.ID == 0; e.made {
 		var b [8]byte
 		_, _ = rand.Read(b[:])
 		b[0] |= 1
@@ -73,16 +80,90 @@ func openEpochs(path string) (*epochFile, error) {
 	return e, nil
 }
 
-func (e *epochFile) follow(x epochEntry) {
+// indexOf is what entries say of the channels.
+func indexOf(entries []epochEntry) (index derecho.LogIndex) {
+	for _, x := range entries {
+		x.follow(&index)
+	}
+	return index
+}
+
+func (x *epochEntry) follow(index *derecho.LogIndex) {
 	switch x.kind {
 	case entryLog:
-		e.state.ID = binary.LittleEndian.Uint64(x.body)
+		index.ID = binary.LittleEndian.Uint64(x.body)
 	case entryBegin:
-		e.state.Epoch, e.state.Seq, e.state.Logs = x.epoch, 0, nil
+		var logs []uint64
 		for b := x.body; len(b) >= 8; b = b[8:] {
-			e.state.Logs = append(e.state.Logs, binary.LittleEndian.Uint64(b))
+			logs = append(logs, binary.LittleEndian.Uint64(b))
+		}
+		index.BeginAll(x.epoch, logs)
+	case entryState:
+		index.Load(x.ch, x.epoch)
+	case entryStart:
+		s, _ := x.start() // it was made here, or read before: parseEpochs
+		index.Begin(s)
+	}
+}
+
+// startEntry is the entry of the beginning of an epoch.
+func startEntry(s *derecho.EpochStart) epochEntry {
+	le := binary.LittleEndian
+	var b []byte
+	for _, c := range s.Channels {
+		flags := byte(0)
+		if c.Written {
+			flags |= flagWritten
+		}
+		if c.Loaded {
+			flags |= flagLoaded
+		}
+		b = le.AppendUint64(b, uint64(c.Channel))
+		b = le.AppendUint64(b, c.History)
+		b = le.AppendUint32(b, c.Since)
+		b = append(b, flags)
+		b = le.AppendUint32(b, uint32(len(c.Logs)))
+		for _, id := range c.Logs {
+			b = le.AppendUint64(b, id)
+		}
+		if c.Loaded {
+			b = le.AppendUint32(b, uint32(len(c.State)))
+			b = append(b, c.State...)
 		}
 	}
+	return epochEntry{kind: entryStart, epoch: s.Epoch, body: b}
+}
+
+var errStart = errors.New("the beginning of an epoch is malformed")
+
+// start reads what startEntry wrote. States are parts of the entry.
+func (x *epochEntry) start() (*derecho.EpochStart, error) {
+	le := binary.LittleEndian
+	s := &derecho.EpochStart{Epoch: x.epoch}
+	for b := x.body; len(b) > 0; {
+		const fixed = 8 + 8 + 4 + 1 + 4
+		if len(b) < fixed {
+			return nil, errStart
+		}
+		c := derecho.ChannelStart{Channel: derecho.ChannelID(le.Uint64(b)), History: le.Uint64(b[8:]), Since: le.Uint32(b[16:])}
+		flags, logs := b[20], int(le.Uint32(b[21:]))
+		c.Written, c.Loaded = flags&flagWritten != 0, flags&flagLoaded != 0
+		if b = b[fixed:]; logs > len(b)/8 {
+			return nil, errStart
+		}
+		for range logs {
+			c.Logs = append(c.Logs, le.Uint64(b))
+			b = b[8:]
+		}
+		if c.Loaded {
+			if len(b) < 4 || int(le.Uint32(b)) > len(b)-4 {
+				return nil, errStart
+			}
+			c.State, b = b[4:4+le.Uint32(b)], b[4+le.Uint32(b):]
+		}
+		s.Channels = append(s.Channels, c)
+	}
+	return s, nil
 }
 
 // put appends an entry and makes it durable.
@@ -93,7 +174,7 @@ func (e *epochFile) put(x epochEntry) error {
 	if err := e.f.Sync(); err != nil {
 		return err
 	}
-	e.follow(x)
+	x.follow(&e.index)
 	return nil
 }
 
@@ -132,18 +213,31 @@ func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
 		if crc32.Update(crc32.Checksum(b[:17], castagnoli), castagnoli, x.body) != le.Uint32(b[17:]) || x.kind == entryLog && size != 8 {
 			break
 		}
+		if _, err := x.start(); x.kind == entryStart && err != nil {
+			break
+		}
 		entries = append(entries, x)
 		b = b[epochEntrySize+size:]
 	}
 	return entries, b
 }
 
-// stateOf is the latest state of a channel that the entries have, and the epoch at whose beginning it was taken.
-func stateOf(entries []epochEntry, ch derecho.ChannelID) (state []byte, from uint32) {
+// stateOf is the latest state of a channel that the entries have.
+func stateOf(entries []epochEntry, ch derecho.ChannelID) (state []byte) {
 	for _, x := range entries {
-		if x.kind == entryState && x.ch == ch {
-			state, from = x.body, x.epoch
+		switch x.kind {
+		case entryState:
+			if x.ch == ch {
+				state = x.body
+			}
+		case entryStart:
+			s, _ := x.start() // it was read before: parseEpochs
+			for _, c := range s.Channels {
+				if c.Channel == ch && c.Loaded {
+					state = c.State
+				}
+			}
 		}
 	}
-	return state, from
+	return state
 }

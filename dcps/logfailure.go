@@ -30,9 +30,13 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 		err = &derecho.LogError{Member: h.view.member(node), Err: err}
 	}
 	who, known := h.process(node)
+	code, todo := ErrOutOfResources, "make room on its disk and start it again"
+	if errors.Is(err, derecho.ErrHistory) {
+		code, todo = ErrPreconditionNotMet, "decide which of the two histories is to go on"
+	}
 	f := failedLog{sg, node, &Error{
-		Op: "log", Entity: who, Code: ErrOutOfResources, Err: err,
-		Detail: fmt.Sprintf("it stores no sample of PERSISTENT %s any more; make room on its disk and start it again", h.persistent(sg)),
+		Op: "log", Entity: who, Code: code, Err: err,
+		Detail: fmt.Sprintf("it stores no sample of PERSISTENT %s any more; %s", h.persistent(sg), todo),
 	}}
 	h.p.problem(f.err)
 	if known {

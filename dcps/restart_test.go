@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,41 +74,86 @@ func TestCoreTotalRestartTakesTheLongestLog(t *testing.T) {
 	}
 }
 
+// The beginning of an epoch and the states that were taken then are on disk together or not at all, wherever a crash cuts the file.
 func TestEpochFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.epochs")
 	e, err := openEpochs(path)
 	require.NoError(t, err)
-	id := e.state.ID
+	require.True(t, e.made)
+	id := e.index.ID
 	require.NotZero(t, id)
-	require.NoError(t, e.put(epochEntry{kind: entryBegin, epoch: 3, body: []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}}))
-	require.NoError(t, e.put(epochEntry{entryState, 3, 7, []byte("then")}))
-	require.NoError(t, e.put(epochEntry{entryState, 4, 7, nil}))
+	start := func(epoch uint32, channels ...derecho.ChannelStart) {
+		require.NoError(t, e.put(startEntry(&derecho.EpochStart{Epoch: epoch, Channels: channels})))
+	}
+	logs := []uint64{1, 2}
+	start(3, derecho.ChannelStart{Channel: 7, Logs: logs, History: 9, Written: true, Since: 3, Loaded: true, State: []byte("then")},
+		derecho.ChannelStart{Channel: 8, Logs: []uint64{2}, History: 8, Since: 3})
+	start(4, derecho.ChannelStart{Channel: 8, Logs: []uint64{2}, History: 8, Since: 4, Loaded: true})
 	require.NoError(t, e.f.Close())
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
+	second := len(whole) - len(startEntry(&derecho.EpochStart{Channels: []derecho.ChannelStart{{Logs: []uint64{2}, Loaded: true}}}).append(nil))
 
 	for cut := range len(whole) + 1 {
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
 		e, err := openEpochs(path)
 		require.NoError(t, err, "%d bytes", cut)
-		if first := epochEntrySize + 8; cut >= first {
-			require.Equal(t, id, e.state.ID, "%d bytes", cut)
+		entries, _, err := readEpochs(path)
+		require.NoError(t, err)
+		if cut >= epochEntrySize+8 {
+			require.Equal(t, id, e.index.ID, "%d bytes", cut)
 		}
-		if begun := 2*epochEntrySize + 8 + 16; cut >= begun {
-			require.Equal(t, derecho.LogState{ID: id, Epoch: 3, Logs: []uint64{1, 2}}, e.state)
+		switch {
+		case cut < second:
+			require.Zero(t, e.index.Begun(), "%d bytes", cut)
+			require.Empty(t, stateOf(entries, 7))
+		case cut < len(whole):
+			require.Equal(t, uint32(3), e.index.Begun(), "%d bytes", cut)
+		default:
+			require.Equal(t, uint32(4), e.index.Begun())
+		}
+		if cut >= second {
+			seq := uint64(5)
+			if cut == len(whole) {
+				seq = ^uint64(0) // of an epoch that is over: all
+			}
+			require.Equal(t, &derecho.LogState{ID: id, Begun: e.index.Begun(), Epoch: 3, Seq: seq, Logs: logs, History: 9, Written: true}, e.index.Holds(7, 5))
+			require.Equal(t, "then", string(stateOf(entries, 7)))
+			require.Equal(t, e.index.Begun(), e.index.Holds(8, 5).Epoch)
+			require.Equal(t, cut < len(whole), e.index.Counts(8, 3), "superseded by the state of epoch 4")
 		}
 		// It goes on behind what was whole.
-		require.NoError(t, e.put(epochEntry{kind: entryBegin, epoch: 9}))
+		require.NoError(t, e.put(startEntry(&derecho.EpochStart{Epoch: 9})))
 		require.NoError(t, e.f.Close())
-		entries, _, err := readEpochs(path)
+		entries, _, err = readEpochs(path)
 		require.NoError(t, err)
 		require.Equal(t, uint32(9), entries[len(entries)-1].epoch)
 	}
-	entries, _ := parseEpochs(whole)
-	state, from := stateOf(entries, 7)
-	require.Empty(t, state)
-	require.Equal(t, uint32(4), from)
-	state, from = stateOf(slices.Clone(entries[:3]), 7)
-	require.Equal(t, "then", string(state))
-	require.Equal(t, uint32(3), from)
+}
+
+// What an earlier version wrote counts for all channels, and is of a history that has no name of its own.
+func TestEpochFileOfEarlierVersion(t *testing.T) {
+	body := []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}
+	entries := []epochEntry{
+		{kind: entryLog, body: []byte{5, 0, 0, 0, 0, 0, 0, 0}},
+		{kind: entryBegin, epoch: 3, body: body},
+		{entryState, 3, 7, []byte("then")},
+		{kind: entryBegin, epoch: 4, body: body},
+	}
+	index := indexOf(entries)
+	require.Equal(t, &derecho.LogState{ID: 5, Begun: 4, Epoch: 4, Seq: 6, Logs: []uint64{1, 2}, History: 1, Written: true}, index.Holds(7, 6))
+	require.Equal(t, index.Holds(7, 6), index.Holds(8, 6))
+	require.Equal(t, "then", string(stateOf(entries, 7)))
+	require.False(t, index.Counts(7, 2))
+	require.True(t, index.Counts(7, 3))
+	require.True(t, index.Counts(8, 2))
+
+	// This version goes on in the same file.
+	entries = append(entries, startEntry(&derecho.EpochStart{Epoch: 6, Channels: []derecho.ChannelStart{{Channel: 7, Logs: []uint64{5}, History: 1, Written: true, Since: 6}}}))
+	index = indexOf(entries)
+	require.Equal(t, uint32(6), index.Holds(7, 0).Epoch)
+	require.Equal(t, uint32(4), index.Holds(8, 0).Epoch)
+	require.False(t, index.Counts(7, 5))
+	require.True(t, index.Counts(7, 3))
+	require.False(t, index.Counts(8, 6))
 }

@@ -241,7 +241,7 @@ type participantConfig struct {
 	domain   DomainID
 	ctx      context.Context // of joining only
 	openLog  func(derecho.SubgroupID) (derecho.Log, error)
-	logState func(derecho.SubgroupID) *derecho.LogState
+	logState func(derecho.SubgroupID, derecho.ChannelID) *derecho.LogState
 }
 
 // ParticipantOption is an option of NewDomainParticipant.

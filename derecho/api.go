@@ -37,7 +37,7 @@ const (
 	Unordered Mode = 1
 	// Ordered is atomic multicast: one total order for all members, delivered when stable.
 	Ordered Mode = 2
-	// Logged is Ordered, and every receiving member appends what it delivers to a log on disk;
+	// Logged is Ordered, and every receiving member appends what it delivers, of the channels that it receives, to a log on disk;
 	// see Config.OpenLog and Node.WaitDurable.
 	Logged Mode = 3
 )
@@ -71,14 +71,20 @@ type Endpoint struct {
 	Info []byte
 }
 
-// LogState is what a log on disk holds of a subgroup, as it is found when a node starts: by it the
-// members agree whose log is taken up when all of them were gone (docs/adr/0013).
+// LogState is what a log on disk holds of a channel, as it is found when a node starts: by it the
+// members agree whose log is taken up when all of them were gone (docs/adr/0013, 0019). LogIndex makes it.
 type LogState struct {
 	ID    uint64 // of the log, drawn when it was made and kept in it; never zero
-	Epoch uint32 // of the last record; 0 for a log without records
-	Seq   uint64 // of the last record, plus one; 0 if there is none in that epoch
-	// Logs are those that belonged to the last epoch that the log has a record of (Log.Begin).
+	Begun uint32 // the last epoch of the subgroup that the log knows, be it without the channel; 0 for an empty log
+	Epoch uint32 // the last one in which the log had the channel; 0 if there is none
+	// Seq is how far it has come in that epoch: it holds all of the channel whose sequence number is below it.
+	Seq uint64
+	// Logs are those that had the channel in that epoch, ascending.
 	Logs []uint64
+	// History names the history of the channel that the log holds a part of; 0 for none.
+	History uint64
+	// Written: there was a writer in that history, so it may hold something.
+	Written bool
 }
 
 // View is the membership of the group, as its members have agreed on it.
@@ -144,8 +150,8 @@ type Handler interface {
 	// delivered so far. It takes it quickly; what it returns is called once, on a goroutine of its own,
 	// while deliveries go on, and encodes it. nil if there is no state.
 	SaveState(sg SubgroupID, ch ChannelID) (encode func() []byte)
-	// AwaitState says that this node, from epoch from on, starts to receive ch on sg, or to keep
-	// its state. If pending is true ReadState follows with the state as of the beginning of that
+	// AwaitState says that this node, from epoch from on, starts to keep the state of ch on sg; if from is 0, that it
+	// starts to receive ch without keeping its state, which it may still be asked for if it has kept it until now. If pending is true ReadState follows with the state as of the beginning of that
 	// epoch, or another AwaitState; or the node's own endpoint is withdrawn first. Deliver may still bring messages of ch from epochs before, if the node received ch
 	// for another endpoint: that state covers them already. If pending is false nobody has a state: the node goes on from
 	// what its log held, if it keeps one, and what it was handed from that epoch on, if it waited until now.
@@ -201,6 +207,8 @@ var (
 	ErrNoMajority = errors.New("derecho: no majority")
 	// ErrRecovering: too few of the logs that were written last are there to take one of them up.
 	ErrRecovering = errors.New("derecho: logs are missing")
+	// ErrHistory: the log of this node holds another history of the channel than the one that the members go on with.
+	ErrHistory = errors.New("derecho: another history")
 	// ErrExcluded: the group went on without this node.
 	ErrExcluded = errors.New("derecho: excluded")
 )

@@ -26,8 +26,9 @@ import (
 
 // bereavement is of a channel that nobody has the state of, or will have, as far as is known.
 type bereavement struct {
-	logs  []uint64 // of those who had it, ascending
-	hurry bool     // a majority of them is enough
+	logs    []uint64 // of those who had it, ascending
+	hurry   bool     // a majority of them is enough
+	history uint64   // that they are of
 }
 
 // keptChannel is a channel whose state is kept.
@@ -67,7 +68,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 				fallthrough
 			default:
 				// Who had nothing but what all begin with is not waited for.
-				if log := c.logBehind(r); log != 0 && d.Mode == Logged && !c.recovery[d.Subgroup].virgin {
+				if log := c.logBehind(r); log != 0 && d.Mode == Logged && !c.recovery[r.kept()].virgin {
 					had = append(had, log)
 				}
 			}
@@ -85,6 +86,9 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			b.logs = append(slices.Clone(b.logs), had...)
 			slices.Sort(b.logs)
 			b.logs = slices.Compact(b.logs)
+			if r := c.recovery[k]; !r.virgin {
+				b.history = cmp.Or(r.history, b.history)
+			}
 			c.bereaved[k] = b
 		}
 	}
@@ -109,7 +113,7 @@ func (c *catalogue) willHave(r replica, gone func(replica) bool) bool {
 
 // logBehind is the log of the node that has, or had, what a replica waits for, which may be its own; 0 if there is none.
 func (c *catalogue) logBehind(r replica) uint64 {
-	log := c.logOf(r.subgroup, r.node)
+	log := c.logOf(r)
 	for before := ^uint32(0); ; {
 		a, waits := c.loading[r]
 		if !waits || a.epoch > before {
@@ -132,12 +136,12 @@ func (c *catalogue) bereavedOf(sg SubgroupID) (channels []ChannelID) {
 
 // heirs finds for each channel of a subgroup that is bereft the replica from which it goes on, if that can be told.
 func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
-	if r, logged := c.recovery[before.Subgroup]; logged && !r.done {
-		return nil
-	}
 	heirs := map[ChannelID]NodeID{}
 	for _, ch := range c.bereavedOf(before.Subgroup) {
 		k := keptChannel{before.Subgroup, ch}
+		if r, logged := c.recovery[k]; logged && !r.done {
+			continue
+		}
 		keepers := c.keepers(k)
 		found := slices.ContainsFunc(keepers, func(r replica) bool { _, waits := c.loading[r]; return !waits && before.replica(r.node, ch) })
 		switch {
@@ -160,7 +164,7 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
 // told that anything of that is durable, and the log counts that knows the latest epoch.
 func (c *catalogue) heir(k keptChannel) NodeID {
 	logs := c.bereaved[k].logs
-	hold := slices.ContainsFunc(c.present(k.subgroup), func(l *LogState) bool { return l.Seq > 0 && slices.Contains(logs, l.ID) })
+	hold := slices.ContainsFunc(c.present(k), func(l *LogState) bool { return l.Seq > 0 && slices.Contains(logs, l.ID) })
 	if node := c.longest(k, func(log uint64) bool { return !hold || slices.Contains(logs, log) }); node != 0 && !mutant.Is("bereft-goes-on") {
 		return node
 	}
@@ -232,11 +236,11 @@ func (c *catalogue) lacks(r replica, epoch uint32) []*descriptor {
 }
 
 // bereftWaiting tells of each channel that waits for logs.
-func (c *catalogue) bereftWaiting(tell func(sg SubgroupID, text string)) {
+func (c *catalogue) bereftWaiting(tell func(k keptChannel, text string)) {
 	for _, k := range slices.SortedFunc(maps.Keys(c.bereaved), keptChannel.compare) {
 		if c.awaitsLogs(k) {
 			missing := c.missed(k)
-			tell(k.subgroup, fmt.Sprintf("%d of the %d logs that have the latest of channel %016x are not there (%016x): start the processes that have them",
+			tell(k, fmt.Sprintf("%d of the %d logs that have the latest of channel %016x are not there (%016x): start the processes that have them",
 				len(missing), len(c.bereaved[k].logs), uint64(k.channel), missing))
 		}
 	}

@@ -26,8 +26,23 @@ type descriptor struct {
 	Epoch     uint32
 	Members   []memberDesc // ascending by node
 	Transfers []transfer
-	Logs      []uint64 // that belong to the epoch, ascending
-	Fresh     bool     // there was nobody in the epoch before
+	Logs      []channelLogs // of the channels whose state is kept on disk, ascending
+	Fresh     []ChannelID   // that are kept, and that nobody kept in the epoch before
+	Waiting   []ChannelID   // of which nobody sends or receives yet, because logs are waited for
+}
+
+// channelLogs are the logs that have a channel in an epoch, and of which history.
+type channelLogs struct {
+	Channel ChannelID
+	Logs    []uint64 // ascending
+	History uint64
+	Written bool
+}
+
+func sameLogs(a, b []channelLogs) bool {
+	return slices.EqualFunc(a, b, func(x, y channelLogs) bool {
+		return x.Channel == y.Channel && x.History == y.History && x.Written == y.Written && slices.Equal(x.Logs, y.Logs)
+	})
 }
 
 // transfer says that From hands the state of a channel, as of the end of the epoch before, to To. If
@@ -40,6 +55,10 @@ type transfer struct {
 
 func (m *memberDesc) sends() bool    { return len(m.Writers) > 0 }
 func (m *memberDesc) receives() bool { return len(m.Channels) > 0 }
+
+func (m *memberDesc) receivesChannel(ch ChannelID) bool {
+	return slices.ContainsFunc(m.Channels, func(c channelDesc) bool { return c.ID == ch })
+}
 
 func (d *descriptor) member(id NodeID) int {
 	return slices.IndexFunc(d.Members, func(m memberDesc) bool { return m.Node == id })
@@ -72,8 +91,8 @@ type catalogue struct {
 	loading map[replica]arrival
 	// bereaved are channels that nobody is known to have the state of (bereft.go).
 	bereaved map[keptChannel]bereavement
-	// recovery is how far each Logged subgroup has come to take up a log (recovery.go).
-	recovery map[SubgroupID]recovery
+	// recovery is how far each channel of a Logged subgroup has come to take up a log (recovery.go).
+	recovery map[keptChannel]recovery
 }
 
 // replica is a node that keeps the state of a channel.
@@ -98,7 +117,7 @@ type arrival struct {
 func newCatalogue() *catalogue {
 	return &catalogue{
 		subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{},
-		bereaved: map[keptChannel]bereavement{}, recovery: map[SubgroupID]recovery{},
+		bereaved: map[keptChannel]bereavement{}, recovery: map[keptChannel]recovery{},
 	}
 }
 
@@ -182,14 +201,17 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 			before = &descriptor{Subgroup: sg.ID, Mode: sg.Mode}
 		}
 		anew := c.recover(before)
-		if anew {
-			before = &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: before.Epoch}
+		if len(anew) > 0 {
+			before = before.without(anew)
 		}
 		heirs := c.heirs(before)
 		members := c.members(sg.ID)
-		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Fresh: len(before.Members) == 0}
+		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Waiting: c.unrecovered(sg.ID)}
+		next.Fresh = next.kept()
+		next.Fresh = slices.DeleteFunc(next.Fresh, func(ch ChannelID) bool { return slices.Contains(before.kept(), ch) })
 		next.Transfers = c.transfers(before, next, heirs, gone)
-		if sameMembers(before.Members, members) && slices.Equal(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 && !anew {
+		refused := len(members) > 0 && !slices.Equal(before.Waiting, next.Waiting)
+		if sameMembers(before.Members, members) && sameLogs(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 && len(anew) == 0 && !refused {
 			continue
 		}
 		c.depart(next)
@@ -202,9 +224,7 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 
 // members derives who sends and receives in a subgroup from the endpoints.
 func (c *catalogue) members(sg SubgroupID) []memberDesc {
-	if r, logged := c.recovery[sg]; logged && !r.done {
-		return nil // nobody sends or receives before it is known what was sent before
-	}
+	waiting := c.unrecovered(sg)
 	byNode := map[NodeID]*memberDesc{}
 	member := func(id NodeID) *memberDesc {
 		if byNode[id] == nil {
@@ -214,7 +234,7 @@ func (c *catalogue) members(sg SubgroupID) []memberDesc {
 	}
 	written := map[ChannelID]bool{}
 	for _, e := range c.endpoints {
-		if e.Writes.ID == sg {
+		if e.Writes.ID == sg && !slices.Contains(waiting, e.Channel) {
 			m := member(e.Node)
 			m.Writers = append(m.Writers, e.ID)
 			written[e.Channel] = true
@@ -222,8 +242,8 @@ func (c *catalogue) members(sg SubgroupID) []memberDesc {
 	}
 	for _, e := range c.endpoints {
 		reads := slices.ContainsFunc(e.Reads, func(s Subgroup) bool { return s.ID == sg })
-		if !reads || !written[e.Channel] && !e.Replica {
-			continue
+		if !reads || !written[e.Channel] && !e.Replica || slices.Contains(waiting, e.Channel) {
+			continue // before it is known what was sent of a channel nobody sends or receives
 		}
 		m := member(e.Node)
 		i := slices.IndexFunc(m.Channels, func(d channelDesc) bool { return d.ID == e.Channel })
@@ -265,7 +285,7 @@ func (c *catalogue) transfers(before, after *descriptor, heirs map[ChannelID]Nod
 			case bereaved: // it waits like the others
 				ts = append(ts, transfer{To: to.node, Channel: ch.ID})
 				continue
-			case after.Fresh:
+			case after.fresh(ch.ID):
 				from = c.longest(to.kept(), func(uint64) bool { return true })
 			case known && !(waits && a.orphan()):
 				continue
@@ -289,7 +309,7 @@ func (c *catalogue) depart(d *descriptor) {
 		case 0:
 			c.loading[to] = arrival{epoch: d.Epoch, lacks: true}
 		default:
-			c.loading[to] = arrival{from: t.From, epoch: d.Epoch, log: c.logOf(d.Subgroup, t.From)}
+			c.loading[to] = arrival{from: t.From, epoch: d.Epoch, log: c.logOf(replica{d.Subgroup, t.Channel, t.From})}
 		}
 	}
 }
@@ -320,10 +340,43 @@ func (d *descriptor) replica(node NodeID, ch ChannelID) bool {
 	return i >= 0 && slices.Contains(d.Members[i].Channels, channelDesc{ch, true})
 }
 
-// keeps: the node keeps the state of some channel in this epoch.
-func (d *descriptor) keeps(node NodeID) bool {
-	i := d.member(node)
-	return i >= 0 && slices.ContainsFunc(d.Members[i].Channels, func(c channelDesc) bool { return c.Replica })
+// fresh: the state of the channel is kept from this epoch on, and was not before.
+func (d *descriptor) fresh(ch ChannelID) bool { return slices.Contains(d.Fresh, ch) }
+
+// kept are the channels whose state somebody keeps, ascending.
+func (d *descriptor) kept() (channels []ChannelID) {
+	for _, m := range d.Members {
+		for _, c := range m.Channels {
+			if c.Replica {
+				channels = append(channels, c.ID)
+			}
+		}
+	}
+	slices.Sort(channels)
+	return slices.Compact(channels)
+}
+
+// keptBy are the channels whose state a node keeps, ascending.
+func (d *descriptor) keptBy(node NodeID) (channels []ChannelID) {
+	if i := d.member(node); i >= 0 {
+		for _, c := range d.Members[i].Channels {
+			if c.Replica {
+				channels = append(channels, c.ID)
+			}
+		}
+	}
+	return channels
+}
+
+// without is the epoch as if nobody had received some channels.
+func (d *descriptor) without(channels []ChannelID) *descriptor {
+	w := *d
+	w.Members = slices.Clone(d.Members)
+	for i := range w.Members {
+		m := &w.Members[i]
+		m.Channels = slices.DeleteFunc(slices.Clone(m.Channels), func(c channelDesc) bool { return slices.Contains(channels, c.ID) })
+	}
+	return &w
 }
 
 // loads: the node waits for a state that is taken when the epoch begins.

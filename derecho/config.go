@@ -26,9 +26,9 @@ type Config struct {
 	Transport   Transport // default shm
 	Peers       []string  // tcp addresses (host:port) of nodes on other hosts
 	Listen      string    // tcp address to listen on; default 127.0.0.1:0
-	// LogState tells what the log of a Logged subgroup holds on disk, each time that the node announces an
+	// LogState tells what the log of a Logged subgroup holds of a channel on disk, each time that the node announces an
 	// endpoint that keeps it. It is called like a Handler: it must not block.
-	LogState func(sg SubgroupID) *LogState
+	LogState func(sg SubgroupID, ch ChannelID) *LogState
 	// Lease is how long a member may be silent before it is suspected; default 500 ms. All members
 	// have the same.
 	Lease time.Duration

@@ -48,10 +48,8 @@ func (m *machine) logState(ep Endpoint) *LogState {
 	if m.cfg.LogState == nil || !ep.Replica {
 		return nil
 	}
-	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
-		if sg.Mode == Logged {
-			return m.cfg.LogState(sg.ID)
-		}
+	if sg := ep.logged(); sg != 0 {
+		return m.cfg.LogState(sg, ep.Channel)
 	}
 	return nil
 }
@@ -213,8 +211,8 @@ func (m *machine) command(from NodeID, b []byte) {
 			m.renew(m.cat.lacks(orphan, epoch))
 		}
 	case cmdHurry:
-		if sg := SubgroupID(r.u32()); !r.bad {
-			m.renew(m.cat.hurry(sg))
+		if k := r.kept(); !r.bad {
+			m.renew(m.cat.hurry(k))
 		}
 	}
 }
@@ -244,7 +242,27 @@ func (m *machine) closeView() {
 	}
 }
 
+// refuse gives up an endpoint of this node whose log holds another history of its channel.
+func (m *machine) refuse(ep Endpoint, history uint64) {
+	p := m.own[ep.ID]
+	if p == nil || ep.Node != m.id {
+		return
+	}
+	delete(m.own, ep.ID)
+	p.added = true
+	if p.removing {
+		p.answer(nil)
+		return
+	}
+	p.answer(fmt.Errorf("%w: the log of this node, %016x, holds history %016x of channel %016x, up to epoch %d, and the members go on with history %016x: "+
+		"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.History, uint64(ep.Channel), ep.Log.Epoch, history))
+}
+
 func (m *machine) added(ep Endpoint) {
+	if history, is := m.cat.foreign(&ep); is {
+		m.refuse(ep, history)
+		return
+	}
 	changed := m.cat.add(ep)
 	if ep.Writes.ID != 0 {
 		m.writers[writerKey{ep.Node, ep.ID}] = ep.Channel
@@ -263,24 +281,24 @@ func (m *machine) added(ep Endpoint) {
 	}
 }
 
-// awaitLogs has the members told to do with a majority of the logs of a subgroup, if some of them do not
+// awaitLogs has the members told to do with a majority of the logs of a channel, if some of them do not
 // come in time. Every node that keeps one of them does it.
-func (m *machine) awaitLogs(sg SubgroupID) {
-	if m.awaiting[sg] || !slices.ContainsFunc(m.cat.endpoints, func(e Endpoint) bool { return e.Node == m.id && e.Log != nil && e.names(sg) }) {
+func (m *machine) awaitLogs(k keptChannel) {
+	if m.awaiting[k] || m.cat.logOf(replica{k.subgroup, k.channel, m.id}) == 0 {
 		return
 	}
-	over := func() bool { return !m.cat.patient(sg) }
+	over := func() bool { return !m.cat.patient(k) }
 	if over() {
 		return // they have been told
 	}
-	m.awaiting[sg] = true
+	m.awaiting[k] = true
 	until := m.now + m.cfg.RestartWait
 	m.whenReady(func() bool { return m.now >= until || over() }, func() {
-		delete(m.awaiting, sg)
+		delete(m.awaiting, k)
 		if !over() {
 			var w writer
 			w.u8(cmdHurry)
-			w.u32(uint32(sg))
+			w.kept(k)
 			m.submit(w.b)
 		}
 	})
@@ -368,8 +386,8 @@ func (m *machine) install(changed []*descriptor) error {
 	if len(m.cat.recovery) > 0 || len(m.cat.bereaved) > 0 {
 		waiting := m.cat.waiting()
 		m.shell.isRecovering(waiting)
-		for _, sg := range slices.Sorted(maps.Keys(waiting)) {
-			m.awaitLogs(sg)
+		for _, k := range slices.SortedFunc(maps.Keys(waiting), keptChannel.compare) {
+			m.awaitLogs(k)
 		}
 	}
 	for _, d := range changed {

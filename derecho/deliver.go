@@ -162,8 +162,8 @@ func (e *epoch) deliver() {
 		return
 	}
 	if len(batch) > 0 {
-		if e.desc.Mode == Logged && e.g.log != nil && !e.unstored {
-			e.g.log.append(batch)
+		if e.desc.Mode == Logged && e.g.log != nil {
+			e.g.log.append(batch, e.desc.Members[e.me].receivesChannel)
 		}
 		e.g.deliver(batch, e.upcall)
 		if e.g.m.dead() {
@@ -171,7 +171,7 @@ func (e *epoch) deliver() {
 		}
 	}
 	e.advance(batch, full)
-	if e.desc.Mode == Logged && e.g.log != nil && !e.unstored {
+	if e.desc.Mode == Logged && e.g.log != nil {
 		e.g.log.mark(e, e.delivered)
 	}
 	clear(batch) // payloads are the senders' again

@@ -56,11 +56,18 @@ type Event struct {
 	From    NodeID
 	Seq     uint64
 	Command []byte
-	// Installed: what is new begins with what these logs hold.
-	Fresh bool
-	Logs  []uint64
+	// Installed: the channels whose state each member keeps, and the logs that have each channel.
+	Kept map[NodeID][]ChannelID
+	Logs []EventLogs
 	// Drained: of a Logged epoch, all of it is in the node's log, which was not given up.
 	Stored bool
+}
+
+// EventLogs are the logs that have a channel in an epoch. If it is Fresh, nobody kept it before, and it goes on with what they hold.
+type EventLogs struct {
+	Channel ChannelID
+	Logs    []uint64
+	Fresh   bool
 }
 
 // EventKind is what an Event tells.
@@ -96,17 +103,17 @@ func NewDriven(cfg Config, id NodeID, h Handler, cb Callbacks) (*Driven, error) 
 func (d *Driven) Attach(self rdma.PeerInfo, f rdma.Fabric) { d.m.attach(self, f) }
 
 // The machine's shell.
-func (d *Driven) hasJoined()                         { d.cb.Joined() }
-func (d *Driven) hasLeft()                           { d.cb.Left() }
-func (d *Driven) hasFailed(err error)                { d.cb.Failed(err) }
-func (d *Driven) isExcluded(error)                   {} // nobody sends while it is driven
-func (d *Driven) wasExcluded(err error)              { d.cb.Excluded(err) }
-func (d *Driven) isIsolated(err error)               { d.cb.Isolated(err) }
-func (d *Driven) isRecovering(map[SubgroupID]string) {}
-func (d *Driven) newGroup(*subgroup)                 {}
-func (d *Driven) post(ev func(*machine))             { d.cb.Post(func() { d.run(ev) }) }
-func (d *Driven) background(work func())             { d.cb.Background(work) }
-func (d *Driven) startLogger(l *logger)              { l.schedule = func() { d.cb.Log(l.turn) } }
+func (d *Driven) hasJoined()                          { d.cb.Joined() }
+func (d *Driven) hasLeft()                            { d.cb.Left() }
+func (d *Driven) hasFailed(err error)                 { d.cb.Failed(err) }
+func (d *Driven) isExcluded(error)                    {} // nobody sends while it is driven
+func (d *Driven) wasExcluded(err error)               { d.cb.Excluded(err) }
+func (d *Driven) isIsolated(err error)                { d.cb.Isolated(err) }
+func (d *Driven) isRecovering(map[keptChannel]string) {}
+func (d *Driven) newGroup(*subgroup)                  {}
+func (d *Driven) post(ev func(*machine))              { d.cb.Post(func() { d.run(ev) }) }
+func (d *Driven) background(work func())              { d.cb.Background(work) }
+func (d *Driven) startLogger(l *logger)               { l.schedule = func() { d.cb.Log(l.turn) } }
 func (d *Driven) run(ev func(m *machine)) {
 	if !d.m.dead() {
 		ev(d.m)
@@ -158,6 +165,9 @@ func (d *Driven) Send(sg SubgroupID, ch ChannelID, h Header, payload []byte) (ep
 	if errors.Is(err, smc.ErrFull) {
 		return 0, ErrWouldBlock
 	}
+	if errors.Is(err, ErrRecovering) {
+		return 0, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -175,13 +185,16 @@ type State struct {
 	Endpoints []Endpoint
 	// Epochs counts the epochs of each subgroup that are not given up yet.
 	Epochs map[SubgroupID]int
-	// Waiting tells which subgroups wait for logs.
-	Waiting map[SubgroupID]string
+	// Waiting tells which channels wait for logs.
+	Waiting map[ChannelID]string
 }
 
 // State is what the node knows now.
 func (d *Driven) State() State {
-	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: slices.Clone(d.m.cat.endpoints), Epochs: map[SubgroupID]int{}, Waiting: d.m.cat.waiting()}
+	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: slices.Clone(d.m.cat.endpoints), Epochs: map[SubgroupID]int{}, Waiting: map[ChannelID]string{}}
+	for k, why := range d.m.cat.waiting() {
+		s.Waiting[k.channel] = why
+	}
 	for _, p := range d.m.view.members {
 		s.Members = append(s.Members, NodeID(p.ID))
 	}

@@ -63,8 +63,10 @@ type epoch struct {
 	afterDrain []func()
 	persisted  atomic.Uint64 // stored by the logger, copied to the table by the poller
 
-	unstored bool        // what this node has of it is not in its log, and will not be
-	released atomic.Bool // set by the poller: every member drained the epoch
+	start epochStarts // what the log records of its beginning
+	// uncounted: what its log has of it does not count for some channel: it is not told that it is stored.
+	uncounted bool
+	released  atomic.Bool // set by the poller: every member drained the epoch
 
 	sender *smc.Sender // nil if this member does not send
 	turn   *sync.Mutex // with NoLockFree: held from Reserve to Commit; else nil
@@ -388,11 +390,13 @@ func (e *epoch) promise() {
 // morePersisted and tellPersisted carry the logger's progress into the table.
 func (e *epoch) morePersisted() bool {
 	failed := e.g.log != nil && e.g.log.failed() != nil && e.table.Row(e.me).Load(e.table.LogFailed()) == 0
-	return failed || e.persisted.Load() != e.table.Row(e.me).Load(e.table.Persisted())
+	return failed || !e.uncounted && e.persisted.Load() != e.table.Row(e.me).Load(e.table.Persisted())
 }
 
 func (e *epoch) tellPersisted() {
-	e.table.Store(e.table.Persisted(), e.persisted.Load())
+	if !e.uncounted {
+		e.table.Store(e.table.Persisted(), e.persisted.Load())
+	}
 	if e.g.log != nil && e.g.log.failed() != nil {
 		e.table.Store(e.table.LogFailed(), 1)
 	}
@@ -433,7 +437,7 @@ func (e *epoch) finished() bool {
 			return false
 		}
 	}
-	return e.desc.Mode != Logged || e.unstored || mutant.Is("drain-unlogged") || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
+	return e.desc.Mode != Logged || mutant.Is("drain-unlogged") || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
 }
 
 // superseded: no epoch ends while it is the newest. The control epoch is closed by a command of its

@@ -25,6 +25,7 @@ type recorder struct {
 	endpoints []string
 	nodes     []NodeID
 	awaited   []ChannelID
+	kept      []uint32 // epochs from which on it keeps a state
 	loaded    []string
 	failed    error
 	lost      []NodeID // that failed
@@ -88,8 +89,11 @@ func (r *recorder) Reclaim(SubgroupID) {
 		r.onReclaim()
 	}
 }
-func (r *recorder) AwaitState(_ SubgroupID, ch ChannelID, _ uint32, pending bool) {
+func (r *recorder) AwaitState(_ SubgroupID, ch ChannelID, from uint32, pending bool) {
 	r.note(func() {
+		if from != 0 {
+			r.kept = append(r.kept, from)
+		}
 		if pending {
 			r.awaited = append(r.awaited, ch)
 		}
@@ -366,6 +370,24 @@ func (g got) number(t *testing.T) (n int) {
 	_, err := fmt.Sscan(g.text, &n)
 	require.NoError(t, err)
 	return n
+}
+
+// Who has only received a channel, and then is the first to keep its state, is told from which epoch on it does.
+func TestReaderBecomesFirstReplica(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, _ := c.join()
+		n, r := c.join()
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		require.Empty(t, r.kept)
+		n.mustAdd(t, Endpoint{ID: 2, Channel: 7, Reads: []Subgroup{ordered}, Replica: true})
+		c.settle(3)
+		require.Len(t, r.kept, 1)
+		// The writer keeps nothing: the state is what has come since.
+		w.mustSend(t, ordered, 7, 1, "after")
+		r.wait(t, "a message", func() bool { return len(r.got) == 1 })
+		require.LessOrEqual(t, r.kept[0], r.snapshot()[0].epoch)
+	})
 }
 
 // A replica that joins later gets the state at the cut, then what follows: nothing twice, nothing

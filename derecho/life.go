@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/pprof"
@@ -41,8 +42,8 @@ type life struct {
 	// groups lets writers find their subgroup without the machine.
 	groups atomic.Pointer[map[SubgroupID]*subgroup] // replaced, by whoever drives
 
-	// recovering tells why nothing can be sent in some subgroups; stored by the poller.
-	recovering atomic.Pointer[map[SubgroupID]string]
+	// recovering tells why nothing can be sent on some channels; stored by the poller.
+	recovering atomic.Pointer[map[keptChannel]string]
 
 	joined chan struct{} // closed when the node is a member
 	over   chan struct{} // closed when the life is over, for the reason in err
@@ -95,7 +96,7 @@ func (l *life) isIsolated(err error) {
 	}
 }
 
-func (l *life) isRecovering(waiting map[SubgroupID]string) { l.recovering.Store(&waiting) }
+func (l *life) isRecovering(waiting map[keptChannel]string) { l.recovering.Store(&waiting) }
 
 func (l *life) newGroup(g *subgroup) {
 	groups := map[SubgroupID]*subgroup{g.id: g}
@@ -217,8 +218,8 @@ func (l *life) giveUp(ep Endpoint, err error) error {
 	defer cancel()
 	why := ""
 	_ = l.await(ctx, func(m *machine, done func(error)) {
-		for sg, text := range m.cat.waiting() {
-			if ep.names(sg) {
+		for k, text := range m.cat.waiting() {
+			if k.channel == ep.Channel && ep.names(k.subgroup) {
 				why = text
 			}
 		}
@@ -273,7 +274,12 @@ func (n *Node) resume(l *life) {
 		return
 	}
 	for _, ep := range n.endpoints {
-		if err := l.add(n.ctx, ep); err != nil {
+		err := l.add(n.ctx, ep)
+		if errors.Is(err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
+			l.post(func(m *machine) { m.h.LogFailed(ep.logged(), m.id, err) })
+			continue
+		}
+		if err != nil {
 			return
 		}
 	}

@@ -64,7 +64,7 @@ type machine struct {
 	cat      *catalogue
 	groups   map[SubgroupID]*subgroup
 	order    []*subgroup                       // groups in the order of their creation
-	receives map[SubgroupID]map[ChannelID]bool // what this node receives
+	receives map[SubgroupID]map[ChannelID]bool // what this node receives, and whether it keeps it
 	writers  map[writerKey]ChannelID           // channel of every known writer
 	opens    map[openKey]*epoch                // rows that were asked for
 	early    []channelState                    // states that came before their epoch was known here
@@ -74,11 +74,11 @@ type machine struct {
 	// unexecuted are the commands that this node has sent in the control epoch and that were not
 	// executed here yet.
 	unexecuted [][]byte
-	lost       map[NodeID]loss     // members whose link is down
-	awaiting   map[SubgroupID]bool // a majority of whose logs is to be enough after a while
-	asked      map[NodeID]bool     // nodes that asked this one to announce them
-	expelled   map[NodeID]bool     // nodes that the group went on without
-	shown      []Endpoint          // that the layer above knows
+	lost       map[NodeID]loss      // members whose link is down
+	awaiting   map[keptChannel]bool // a majority of whose logs is to be enough after a while
+	asked      map[NodeID]bool      // nodes that asked this one to announce them
+	expelled   map[NodeID]bool      // nodes that the group went on without
+	shown      []Endpoint           // that the layer above knows
 	shownNodes []NodeID
 	encoding   int // states that are being encoded; a node that leaves waits for them
 	// holding: members were removed by an agreement that is not carried out here yet; data waits.
@@ -147,7 +147,7 @@ type shell interface {
 	wasExcluded(error)
 	// isIsolated: nothing can be agreed on, because too few members are heard; nil: it can again.
 	isIsolated(error)
-	isRecovering(map[SubgroupID]string)
+	isRecovering(map[keptChannel]string)
 	newGroup(*subgroup)
 	startLogger(*logger)
 	post(func(*machine)) // an event from outside
@@ -158,7 +158,7 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
-		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[SubgroupID]bool{},
+		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
 		writers: map[writerKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
@@ -339,9 +339,12 @@ func (m *machine) note(k EventKind, e *epoch) {
 	ev := Event{Kind: k, Group: m.view.group, Subgroup: e.g.id, Epoch: e.desc.Epoch}
 	switch k {
 	case Drained:
-		ev.Stored = e.receiving && e.g.log != nil && e.g.log.failed() == nil && !e.unstored
+		ev.Stored = e.receiving && e.g.log != nil && e.g.log.failed() == nil && !e.uncounted
 	case Installed:
-		ev.Fresh, ev.Logs = e.desc.Fresh, e.desc.Logs
+		for _, l := range e.desc.Logs {
+			ev.Logs = append(ev.Logs, EventLogs{l.Channel, l.Logs, e.desc.fresh(l.Channel)})
+		}
+		ev.Kept = map[NodeID][]ChannelID{}
 		for i, d := range e.desc.Members {
 			ev.Members = append(ev.Members, d.Node)
 			if slices.Contains(e.senders, i) {
@@ -350,6 +353,7 @@ func (m *machine) note(k EventKind, e *epoch) {
 			if d.receives() {
 				ev.Receivers = append(ev.Receivers, d.Node)
 			}
+			ev.Kept[d.Node] = e.desc.keptBy(d.Node)
 		}
 	case Decided:
 		for i, d := range e.desc.Members {

@@ -24,9 +24,7 @@ type memLog struct {
 	gate   chan struct{} // if not nil, Write waits for it
 }
 
-func (l *memLog) Begin(uint32, []uint64) error { return nil }
-
-func (l *memLog) State(ChannelID, uint32, []byte) error { return nil }
+func (l *memLog) Begin(*EpochStart) error { return nil }
 
 func (l *memLog) NewBatch() LogBatch { return &memBatch{} }
 
@@ -382,7 +380,7 @@ func TestSenderWhileAnOutageEnds(t *testing.T) {
 		}
 	})
 	for told := 0; told < 200_000; {
-		_, err := n.sendingEpoch(ordered.ID)
+		_, err := n.sendingEpoch(ordered.ID, 1)
 		if err != nil && !errors.Is(err, ErrExcluded) {
 			t.Error(err)
 			break
@@ -406,7 +404,7 @@ func TestSenderWhileExcluded(t *testing.T) {
 	n.life.Load().post(func(m *machine) {
 		r.onRemoved = func(Endpoint) {
 			r.onRemoved = nil
-			_, err := n.sendingEpoch(ordered.ID)
+			_, err := n.sendingEpoch(ordered.ID, 1)
 			told <- err
 		}
 		m.exclude(errors.New("for this test"))

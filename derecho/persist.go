@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -11,12 +12,9 @@ import (
 // Log is where a Logged subgroup's messages go. One goroutine calls it, and another one appends to a batch meanwhile. An
 // error is final.
 type Log interface {
-	// Begin says that the messages that follow are of an epoch, and which logs belong to it. It is
-	// called before the first of them, also if none comes. It is durable when Begin returns.
-	Begin(epoch uint32, logs []uint64) error
-	// State says what the state of a channel was when an epoch that has begun did: what the log held of
-	// the channel before is superseded. It comes before any message of that epoch, and is durable when State returns.
-	State(ch ChannelID, epoch uint32, state []byte) error
+	// Begin says that the messages that follow are of an epoch, and what the log has in it. It is
+	// called before the first of them, also if none comes. It is durable when Begin returns, and as one (EpochStart).
+	Begin(s *EpochStart) error
 	// NewBatch makes an empty batch.
 	NewBatch() LogBatch
 	// Write makes the messages of a batch durable.
@@ -55,60 +53,40 @@ type logger struct {
 	err      atomic.Pointer[error]
 
 	mu      sync.Mutex // between the poller and the logger's goroutine, no application thread
-	pending logBatch
-	states  []channelState // that go behind the beginning of their epoch
-	paused  bool
+	pending []logPart
+	states  []channelState       // that are written with the beginning of their epoch
+	came    map[ChannelID]uint32 // the epoch of the state that came last
+	held    uint32               // what is of this epoch or a later one stays in memory; 0: nothing does
 	closed  bool
+	spare   []LogBatch // empty
 
-	writing logBatch // of turn
+	writing []logPart // of turn
 }
 
-// logBatch is what a turn writes: messages, a part for each epoch, and how far they get each epoch.
-type logBatch struct {
-	parts []logPart // at least one
-	marks []logMark
-}
-
-// logPart is messages, and the epochs that begin before the first of them.
+// logPart is a piece of an epoch.
 type logPart struct {
-	begins   []logBegin
+	epoch    uint32
+	start    *epochStarts // it begins here; nil: it goes on
 	messages LogBatch
-}
-
-type logMark struct {
-	e         *epoch
+	// All of of below delivered was appended, if it needs a log at all: the frontier also passes nulls.
+	of        *epoch // nil: not known yet
 	delivered uint64
 }
 
-type logBegin struct {
-	epoch uint32
-	logs  []uint64
+// epochStarts is the beginning of an epoch before it is known which states have come.
+type epochStarts struct {
+	epoch    uint32
+	channels []channelStarts // that the node keeps
 }
 
-func (b *logBatch) last() *logPart { return &b.parts[len(b.parts)-1] }
-
-func (b *logBatch) bytes() (n int) {
-	for i := range b.parts {
-		n += b.parts[i].messages.Bytes()
-	}
-	return n
-}
-
-// reset makes the batch empty. It keeps the memory of one part: epochs are few.
-func (b *logBatch) reset() {
-	clear(b.parts[1:])
-	b.parts = b.parts[:1]
-	b.parts[0].begins = nil
-	b.parts[0].messages.Reset()
-	clear(b.marks)
-	b.marks = b.marks[:0]
+type channelStarts struct {
+	channelLogs
+	since  uint32 // EpochStart
+	awaits uint32 // the epoch whose state of the channel is on its way; 0 if the node has the channel
 }
 
 func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
-	l := &logger{log: log, bell: bell, fail: fail, done: make(chan struct{}), wake: make(chan struct{}, 1)}
-	l.pending.parts = []logPart{{messages: log.NewBatch()}}
-	l.writing.parts = []logPart{{messages: log.NewBatch()}}
-	return l
+	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 func (l *logger) failed() error {
@@ -120,71 +98,81 @@ func (l *logger) failed() error {
 
 func (l *logger) full() bool { return l.size.Load() > loggerLimit && l.failed() == nil }
 
-// append copies a batch. The poller's.
-func (l *logger) append(batch []Message) {
+// part is where what comes of an epoch goes. Called with mu held.
+func (l *logger) part(epoch uint32) *logPart {
+	if n := len(l.pending); n == 0 || l.pending[n-1].epoch != epoch {
+		l.add(logPart{epoch: epoch})
+	}
+	return &l.pending[len(l.pending)-1]
+}
+
+// add begins a part. Called with mu held.
+func (l *logger) add(p logPart) {
+	if n := len(l.spare); n > 0 {
+		p.messages, l.spare = l.spare[n-1], l.spare[:n-1]
+	} else {
+		p.messages = l.log.NewBatch()
+	}
+	l.pending = append(l.pending, p)
+}
+
+// append copies what a batch has of the channels that are stored. The poller's.
+func (l *logger) append(batch []Message, stores func(ChannelID) bool) {
 	if l.failed() != nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.pending.last()
+	p := l.part(batch[0].Epoch)
+	before := p.messages.Bytes()
+	var last ChannelID
+	var stored bool
 	for i := range batch {
-		p.messages.Append(&batch[i])
+		if ch := batch[i].Channel; i == 0 || ch != last {
+			last, stored = ch, stores(ch)
+		}
+		if stored {
+			p.messages.Append(&batch[i])
+		}
 	}
-	l.size.Store(int64(l.pending.bytes()))
+	l.size.Add(int64(p.messages.Bytes() - before))
 }
 
 // begin says that an epoch begins.
-func (l *logger) begin(epoch uint32, logs []uint64) {
+func (l *logger) begin(s epochStarts) {
 	l.mu.Lock()
-	if l.pending.last().messages.Bytes() > 0 {
-		l.pending.parts = append(l.pending.parts, logPart{messages: l.log.NewBatch()})
-	}
-	p := l.pending.last()
-	p.begins = append(p.begins, logBegin{epoch, logs})
+	l.add(logPart{epoch: s.epoch, start: &s})
 	l.mu.Unlock()
 	l.nudge()
 }
 
-// pause keeps everything in memory, or writes it. While a state is on its way the log must not hold what
-// follows it: it would look longer than it is.
-func (l *logger) pause(on bool) {
+// hold keeps everything in memory from an epoch on; 0: from none. While a state is on its way the log must not hold what
+// follows it: it would look longer than it is. What is before it does not wait: the node could not end those epochs, and somebody
+// from whom it gets the state may wait, by way of other channels, for a state that this node gives when it has ended one.
+func (l *logger) hold(from uint32) {
 	l.mu.Lock()
-	l.paused = on && !mutant.Is("log-unpaused")
-	l.mu.Unlock()
-	if !on {
-		l.nudge()
+	if !mutant.Is("log-unpaused") {
+		l.held = from
 	}
-}
-
-// drop forgets what was kept in memory, and goes on with what comes.
-func (l *logger) drop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.pending.reset()
-	l.states, l.paused = nil, false
-	l.size.Store(0)
+	l.mu.Unlock()
+	l.nudge()
 }
 
 // state stores the state of a channel at the beginning of an epoch.
 func (l *logger) state(s channelState) {
-	if mutant.Is("state-unlogged") {
-		return
-	}
 	l.mu.Lock()
-	l.states = append(l.states, s)
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	l.came[s.channel] = s.epoch
+	if !mutant.Is("state-unlogged") {
+		l.states = append(l.states, s)
+	}
 }
 
-// mark says that everything of e below delivered was appended, if it needs a log at all: the
-// frontier also passes nulls.
+// mark says that everything of e below delivered was appended.
 func (l *logger) mark(e *epoch, delivered uint64) {
 	l.mu.Lock()
-	if n := len(l.pending.marks); n > 0 && l.pending.marks[n-1].e == e {
-		l.pending.marks[n-1].delivered = delivered
-	} else {
-		l.pending.marks = append(l.pending.marks, logMark{e, delivered})
-	}
+	p := l.part(e.desc.Epoch)
+	p.of, p.delivered = e, delivered
 	l.mu.Unlock()
 	l.nudge()
 }
@@ -205,7 +193,7 @@ func (l *logger) run() {
 	for range l.wake {
 		l.turn()
 		l.mu.Lock()
-		closed := l.closed && len(l.pending.marks) == 0
+		closed := l.closed && len(l.pending) == 0
 		l.mu.Unlock()
 		if closed {
 			return
@@ -213,35 +201,54 @@ func (l *logger) run() {
 	}
 }
 
-// turn writes what is pending.
+// turn writes what is pending and not held.
 func (l *logger) turn() {
 	l.mu.Lock()
-	if l.paused {
-		l.mu.Unlock()
+	n := slices.IndexFunc(l.pending, func(p logPart) bool { return l.held != 0 && p.epoch >= l.held })
+	if n < 0 {
+		n = len(l.pending)
+	}
+	l.writing = append(l.writing[:0], l.pending[:n]...)
+	l.pending = slices.Delete(l.pending, 0, n)
+	size := 0
+	for i := range l.pending {
+		size += l.pending[i].messages.Bytes()
+	}
+	l.size.Store(int64(size))
+	l.mu.Unlock()
+	if n == 0 {
 		return
 	}
-	l.writing, l.pending = l.pending, l.writing
-	l.size.Store(0)
-	l.mu.Unlock()
-	batch := &l.writing
 	if l.failed() == nil {
-		if err := l.write(batch); err != nil {
+		if err := l.write(l.writing); err != nil {
 			l.err.Store(&err)
 			l.fail(err)
 		} else {
-			for _, m := range batch.marks {
-				m.e.persisted.Store(m.delivered)
+			for i := range l.writing {
+				if p := &l.writing[i]; p.of != nil {
+					p.of.persisted.Store(p.delivered)
+				}
 			}
 		}
 	}
-	batch.reset()
+	l.mu.Lock()
+	const spares = 2 // one is filled while the other is written
+	for i := range l.writing {
+		if len(l.spare) < spares {
+			l.writing[i].messages.Reset()
+			l.spare = append(l.spare, l.writing[i].messages)
+		}
+	}
+	l.mu.Unlock()
+	clear(l.writing)
 	l.bell.Ring()
 }
 
-func (l *logger) write(b *logBatch) error {
-	for _, p := range b.parts {
-		for _, begin := range p.begins {
-			if err := l.begins(begin); err != nil {
+func (l *logger) write(parts []logPart) error {
+	for i := range parts {
+		p := &parts[i]
+		if p.start != nil {
+			if err := l.log.Begin(l.resolve(p.start)); err != nil {
 				return err
 			}
 		}
@@ -255,32 +262,35 @@ func (l *logger) write(b *logBatch) error {
 	return nil
 }
 
-// begins writes the beginning of an epoch, and the states that were taken then.
-func (l *logger) begins(b logBegin) error {
-	if err := l.log.Begin(b.epoch, b.logs); err != nil {
-		return err
-	}
+// resolve is the beginning of an epoch, with the states that were taken then. A channel whose state never came, because the
+// node got a later one, or does not keep the channel any more, is left out: the log would look longer than it is.
+func (l *logger) resolve(b *epochStarts) *EpochStart {
 	l.mu.Lock()
-	states := l.states
-	l.states = nil
-	l.mu.Unlock()
-	for _, s := range states {
-		if s.epoch > b.epoch {
-			l.state(s)
-		} else if err := l.log.State(s.channel, b.epoch, s.state); err != nil {
-			return err
+	defer l.mu.Unlock()
+	s := &EpochStart{Epoch: b.epoch}
+	for _, c := range b.channels {
+		if c.awaits != 0 && c.awaits != l.came[c.Channel] && !mutant.Is("log-unpaused") {
+			continue
 		}
+		start := ChannelStart{Channel: c.Channel, Logs: c.Logs, History: c.History, Written: c.Written, Since: c.since}
+		for _, state := range l.states {
+			if state.channel == c.Channel && state.epoch == b.epoch {
+				start.Loaded, start.State = true, state.state
+			}
+		}
+		s.Channels = append(s.Channels, start)
 	}
-	return nil
+	l.states = slices.DeleteFunc(l.states, func(s channelState) bool { return s.epoch <= b.epoch })
+	return s
 }
 
 // close writes what is pending and closes the log.
 func (l *logger) close() error {
 	l.mu.Lock()
 	l.closed = true
-	if l.paused { // the state will not come any more
-		l.pending.reset()
-		l.paused = false
+	if l.held != 0 { // the state will not come any more
+		l.pending = slices.DeleteFunc(l.pending, func(p logPart) bool { return p.epoch >= l.held })
+		l.held = 0
 	}
 	l.mu.Unlock()
 	if l.schedule == nil {

@@ -1,22 +1,24 @@
 package derecho
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
 )
 
-// recovery is how a Logged subgroup takes up what was stored of it when nobody was there any more. Each
-// log tells what it holds (LogState); whose is taken up must not depend on who comes back first. It is a
-// function of the endpoints and commands that all members have executed:
+// recovery is how a channel of a Logged subgroup takes up what was stored of it when nobody was there any more. Each
+// log tells what it holds (LogState). Whose is taken up must not depend on who comes back first: it is a
+// function of the endpoints and commands that all members have executed.
 //
-// Of the logs that are there, those that know the latest epoch name the logs that belonged to it. When all
-// of these are there, or a majority and somebody has waited long enough (cmdHurry), the subgroup begins:
-// for each channel the longest log is the one that counts, and all others get its state, by the same
+// Of the logs that are there, those that know the latest epoch of the channel name the logs that had it. When all
+// of these are there, or a majority and somebody has waited long enough (cmdHurry), the channel begins:
+// the longest log is the one that counts, and all others get its state, by the same
 // transfer as any newcomer. A log that comes later finds a replica that lives, and gets the state from it.
+// Other channels of the subgroup do not wait.
 //
-// When members fail, and with them the last that have the state of a channel, only that channel goes back to the logs
+// When members fail, and with them the last that have the state of a channel, it goes back to the logs
 // (bereft.go).
 type recovery struct {
 	done  bool
@@ -24,40 +26,120 @@ type recovery struct {
 	// virgin: no log that was there held anything, and there has been no writer since: whoever comes with a
 	// log that does knows more than all who are there.
 	virgin bool
+	// history names what the channel goes on with: by the first of the logs with which it once began. A log that holds
+	// another history is refused (foreign): the two have no common order, and one would be lost.
+	history uint64
 }
 
-// recover brings the recovery of a subgroup up to date. It reports whether what the members have of it is to be taken
-// from logs anew.
-func (c *catalogue) recover(sg *descriptor) (anew bool) {
+// recover brings the recovery of the channels of a subgroup up to date. It returns those of which what the members
+// have is to be taken from logs anew.
+func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 	if sg.Mode != Logged {
-		return false
+		return nil
 	}
-	if len(c.present(sg.Subgroup)) == 0 {
-		delete(c.recovery, sg.Subgroup) // all have left: the next log begins anew
-		return false
-	}
-	r := c.recovery[sg.Subgroup]
-	if r.done && (r.virgin || mutant.Is("late-returner")) && c.logged(sg.Subgroup) > 0 {
-		r, anew = recovery{}, true
-	}
-	if !r.done {
-		missing, of := c.missing(sg.Subgroup)
-		there := of - len(missing)
-		if mutant.Is("virgin-evidence") {
-			there = len(c.present(sg.Subgroup))
+	for k := range c.recovery {
+		if k.subgroup == sg.Subgroup && len(c.present(k)) == 0 {
+			delete(c.recovery, k) // all have left: the next log begins anew
 		}
-		r.done = len(missing) == 0 || r.hurry && (2*there > of || mutant.Is("hurry-any"))
-		r.virgin = r.done && of == 0 && len(c.bereavedOf(sg.Subgroup)) == 0
 	}
-	r.virgin = r.virgin && !slices.ContainsFunc(c.endpoints, func(e Endpoint) bool { return e.Writes.ID == sg.Subgroup })
-	c.recovery[sg.Subgroup] = r
+	for _, ch := range c.storedOf(sg.Subgroup) {
+		k := keptChannel{sg.Subgroup, ch}
+		r := c.recovery[k]
+		present := c.present(k)
+		written := slices.ContainsFunc(present, func(l *LogState) bool { return l.Written })
+		if r.done && (r.virgin || mutant.Is("late-returner")) && written {
+			r, anew = recovery{}, append(anew, ch)
+		}
+		b, bereaved := c.bereaved[k]
+		if !r.done {
+			missing, of := c.missing(k)
+			there := of - len(missing)
+			if mutant.Is("virgin-evidence") {
+				there = len(present)
+			}
+			r.done = len(missing) == 0 || r.hurry && (2*there > of || mutant.Is("hurry-any"))
+			r.virgin = r.done && !written && !bereaved
+			if r.done {
+				r.history = cmp.Or(b.history, historyOf(present))
+			}
+		}
+		r.virgin = r.virgin && !slices.ContainsFunc(c.endpoints, func(e Endpoint) bool { return e.Writes.ID == sg.Subgroup && e.Channel == ch })
+		c.recovery[k] = r
+	}
 	return anew
 }
 
-// present are the logs of a subgroup that are there, each once.
-func (c *catalogue) present(sg SubgroupID) (logs []*LogState) {
-	for _, e := range c.endpoints {
-		if e.Log != nil && e.names(sg) && !slices.ContainsFunc(logs, func(l *LogState) bool { return l.ID == e.Log.ID }) {
+// historyOf is the history that some logs go on with: that of the longest which holds something, else of the longest, else
+// a new one.
+func historyOf(logs []*LogState) (history uint64) {
+	var best *LogState
+	first := ^uint64(0)
+	for _, l := range logs {
+		first = min(first, l.ID)
+		if l.History != 0 && (best == nil || l.Written && !best.Written || l.Written == best.Written && l.counts(best)) {
+			best = l
+		}
+	}
+	if best == nil {
+		return first
+	}
+	return best.History
+}
+
+// foreign: the log of an endpoint that is announced holds another history of its channel than what the members have, or
+// wait for. It returns that one.
+func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
+	if ep.Log == nil || !ep.Log.Written || mutant.Is("history-lost") {
+		return 0, false
+	}
+	for k, b := range c.bereaved {
+		if k.channel == ep.Channel && ep.names(k.subgroup) && b.history != 0 && b.history != ep.Log.History {
+			return b.history, true
+		}
+	}
+	for k, r := range c.recovery {
+		if k.channel != ep.Channel || !ep.names(k.subgroup) {
+			continue
+		}
+		if r.done && !r.virgin && r.history != ep.Log.History {
+			return r.history, true
+		}
+		for _, l := range c.present(k) {
+			if l.Written && l.History != ep.Log.History {
+				return l.History, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// storedOf are the channels of a subgroup of which there is a log, ascending.
+func (c *catalogue) storedOf(sg SubgroupID) (channels []ChannelID) {
+	for i := range c.endpoints {
+		if e := &c.endpoints[i]; e.Log != nil && e.names(sg) {
+			channels = append(channels, e.Channel)
+		}
+	}
+	slices.Sort(channels)
+	return slices.Compact(channels)
+}
+
+// unrecovered are the channels of a subgroup whose logs are waited for, ascending.
+func (c *catalogue) unrecovered(sg SubgroupID) (channels []ChannelID) {
+	for k, r := range c.recovery {
+		if k.subgroup == sg && !r.done {
+			channels = append(channels, k.channel)
+		}
+	}
+	slices.Sort(channels)
+	return channels
+}
+
+// present are the logs of a channel that are there, each once.
+func (c *catalogue) present(k keptChannel) (logs []*LogState) {
+	for i := range c.endpoints {
+		e := &c.endpoints[i]
+		if e.Log != nil && e.Channel == k.channel && e.names(k.subgroup) && !slices.ContainsFunc(logs, func(l *LogState) bool { return l.ID == e.Log.ID }) {
 			logs = append(logs, e.Log)
 		}
 	}
@@ -68,10 +150,20 @@ func (e *Endpoint) names(sg SubgroupID) bool {
 	return e.Writes.ID == sg || slices.ContainsFunc(e.Reads, func(s Subgroup) bool { return s.ID == sg })
 }
 
-// missing are the logs that belonged to the latest epoch that any log knows and are not there, and how many
-// belonged to it.
-func (c *catalogue) missing(sg SubgroupID) (missing []uint64, of int) {
-	present := c.present(sg)
+// logged is the Logged subgroup that the endpoint names, 0 if it names none.
+func (e *Endpoint) logged() SubgroupID {
+	for _, sg := range append([]Subgroup{e.Writes}, e.Reads...) {
+		if sg.Mode == Logged {
+			return sg.ID
+		}
+	}
+	return 0
+}
+
+// missing are the logs that had a channel in the latest epoch of it that any log knows and are not there, and how many
+// had it.
+func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
+	present := c.present(k)
 	var last LogState
 	for _, l := range present {
 		if l.Epoch > last.Epoch {
@@ -115,33 +207,38 @@ func (l *LogState) counts(o *LogState) bool {
 	return l.ID < o.ID
 }
 
-// logs are the logs that belong to an epoch that begins now: those that are there, and those of nodes that are
+// logs are the logs that have each channel of a subgroup in an epoch that begins now: those that are there, and those of nodes that are
 // not any more, and have what another still waits for or nobody else has.
-func (c *catalogue) logs(sg SubgroupID) (ids []uint64) {
-	for _, l := range c.present(sg) {
-		ids = append(ids, l.ID)
-	}
-	for to, a := range c.loading {
-		if to.subgroup == sg && a.log != 0 {
-			ids = append(ids, a.log)
+func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
+	for _, ch := range c.storedOf(sg) {
+		k := keptChannel{sg, ch}
+		if !c.recovery[k].done {
+			continue
 		}
+		ids := slices.Clone(c.bereaved[k].logs)
+		for _, l := range c.present(k) {
+			ids = append(ids, l.ID)
+		}
+		for to, a := range c.loading {
+			if to.kept() == k && a.log != 0 {
+				ids = append(ids, a.log)
+			}
+		}
+		slices.Sort(ids)
+		logs = append(logs, channelLogs{ch, slices.Compact(ids), c.recovery[k].history, !c.recovery[k].virgin})
 	}
-	for _, ch := range c.bereavedOf(sg) {
-		ids = append(ids, c.bereaved[keptChannel{sg, ch}].logs...)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return logs
 }
 
-// logOf is the log of a node in a subgroup, 0 if it has none.
-func (c *catalogue) logOf(sg SubgroupID, node NodeID) uint64 {
+// logOf is the log of the node that keeps, or kept, a channel; 0 if it has none.
+func (c *catalogue) logOf(r replica) uint64 {
 	for i := range c.endpoints {
-		if e := &c.endpoints[i]; e.Node == node && e.Log != nil && e.names(sg) {
+		if e := &c.endpoints[i]; e.Node == r.node && e.Log != nil && e.Channel == r.channel && e.names(r.subgroup) {
 			return e.Log.ID
 		}
 	}
 	for to, a := range c.loading { // its endpoint is gone already
-		if to.subgroup == sg && a.from == node {
+		if to.kept() == r.kept() && a.from == r.node {
 			return a.log
 		}
 	}
@@ -151,70 +248,65 @@ func (c *catalogue) logOf(sg SubgroupID, node NodeID) uint64 {
 // logged is the latest epoch that any log knows: epochs go on from there, so that positions in logs of
 // different runs and nodes can be compared.
 func (c *catalogue) logged(sg SubgroupID) (epoch uint32) {
-	for _, l := range c.present(sg) {
-		if !mutant.Is("restart-epochs") {
-			epoch = max(epoch, l.Epoch)
+	for i := range c.endpoints {
+		if e := &c.endpoints[i]; e.Log != nil && e.names(sg) && !mutant.Is("restart-epochs") {
+			epoch = max(epoch, e.Log.Begun)
 		}
 	}
 	return epoch
 }
 
-// recovered: nobody waits for the logs of a subgroup that the endpoint names.
+// recovered: nobody waits for the logs of the endpoint's channel.
 func (c *catalogue) recovered(ep Endpoint) bool {
-	for sg, r := range c.recovery {
-		if !r.done && ep.names(sg) {
+	for k, r := range c.recovery {
+		if !r.done && k.channel == ep.Channel && ep.names(k.subgroup) {
 			return false
 		}
 	}
 	return true
 }
 
-// patient: some logs of a subgroup are missing, and a majority of them is not enough yet.
-func (c *catalogue) patient(sg SubgroupID) bool {
-	if r, known := c.recovery[sg]; known && !r.done {
+// patient: some logs of a channel are missing, and a majority of them is not enough yet.
+func (c *catalogue) patient(k keptChannel) bool {
+	if r, known := c.recovery[k]; known && !r.done {
 		return !r.hurry
 	}
-	return slices.ContainsFunc(c.bereavedOf(sg), func(ch ChannelID) bool {
-		k := keptChannel{sg, ch}
-		return c.awaitsLogs(k) && !c.bereaved[k].hurry
-	})
+	return c.awaitsLogs(k) && !c.bereaved[k].hurry
 }
 
 // hurry lets a majority of the logs be enough.
-func (c *catalogue) hurry(sg SubgroupID) []*descriptor {
-	if !c.patient(sg) {
+func (c *catalogue) hurry(k keptChannel) []*descriptor {
+	if !c.patient(k) {
 		return nil
 	}
-	if r, known := c.recovery[sg]; known && !r.done {
+	if r, known := c.recovery[k]; known && !r.done {
 		r.hurry = true
-		c.recovery[sg] = r
+		c.recovery[k] = r
 	}
-	for _, ch := range c.bereavedOf(sg) {
-		if k := (keptChannel{sg, ch}); c.awaitsLogs(k) {
-			b := c.bereaved[k]
-			b.hurry = true
-			c.bereaved[k] = b
-		}
+	if c.awaitsLogs(k) {
+		b := c.bereaved[k]
+		b.hurry = true
+		c.bereaved[k] = b
 	}
-	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{sg, Logged}}})
+	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{k.subgroup, Logged}}})
 }
 
-// waiting tells of each subgroup that waits for logs which are missing.
-func (c *catalogue) waiting() map[SubgroupID]string {
-	var waiting map[SubgroupID]string
-	tell := func(sg SubgroupID, text string) {
+// waiting tells of each channel that waits for logs which are missing.
+func (c *catalogue) waiting() map[keptChannel]string {
+	var waiting map[keptChannel]string
+	tell := func(k keptChannel, text string) {
 		if waiting == nil {
-			waiting = map[SubgroupID]string{}
+			waiting = map[keptChannel]string{}
 		}
-		if before := waiting[sg]; before != "" {
+		if before := waiting[k]; before != "" {
 			text = before + "; " + text
 		}
-		waiting[sg] = text
+		waiting[k] = text
 	}
-	for sg, r := range c.recovery {
+	for k, r := range c.recovery {
 		if !r.done {
-			missing, of := c.missing(sg)
-			tell(sg, fmt.Sprintf("%d of the %d logs that were written last are not there (%016x): start the processes that have them", len(missing), of, missing))
+			missing, of := c.missing(k)
+			tell(k, fmt.Sprintf("%d of the %d logs that were written last are not there (%016x): start the processes that have them", len(missing), of, missing))
 		}
 	}
 	c.bereftWaiting(tell)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,7 +51,7 @@ func (n *Node) MaxPayload(SubgroupID) int { return smc.MaxPayload(n.cfg.RingByte
 
 // sendingEpoch is the epoch that takes messages of this node. The node may join again meanwhile: that there is none counts
 // only if it was the same incarnation all the time, and not cut off when that was looked at.
-func (n *Node) sendingEpoch(sg SubgroupID) (*epoch, error) {
+func (n *Node) sendingEpoch(sg SubgroupID, ch ChannelID) (*epoch, error) {
 	for {
 		l := n.life.Load() // before the outage: a new incarnation is there before that ends
 		outage := n.outage.Load()
@@ -69,13 +70,19 @@ func (n *Node) sendingEpoch(sg SubgroupID) (*epoch, error) {
 		if outage != nil || l != n.life.Load() {
 			continue // it is over by now
 		}
-		if p := l.recovering.Load(); p != nil {
-			if why := (*p)[sg]; why != "" {
-				return nil, fmt.Errorf("%w: %s", ErrRecovering, why)
-			}
+		if why := l.waitsFor(sg, ch); why != "" {
+			return nil, fmt.Errorf("%w: %s", ErrRecovering, why)
 		}
 		return nil, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
 	}
+}
+
+// waitsFor tells which logs a channel waits for, "" if it does for none.
+func (l *life) waitsFor(sg SubgroupID, ch ChannelID) string {
+	if p := l.recovering.Load(); p != nil {
+		return (*p)[keptChannel{sg, ch}]
+	}
+	return ""
 }
 
 // spinRounds is how often Reserve looks for room before it waits: receivers that are at work free a
@@ -88,7 +95,7 @@ const spinRounds = 64
 // it never waits: ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
 func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size int, deadline time.Time) (Slot, error) {
 	for round := 0; ; round++ {
-		e, err := n.sendingEpoch(sg)
+		e, err := n.sendingEpoch(sg, ch)
 		if err != nil {
 			return Slot{}, err
 		}
@@ -99,6 +106,8 @@ func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 		case errors.Is(err, smc.ErrClosed): // a new epoch has begun
 			runtime.Gosched()
 			continue
+		case errors.Is(err, ErrRecovering):
+			return Slot{}, fmt.Errorf("%w: %s", err, e.life().waitsFor(sg, ch))
 		case errors.Is(err, smc.ErrTooLarge):
 			return Slot{}, fmt.Errorf("%w: %d bytes, at most %d (half of RingBytes)", ErrTooLarge, size, n.MaxPayload(sg))
 		case e.desc.Mode == Unordered && (!errors.Is(err, errTurn) || round >= spinRounds):
@@ -124,8 +133,11 @@ func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 	}
 }
 
-// tryReserve takes room unless the channel is held, which counts as full.
+// tryReserve takes room unless the channel is held, which counts as full, or nobody receives it before its logs are there.
 func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
+	if len(e.desc.Waiting) > 0 && slices.Contains(e.desc.Waiting, ch) {
+		return smc.Reservation{}, ErrRecovering
+	}
 	if held := e.held.Load(); held != 0 {
 		if bit, ok := e.bits[ch]; ok && held&(1<<bit) != 0 {
 			return smc.Reservation{}, smc.ErrFull

@@ -27,6 +27,8 @@ type subgroup struct {
 	lacks map[ChannelID]bool
 	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them.
 	barren map[ChannelID]uint32
+	// heldFrom is the epoch from which on the log is held, if a state comes as of a later one than it was to; else 0.
+	heldFrom uint32
 	// holds are the channels of which a reader of this node is full.
 	holds map[ChannelID]bool
 	// unannounced: the layer above has not been told yet that it keeps channels of a Fresh epoch, or that it goes on without
@@ -63,8 +65,9 @@ func (g *subgroup) current() *epoch {
 // end. Nobody waits.
 func (g *subgroup) install(d *descriptor) error {
 	g.newest = d
-	g.unannounced = d.member(g.m.id) >= 0 && d.Fresh || slices.Contains(d.heirs(), g.m.id)
+	g.unannounced = slices.ContainsFunc(d.keptBy(g.m.id), d.fresh) || slices.Contains(d.heirs(), g.m.id)
 	g.giveUpLoading(d)
+	g.reload(d)
 	var next *epoch
 	if d.member(g.m.id) >= 0 {
 		var err error
@@ -74,8 +77,9 @@ func (g *subgroup) install(d *descriptor) error {
 		if err := g.openLog(next); err != nil {
 			return err
 		}
-		if g.log != nil && (len(g.loading) > 0 || d.loads(g.m.id)) {
-			g.log.pause(true) // before it hears of the epoch
+		next.start = g.starts(d)
+		if d.loads(g.m.id) {
+			g.holdLog(d.Epoch) // before it hears of the epoch
 		}
 		g.epochs = append(g.epochs, next)
 		g.m.note(Installed, next)
@@ -123,17 +127,20 @@ func (g *subgroup) announce(d *descriptor) {
 			g.loading[c.ID] = d.Epoch
 			delete(g.lacks, c.ID)
 		}
-		// In a fresh epoch nobody has a state but what the logs hold: who waited for one goes on from there.
-		if pending || d.Fresh || !g.m.receives[g.id][c.ID] {
+		// Of a fresh channel nobody has a state but what the logs hold: who waited for one goes on from there. And who only
+		// received a channel begins with nothing else when it is the first to keep it.
+		kept, received := g.m.receives[g.id][c.ID]
+		switch {
+		case pending || c.Replica && (d.fresh(c.ID) || !kept):
 			g.m.h.AwaitState(g.id, c.ID, d.Epoch, pending)
+		case !received:
+			g.m.h.AwaitState(g.id, c.ID, 0, false)
 		}
-		now[c.ID] = true
+		now[c.ID] = c.Replica
 	}
 	g.m.receives[g.id] = now
 	g.unannounced = false
-	if g.log != nil {
-		g.log.pause(len(g.loading) > 0)
-	}
+	g.holdLog(0)
 	g.serve()
 	g.m.takeEarly(g)
 }
@@ -156,15 +163,74 @@ func (g *subgroup) drained(e *epoch) {
 
 // startServing notes the transfers that this node owes as of the beginning of e, and does what it can.
 func (g *subgroup) startServing(e *epoch) {
-	if g.log != nil && e.receiving && e.desc.Mode == Logged && !e.unstored {
-		g.log.begin(e.desc.Epoch, e.desc.Logs)
+	if g.log != nil && e.receiving && e.desc.Mode == Logged {
+		g.log.begin(e.start)
 	}
 	for _, t := range e.desc.Transfers {
-		if t.From == g.m.id && t.To != t.From && !e.unstored && e.desc.Epoch > g.barren[t.Channel] {
+		if t.From == g.m.id && t.To != t.From && e.desc.Epoch > g.barren[t.Channel] {
 			g.serving = append(g.serving, serving{t, e.desc.Epoch})
 		}
 	}
 	g.serve()
+}
+
+// holdLog keeps the log from what follows a state that is on its way, and from a further epoch on, if that is not 0.
+func (g *subgroup) holdLog(from uint32) {
+	if g.log == nil {
+		return
+	}
+	for _, epoch := range g.loading {
+		if from == 0 || epoch < from {
+			from = epoch
+		}
+	}
+	if from == 0 {
+		g.heldFrom = 0
+	} else if g.heldFrom != 0 {
+		from = min(from, g.heldFrom)
+	}
+	g.log.hold(from)
+}
+
+// reload: the state of a channel comes as of a later epoch than it was to. The log is held from the first one on. But a node that keeps
+// other channels, too, does not wait with the epochs between: whoever has the state may wait for the state of one of those, which this
+// node gives when it has ended them. It does not tell that they are stored, for of the channel they do not count in its log.
+func (g *subgroup) reload(d *descriptor) {
+	for _, t := range d.Transfers {
+		from := g.loading[t.Channel]
+		if from == 0 || t.To != g.m.id || t.From == t.To {
+			continue
+		}
+		if g.heldFrom != 0 {
+			from = min(from, g.heldFrom)
+		}
+		if g.heldFrom = from; g.keepsOther(t.Channel, d) {
+			g.heldFrom = 0
+			g.uncount(from)
+		}
+	}
+}
+
+// starts is what the log records when an epoch begins, as far as it is known when the epoch is announced.
+func (g *subgroup) starts(d *descriptor) epochStarts {
+	s := epochStarts{epoch: d.Epoch}
+	for _, l := range d.Logs {
+		if !d.replica(g.m.id, l.Channel) {
+			continue
+		}
+		c := channelStarts{channelLogs: l, since: d.Epoch, awaits: g.loading[l.Channel]}
+		for _, t := range d.Transfers {
+			switch {
+			case t.To != g.m.id || t.Channel != l.Channel:
+			case t.From != t.To:
+				c.awaits = d.Epoch
+			case c.awaits != 0: // it goes on with what came since
+				c.since, c.awaits = c.awaits, 0
+			}
+		}
+		s.channels = append(s.channels, c)
+	}
+	return s
 }
 
 // serve sends states that are owed. A channel whose own state is still on its way waits for it, and
@@ -253,31 +319,38 @@ func (g *subgroup) tell(cmd uint8, ch ChannelID, epoch uint32) {
 	g.m.submit(w.b)
 }
 
-// giveUpLoading: in an epoch that begins afresh no state comes that was on its way before, and none of a channel that
-// this node keeps no more. What was delivered meanwhile, without them, is not stored, unless the node keeps something else.
+// giveUpLoading: of a channel that begins afresh no state comes that was on its way before, and none of a channel that
+// this node keeps no more. What was delivered meanwhile, without them, does not count in the log.
 func (g *subgroup) giveUpLoading(d *descriptor) {
 	given := false
-	for ch := range g.loading {
-		if d.Fresh || !d.replica(g.m.id, ch) {
+	for ch, epoch := range g.loading {
+		if d.fresh(ch) || !d.replica(g.m.id, ch) {
 			delete(g.loading, ch)
 			delete(g.lacks, ch)
 			g.owesNothing(ch, d.Epoch-1)
+			g.uncount(epoch)
 			given = true
 		}
 	}
-	if !given {
-		return
+	if given {
+		g.holdLog(0)
 	}
-	if g.log == nil || len(g.loading) > 0 {
-		return
-	}
-	if !d.Fresh && d.keeps(g.m.id) {
-		g.log.pause(false)
-		return
-	}
-	g.log.drop()
+}
+
+// keepsOther: the node keeps another channel, too, or did in an epoch that it has not ended.
+func (g *subgroup) keepsOther(ch ChannelID, d *descriptor) bool {
+	other := func(c ChannelID) bool { return c != ch }
+	return slices.ContainsFunc(d.keptBy(g.m.id), other) || slices.ContainsFunc(g.epochs, func(e *epoch) bool {
+		return !e.drained && slices.ContainsFunc(e.desc.keptBy(g.m.id), other)
+	})
+}
+
+// uncount: what was delivered from an epoch on does not count in the log for some channel. So this node does not tell that it is stored.
+func (g *subgroup) uncount(from uint32) {
 	for _, e := range g.epochs {
-		e.unstored = !e.drained
+		if e.desc.Epoch >= from && !e.drained {
+			e.uncounted = true
+		}
 	}
 }
 
@@ -285,7 +358,7 @@ func (g *subgroup) giveUpLoading(d *descriptor) {
 func (g *subgroup) logState(s channelState) {
 	if g.log != nil {
 		g.log.state(s)
-		g.log.pause(len(g.loading) > 0)
+		g.holdLog(0)
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 	cmdRemove = 4 // endpoint ID
 	cmdTrim   = 5 // trimReport
 	cmdLoaded = 6 // subgroup, channel, epoch of a transfer that has arrived
-	cmdHurry  = 7 // subgroup: a majority of its logs is enough now
+	cmdHurry  = 7 // subgroup, channel: a majority of its logs is enough now
 	cmdLacks  = 8 // subgroup, channel, epoch of a transfer that has not arrived and will not
 )
 
@@ -103,6 +103,27 @@ func (r *reader) count(size int) int {
 	return n
 }
 
+func (w *writer) ids(ids []uint64) {
+	w.u32(uint32(len(ids)))
+	for _, id := range ids {
+		w.u64(id)
+	}
+}
+
+func (r *reader) ids() (ids []uint64) {
+	for range r.count(8) {
+		ids = append(ids, r.u64())
+	}
+	return ids
+}
+
+func (w *writer) kept(k keptChannel) {
+	w.u32(uint32(k.subgroup))
+	w.u64(uint64(k.channel))
+}
+
+func (r *reader) kept() keptChannel { return keptChannel{SubgroupID(r.u32()), ChannelID(r.u64())} }
+
 func (w *writer) peer(p rdma.PeerInfo) { w.b = rdma.AppendPeerInfo(w.b, p) }
 
 func (r *reader) peer() rdma.PeerInfo {
@@ -136,12 +157,12 @@ func (w *writer) endpoint(e Endpoint) {
 	w.flag(e.Log != nil)
 	if e.Log != nil {
 		w.u64(e.Log.ID)
+		w.u32(e.Log.Begun)
 		w.u32(e.Log.Epoch)
 		w.u64(e.Log.Seq)
-		w.u32(uint32(len(e.Log.Logs)))
-		for _, id := range e.Log.Logs {
-			w.u64(id)
-		}
+		w.ids(e.Log.Logs)
+		w.u64(e.Log.History)
+		w.flag(e.Log.Written)
 	}
 	w.bytes(e.Info)
 }
@@ -153,10 +174,7 @@ func (r *reader) endpoint() Endpoint {
 	}
 	e.Replica = r.flag()
 	if r.flag() {
-		e.Log = &LogState{ID: r.u64(), Epoch: r.u32(), Seq: r.u64()}
-		for range r.count(8) {
-			e.Log.Logs = append(e.Log.Logs, r.u64())
-		}
+		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), History: r.u64(), Written: r.flag()}
 	}
 	e.Info = append([]byte(nil), r.bytes()...)
 	return e
@@ -225,11 +243,11 @@ type welcome struct {
 	members   []rdma.PeerInfo
 	endpoints []Endpoint
 	subgroups []Subgroup
-	epochs    []uint32   // of subgroups
-	logs      [][]uint64 // of subgroups
+	epochs    []uint32        // of subgroups
+	logs      [][]channelLogs // of subgroups
 	loading   map[replica]arrival
 	bereaved  map[keptChannel]bereavement
-	recovery  map[SubgroupID]recovery
+	recovery  map[keptChannel]recovery
 	before    ending
 }
 
@@ -250,8 +268,11 @@ func (v welcome) encode() []byte {
 		w.subgroup(s)
 		w.u32(v.epochs[i])
 		w.u32(uint32(len(v.logs[i])))
-		for _, id := range v.logs[i] {
-			w.u64(id)
+		for _, l := range v.logs[i] {
+			w.u64(uint64(l.Channel))
+			w.ids(l.Logs)
+			w.u64(l.History)
+			w.flag(l.Written)
 		}
 	}
 	w.u32(uint32(len(v.loading)))
@@ -267,20 +288,18 @@ func (v welcome) encode() []byte {
 	}
 	w.u32(uint32(len(v.bereaved)))
 	for _, k := range slices.SortedFunc(maps.Keys(v.bereaved), keptChannel.compare) {
-		w.u32(uint32(k.subgroup))
-		w.u64(uint64(k.channel))
+		w.kept(k)
 		w.flag(v.bereaved[k].hurry)
-		w.u32(uint32(len(v.bereaved[k].logs)))
-		for _, id := range v.bereaved[k].logs {
-			w.u64(id)
-		}
+		w.ids(v.bereaved[k].logs)
+		w.u64(v.bereaved[k].history)
 	}
 	w.u32(uint32(len(v.recovery)))
-	for _, sg := range slices.Sorted(maps.Keys(v.recovery)) {
-		w.u32(uint32(sg))
-		w.flag(v.recovery[sg].done)
-		w.flag(v.recovery[sg].hurry)
-		w.flag(v.recovery[sg].virgin)
+	for _, k := range slices.SortedFunc(maps.Keys(v.recovery), keptChannel.compare) {
+		w.kept(k)
+		w.flag(v.recovery[k].done)
+		w.flag(v.recovery[k].hurry)
+		w.flag(v.recovery[k].virgin)
+		w.u64(v.recovery[k].history)
 	}
 	w.ending(v.before)
 	return w.b
@@ -298,9 +317,9 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	for range r.count(13) {
 		v.subgroups = append(v.subgroups, r.subgroup())
 		v.epochs = append(v.epochs, r.u32())
-		var logs []uint64
-		for range r.count(8) {
-			logs = append(logs, r.u64())
+		var logs []channelLogs
+		for range r.count(21) {
+			logs = append(logs, channelLogs{ChannelID(r.u64()), r.ids(), r.u64(), r.flag()})
 		}
 		v.logs = append(v.logs, logs)
 	}
@@ -310,17 +329,14 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.loading[to] = arrival{NodeID(r.u64()), r.u32(), r.u64(), r.flag()}
 	}
 	v.bereaved = map[keptChannel]bereavement{}
-	for range r.count(17) {
-		k, b := keptChannel{SubgroupID(r.u32()), ChannelID(r.u64())}, bereavement{hurry: r.flag()}
-		for range r.count(8) {
-			b.logs = append(b.logs, r.u64())
-		}
-		v.bereaved[k] = b
+	for range r.count(25) {
+		k := r.kept()
+		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64()}
 	}
-	v.recovery = map[SubgroupID]recovery{}
-	for range r.count(7) {
-		sg := SubgroupID(r.u32())
-		v.recovery[sg] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag()}
+	v.recovery = map[keptChannel]recovery{}
+	for range r.count(23) {
+		k := r.kept()
+		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64()}
 	}
 	v.before = r.ending()
 	return v, r.err()

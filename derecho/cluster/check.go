@@ -40,7 +40,7 @@ func newChecker(plan Plan) *checker {
 		known: map[derecho.NodeID][]string{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
-		found: map[uint64]lastEpoch{}, begun: map[uint64]bool{},
+		found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf]uint64{},
 	}
 }
 
@@ -83,6 +83,7 @@ type epochTrace struct {
 	drained                     map[derecho.NodeID]bool
 	delivered                   map[derecho.NodeID][]delivery
 	stored                      map[derecho.NodeID]int // of delivered, as the node has told
+	kept                        map[derecho.NodeID][]derecho.ChannelID
 	decided                     map[derecho.NodeID]bool
 	ends                        []uint64         // where senders end: agreed on, or nil
 	stay                        []derecho.NodeID // Decided
@@ -120,10 +121,12 @@ type checker struct {
 	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
 	loads   []load
 	durable map[derecho.NodeID]map[string]bool // what is on the disk of a node
-	found   map[uint64]lastEpoch               // what a log held when it was announced last
-	begun   map[uint64]bool                    // groups that have had the Logged subgroup
-	faulty  bool
-	err     error
+	found   map[logOf]lastEpoch                // what a log held when it was announced last
+	begun   map[begun]bool                     // groups that have had a stored channel
+	// histories are those of which a log holds something.
+	histories map[logOf]uint64
+	faulty    bool
+	err       error
 }
 
 func (c *checker) failf(format string, args ...any) {
@@ -172,13 +175,15 @@ func (c *checker) event(i int, e Event) {
 		c.decision(i, e)
 	case Told:
 		c.told(e)
+	case Begun:
+		c.begins(e)
 	case Durable:
 		if c.durable[e.Node] == nil {
 			c.durable[e.Node] = map[string]bool{}
 		}
 		c.durable[e.Node][e.Text] = true
 	case Found:
-		c.found[e.Log] = lastEpoch{e.Epoch, e.Logs}
+		c.found[logOf{e.Log, e.Channel}] = lastEpoch{e.Epoch, e.Logs}
 	}
 	if _, over := c.ended[e.Node]; over && (e.Kind == Send || e.Kind == Deliver || e.Kind == Decision && e.What.Kind != derecho.Decided) {
 		c.failf("M5: %s acts after its end", e.Node)
@@ -350,9 +355,8 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	}
 	c.last[node][w.Subgroup], c.group[node] = w.Epoch, w.Group
 	t.installed[node] = true
-	if w.Subgroup == channels[logged].ID {
-		c.reborn(w.Group, w)
-	}
+	t.kept = w.Kept
+	c.reborn(w.Group, w)
 	if w.Subgroup == 0 && w.Epoch > 1 {
 		c.primary(i, at, t)
 	}

@@ -140,7 +140,7 @@ func (c *checker) checkGot(n derecho.NodeID, at place, t *epochTrace, name strin
 // the state itself: without a gap, and up to the end.
 func (c *checker) checkLoad(l load) {
 	state := strings.Fields(l.Text)
-	if len(state) == 0 || l.Channel == logged { // what logs held of earlier groups comes in front: checkDurable
+	if len(state) == 0 || stored(l.Channel) { // what logs held of earlier groups comes in front: checkDurable
 		return
 	}
 	var all []string

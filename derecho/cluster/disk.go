@@ -18,12 +18,11 @@ type disk struct {
 	err     error // of all that is written from now on
 }
 
-// entry is the beginning of an epoch, a state, or a message.
+// entry is the beginning of an epoch, or a message.
 type entry struct {
+	start *derecho.EpochStart // nil: a message
 	epoch uint32
-	logs  []uint64 // beginning
-	state bool
-	ch    derecho.ChannelID // 0: a beginning
+	ch    derecho.ChannelID
 	seq   uint64
 	text  string
 }
@@ -36,29 +35,40 @@ func (d *disk) crash() {
 	d.synced = len(d.entries)
 }
 
-// found is what a process finds on its disk when it starts.
-func (d *disk) found() *derecho.LogState {
-	s := &derecho.LogState{ID: d.id}
+// index is what the log has of its channels, and how far it has come in the last epoch.
+func (d *disk) index() (x derecho.LogIndex, seq uint64) {
+	x.ID = d.id
 	for _, e := range d.entries {
-		switch {
-		case e.ch == 0:
-			s.Epoch, s.Seq, s.Logs = e.epoch, 0, e.logs
-		case !e.state:
-			s.Epoch, s.Seq = e.epoch, e.seq+1
+		if e.start != nil {
+			x.Begin(e.start)
+			seq = 0
+		} else {
+			seq = e.seq + 1
 		}
 	}
-	return s
+	return x, seq
+}
+
+// found is what a process finds of a channel on its disk when it starts.
+func (d *disk) found(ch derecho.ChannelID) *derecho.LogState {
+	x, seq := d.index()
+	return x.Holds(ch, seq)
 }
 
 // history is the state of a channel as the log has it.
 func (d *disk) history(ch derecho.ChannelID) (texts []string) {
-	from := uint32(0)
+	x, _ := d.index()
 	for _, e := range d.entries {
-		switch {
-		case e.ch == ch && e.state:
-			texts, from = strings.Fields(e.text), e.epoch
-		case e.ch == ch && e.epoch >= from:
-			texts = append(texts, e.text)
+		if e.start == nil {
+			if e.ch == ch && x.Counts(ch, e.epoch) {
+				texts = append(texts, e.text)
+			}
+			continue
+		}
+		for _, c := range e.start.Channels {
+			if c.Channel == ch && c.Loaded {
+				texts = strings.Fields(string(c.State))
+			}
 		}
 	}
 	return texts
@@ -83,24 +93,19 @@ func (h *handle) put(entries ...entry) error {
 	}
 	h.d.entries = append(h.d.entries, entries...)
 	for _, e := range entries {
-		switch {
-		case e.ch == 0:
-			h.d.run.emit(Event{Kind: Durable, Node: h.p.id, Epoch: e.epoch, Log: h.d.id, Logs: e.logs})
-		case !e.state:
+		if e.start == nil {
 			h.d.run.emit(Event{Kind: Durable, Node: h.p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: h.d.id, Text: e.text})
+			continue
+		}
+		for _, c := range e.start.Channels {
+			h.d.run.emit(Event{Kind: Begun, Node: h.p.id, Channel: c.Channel, Epoch: e.epoch, Log: h.d.id, Logs: c.Logs, History: c.History, Written: c.Written, Text: string(c.State)})
 		}
 	}
 	h.d.synced = len(h.d.entries)
 	return nil
 }
 
-func (h *handle) Begin(epoch uint32, logs []uint64) error {
-	return h.put(entry{epoch: epoch, logs: logs})
-}
-
-func (h *handle) State(ch derecho.ChannelID, epoch uint32, state []byte) error {
-	return h.put(entry{epoch: epoch, state: true, ch: ch, text: string(state)})
-}
+func (h *handle) Begin(s *derecho.EpochStart) error { return h.put(entry{start: s, epoch: s.Epoch}) }
 
 // batch is messages on their way to a disk.
 type batch []entry

@@ -7,8 +7,8 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// stored is what a log is known to have: the beginning of an epoch, and of which line of history it is.
-type stored struct {
+// onDisk is what a log is known to have: the beginning of an epoch, and of which line of history it is.
+type onDisk struct {
 	line, epoch uint32
 	logs        []uint64
 }
@@ -33,22 +33,48 @@ func (e lastEpoch) restored(logs []uint64) bool {
 	return 2*n > len(e.logs) || len(e.logs) == 0
 }
 
-// reborn: a group in which nobody has had the Logged subgroup before begins it with a majority of the logs of the last
-// epoch that any of those which are there knows. Who has lost it while others were there may know of later epochs, which
+// logOf is a log, as far as a channel is concerned; begun is a channel in a group.
+type (
+	logOf struct {
+		log     uint64
+		channel derecho.ChannelID
+	}
+	begun struct {
+		group   uint64
+		channel derecho.ChannelID
+	}
+)
+
+// reborn: a group in which nobody has had a stored channel before begins it with a majority of the logs of the last
+// epoch of it that any of those which are there knows. Who has lost it while others were there may know of later epochs, which
 // nobody lived to install.
 func (c *checker) reborn(group uint64, w derecho.Event) {
-	if !w.Fresh || c.begun[group] {
-		return
-	}
-	c.begun[group] = true
-	last := lastEpoch{}
 	for _, l := range w.Logs {
-		if e := c.found[l]; e.epoch > last.epoch {
-			last = e
+		if !l.Fresh || c.begun[begun{group, l.Channel}] {
+			continue
+		}
+		c.begun[begun{group, l.Channel}] = true
+		last := lastEpoch{}
+		for _, log := range l.Logs {
+			if e := c.found[logOf{log, l.Channel}]; e.epoch > last.epoch {
+				last = e
+			}
+		}
+		if !last.restored(l.Logs) {
+			c.failf("P4: epoch %d begins with the logs %016x of channel %d, no majority of those of epoch %d, the last that they know: %016x",
+				w.Epoch, l.Logs, l.Channel, last.epoch, last.logs)
 		}
 	}
-	if !last.restored(w.Logs) {
-		c.failf("P4: epoch %d begins with the logs %016x, no majority of those of epoch %d, the last that they know: %016x", w.Epoch, w.Logs, last.epoch, last.logs)
+}
+
+// begins: a log that holds something of one history of a channel is never given another.
+func (c *checker) begins(e Event) {
+	at := logOf{e.Log, e.Channel}
+	if before := c.histories[at]; before != 0 && before != e.History {
+		c.failf("P3: log %016x holds history %016x of channel %d, and is given %016x", e.Log, before, e.Channel, e.History)
+	}
+	if e.Written {
+		c.histories[at] = e.History
 	}
 }
 
@@ -79,15 +105,24 @@ func majority(there, of []uint64) bool {
 // (P2, P3). Promised is it as long as a majority of the logs of the last epoch comes back, which those that come back
 // need not know of; else another
 // line of history begins. Two groups that know nothing of each other are two lines; when they meet one
-// goes on.
+// goes on, and the logs of the other are refused.
 func (c *checker) checkDurable(events []Event) {
+	for ch := range channels {
+		if stored(ch) {
+			c.checkStored(events, ch)
+		}
+	}
+}
+
+// checkStored is checkDurable of one channel.
+func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	var lines uint32
 	group := map[derecho.NodeID]uint64{} // of a node
 	line := map[uint64][]history{}       // of a group
-	logs := map[uint64]stored{}          // what each log has
-	newest := map[uint32]stored{}        // epoch of a line, known to those who begin anew or not
+	logs := map[uint64]onDisk{}          // what each log has
+	newest := map[uint32]onDisk{}        // epoch of a line, known to those who begin anew or not
 	have := map[string]map[uint64]bool{}
-	at := map[string]stored{}
+	at := map[string]onDisk{}
 	var text []string // in order
 	var held *Event
 	began := map[place]bool{} // epochs that anybody has installed
@@ -97,51 +132,62 @@ func (c *checker) checkDurable(events []Event) {
 		}
 	}
 	for i := range events {
-		if events[i].Kind == Decision {
-			group[events[i].Node] = events[i].What.Group
+		var own derecho.EventLogs // of the channel, in an epoch that is installed
+		if e := &events[i]; e.Kind == Decision {
+			group[e.Node] = e.What.Group
+			if k := slices.IndexFunc(e.What.Logs, func(l derecho.EventLogs) bool { return l.Channel == ch }); k >= 0 {
+				own = e.What.Logs[k]
+			}
 		}
 		switch e := &events[i]; {
-		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Fresh && e.What.Subgroup == channels[logged].ID:
+		case own.Fresh:
 			if lineOf(line[e.What.Group], e.What.Epoch).from == e.What.Epoch {
 				break // another member has begun it
 			}
-			own := lineOf(line[e.What.Group], e.What.Epoch).line
-			if majority(e.What.Logs, newest[own].logs) && slices.ContainsFunc(text, func(t string) bool { return at[t].line == own }) {
+			before := lineOf(line[e.What.Group], e.What.Epoch).line
+			if majority(own.Logs, newest[before].logs) && slices.ContainsFunc(text, func(t string) bool { return at[t].line == before }) {
 				break // what the group itself has stored goes before what a log of another line knows
 			}
-			var last stored
-			for _, l := range e.What.Logs {
+			var last onDisk
+			for _, l := range own.Logs {
 				if logs[l].epoch > last.epoch {
 					last = logs[l]
 				}
 			}
 			last = newest[last.line]
-			if majority(e.What.Logs, last.logs) {
+			if majority(own.Logs, last.logs) {
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, last.line})
 			} else {
 				lines++
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}
-		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Subgroup == channels[logged].ID && !began[place{e.What.Group, e.What.Subgroup, e.What.Epoch - 1}]:
+		case own.Logs != nil && !began[place{e.What.Group, e.What.Subgroup, e.What.Epoch - 1}]:
 			// Whoever began afresh, without the logs, has died before it had installed that epoch; or a number was left out.
 			of := newest[lineOf(line[e.What.Group], e.What.Epoch).line].logs
-			if len(of) > 0 && !majority(e.What.Logs, of) {
+			if len(of) > 0 && !majority(own.Logs, of) {
 				lines++
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}
-		case e.Kind == Durable && e.Channel == 0:
-			s := stored{lineOf(line[group[e.Node]], e.Epoch).line, e.Epoch, e.Logs}
+		case e.Kind == Begun && e.Channel == ch:
+			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, e.Epoch, e.Logs}
 			logs[e.Log] = s
+			for _, t := range strings.Fields(e.Text) { // the state with which it begins
+				if have[t] != nil {
+					have[t][e.Log] = true
+				}
+			}
 			if s.epoch > newest[s.line].epoch {
 				newest[s.line] = s
 			}
-		case e.Kind == Durable:
+		case e.Kind == Durable && e.Channel == ch:
 			if have[e.Text] == nil {
 				have[e.Text] = map[uint64]bool{}
 				text = append(text, e.Text)
 			}
-			have[e.Text][e.Log], at[e.Text] = true, logs[e.Log]
-		case e.Kind == Holds && e.Channel == logged:
+			if s := logs[e.Log]; s.epoch == e.Epoch { // else it does not count
+				have[e.Text][e.Log], at[e.Text] = true, s
+			}
+		case e.Kind == Holds && e.Channel == ch:
 			held = e
 		case e.Kind == Fault_ && strings.Contains(e.Text, "disk is lost"):
 			return // all logs of an epoch may have been lost so

@@ -88,10 +88,10 @@ func (p *process) boot() {
 	}
 	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
 	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
-	cfg.LogState = func(derecho.SubgroupID) *derecho.LogState {
-		p.recovered[logged] = p.disk.history(logged)
-		s := p.disk.found()
-		r.emit(Event{Kind: Found, Node: p.id, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs})
+	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
+		p.recovered[ch] = p.disk.history(ch)
+		s := p.disk.found(ch)
+		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, History: s.History, Written: s.Written})
 		return s
 	}
 	cfg.OpenLog = func(derecho.SubgroupID) (derecho.Log, error) { return p.log, nil }
@@ -421,6 +421,10 @@ func (p *process) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 // AwaitState implements derecho.Handler.
 func (p *process) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint32, pending bool) {
 	e := Event{Kind: Await, Node: p.id, SG: sg, Channel: ch, Epoch: from}
+	if from == 0 {
+		p.run.emit(e)
+		return
+	}
 	var since []string // it goes on with what has come to it
 	if p.from[ch] == from {
 		since = p.pending[ch]
@@ -465,14 +469,19 @@ func (p *process) load(sg derecho.SubgroupID, ch derecho.ChannelID, state []byte
 // the application
 
 // channels: 1 and 2 share the ordered subgroup 1; 3 is on the unordered subgroup 2; 4 is replicated on
-// the ordered subgroup 3, which it shares with the volatile channel 5; 6 is logged on subgroup 4.
+// the ordered subgroup 3, which it shares with the volatile channel 5; 6 and 7 are logged on subgroup 4.
 var channels = map[derecho.ChannelID]derecho.Subgroup{
 	1: {ID: 1, Mode: derecho.Ordered}, 2: {ID: 1, Mode: derecho.Ordered}, 3: {ID: 2, Mode: derecho.Unordered},
-	4: {ID: 3, Mode: derecho.Ordered}, 5: {ID: 3, Mode: derecho.Ordered}, 6: {ID: 4, Mode: derecho.Logged},
+	4: {ID: 3, Mode: derecho.Ordered}, 5: {ID: 3, Mode: derecho.Ordered}, 6: {ID: 4, Mode: derecho.Logged}, 7: {ID: 4, Mode: derecho.Logged},
 }
 
-// The channels whose state is kept, and the one of them that is on disk.
-const replicated, logged = 4, 6
+// The channels whose state is kept: in memory, and on disk.
+const replicated, logged, logged2 = 4, 6, 7
+
+var kept = []derecho.ChannelID{replicated, logged, logged2}
+
+// stored: the channel is on disk.
+func stored(ch derecho.ChannelID) bool { return channels[ch].Mode == derecho.Logged }
 
 func (p *process) act() {
 	if !p.joined || p.leaving || p.gone || p.f.Paused() {
@@ -497,11 +506,11 @@ func (p *process) add() { p.addTo(derecho.ChannelID(1 + p.run.pick.IntN(len(chan
 
 func (p *process) addTo(ch derecho.ChannelID) { p.addEndpoint(ch, p.run.pick.IntN(2) == 0) }
 
-// addEndpoint announces a writer of a channel or a reader; writers of channels whose state is kept keep it, too.
+// addEndpoint announces a writer of a channel or a reader; writers of channels whose state is kept keep it, and most readers.
 func (p *process) addEndpoint(ch derecho.ChannelID, writes bool) {
 	sg := channels[ch]
 	p.nextEP++
-	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: ch == replicated || ch == logged}
+	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: slices.Contains(kept, ch) && (writes || p.run.pick.IntN(4) > 0)}
 	if writes {
 		ep.Writes = sg
 	}
@@ -516,6 +525,11 @@ func (p *process) announce(ep derecho.Endpoint) {
 	p.d.AddEndpoint(ep, func(err error) {
 		if err == nil {
 			p.ready[ep.ID] = ep
+			return
+		}
+		if errors.Is(err, derecho.ErrHistory) {
+			delete(p.wanted, ep.ID)
+			p.run.emit(Event{Kind: Refused, Node: p.id, Channel: ep.Channel, Text: err.Error()})
 			return
 		}
 		p.tolerate("add", err)
@@ -570,7 +584,7 @@ func (p *process) write(ep derecho.Endpoint) {
 	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
 	epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID}, []byte(text))
 	p.run.events[at].Epoch = epoch
-	if errors.Is(err, derecho.ErrWouldBlock) || errors.Is(err, derecho.ErrNotSender) && ep.Channel == logged { // it waits for logs
+	if errors.Is(err, derecho.ErrWouldBlock) || errors.Is(err, derecho.ErrNotSender) && stored(ep.Channel) { // it waits for logs
 		p.run.events[at].Kind = 0
 		return
 	}

@@ -211,7 +211,7 @@ func (r *run) liveness() {
 		if !p.gone {
 			state := p.d.State()
 			r.emit(Event{Kind: Final, Node: p.id, State: &state})
-			for _, ch := range []derecho.ChannelID{replicated, logged} {
+			for _, ch := range kept {
 				if h, keeps := p.history[ch]; keeps && slices.ContainsFunc(state.Endpoints, func(ep derecho.Endpoint) bool {
 					return ep.Node == p.id && ep.Channel == ch && ep.Replica
 				}) {

@@ -26,6 +26,8 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Length = 7, 7, 10*p.Lease
 	case "stranger":
 		p.Nodes, p.Hosts, p.Length = 5, 5, 18*p.Lease
+	case "mover":
+		p.Nodes, p.Hosts, p.Revive, p.Length = 2, 2, true, 14*p.Lease
 	case "restart":
 		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
 		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
@@ -43,6 +45,8 @@ func (r *run) script() {
 		r.ghost(r.plan.Lease)
 	case "stranger":
 		r.stranger(r.plan.Lease)
+	case "mover":
+		r.mover(r.plan.Lease)
 	case "restart":
 		r.outbreaks()
 	}
@@ -260,6 +264,41 @@ func (r *run) stranger(at time.Duration) {
 	})
 }
 
+// mover is a script against logs with several channels: a log moves from one channel to the other of its subgroup, and what is
+// written last is of that. After a restart of everybody it comes first, with the first channel again.
+func (r *run) mover(at time.Duration) {
+	procs := r.cast(1, 2)
+	moves, stays := procs[0], procs[1]
+	lease := r.plan.Lease
+	for _, p := range procs {
+		p.enlist(logged, true)
+	}
+	r.rest()
+	r.scribble()
+	r.plot(at, func() {
+		moves.guard(func() { moves.removeFrom(logged) })
+		moves.enlist(logged2, true)
+	})
+	for k := range 12 {
+		p := []*process{stays, moves}[k/6]
+		r.plot(at+lease/2+time.Duration(10*k)*r.w.MaxDelay, func() {
+			p.guard(p.send)
+			p.look()
+		})
+	}
+	r.plot(at+2*lease, func() {
+		r.fell(moves.disk)
+		r.fell(stays.disk)
+	})
+	r.plot(at+3*lease, func() { r.raise(moves.disk) })
+	r.plot(at+5*lease, func() {
+		if p := r.owner(moves.disk); p.joined {
+			p.enlist(logged, true)
+		}
+	})
+	r.plot(at+7*lease+r.w.Between(0, 5*lease), func() { r.raise(stays.disk) })
+}
+
 // outbreak is how many leases pass from one restart to the next: enough that a majority of the logs is waited for, and
 // that those which are away then come later.
 const outbreak = 30
@@ -280,6 +319,9 @@ func (r *run) outbreaks() {
 	const loggers = 3
 	for _, d := range disks[:loggers] {
 		r.owner(d).enlist(logged, true)
+		if r.rng.IntN(2) == 0 {
+			r.owner(d).enlist(logged2, true)
+		}
 	}
 	r.rest()
 	for wave := range r.plan.Waves {
@@ -312,7 +354,7 @@ func (r *run) outbreaks() {
 			if joins {
 				r.plot(at+5*lease+r.w.Between(0, 10*r.w.MaxDelay), func() {
 					if p := r.owner(d); !p.gone && p.joined && len(p.wanted) == 0 {
-						p.enlist(logged, true)
+						p.enlist(kept[1+r.pick.IntN(2)], true)
 					}
 				})
 			}

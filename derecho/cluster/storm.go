@@ -24,7 +24,7 @@ import (
 // All delays are heavy-tailed: of every order of magnitude from that of a message to some leases, all alike.
 
 // Storms are the kinds of storms. The first are drawn for "any"; the last follow a script (scripts.go).
-var Storms = []string{"wave", "relay", "exile", "birth", "unread", "heir", "widow", "ghost", "restart", "stranger"}
+var Storms = []string{"wave", "relay", "exile", "birth", "unread", "heir", "widow", "ghost", "restart", "stranger", "mover"}
 
 const drawn = 5
 
@@ -322,7 +322,7 @@ func (r *run) churn(p *process) {
 	if !p.joined || p.leaving || p.gone || p.f.Paused() {
 		return
 	}
-	ch := []derecho.ChannelID{replicated, logged}[r.pick.IntN(2)]
+	ch := kept[r.pick.IntN(len(kept))]
 	keeps := slices.ContainsFunc(slices.Collect(maps.Values(p.ready)), func(ep derecho.Endpoint) bool { return ep.Channel == ch && ep.Replica })
 	p.guard(func() {
 		if keeps {

@@ -31,12 +31,14 @@ const (
 	Final    // at the end: what the node knows of the group
 	Fault_   // a fault begins or ends
 	Told     // a node has changed its row of an epoch, or holds more
-	Durable  // a log has a message, or the beginning of an epoch, on disk
-	Found    // a node announces what a log holds: the last epoch that begins in it
+	Durable  // a log has a message on disk
+	Begun    // a log has the beginning of an epoch on disk, with a channel that it has from then on
+	Found    // a node announces what a log holds of a channel: the last epoch that it has of it
+	Refused  // a log is refused, for it holds another history of a channel
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable", "found"}
+	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable", "begun", "found", "refused"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -54,8 +56,10 @@ type Event struct {
 	What    *derecho.Event // of Decision
 	State   *derecho.State // of Final
 	Row     *derecho.Row   // of Told
-	Log     uint64         // of Durable and Found
-	Logs    []uint64       // of Durable and Found: those that belong to the epoch that begins
+	Log     uint64         // of Durable, Begun and Found
+	Logs    []uint64       // of Begun and Found: those that have the channel in the epoch
+	History uint64         // of Begun
+	Written bool           // of Begun
 }
 
 func (e Event) String() string {
@@ -74,9 +78,9 @@ func (e Event) String() string {
 	case Await, Load, Holds:
 		fmt.Fprintf(&b, " sg %d ch %d e %d", e.SG, e.Channel, e.Epoch)
 	case Durable:
-		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d logs %x", e.Log, e.Channel, e.Epoch, e.Seq, e.Logs)
-	case Found:
-		fmt.Fprintf(&b, " log %016x e %d logs %x", e.Log, e.Epoch, e.Logs)
+		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d", e.Log, e.Channel, e.Epoch, e.Seq)
+	case Begun, Found:
+		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.History, e.Written)
 	case Decision:
 		w := e.What
 		fmt.Fprintf(&b, " %v sg %d e %d", w.Kind, w.Subgroup, w.Epoch)

@@ -81,6 +81,8 @@ var List = []Mutant{
 	{"virgin-evidence", "a log that did not belong to the last epoch helps to a majority"},
 	{"hurry-any", "a minority of the logs is enough after a while"},
 	{"late-returner", "who comes late with a log undoes what was done without it"},
+	{"log-channels-alike", "a log that took part in an epoch for one channel counts as if it had all others, too"},
+	{"history-lost", "a log with another history of a channel is given that of the members"},
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},
 	{"bereft-goes-on", "nobody looks for logs when the last that had the state have failed"},
 

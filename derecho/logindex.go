@@ -1,0 +1,139 @@
+package derecho
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
+)
+
+// EpochStart is what a log records when an epoch begins. It is written as one: after a crash the log has all of it, with the
+// states, or nothing.
+type EpochStart struct {
+	Epoch uint32
+	// Channels are those that the log has from now on, ascending. What it is given of others in this epoch does not count.
+	Channels []ChannelStart
+}
+
+// ChannelStart is the beginning of an epoch, as far as a channel is concerned.
+type ChannelStart struct {
+	Channel ChannelID
+	Logs    []uint64 // that have the channel in the epoch, ascending
+	History uint64   // what it is a part of (LogState)
+	Written bool
+	// Since is the first epoch whose messages count, if those did not that came before this epoch; else it is Epoch.
+	Since uint32
+	// Loaded: State was the state of the channel when the epoch began, and supersedes what the log had of it.
+	Loaded bool
+	State  []byte
+}
+
+// LogIndex is what a log has of each channel, by the beginnings of epochs that it has recorded, in their order. The zero
+// LogIndex is that of an empty log.
+type LogIndex struct {
+	ID       uint64
+	begun    uint32
+	every    logChannel // what was recorded of all channels alike, by earlier versions
+	channels map[ChannelID]logChannel
+}
+
+// logChannel is what a log has of a channel.
+type logChannel struct {
+	start  ChannelStart // the latest, without state
+	epoch  uint32       // of it
+	counts []epochSpan  // ascending
+}
+
+type epochSpan struct{ from, to uint32 }
+
+// oldHistory names the histories of logs from before histories had names.
+const oldHistory = 1
+
+// Begin takes note of a beginning.
+func (x *LogIndex) Begin(s *EpochStart) {
+	x.begun = s.Epoch
+	for _, start := range s.Channels {
+		start.State = nil
+		c := x.channel(start.Channel)
+		if start.Loaded {
+			c.counts = nil
+		}
+		c.begin(s.Epoch, start)
+		x.set(start.Channel, c)
+	}
+}
+
+// BeginAll takes note of a beginning that is of all channels alike, and names no history.
+func (x *LogIndex) BeginAll(epoch uint32, logs []uint64) {
+	start := ChannelStart{Logs: logs, History: oldHistory, Written: true, Since: epoch}
+	if x.begun == 0 {
+		start.Since = 0 // what is older is from before beginnings were recorded
+	}
+	x.begun = epoch
+	x.every.begin(epoch, start)
+	for ch, c := range x.channels {
+		c.begin(epoch, start)
+		x.channels[ch] = c
+	}
+}
+
+// Load takes note of a state that was recorded for itself, after the beginning of its epoch.
+func (x *LogIndex) Load(ch ChannelID, epoch uint32) {
+	c := x.channel(ch)
+	c.counts = []epochSpan{{epoch, epoch}}
+	x.set(ch, c)
+}
+
+func (c *logChannel) begin(epoch uint32, start ChannelStart) {
+	c.start, c.epoch = start, epoch
+	if n := len(c.counts); n > 0 && c.counts[n-1].to+1 >= start.Since {
+		c.counts = append(slices.Clone(c.counts[:n-1]), epochSpan{c.counts[n-1].from, epoch})
+	} else {
+		c.counts = append(slices.Clip(c.counts), epochSpan{start.Since, epoch})
+	}
+}
+
+func (x *LogIndex) channel(ch ChannelID) logChannel {
+	if c, known := x.channels[ch]; known {
+		return c
+	}
+	return x.every
+}
+
+func (x *LogIndex) set(ch ChannelID, c logChannel) {
+	if x.channels == nil {
+		x.channels = map[ChannelID]logChannel{}
+	}
+	x.channels[ch] = c
+}
+
+// Clone is a LogIndex of its own.
+func (x *LogIndex) Clone() *LogIndex {
+	y := *x
+	y.channels = maps.Clone(x.channels)
+	return &y
+}
+
+// Begun is the last epoch that the log has recorded.
+func (x *LogIndex) Begun() uint32 { return x.begun }
+
+// Counts reports whether the messages of an epoch count: the log had the channel then, and no later state supersedes them.
+func (x *LogIndex) Counts(ch ChannelID, epoch uint32) bool {
+	return slices.ContainsFunc(x.channel(ch).counts, func(s epochSpan) bool { return s.from <= epoch && epoch <= s.to })
+}
+
+// Holds is what the log holds of a channel, if it has everything below seq of the last epoch that has begun. Of an earlier one it has
+// all: a node begins an epoch when it has stored the one before.
+func (x *LogIndex) Holds(ch ChannelID, seq uint64) *LogState {
+	c := x.channel(ch)
+	if mutant.Is("log-channels-alike") {
+		c.epoch = x.begun
+	}
+	if c.epoch != x.begun {
+		seq = ^uint64(0)
+	}
+	if c.epoch == 0 {
+		seq = 0
+	}
+	return &LogState{ID: x.ID, Begun: x.begun, Epoch: c.epoch, Seq: seq, Logs: c.start.Logs, History: c.start.History, Written: c.start.Written}
+}

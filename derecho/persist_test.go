@@ -1,0 +1,127 @@
+package derecho
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// textLog is a Log that notes what is written, as text.
+type textLog struct{ lines []string }
+
+type textBatch []string
+
+func (l *textLog) Begin(s *EpochStart) error {
+	text := fmt.Sprint("epoch ", s.Epoch)
+	for _, c := range s.Channels {
+		text += fmt.Sprintf(" %d since %d", c.Channel, c.Since)
+		if c.Loaded {
+			text += fmt.Sprintf(" with %q", c.State)
+		}
+	}
+	l.lines = append(l.lines, text)
+	return nil
+}
+func (l *textLog) NewBatch() LogBatch { return &textBatch{} }
+func (l *textLog) Write(b LogBatch) error {
+	l.lines = append(l.lines, *b.(*textBatch)...)
+	return nil
+}
+func (l *textLog) Close() error        { return nil }
+func (b *textBatch) Append(m *Message) { *b = append(*b, fmt.Sprintf("%d: %s", m.Channel, m.Payload)) }
+func (b *textBatch) Bytes() int        { return len(*b) }
+func (b *textBatch) Reset()            { *b = nil }
+
+// A log has nothing of an epoch before the states with which it begins have come, and no channel whose state has not.
+func TestLoggerHolds(t *testing.T) {
+	const a, b = ChannelID(1), ChannelID(2)
+	starts := func(epoch uint32, awaits uint32) epochStarts { // channel a is there, b awaits a state
+		return epochStarts{epoch, []channelStarts{{channelLogs: channelLogs{Channel: a}, since: epoch}, {channelLogs: channelLogs{Channel: b}, since: epoch, awaits: awaits}}}
+	}
+	tests := []struct {
+		name string
+		do   func(l *logger)
+		want []string
+	}{
+		{"what is before does not wait", func(*logger) {}, []string{"epoch 1 1 since 1", "1: one", "2: one"}},
+		{"the state comes", func(l *logger) {
+			l.state(channelState{epoch: 2, channel: b, state: []byte("then")})
+			l.hold(0)
+		}, []string{"epoch 1 1 since 1", "1: one", "2: one", `epoch 2 1 since 2 2 since 2 with "then"`, "1: two", "2: two", "epoch 3 1 since 3 2 since 3", "1: three", "2: three"}},
+		{"it does not come any more", func(l *logger) { l.hold(0) },
+			[]string{"epoch 1 1 since 1", "1: one", "2: one", "epoch 2 1 since 2", "1: two", "2: two", "epoch 3 1 since 3", "1: three", "2: three"}},
+		{"it comes as of a later epoch", func(l *logger) {
+			l.hold(4)
+			l.turn()
+			l.begin(starts(4, 4))
+			l.turn()
+			l.state(channelState{epoch: 4, channel: b, state: []byte("later")})
+			l.hold(0)
+		}, []string{"epoch 1 1 since 1", "1: one", "2: one", "epoch 2 1 since 2", "1: two", "2: two", "epoch 3 1 since 3", "1: three", "2: three",
+			`epoch 4 1 since 4 2 since 4 with "later"`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			log := &textLog{}
+			l := newLogger(log, rdma.NewBell(new(rdma.BellWords)), func(error) {})
+			l.schedule = func() {}
+			both := func(epoch uint32, text string) {
+				batch := []Message{{Channel: a, Epoch: epoch, Payload: []byte(text)}, {Channel: b, Epoch: epoch, Payload: []byte(text)}, {Channel: 3, Epoch: epoch, Payload: []byte("not received")}}
+				l.append(batch, func(ch ChannelID) bool { return ch == a || ch == b })
+			}
+			first := starts(1, 0)
+			first.channels = first.channels[:1]
+			l.begin(first)
+			both(1, "one")
+			l.hold(2)
+			l.begin(starts(2, 2))
+			both(2, "two")
+			l.turn()
+			require.Equal(t, test.want[:3], log.lines)
+			l.begin(starts(3, 2))
+			both(3, "three")
+			test.do(l)
+			l.turn()
+			require.Equal(t, test.want, log.lines)
+		})
+	}
+}
+
+// What a log had of one channel says nothing of another.
+func TestLogIndex(t *testing.T) {
+	var x LogIndex
+	x.ID = 5
+	require.Equal(t, &LogState{ID: 5}, x.Holds(7, 0))
+	begin := func(epoch uint32, channels ...ChannelStart) { x.Begin(&EpochStart{Epoch: epoch, Channels: channels}) }
+	both := []uint64{5, 6}
+	begin(1, ChannelStart{Channel: 7, Logs: both, History: 5, Written: true, Since: 1})
+	begin(2, ChannelStart{Channel: 7, Logs: both, History: 5, Written: true, Since: 2}, ChannelStart{Channel: 8, Logs: both, History: 6, Since: 2, Loaded: true})
+	begin(4, ChannelStart{Channel: 8, Logs: both, History: 6, Written: true, Since: 4})
+
+	// It had all of 7 when it went on without it, however little has come since.
+	require.Equal(t, &LogState{ID: 5, Begun: 4, Epoch: 2, Seq: ^uint64(0), Logs: both, History: 5, Written: true}, x.Holds(7, 3))
+	require.Equal(t, &LogState{ID: 5, Begun: 4, Epoch: 4, Seq: 3, Logs: both, History: 6, Written: true}, x.Holds(8, 3))
+	require.Equal(t, &LogState{ID: 5, Begun: 4}, x.Holds(9, 3))
+
+	counts := func(ch ChannelID) (epochs []uint32) {
+		for e := range uint32(12) {
+			if x.Counts(ch, e) {
+				epochs = append(epochs, e)
+			}
+		}
+		return epochs
+	}
+	require.Equal(t, []uint32{1, 2}, counts(7))
+	require.Equal(t, []uint32{2, 4}, counts(8))
+	// 7 goes on after a while with what has come since epoch 6; 8 gets a state, which supersedes what it had.
+	before := x.Clone()
+	begin(9, ChannelStart{Channel: 7, Since: 6}, ChannelStart{Channel: 8, Since: 9, Loaded: true})
+	require.Equal(t, []uint32{1, 2, 6, 7, 8, 9}, counts(7))
+	require.Equal(t, []uint32{9}, counts(8))
+	x = *before
+	require.Equal(t, []uint32{1, 2}, counts(7), "the copy is one of its own")
+	require.Equal(t, []uint32{2, 4}, counts(8))
+}

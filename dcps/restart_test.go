@@ -74,6 +74,44 @@ func TestCoreTotalRestartTakesTheLongestLog(t *testing.T) {
 	}
 }
 
+// An empty log begins a history while the only log of an older one is away. That one is refused when it comes back, is told why,
+// and keeps what it holds: without the other it goes on.
+func TestCoreOtherHistoryIsRefused(t *testing.T) {
+	d := onCore(t, Settings{})
+	dirs := map[string]string{"old": t.TempDir(), "new": t.TempDir()}
+	start := func(name string) *node {
+		s := d.settings
+		s.Dir = dirs[name]
+		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
+	}
+	persistent := writerQos(func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityPersistent
+		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+	}, blocking(patience))
+	wants := readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent })
+	for i, name := range []string{"old", "new"} {
+		n := start(name)
+		w := n.writer(t, persistent)
+		write(t, w, int32(i), int32(i))
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+		if name == "old" {
+			require.NoError(t, n.p.Close())
+			continue
+		}
+		back := start("old")
+		_, err := NewDataReader(back.sub, back.topic(t), WithReaderQos(wants))
+		require.ErrorIs(t, err, derecho.ErrHistory)
+		require.ErrorIs(t, err, ErrPreconditionNotMet)
+		require.NoError(t, back.p.Close())
+		require.NoError(t, n.p.Close())
+	}
+	again := start("old")
+	r := again.reader(t, wants)
+	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+	require.Equal(t, "0:0", values(t, r, 1))
+	require.NoError(t, again.p.Close())
+}
+
 // The beginning of an epoch and the states that were taken then are on disk together or not at all, wherever a crash cuts the file.
 func TestEpochFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.epochs")

@@ -24,6 +24,8 @@
 //	agreement  how a view ends when members fail                    agreement.go  quorum.go
 //	trim       how an epoch ends when members fail                  cut.go
 //	logger     the log of a subgroup, beside the polling goroutine  persist.go
+//	LogIndex   what a log has of each channel                       logindex.go
+//	recovery   whose log counts when all, or all who had it, failed recovery.go  bereft.go
 //
 // # The control subgroup
 //

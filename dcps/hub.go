@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -432,9 +433,7 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	switch {
 	case c == nil || covered:
 	case c.awaiting:
-		later := *m
-		later.Payload = append([]byte(nil), m.Payload...)
-		c.putOff = append(c.putOff, putOff{w, handle, later})
+		c.putOff = append(c.putOff, putOff{w, handle, m.With(slices.Clone(m.Payload))})
 	default:
 		c.keep(w, m, handle)
 	}

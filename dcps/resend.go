@@ -42,9 +42,7 @@ func (h *hub) keepOwn(w *endpoint) {
 	var kept []derecho.Message
 	for _, r := range c.history.history() {
 		if r.w.key == w.key && !over[r.handle] {
-			m := r.message
-			m.Payload = slices.Clone(m.Payload)
-			kept = append(kept, m)
+			kept = append(kept, r.message.With(slices.Clone(r.message.Payload)))
 		}
 	}
 	w.writer.owe(kept)
@@ -54,13 +52,12 @@ func (h *hub) keepOwn(w *endpoint) {
 // them. A disposal among it is sent again like a sample.
 func (h *hub) Undelivered(_ derecho.SubgroupID, own []derecho.Message) {
 	for i := range own {
-		m := own[i]
-		w := h.writerOf(&m)
+		m := &own[i]
+		w := h.writerOf(m)
 		if w == nil || w.writer == nil || w.withdrawn() || w.ann.writer.Durability.Kind != qos.DurabilityTransientLocal || m.Kind == kindClosing {
 			continue
 		}
-		m.Payload = slices.Clone(m.Payload)
-		w.writer.owe([]derecho.Message{m})
+		w.writer.owe([]derecho.Message{m.With(slices.Clone(m.Payload))})
 	}
 }
 

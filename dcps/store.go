@@ -117,8 +117,7 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	s.arrivals++
 	r := s.newRecord()
 	payload := append(r.message.Payload[:0], m.Payload...)
-	*r = record{w: w, handle: h, arrival: s.arrivals, message: *m}
-	r.message.Payload = payload
+	*r = record{w: w, handle: h, arrival: s.arrivals, message: m.With(payload)}
 	l.records = append(l.records, r)
 	s.trim(in)
 }

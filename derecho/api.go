@@ -111,7 +111,7 @@ type Header struct {
 }
 
 // Message is one delivered message. Payload points into the sender's ring: it is valid until the
-// upcall returns, or as long as it is lent (Lend), and must not be written.
+// upcall returns, or as long as it is lent (Lend), and must not be written. To keep a message, keep what With gives.
 type Message struct {
 	Header
 	Sender  NodeID
@@ -144,7 +144,8 @@ type Handler interface {
 	NodeLeft(id NodeID)
 	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused.
 	Deliver(sg SubgroupID, batch []Message)
-	// Reclaim says that a sender waits for room that is lent here: whatever is not in use is to be copied and released.
+	// Reclaim says that a sender waits for room that is lent here, or that an epoch is over: whatever is not in use is to be
+	// copied and released.
 	Reclaim(sg SubgroupID)
 	// SaveState takes the state of a channel for a node that starts to receive it: exactly what was
 	// delivered so far. It takes it quickly; what it returns is called once, on a goroutine of its own,

@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
@@ -54,6 +55,13 @@ func (m *Message) Lend() *Loan {
 		m.loan = m.from.lend(m.at)
 	}
 	return m.loan
+}
+
+// With is the message with a payload that is the caller's own. A mere copy of a Message keeps the memory of its epoch mapped.
+func (m *Message) With(payload []byte) Message {
+	c := *m
+	c.Payload, c.from, c.loan = payload, nil, nil
+	return c
 }
 
 func (l *lender) lend(at uint64) *Loan {
@@ -113,4 +121,9 @@ func (e *epoch) reclaim() {
 		e.lenders[i].pressed = e.lenders[i].wants()
 	}
 	e.g.m.h.Reclaim(e.g.id)
+}
+
+// lends: some message of the epoch is lent, or came back since the table was told.
+func (e *epoch) lends() bool {
+	return slices.ContainsFunc(e.lenders, func(l lender) bool { return l.first < l.next })
 }

@@ -89,6 +89,28 @@ func TestLoanOutlivesNodes(t *testing.T) {
 	})
 }
 
+// When an epoch is over, what is lent of it is asked for: it keeps a ring mapped.
+func TestReclaimAtTheEndOfAnEpoch(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, _ := c.join()
+		r, rr := c.join()
+		lent, asked := make(chan *Loan, 1), make(chan struct{}, 1)
+		rr.onDeliver = func(batch []Message) {
+			if l := batch[0].Lend(); l != nil && len(lent) == 0 {
+				lent <- l
+			}
+		}
+		rr.onReclaim = func() { asked <- struct{}{} }
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		w.mustSend(t, ordered, 7, 1, "x")
+		l := <-lent
+		w.mustAdd(t, Endpoint{ID: 2, Channel: 7, Reads: []Subgroup{ordered}}) // begins an epoch
+		<-asked
+		l.Release()
+	})
+}
+
 // Loans that come back in any order free the ring in its own.
 func TestLenderFreesInOrder(t *testing.T) {
 	e := &epoch{}

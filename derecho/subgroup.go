@@ -406,6 +406,9 @@ func (g *subgroup) release(e *epoch) {
 		delete(g.m.opens, openKey{e.desc.Members[i].Node, e.key})
 	}
 	g.m.fabric.Deregister(e.key)
+	if e.lends() {
+		g.m.h.Reclaim(g.id) // or a small message keeps a whole ring mapped
+	}
 	e.released.Store(true)
 	e.wakeAll()
 }

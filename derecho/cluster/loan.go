@@ -39,5 +39,5 @@ func (p *process) returnSome() {
 	p.loans = kept
 }
 
-// Reclaim implements derecho.Handler. Nobody waits in a driven node, so it is not called.
-func (p *process) Reclaim(derecho.SubgroupID) { panic("nobody waits for room") }
+// Reclaim implements derecho.Handler. Nobody waits for room in a driven node; and what is lent of an epoch that is over may be kept.
+func (p *process) Reclaim(derecho.SubgroupID) {}

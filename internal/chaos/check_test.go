@@ -33,7 +33,10 @@ func stays(ds []delivery, own func(writer string) bool) (list []stay, wrong []st
 	for i, d := range ds {
 		before, known := newest[d.writer]
 		newest[d.writer] = d
-		came := known && (d.handle != before.handle || d.generation > before.generation || d.fresh && (!before.fresh || d.number != before.number+1))
+		// All samples of an instance that is new are fresh which are taken at once; after a while and in another epoch it is new again.
+		again := d.epoch > before.epoch && time.Duration(d.received-before.received) > lease/2
+		came := known && (d.handle != before.handle || d.generation > before.generation ||
+			d.fresh && (!before.fresh || d.number != before.number+1 || again))
 		switch {
 		case known && d.number <= before.number:
 			wrong = append(wrong, fmt.Sprintf("%s was handed %s after %s", d.reader, d, before))
@@ -66,16 +69,26 @@ func stays(ds []delivery, own func(writer string) bool) (list []stay, wrong []st
 	return list, wrong
 }
 
-// pause finds where the process was away, between its latest sample before and the first that tells of it: where nothing
-// came for longest. Writers that joined meanwhile can have come first.
+// pause finds where the process was away, between its latest sample before and the first that tells of it. It came back in a
+// later epoch, and writers that joined meanwhile can have come first. Mostly that is where nothing came for longest; but a process that was
+// stopped is still handed, when it goes on, what had reached it before, and learns only then that it was excluded: so if no
+// epoch began after a long time, it is where most epochs were left out.
 func pause(ds []delivery, mine, back int) int {
-	at := back
+	longest, farthest := back, back
+	waited := func(i int) int64 { return ds[i].received - ds[i-1].received }
+	missed := func(i int) uint32 { return ds[i].epoch - ds[i-1].epoch }
 	for i := max(mine+1, 1); i <= back; i++ {
-		if ds[i].received-ds[i-1].received > ds[at].received-ds[at-1].received {
-			at = i
+		if waited(i) > waited(longest) && (missed(i) > 0 || missed(longest) == 0) || missed(i) > 0 && missed(longest) == 0 {
+			longest = i
+		}
+		if missed(i) > missed(farthest) {
+			farthest = i
 		}
 	}
-	return at
+	if missed(longest) > 0 && time.Duration(waited(longest)) <= lease/2 {
+		return farthest
+	}
+	return longest
 }
 
 // live leaves out the history that a late joiner got, which comes all at once, before anything else: of each writer that is

@@ -58,14 +58,37 @@ func TestChecker(t *testing.T) {
 		}
 		return ds
 	}
-	back := func(ds []delivery, i int) []delivery { // from i on after an exclusion
+	inEpochs := func(ds []delivery, pairs ...int) []delivery { // epochs later from an index on
+		ds = slices.Clone(ds)
+		for k := 0; k < len(pairs); k += 2 {
+			for j := pairs[k]; j < len(ds); j++ {
+				ds[j].epoch += uint32(pairs[k+1])
+			}
+		}
+		return ds
+	}
+	generations := func(ds []delivery, i int) []delivery { // another one from i on
 		ds = slices.Clone(ds)
 		for j := i; j < len(ds); j++ {
 			ds[j].generation++
+		}
+		return ds
+	}
+	stood := func(ds []delivery, i int) []delivery { // the process stood still before i
+		ds = slices.Clone(ds)
+		for j := i; j < len(ds); j++ {
 			ds[j].received += lease.Nanoseconds()
 		}
 		return ds
 	}
+	freshly := func(ds []delivery, at ...int) []delivery {
+		ds = slices.Clone(ds)
+		for _, j := range at {
+			ds[j].fresh = true
+		}
+		return ds
+	}
+	back := func(ds []delivery, i int) []delivery { return stood(generations(ds, i), i) } // from i on after an exclusion
 	logged := handed(loggedTopic, "p.r", "abab")
 	late := func(ds []delivery, history int) []delivery {
 		ds = slices.Clone(ds)
@@ -97,6 +120,14 @@ func TestChecker(t *testing.T) {
 		"excluded while others joined": {[]outcome{
 			only("p", handed(atomicTopic, "p.r", "aqaqdddaqadqa")),
 			only("q", as("q.r", drop(drop(back(handed(atomicTopic, "", "aqaqdddaqadqa"), 4), 4), 4))),
+		}, ""},
+		"excluded, and handed what was left when it went on": {[]outcome{
+			only("p", inEpochs(handed(atomicTopic, "p.r", "aqaadddaqadqa"), 4, 1, 6, 4)),
+			only("q", as("q.r", drop(drop(stood(generations(inEpochs(handed(atomicTopic, "", "aqaadddaqadqa"), 4, 1, 6, 4), 6), 3), 4), 4))),
+		}, ""},
+		"excluded when it had only begun": {[]outcome{
+			only("p", inEpochs(handed(atomicTopic, "p.r", "abqabdddabqadqa"), 3, 1, 7, 4)),
+			only("q", as("q.r", drop(drop(stood(freshly(inEpochs(handed(atomicTopic, "", "abqabdddabqadqa"), 3, 1, 7, 4), 2, 7, 8, 9, 10, 11), 7), 5), 5))),
 		}, ""},
 		"a sample is missing":      {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 3)))}, "q.r was handed a.w #3"},
 		"missing with its writer":  {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 6)))}, "after c.w #2"},

@@ -97,7 +97,7 @@ func qosFlags(f *pflag.FlagSet, o *bench.Options) {
 // writeFlags say how to write.
 func writeFlags(f *pflag.FlagSet, o *bench.Options) {
 	f.Var(&parsed[bench.Access]{&o.Write, "access", word[bench.Access], string(o.Write)}, "write", "loan: build samples in the ring; copy: Write")
-	f.BoolVar(&o.Spin, "spin", false, "wait for the next turn without sleeping, with a rate")
+	f.BoolVar(&o.Spin, "spin", false, "with a rate: wait the last 60 µs for the next turn without sleeping")
 }
 
 // paceFlags say how long and how often to write.

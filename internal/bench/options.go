@@ -52,7 +52,7 @@ type Options struct {
 
 	Size       int     // of an encoded sample, from MinSize
 	Rate       float64 // samples per second of each writer; 0 is as fast as possible
-	Spin       bool    // wait for the next turn without sleeping
+	Spin       bool    // wait the last 60 µs for the next turn without sleeping
 	Keyed      bool    // use the type with a key; implied by Instances above 1
 	Instances  int
 	Level      Level

@@ -20,6 +20,7 @@ type stay struct {
 	reader     string
 	deliveries []delivery
 	cut        bool  // it began because the process had been excluded
+	ended      bool  // it ended because of that
 	until      int64 // ns: to then the process was surely a member
 }
 
@@ -62,7 +63,7 @@ func stays(ds []delivery, own func(writer string) bool) (list []stay, wrong []st
 	from := 0
 	for _, at := range append(cuts, len(ds)) {
 		if at > from {
-			list = append(list, stay{reader: ds[from].reader, deliveries: ds[from:at], cut: from > 0})
+			list = append(list, stay{reader: ds[from].reader, deliveries: ds[from:at], cut: from > 0, ended: at < len(ds)})
 		}
 		from = max(from, at)
 	}
@@ -284,9 +285,17 @@ func oneEnd(topic string, o *order, ends []stay) (wrong []string) {
 }
 
 // memberUntil is when the process of a stay was surely a member: one that was killed may have been excluded, and have come
-// back, after its own writers were last heard.
+// back, after its own writers were last heard; one that was excluded while it stood still is handed what had reached it before,
+// when it goes on.
 func (p outcome) memberUntil(s stay) (at int64) {
-	for _, d := range s.deliveries {
+	ds := s.deliveries
+	for i := len(ds) - 1; s.ended && i > 0; i-- {
+		if time.Duration(ds[i].received-ds[i-1].received) > lease/2 {
+			ds = ds[:i]
+			break
+		}
+	}
+	for _, d := range ds {
 		if p.fate == "closed" || p.alive || processOf(d.writer) == p.name {
 			at = d.received
 		}

@@ -124,6 +124,7 @@ func TestChecker(t *testing.T) {
 		"excluded, and handed what was left when it went on": {[]outcome{
 			only("p", inEpochs(handed(atomicTopic, "p.r", "aqaadddaqadqa"), 4, 1, 6, 4)),
 			only("q", as("q.r", drop(drop(stood(generations(inEpochs(handed(atomicTopic, "", "aqaadddaqadqa"), 4, 1, 6, 4), 6), 3), 4), 4))),
+			withLog(only("d"), nil, ack{atomicTopic, "d.w", 1, 4, 5}), // by those who had gone on without q
 		}, ""},
 		"excluded when it had only begun": {[]outcome{
 			only("p", inEpochs(handed(atomicTopic, "p.r", "abqabdddabqadqa"), 3, 1, 7, 4)),

@@ -73,9 +73,10 @@ func TestLoanHoldsWriter(t *testing.T) {
 		settings, text := onSmallRing(t, transport)
 		d := onCore(t, settings)
 		a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
-		w := a.writer(t, writerQos(blocking(20*time.Millisecond)))
+		w, patient := a.writer(t, writerQos(blocking(20*time.Millisecond))), a.writer(t, writerQos(blocking(patience)))
 		r := b.reader(t, readerQos())
 		require.NoError(t, w.WaitForMatch(patiently(t), 1))
+		require.NoError(t, patient.WaitForMatch(patiently(t), 1))
 		require.NoError(t, w.Write(patiently(t), &track{ID: 1, Text: text}))
 		awaitData(t, r)
 		l, err := r.TakeLoan()
@@ -89,13 +90,13 @@ func TestLoanHoldsWriter(t *testing.T) {
 		require.ErrorIs(t, err, ErrTimeout)
 		require.Equal(t, before, fmt.Sprintf("%x", l.Encoded(0)))
 		l.Close()
-		require.NoError(t, w.Write(patiently(t), &track{ID: 1, Value: n, Text: text}))
+		require.NoError(t, patient.Write(patiently(t), &track{ID: 1, Value: n, Text: text}))
 		awaitData(t, r)
 		require.NoError(t, r.Close())
 		other := b.reader(t, readerQos())
 		require.NoError(t, other.WaitForMatch(patiently(t), 1))
 		for i := range int32(20) {
-			require.NoError(t, w.Write(patiently(t), &track{ID: 1, Value: i, Text: text}))
+			require.NoError(t, patient.Write(patiently(t), &track{ID: 1, Value: i, Text: text}))
 		}
 	})
 }

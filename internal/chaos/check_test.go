@@ -48,7 +48,8 @@ func stays(ds []delivery, own func(writer string) bool) (list []stay, wrong []st
 			back = i
 		}
 		if own(d.writer) {
-			if came {
+			// New twice in a row, and somebody came back in between: if that was not this process, a stay is cut in two for nothing.
+			if came || known && d.fresh && back > mine {
 				cuts = append(cuts, pause(ds, mine, back))
 			}
 			mine, back = i, -1

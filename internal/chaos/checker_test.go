@@ -130,6 +130,10 @@ func TestChecker(t *testing.T) {
 			only("p", inEpochs(handed(atomicTopic, "p.r", "abqabdddabqadqa"), 3, 1, 7, 4)),
 			only("q", as("q.r", drop(drop(stood(freshly(inEpochs(handed(atomicTopic, "", "abqabdddabqadqa"), 3, 1, 7, 4), 2, 7, 8, 9, 10, 11), 7), 5), 5))),
 		}, ""},
+		"excluded soon after it had begun": {[]outcome{
+			only("p", inEpochs(handed(atomicTopic, "p.r", "abqabdddabqadqa"), 3, 1, 7, 4)),
+			only("q", as("q.r", drop(drop(freshly(inEpochs(handed(atomicTopic, "", "abqabdddabqadqa"), 3, 1, 7, 4), 2, 7, 8, 9, 10, 11), 5), 5))),
+		}, ""},
 		"a sample is missing":      {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 3)))}, "q.r was handed a.w #3"},
 		"missing with its writer":  {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 6)))}, "after c.w #2"},
 		"a sample comes twice":     {[]outcome{only("p", slices.Concat(whole, whole[8:]))}, "p.r was handed c.w #3 (at 0:8) after c.w #3"},

@@ -42,6 +42,8 @@ type cache struct {
 	wakeAt int64
 	// release takes back an entry that the cache drops.
 	release func(*item)
+	// left is told of an entry that is lent and leaves the cache.
+	left func(*item)
 	// missed is told of an instance whose DEADLINE passed.
 	missed func(InstanceHandle)
 }
@@ -112,6 +114,7 @@ func newCache(q qos.DataReader) *cache {
 		purgeDisposed:  int64(q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay),
 		instances:      make(map[InstanceHandle]*instance),
 		release:        func(*item) {},
+		left:           func(*item) {},
 		missed:         func(InstanceHandle) {},
 	}
 }
@@ -363,6 +366,9 @@ func (c *cache) link(in *instance, it *item) {
 
 // unlink takes an entry out. The cache's reference to it passes to the caller.
 func (c *cache) unlink(it *item) {
+	if it.loan != nil {
+		c.left(it)
+	}
 	in := it.inst
 	if it.before == nil {
 		c.first = it.after

@@ -20,7 +20,8 @@ type lending struct {
 	// has waited. Stored by the holder of the lock, the polling goroutine looks.
 	cold atomic.Int32
 
-	// Guarded by the reader's lock: those in the cache or parked, by arrival.
+	// Guarded by the reader's lock: those in the cache or parked, by arrival. What has left the cache is not among them: who has
+	// it then reads it.
 	first, last *item
 }
 
@@ -123,11 +124,7 @@ func (l *lending) handOver(s *selection, c *collection) {
 	}
 	for _, it := range c.items {
 		switch {
-		case it.loan == nil:
-		case s.lend && l.pins || it.refs > others:
-			if s.take {
-				l.unlist(it)
-			}
+		case it.loan == nil, s.lend && l.pins, it.refs > others:
 		default:
 			l.keep(it)
 		}
@@ -136,9 +133,8 @@ func (l *lending) handOver(s *selection, c *collection) {
 
 // dropLent empties the cache of what is lent.
 func (r *reader) dropLent() {
-	for it := r.lending.first; it != nil; it = r.lending.first {
-		r.cache.drop(it)
-		r.lending.unlist(it) // if somebody reads it still
+	for r.lending.first != nil {
+		r.cache.drop(r.lending.first)
 	}
 }
 

@@ -159,3 +159,37 @@ func awaitData(t *testing.T, r *DataReader[track]) {
 	t.Helper()
 	require.NoError(t, r.await(patiently(t), "awaitData", func() bool { return r.cache.unread > 0 }))
 }
+
+// What somebody reads by loan stays where it is, also when it has left the cache meanwhile and a writer wants the room, or the reader is closed.
+func TestReadLoanOutlivesItsEntry(t *testing.T) {
+	for _, end := range []string{"expired and reclaimed", "expired and closed"} {
+		t.Run(end, func(t *testing.T) {
+			settings, text := onSmallRing(t, "shm")
+			d := onCore(t, settings)
+			n := d.node(t)
+			w := n.writer(t, writerQos(blocking(patience), func(q *qos.DataWriter) { q.Lifespan.Duration = time.Hour }))
+			r := n.reader(t, readerQos())
+			require.NoError(t, w.WaitForMatch(patiently(t), 1))
+			require.NoError(t, w.Write(patiently(t), &track{ID: 1, Text: text}))
+			awaitData(t, r)
+			l, err := r.ReadLoan()
+			require.NoError(t, err)
+			lent, before := l.Encoded(0), fmt.Sprintf("%x", l.Encoded(0))
+			r.lock()
+			r.cache.tick(time.Now().Add(2 * time.Hour).UnixNano())
+			require.Zero(t, r.cache.samples)
+			r.unlock()
+			if end == "expired and closed" {
+				require.NoError(t, r.Close())
+			} else {
+				it := &item{kind: itemReclaim}
+				r.post(it, it)
+			}
+			require.Positive(t, r.lending.count.Load(), "it is lent still")
+			require.Same(t, &lent[0], &l.Encoded(0)[0])
+			require.Equal(t, before, fmt.Sprintf("%x", lent))
+			l.Close()
+			require.Zero(t, r.lending.count.Load())
+		})
+	}
+}

@@ -66,6 +66,7 @@ func (r *reader) setup() {
 	r.init(r.sub.p, what("reader", r.topic.name), r)
 	r.cache = newCache(r.q)
 	r.cache.release = r.release
+	r.cache.left = r.lending.unlist
 	r.lending.init(r.q, r.p.settings.LendBytes)
 	r.cache.missed = func(h InstanceHandle) {
 		r.deadlineMissed.add(h)

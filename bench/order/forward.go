@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"net"
 	"time"
 )
@@ -88,14 +87,10 @@ func serveFollower(conn net.Conn, inflight int, apply func([]byte) func() error)
 	acks := newWaiter(inflight)
 	defer acks.close()
 	in, out := bufio.NewReaderSize(conn, 64<<10), bufio.NewWriter(conn)
-	var length [4]byte
 	for {
-		if _, err := io.ReadFull(in, length[:]); err != nil {
+		m, err := readFrame(in)
+		if err != nil {
 			return // the follower has gone
-		}
-		m := make([]byte, binary.LittleEndian.Uint32(length[:]))
-		if _, err := io.ReadFull(in, m); err != nil {
-			return
 		}
 		acks.push(apply(m), func(err error) { // on the one goroutine of acks
 			answer := byte(ordered)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -113,14 +112,10 @@ func (p *peers) read(conn net.Conn) {
 	stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
 	defer stop()
 	in := bufio.NewReaderSize(conn, 64<<10)
-	var length [4]byte
 	for {
-		if _, err := io.ReadFull(in, length[:]); err != nil {
+		b, err := readFrame(in)
+		if err != nil {
 			return // the node has gone
-		}
-		b := make([]byte, binary.LittleEndian.Uint32(length[:]))
-		if _, err := io.ReadFull(in, b); err != nil {
-			return
 		}
 		m := new(raftpb.Message)
 		if proto.Unmarshal(b, m) != nil {

@@ -74,7 +74,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dds",
 		Short: "The command-line tool of this DDS",
-		Long: `dds measures and, later, looks into a DDS domain.
+		Long: `dds measures a DDS domain.
 
   dds perf run                      how fast is it on this machine?
   dds perf run --readers 4 -s 10K   one writer to four readers, samples of 10 KB

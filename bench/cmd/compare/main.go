@@ -149,7 +149,12 @@ func run(c config) int {
 		return 1
 	}
 	defer os.RemoveAll(scratch)
-	if err := compare(ctx, c, scratch); err != nil {
+	err = compare(ctx, c, scratch)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "compare: interrupted; nothing is reported")
+		return 130
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		return 1
 	}

@@ -87,7 +87,12 @@ func run(c config) int {
 		printList(os.Stdout, c.selected())
 		return 0
 	}
-	if err := measure(ctx, c); err != nil {
+	err := measure(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "spindle: interrupted; nothing is reported")
+		return 130
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "spindle:", err)
 		return 1
 	}

@@ -241,62 +241,76 @@ func TestTimeOfChurn(t *testing.T) {
 				during()
 				return (count() - before) / time.Since(begin).Seconds()
 			}
-			pause := 30 * time.Millisecond
-			joins := min(100, 10**flagTimes)
 			f.pass(300 * time.Millisecond)
-			var shares, ofBoth times // in thousandths
-			for range max(1, *flagTimes/10) {
-				alone := rate(func() { f.pass(time.Duration(joins) * pause) })
-				f.enter(joiner, atomicTopic, 0, 1)
-				two := rate(func() { f.pass(time.Duration(joins) * pause) })
-				f.leave(joiner, atomicTopic, 0, 1)
-				var present, total time.Duration
-				both := rate(func() {
-					began := time.Now()
-					for range joins {
-						next := time.After(pause)
-						entered := time.Now()
-						f.enter(joiner, atomicTopic, 0, 1)
-						f.leave(joiner, atomicTopic, 0, 1)
-						present += time.Since(entered)
-						<-next
-					}
-					total = time.Since(began)
-				})
-				there := present.Seconds() / total.Seconds()
-				expected := (1-there)*alone + there*two
-				shares, ofBoth = append(shares, time.Duration(1000*both/alone)), append(ofBoth, time.Duration(1000*both/expected))
-				t.Logf("%s: with a second reader all the time %.0f samples/s; it was there for %.0f %% of the time: that alone makes %.0f samples/s, of which %.0f %% were reached", transport, two, 100*there, expected, 100*both/expected)
-				// What a process costs that starts beside the two: one that has nothing to do with them, and one whose reader joins.
-				starts := max(2, joins/10)
-				begun := func(env string, with func(p *process)) float64 {
-					return rate(func() {
-						for range starts {
-							next := time.After(10 * pause)
-							p := f.spawn("guest", nil, env)
-							f.joined(p)
-							with(p)
-							f.retire(p)
-							<-next
-						}
-					})
-				}
-				stranger := begun(fmt.Sprintf("%s=%d", envDomain, rand.Uint32()>>1), func(*process) {})
-				guest := begun("DDS_TRANSPORT="+transport, func(p *process) { f.enter(p, atomicTopic, 0, 1) })
-				t.Logf("%s: while a process starts and ends %d times, every %v: %.0f %% of the undisturbed rate if it is of another domain, %.0f %% if its reader joins",
-					transport, starts, 10*pause, 100*stranger/alone, 100*guest/alone)
-				t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process that runs joined and left %d times, every %v", transport, alone, both, 100*both/alone, joins, pause)
+			for _, pause := range []time.Duration{30 * time.Millisecond, 100 * time.Millisecond} {
+				churn(t, f, transport, pause, rate, joiner)
 			}
-			for _, of := range []struct {
-				what   string
-				shares times
-			}{{"the undisturbed rate", shares}, {"that of as many readers as there were", ofBoth}} {
-				slices.Sort(of.shares)
-				t.Logf("%s: median %.1f %%, worst %.1f %% of %s; %s", transport, float64(of.shares[len(of.shares)/2])/10, float64(of.shares[0])/10, of.what, machine())
-			}
+			whoStarts(t, f, transport, rate)
 			f.end()
 		})
 	}
+}
+
+// churn has the reader join and leave a hundred times, every pause, a tenth as many rounds as times are to be taken.
+func churn(t *testing.T, f *fleet, transport string, pause time.Duration, rate func(during func()) float64, joiner *process) {
+	joins := min(100, 10**flagTimes)
+	var shares, ofBoth times // in thousandths
+	for range max(1, *flagTimes/10) {
+		alone := rate(func() { f.pass(time.Duration(joins) * pause) })
+		f.enter(joiner, atomicTopic, 0, 1)
+		two := rate(func() { f.pass(time.Duration(joins) * pause) })
+		f.leave(joiner, atomicTopic, 0, 1)
+		var present, total time.Duration
+		both := rate(func() {
+			began := time.Now()
+			for range joins {
+				next := time.After(pause)
+				entered := time.Now()
+				f.enter(joiner, atomicTopic, 0, 1)
+				f.leave(joiner, atomicTopic, 0, 1)
+				present += time.Since(entered)
+				<-next
+			}
+			total = time.Since(began)
+		})
+		there := present.Seconds() / total.Seconds()
+		expected := (1-there)*alone + there*two
+		shares, ofBoth = append(shares, time.Duration(1000*both/alone)), append(ofBoth, time.Duration(1000*both/expected))
+		t.Logf("%s: %.0f samples/s of 1 KiB undisturbed, %.0f samples/s (%.0f %%, aim 90 %%) while a reader in a third process that runs joined and left %d times, every %v",
+			transport, alone, both, 100*both/alone, joins, pause)
+		t.Logf("%s: with a second reader all the time %.0f samples/s; it was there for %.0f %% of the time: that alone makes %.0f samples/s, of which %.0f %% were reached",
+			transport, two, 100*there, expected, 100*both/expected)
+	}
+	for _, of := range []struct {
+		what   string
+		shares times
+	}{{"the undisturbed rate", shares}, {"that of as many readers as there were", ofBoth}} {
+		slices.Sort(of.shares)
+		t.Logf("%s: every %v: median %.1f %%, worst %.1f %% of %s; %s", transport, pause, float64(of.shares[len(of.shares)/2])/10, float64(of.shares[0])/10, of.what, machine())
+	}
+}
+
+// whoStarts shows what a process costs that starts beside the two: one that has nothing to do with them, and one whose reader joins.
+func whoStarts(t *testing.T, f *fleet, transport string, rate func(during func()) float64) {
+	const pause = 300 * time.Millisecond
+	starts := min(10, max(2, *flagTimes))
+	begun := func(env string, with func(p *process)) float64 {
+		return rate(func() {
+			for range starts {
+				next := time.After(pause)
+				p := f.spawn("guest", nil, env)
+				f.joined(p)
+				with(p)
+				f.retire(p)
+				<-next
+			}
+		})
+	}
+	alone := rate(func() { f.pass(time.Duration(starts) * pause) })
+	stranger := begun(fmt.Sprintf("%s=%d", envDomain, rand.Uint32()>>1), func(*process) {})
+	guest := begun("DDS_TRANSPORT="+transport, func(p *process) { f.enter(p, atomicTopic, 0, 1) })
+	t.Logf("%s: while a process starts and ends %d times, every %v: %.0f %% of the undisturbed rate if it is of another domain, %.0f %% if its reader joins",
+		transport, starts, pause, 100*stranger/alone, 100*guest/alone)
 }
 
 // Nobody writes.

@@ -47,6 +47,7 @@ var layers = map[string]layer{
 	"rdma/tcp":    {level: 2, imports: []string{"rdma"}},
 	"rdma/fabric": {level: 3, imports: []string{"rdma", "rdma/shm", "rdma/tcp", unix}},
 
+	"xtypes":  {level: 1, imports: []string{"cdr"}},
 	"storage": {level: 1, imports: []string{"internal/vfs", "internal/invariant"}},
 	"topic":   {level: 1, imports: []string{"cdr", "qos"}},
 	"sst":     {level: 2, imports: []string{"rdma", "internal/mutant"}},

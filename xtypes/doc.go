@@ -1,0 +1,29 @@
+// Package xtypes describes data types at run time (DDS-XTypes 1.3): what generated code knows, as values.
+//
+//	point := xtypes.Must(xtypes.Build(xtypes.TypeDescriptor{
+//		Kind: xtypes.TKStructure, Name: "geo::Point", Extensibility: cdr.Appendable,
+//		Members: []xtypes.Member{
+//			{Name: "id", AutoID: true, Type: xtypes.NewString(32), Key: true},
+//			{Name: "lat", AutoID: true, Type: xtypes.Primitive(xtypes.TKFloat64)},
+//		},
+//	}))
+//	path, err := point.Path("lat")
+//
+// # Files
+//
+//	the model       kind.go type.go build.go path.go scalar.go
+//
+// # Ownership and concurrency
+//
+// A Type is built once and never changes; all of the package is safe for concurrent use but for building recursive types, which is
+// one goroutine's work until the last Forward is completed, and for Data, which has one owner.
+//
+// # Invariants
+//
+//  1. No description, however odd, makes Build panic; what it accepts has finite values.
+//  2. Names and ids of members are unique in a type, inherited ones included.
+//
+// # What it does not do
+//
+// Custom annotations are read over in type objects and not kept.
+package xtypes

@@ -338,9 +338,9 @@ func (c *checker) bound(e *exprSum) (int, bool) {
 }
 
 // positive checks a bound or an array dimension.
-func (c *checker) positive(pos Pos, v constValue, what string) (int, bool) {
+func (c *checker) positive(pos Pos, v Value, what string) (int, bool) {
 	switch {
-	case !v.valid():
+	case !v.Valid():
 		return 0, false
 	case v.Int == nil || v.Char:
 		c.report.errorf(pos, "", "%s must be an integer, not %s", what, v.kind())
@@ -405,10 +405,10 @@ func (c *checker) constDef(d *constDef) {
 	c.annotations(d.Annotations, "const", nil)
 	t := c.typeOf(d.Type, false)
 	v := c.eval(d.Value)
-	if t != nil && v.valid() {
+	if t != nil && v.Valid() {
 		v = c.convert(d.Value.Pos, v, t)
 	}
-	if t == nil || !v.valid() {
+	if t == nil || !v.Valid() {
 		c.declare(d.Name, &unknownDef{d.Name.Pos, d.Name.Text})
 		return
 	}
@@ -419,10 +419,10 @@ func (c *checker) constDef(d *constDef) {
 }
 
 // convert checks that a value is one of type t and gives it the form of t.
-func (c *checker) convert(pos Pos, v constValue, t Type) constValue {
-	wrong := func() constValue {
+func (c *checker) convert(pos Pos, v Value, t Type) Value {
+	wrong := func() Value {
 		c.report.errorf(pos, "", "%s is no value of type %s", v.kind(), typeName(t))
-		return constValue{}
+		return Value{}
 	}
 	switch r := resolve(t).(type) {
 	case Primitive:
@@ -438,7 +438,7 @@ func (c *checker) convert(pos Pos, v constValue, t Type) constValue {
 			}
 			if r == Char && v.Int.Cmp(big.NewInt(255)) > 0 {
 				c.report.errorf(pos, "use wchar", "character %s does not fit into a char", v.Int)
-				return constValue{}
+				return Value{}
 			}
 		case info.integer:
 			if v.Int == nil || v.Char {
@@ -447,7 +447,7 @@ func (c *checker) convert(pos Pos, v constValue, t Type) constValue {
 			lo, hi := integerRange(info)
 			if v.Int.Cmp(lo) < 0 || v.Int.Cmp(hi) > 0 {
 				c.report.errorf(pos, "", "%s does not fit into %s, which holds %s to %s", v.Int, info.idl, lo, hi)
-				return constValue{}
+				return Value{}
 			}
 		default:
 			f, ok := v.float()
@@ -456,9 +456,9 @@ func (c *checker) convert(pos Pos, v constValue, t Type) constValue {
 			}
 			if r == Float32 && math.Abs(f) > math.MaxFloat32 {
 				c.report.errorf(pos, "use double", "%g does not fit into float", f)
-				return constValue{}
+				return Value{}
 			}
-			return constValue{Float: &f}
+			return Value{Float: &f}
 		}
 		return v
 	case *String:
@@ -467,7 +467,7 @@ func (c *checker) convert(pos Pos, v constValue, t Type) constValue {
 		}
 		if n := len(*v.Str); r.Bound > 0 && !r.Wide && n > r.Bound {
 			c.report.errorf(pos, "", "string of %d bytes exceeds its bound of %d", n, r.Bound)
-			return constValue{}
+			return Value{}
 		}
 		return v
 	case *Enum:
@@ -477,7 +477,7 @@ func (c *checker) convert(pos Pos, v constValue, t Type) constValue {
 		return v
 	}
 	c.report.errorf(pos, "", "a constant cannot be of type %s", typeName(t))
-	return constValue{}
+	return Value{}
 }
 
 func integerRange(info primitiveInfo) (lo, hi *big.Int) {

@@ -98,7 +98,7 @@ func (c *checker) flag(a *annotation) bool {
 		return true
 	}
 	v := c.eval(a.Args[0].Value)
-	if v.valid() && v.Bool == nil {
+	if v.Valid() && v.Bool == nil {
 		c.report.errorf(a.Args[0].Pos, "write TRUE or FALSE", "@%s takes a boolean, not %s", a.Name, v.kind())
 	}
 	return v.Bool == nil || *v.Bool
@@ -119,7 +119,7 @@ const maxMemberID = 0x0fffffff
 func applyID(c *checker, a *annotation, target any) {
 	v := c.eval(a.Args[0].Value)
 	switch {
-	case !v.valid():
+	case !v.Valid():
 	case v.Int == nil || v.Char:
 		c.report.errorf(a.Args[0].Pos, "", "@id takes an integer, not %s", v.kind())
 	case v.Int.Sign() < 0 || v.Int.Cmp(big.NewInt(maxMemberID)) > 0:
@@ -142,16 +142,12 @@ func applyHashID(c *checker, a *annotation, target any) {
 	m.ID = binary.LittleEndian.Uint32(sum[:]) & maxMemberID
 }
 
-func applyOptional(c *checker, a *annotation, _ any) {
-	if c.flag(a) {
-		c.report.errorf(a.Pos, "an empty sequence can stand for an absent value", "not supported yet by this version: @optional members")
-	}
-}
+func applyOptional(c *checker, a *annotation, t any) { t.(*Member).Optional = c.flag(a) }
 
 func applyUnit(c *checker, a *annotation, target any) {
 	m, ok := target.(*Member)
 	v := c.eval(a.Args[0].Value)
-	if v.valid() && v.Str == nil {
+	if v.Valid() && v.Str == nil {
 		c.report.errorf(a.Args[0].Pos, "", "@unit takes a string, not %s", v.kind())
 	}
 	if ok && v.Str != nil {
@@ -161,10 +157,6 @@ func applyUnit(c *checker, a *annotation, target any) {
 
 func extensibility(x cdr.Extensibility) func(*checker, *annotation, any) {
 	return func(c *checker, a *annotation, target any) {
-		if x == cdr.Mutable {
-			c.report.errorf(a.Pos, "use @appendable or @final", "not supported yet by this version: mutable types")
-			return
-		}
 		if s, ok := target.(*Struct); ok {
 			s.Extensibility = x
 		}
@@ -196,7 +188,7 @@ func applyAutoID(c *checker, a *annotation, _ any) {
 func applyBitBound(c *checker, a *annotation, target any) {
 	v := c.eval(a.Args[0].Value)
 	if v.Int == nil || v.Char || v.Int.Sign() <= 0 || v.Int.Cmp(big.NewInt(32)) > 0 {
-		if v.valid() {
+		if v.Valid() {
 			c.report.errorf(a.Args[0].Pos, "", "@bit_bound of an enum is an integer within 1 to 32")
 		}
 		return

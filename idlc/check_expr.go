@@ -14,18 +14,18 @@ func itoa(n int) string { return strconv.Itoa(n) }
 const maxShift = 63
 
 // eval computes a constant expression; an invalid value after it has reported why.
-func (c *checker) eval(e *expr) constValue { return fold(c, e.Pos, "|", c.evalXor, e.Left, e.Right) }
+func (c *checker) eval(e *expr) Value { return fold(c, e.Pos, "|", c.evalXor, e.Left, e.Right) }
 
-func (c *checker) evalXor(e *exprXor) constValue {
+func (c *checker) evalXor(e *exprXor) Value {
 	return fold(c, e.Pos, "^", c.evalAnd, e.Left, e.Right)
 }
 
-func (c *checker) evalAnd(e *exprAnd) constValue {
+func (c *checker) evalAnd(e *exprAnd) Value {
 	return fold(c, e.Pos, "&", c.evalShift, e.Left, e.Right)
 }
 
 // fold applies a bitwise operator from left to right.
-func fold[E any](c *checker, pos Pos, op string, operand func(E) constValue, first E, rest []E) constValue {
+func fold[E any](c *checker, pos Pos, op string, operand func(E) Value, first E, rest []E) Value {
 	v := operand(first)
 	for _, e := range rest {
 		v = c.bitwise(pos, op, v, operand(e))
@@ -33,7 +33,7 @@ func fold[E any](c *checker, pos Pos, op string, operand func(E) constValue, fir
 	return v
 }
 
-func (c *checker) evalShift(e *exprShift) constValue {
+func (c *checker) evalShift(e *exprShift) Value {
 	v := c.evalSum(e.Left)
 	for _, r := range e.Right {
 		v = c.bitwise(e.Pos, strings.Join(r.Op, ""), v, c.evalSum(r.Term))
@@ -41,7 +41,7 @@ func (c *checker) evalShift(e *exprShift) constValue {
 	return v
 }
 
-func (c *checker) evalSum(e *exprSum) constValue {
+func (c *checker) evalSum(e *exprSum) Value {
 	v := c.evalProduct(e.Left)
 	for _, r := range e.Right {
 		v = c.arithmetic(r.Pos, r.Op, v, c.evalProduct(r.Term))
@@ -49,7 +49,7 @@ func (c *checker) evalSum(e *exprSum) constValue {
 	return v
 }
 
-func (c *checker) evalProduct(e *exprProduct) constValue {
+func (c *checker) evalProduct(e *exprProduct) Value {
 	v := c.evalUnary(e.Left)
 	for _, r := range e.Right {
 		v = c.arithmetic(r.Pos, r.Op, v, c.evalUnary(r.Term))
@@ -57,34 +57,34 @@ func (c *checker) evalProduct(e *exprProduct) constValue {
 	return v
 }
 
-func (c *checker) evalUnary(e *exprUnary) constValue {
+func (c *checker) evalUnary(e *exprUnary) Value {
 	v := c.evalPrimary(e.Term)
 	switch {
-	case e.Op == "" || !v.valid():
+	case e.Op == "" || !v.Valid():
 		return v
 	case v.Float != nil && e.Op == "-":
 		f := -*v.Float
-		return constValue{Float: &f}
+		return Value{Float: &f}
 	case v.Float != nil && e.Op == "+":
 		return v
 	case v.Int == nil || v.Char:
 		c.report.errorf(e.Pos, "", "operator %s does not apply to %s", e.Op, v.kind())
-		return constValue{}
+		return Value{}
 	case e.Op == "-":
-		return constValue{Int: new(big.Int).Neg(v.Int)}
+		return Value{Int: new(big.Int).Neg(v.Int)}
 	case e.Op == "~":
-		return constValue{Int: new(big.Int).Not(v.Int)}
+		return Value{Int: new(big.Int).Not(v.Int)}
 	}
 	return v
 }
 
-func (c *checker) bitwise(pos Pos, op string, a, b constValue) constValue {
-	if !a.valid() || !b.valid() {
-		return constValue{}
+func (c *checker) bitwise(pos Pos, op string, a, b Value) Value {
+	if !a.Valid() || !b.Valid() {
+		return Value{}
 	}
 	if a.Int == nil || b.Int == nil || a.Char || b.Char {
 		c.report.errorf(pos, "", "operator %s needs integers, not %s and %s", op, a.kind(), b.kind())
-		return constValue{}
+		return Value{}
 	}
 	r := new(big.Int)
 	switch op {
@@ -97,7 +97,7 @@ func (c *checker) bitwise(pos Pos, op string, a, b constValue) constValue {
 	default:
 		if b.Int.Sign() < 0 || b.Int.Cmp(big.NewInt(maxShift)) > 0 {
 			c.report.errorf(pos, "", "shift by %s, not by 0 to %d", b.Int, maxShift)
-			return constValue{}
+			return Value{}
 		}
 		if op == "<<" {
 			r.Lsh(a.Int, uint(b.Int.Int64()))
@@ -109,17 +109,17 @@ func (c *checker) bitwise(pos Pos, op string, a, b constValue) constValue {
 }
 
 // limit keeps intermediate results within what 64-bit types and their complements can use.
-func (c *checker) limit(pos Pos, r *big.Int) constValue {
+func (c *checker) limit(pos Pos, r *big.Int) Value {
 	if r.BitLen() > 128 {
 		c.report.errorf(pos, "", "constant expression overflows")
-		return constValue{}
+		return Value{}
 	}
-	return constValue{Int: r}
+	return Value{Int: r}
 }
 
-func (c *checker) arithmetic(pos Pos, op string, a, b constValue) constValue {
-	if !a.valid() || !b.valid() {
-		return constValue{}
+func (c *checker) arithmetic(pos Pos, op string, a, b Value) Value {
+	if !a.Valid() || !b.Valid() {
+		return Value{}
 	}
 	if a.Int != nil && b.Int != nil && !a.Char && !b.Char {
 		r := new(big.Int)
@@ -133,7 +133,7 @@ func (c *checker) arithmetic(pos Pos, op string, a, b constValue) constValue {
 		default:
 			if b.Int.Sign() == 0 {
 				c.report.errorf(pos, "", "division by zero")
-				return constValue{}
+				return Value{}
 			}
 			if op == "/" {
 				r.Quo(a.Int, b.Int)
@@ -147,7 +147,7 @@ func (c *checker) arithmetic(pos Pos, op string, a, b constValue) constValue {
 	y, okY := b.float()
 	if !okX || !okY || op == "%" {
 		c.report.errorf(pos, "", "operator %s does not apply to %s and %s", op, a.kind(), b.kind())
-		return constValue{}
+		return Value{}
 	}
 	var f float64
 	switch op {
@@ -162,12 +162,12 @@ func (c *checker) arithmetic(pos Pos, op string, a, b constValue) constValue {
 	}
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		c.report.errorf(pos, "", "constant expression has no finite value")
-		return constValue{}
+		return Value{}
 	}
-	return constValue{Float: &f}
+	return Value{Float: &f}
 }
 
-func (v constValue) float() (float64, bool) {
+func (v Value) float() (float64, bool) {
 	switch {
 	case v.Float != nil:
 		return *v.Float, true
@@ -178,7 +178,7 @@ func (v constValue) float() (float64, bool) {
 	return 0, false
 }
 
-func (c *checker) evalPrimary(e *exprPrimary) constValue {
+func (c *checker) evalPrimary(e *exprPrimary) Value {
 	switch {
 	case e.Paren != nil:
 		return c.eval(e.Paren)
@@ -186,16 +186,16 @@ func (c *checker) evalPrimary(e *exprPrimary) constValue {
 		n, ok := new(big.Int).SetString(*e.Int, 0)
 		if !ok {
 			c.report.errorf(e.Pos, "a leading 0 makes a number octal", "%s is no number", *e.Int)
-			return constValue{}
+			return Value{}
 		}
 		return c.limit(e.Pos, n)
 	case e.Float != nil:
 		f, err := strconv.ParseFloat(strings.TrimRight(*e.Float, "fFdDlL"), 64)
 		if err != nil {
 			c.report.errorf(e.Pos, "", "%s does not fit into a double", *e.Float)
-			return constValue{}
+			return Value{}
 		}
-		return constValue{Float: &f}
+		return Value{Float: &f}
 	case len(e.String) > 0:
 		var b strings.Builder
 		for _, lit := range e.String {
@@ -206,34 +206,34 @@ func (c *checker) evalPrimary(e *exprPrimary) constValue {
 			b.WriteString(s)
 		}
 		s := b.String()
-		return constValue{Str: &s}
+		return Value{Str: &s}
 	case e.Char != nil:
 		return c.evalChar(e)
 	case e.Name != nil:
 		return c.evalName(e.Name)
 	}
-	return constValue{}
+	return Value{}
 }
 
-func (c *checker) evalChar(e *exprPrimary) constValue {
+func (c *checker) evalChar(e *exprPrimary) Value {
 	s, ok := unquote(strings.TrimPrefix(*e.Char, "L"))
 	units := utf16.Encode([]rune(s))
 	if !ok || len(units) != 1 {
 		c.report.errorf(e.Pos, "", "%s is not one character", *e.Char)
-		return constValue{}
+		return Value{}
 	}
-	return constValue{Int: big.NewInt(int64(units[0])), Char: true}
+	return Value{Int: big.NewInt(int64(units[0])), Char: true}
 }
 
-func (c *checker) evalName(n *scopedName) constValue {
+func (c *checker) evalName(n *scopedName) Value {
 	if !n.Global && len(n.Parts) == 1 {
 		switch n.Parts[0].Text {
 		case "TRUE", "true":
 			v := true
-			return constValue{Bool: &v}
+			return Value{Bool: &v}
 		case "FALSE", "false":
 			v := false
-			return constValue{Bool: &v}
+			return Value{Bool: &v}
 		}
 	}
 	switch found := c.lookup(n, "constant").(type) {
@@ -241,12 +241,12 @@ func (c *checker) evalName(n *scopedName) constValue {
 	case *Const:
 		return found.Value
 	case *Enumerator:
-		return constValue{Enum: found}
+		return Value{Enum: found}
 	case *unknownDef:
 	default:
 		c.report.errorf(n.Pos, "", "%s is not a constant", n)
 	}
-	return constValue{}
+	return Value{}
 }
 
 // unquote reads a literal in its quotes with the escapes of IDL.
@@ -293,3 +293,12 @@ func unquote(lit string) (string, bool) {
 	}
 	return b.String(), true
 }
+
+// literalText writes text as a literal of IDL.
+func literalText(s string, mark byte) string {
+	q := strconv.QuoteToASCII(s)
+	q = strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+	return string(mark) + strings.ReplaceAll(q, string(mark), `\`+string(mark)) + string(mark)
+}
+
+func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

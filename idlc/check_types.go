@@ -36,7 +36,7 @@ func (c *checker) enumDef(d *enumDef) {
 		if explicit != nil {
 			val := c.eval(explicit)
 			switch {
-			case !val.valid():
+			case !val.Valid():
 				continue
 			case val.Int == nil || val.Char:
 				c.report.errorf(explicit.Pos, "", "value of an enumerator must be an integer, not %s", val.kind())

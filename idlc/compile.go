@@ -12,6 +12,16 @@ type Options struct {
 	ReadFile   func(name string) ([]byte, error) // os.ReadFile if nil
 }
 
+// Check runs the front end alone: it reads a file with what it includes and gives what it means. The model is whole only if the
+// report has not failed. All of IDL that describes data is accepted here, also what Compile cannot write yet.
+func Check(file string, opts Options) (*Unit, *Report) {
+	if opts.ReadFile == nil {
+		opts.ReadFile = os.ReadFile
+	}
+	report := &Report{}
+	return analyse(file, &opts, report), report
+}
+
 // Compile translates one IDL file. Files are complete only if the report has not failed.
 func Compile(file string, opts Options) ([]OutFile, *Report) {
 	if opts.ReadFile == nil {
@@ -19,6 +29,7 @@ func Compile(file string, opts Options) ([]OutFile, *Report) {
 	}
 	report := &Report{}
 	unit := analyse(file, &opts, report)
+	gate(unit, report)
 	if report.Failed() {
 		return nil, report
 	}

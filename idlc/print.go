@@ -209,7 +209,7 @@ func (w *printer) constant(c *Const) {
 	w.p("const ", name, " ", w.goType(c.Type), " = ", w.literal(c.Value, c.Type))
 }
 
-func (w *printer) literal(v constValue, t Type) string {
+func (w *printer) literal(v Value, t Type) string {
 	switch {
 	case v.Enum != nil:
 		return w.refName(v.Enum.Enum, w.plan.enumeratorName(v.Enum))

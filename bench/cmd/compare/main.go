@@ -25,6 +25,7 @@ type config struct {
 	readers   []int
 	topics    []int
 	processes []int
+	inflight  []int // of all writers together
 	rounds    int
 	rate      float64
 	duration  time.Duration
@@ -49,7 +50,7 @@ var suites map[string]kind
 func init() {
 	suites = map[string]kind{
 		"dds":       {"this one and other implementations of DDS", []string{"mode", "rate", "sizes", "readers"}, "128,1024,10240,1048576", "1,2,4,8", "1", newDDS},
-		"order":     {"total order on three hosts, and others that have it", []string{"sizes"}, "1024,10240", "3", "1", newOrder},
+		"order":     {"total order on three hosts, and others that have it", []string{"sizes", "inflight"}, "1024,10240", "3", "1", newOrder},
 		"unordered": {"what total order costs on one host", []string{"sizes", "readers"}, "128,1024,10240", "1,4", "1", newUnordered},
 		"subgroups": {"one active topic among many on other subgroups", []string{"sizes", "readers", "topics"}, "1024", "1", "1,2,10,50", newSubgroups},
 		"growth":    {"memory and throughput by processes and topics", []string{"sizes", "topics", "processes"}, "1024", "1", "1,20,200", newGrowth},
@@ -90,6 +91,7 @@ func parse(args []string) (c config, isolated bool, err error) {
 	readers := f.String("readers", "", "dds, unordered, subgroups: numbers of readers, comma-separated; by suite if empty")
 	topics := f.String("topics", "", "subgroups, growth: numbers of topics, comma-separated; by suite if empty")
 	processes := f.String("processes", "1,2,4,8", "growth: numbers of processes, comma-separated")
+	inflight := f.String("inflight", "1000,10000", "order: messages that may be on their way, all writers together, comma-separated")
 	f.IntVar(&c.rounds, "rounds", 5, "how often each cell is run")
 	f.Float64Var(&c.rate, "rate", 1000, "samples per second of latency, roundtrip and wake")
 	f.DurationVar(&c.duration, "duration", 2*time.Second, "of one run")
@@ -112,6 +114,7 @@ func parse(args []string) (c config, isolated bool, err error) {
 	}{
 		{"-sizes", *sizes, k.sizes, &c.sizes}, {"-readers", *readers, k.readers, &c.readers},
 		{"-topics", *topics, k.topics, &c.topics}, {"-processes", *processes, "", &c.processes},
+		{"-inflight", *inflight, "", &c.inflight},
 	} {
 		if *l.to, err = numbers(l.flag, cmp.Or(l.value, l.otherwise)); err != nil {
 			return c, false, err

@@ -78,7 +78,9 @@ func (s *order) goals() (list []goal) {
 func (s *order) cells() []cell {
 	var out []cell
 	for _, size := range s.c.sizes {
-		out = append(out, cell{table: fmt.Sprintf("%d bytes", size), size: size, readers: orderSize})
+		for _, inflight := range s.c.inflight {
+			out = append(out, cell{table: fmt.Sprintf("%d bytes, %d in flight", size, inflight), size: size, readers: orderSize, inflight: inflight})
+		}
 	}
 	return out
 }
@@ -87,7 +89,7 @@ func (s *order) run(ctx context.Context, i impl, at cell) ([]result.Result, erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return together(cancel, []*exec.Cmd{exec.CommandContext(ctx, s.program, "-impl", i.name, "-size", strconv.Itoa(at.size),
-		"-duration", s.c.duration.String(), "-warmup", s.c.warmup.String(), "-hosts", s.hosts)})
+		"-inflight", strconv.Itoa(at.inflight), "-duration", s.c.duration.String(), "-warmup", s.c.warmup.String(), "-hosts", s.hosts)})
 }
 
 func (s *order) figures(_ impl, _ cell, results []result.Result) []figure {

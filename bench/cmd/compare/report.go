@@ -134,6 +134,8 @@ func (c config) flag(name string) string {
 		return join(c.readers)
 	case "topics":
 		return join(c.topics)
+	case "inflight":
+		return join(c.inflight)
 	default:
 		return join(c.processes)
 	}

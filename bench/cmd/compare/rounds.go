@@ -35,6 +35,7 @@ type cell struct {
 	size      int
 	readers   int
 	processes int
+	inflight  int  // of order
 	shares    bool // of slow: the two topics are on one subgroup
 }
 

@@ -18,7 +18,7 @@ func newEncoder(buf []byte, enc Encapsulation) *Encoder {
 }
 
 func (e *Encoder) release() {
-	*e = Encoder{}
+	*e = Encoder{keys: e.keys}
 	encoders.Put(e)
 }
 

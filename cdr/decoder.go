@@ -12,13 +12,15 @@ import (
 type Decoder struct {
 	buf   []byte // the body; its start is the origin of alignment
 	pos   int
-	end   int  // of the innermost delimited value; 0 after an error, so that one test finds both
-	align int  // largest alignment: 8 (XCDR1) or 4 (XCDR2)
-	open  bool // directly in a value that may end before its members do
-	big   bool
-	v2    bool
-	fast  bool // little-endian XCDR2: Run gives its bytes out
-	depth int
+	end   int // of the innermost delimited value; 0 after an error, so that one test finds both
+	align int // largest alignment: 8 (XCDR1) or 4 (XCDR2)
+	// origin is where alignment counts from: 0, or the start of the innermost XCDR1 parameter. It is a multiple of 4.
+	origin int
+	open   bool // directly in a value that may end before its members do
+	big    bool
+	v2     bool
+	fast   bool // little-endian XCDR2: Run gives its bytes out
+	depth  int
 	// allotted is what was allocated for elements of sequences; see allot.
 	allotted uint64
 	err      *Error
@@ -55,7 +57,7 @@ func (d *Decoder) take(name string, align, n int) []byte {
 	if align > d.align {
 		align = d.align
 	}
-	start := (d.pos + align - 1) &^ (align - 1)
+	start := d.pos + (d.origin-d.pos)&(align-1)
 	end := start + n
 	if end > d.end {
 		d.takeSlow(name, start, n)
@@ -127,13 +129,17 @@ func (d *Decoder) LeaveElement(name string, i int) {
 // Scope remembers what surrounds a value.
 type Scope struct {
 	end       int
+	origin    int
+	resume    int // where the next value is, if that is known; else 0, which is never behind a value
 	open      bool
 	delimited bool
 }
 
-// Begin starts a struct.
+func (d *Decoder) scope() Scope { return Scope{end: d.end, origin: d.origin, open: d.open} }
+
+// Begin starts a struct or a union that is not mutable; see BeginMutable.
 func (d *Decoder) Begin(x Extensibility) Scope {
-	s := Scope{end: d.end, open: d.open}
+	s := d.scope()
 	switch {
 	case d.Absent(): // and so are all of its members
 	case d.v2 && x != Final:
@@ -162,21 +168,28 @@ func (d *Decoder) delimit(name string) bool {
 	return true
 }
 
-// End ends what Begin, BeginSequence or BeginArray started, and skips what the writer's type has in addition.
+// End ends what a method called Begin... started, and skips what the writer's type has in addition.
 func (d *Decoder) End(s Scope) {
 	if d.err != nil {
 		return
 	}
-	if s.delimited {
+	switch {
+	case s.resume > 0:
+		d.pos = s.resume
+	case s.delimited:
 		d.pos = d.end
 	}
-	d.end, d.open = s.end, s.open
+	d.end, d.origin, d.open = s.end, s.origin, s.open
 }
 
 // BeginSequence reads the length of a sequence. bound 0 stands for none; minSize is the smallest encoding of an
 // element in bytes: a length that the remaining bytes cannot hold is refused before anything is allocated.
 func (d *Decoder) BeginSequence(name string, bound, minSize int, primitive bool) (n int, s Scope) {
-	s = Scope{end: d.end, open: d.open}
+	return d.beginCollection("sequence", name, bound, minSize, primitive)
+}
+
+func (d *Decoder) beginCollection(kind, name string, bound, minSize int, primitive bool) (n int, s Scope) {
+	s = d.scope()
 	if d.Absent() {
 		return 0, s
 	}
@@ -190,11 +203,11 @@ func (d *Decoder) BeginSequence(name string, bound, minSize int, primitive bool)
 	case d.err != nil:
 		return 0, s
 	case bound > 0 && uint64(u) > uint64(bound):
-		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds its bound of %d", u, bound)})
+		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("%s of %d elements exceeds its bound of %d", kind, u, bound)})
 		return 0, s
 	case uint64(u)*uint64(minSize) > uint64(left) || u > maxElements:
 		d.fail(&Error{Path: name, Err: ErrTruncated,
-			Detail: fmt.Sprintf("sequence of %d elements needs at least %d bytes, %d present", u, uint64(u)*uint64(minSize), left)})
+			Detail: fmt.Sprintf("%s of %d elements needs at least %d bytes, %d present", kind, u, uint64(u)*uint64(minSize), left)})
 		return 0, s
 	}
 	return int(u), s
@@ -202,7 +215,7 @@ func (d *Decoder) BeginSequence(name string, bound, minSize int, primitive bool)
 
 // BeginArray starts an array of elements that are not primitive.
 func (d *Decoder) BeginArray(name string) Scope {
-	s := Scope{end: d.end, open: d.open}
+	s := d.scope()
 	if d.Absent() {
 		return s
 	}
@@ -228,7 +241,7 @@ func (d *Decoder) SkipDelimited(name string) bool {
 	if d.Absent() {
 		return true
 	}
-	s := Scope{end: d.end, open: d.open}
+	s := d.scope()
 	s.delimited = d.delimit(name)
 	d.End(s)
 	return true

@@ -22,6 +22,10 @@
 // are not primitive (an enum is not), is preceded by a DHEADER: the number of bytes that follow. In XCDR1
 // an appendable struct is encoded as if it were final.
 //
+// Members of mutable types carry headers with their ids, in any order, and those that a reader does not know are skipped
+// unless they must be understood; see member.go. An optional member of another type is preceded by a boolean in XCDR2
+// and has a header in XCDR1.
+//
 // A string is a length that counts its terminating NUL, the bytes, and the NUL. A wstring is a length in
 // bytes and UTF-16 code units without a terminator; XCDR1 leaves its layout to the implementation, and this
 // package uses the one of XCDR2 for both.
@@ -50,7 +54,6 @@
 //
 // # What it does not do
 //
-// It does not know about mutable types (PL_CDR), unions, maps, bitmasks and optional members yet, and it
-// does not compare types: TypeInfo.Signature stands in for the type objects of package xtypes. UTF-8 in an
-// IDL string is neither required nor checked.
+// It does not compare types: TypeInfo.Signature stands in for the type objects of package xtypes. UTF-8 in an IDL
+// string is neither required nor checked.
 package cdr

@@ -11,17 +11,17 @@ const HeaderSize = 4
 // Encapsulation is a representation identifier of RTPS 2.5 §10.2 (table 10.3).
 type Encapsulation uint16
 
-// Representation identifiers. The PL kinds, which carry mutable types, are recognised but not encoded.
+// Representation identifiers. The PL kinds carry mutable types.
 const (
 	CDRBE    Encapsulation = 0x0000 // XCDR1, big endian
 	CDRLE    Encapsulation = 0x0001 // XCDR1, little endian
-	PLCDRBE  Encapsulation = 0x0002
+	PLCDRBE  Encapsulation = 0x0002 // XCDR1 of a mutable type, a parameter list
 	PLCDRLE  Encapsulation = 0x0003
 	CDR2BE   Encapsulation = 0x0006 // XCDR2 of a final type
 	CDR2LE   Encapsulation = 0x0007
 	DCDR2BE  Encapsulation = 0x0008 // XCDR2 of an appendable type, with DHEADER
 	DCDR2LE  Encapsulation = 0x0009
-	PLCDR2BE Encapsulation = 0x000a
+	PLCDR2BE Encapsulation = 0x000a // XCDR2 of a mutable type, with DHEADER and member headers
 	PLCDR2LE Encapsulation = 0x000b
 )
 
@@ -54,14 +54,19 @@ func (enc Encapsulation) fits(x Extensibility) bool {
 		return x == Final
 	case DCDR2BE, DCDR2LE:
 		return x == Appendable
+	case PLCDRBE, PLCDRLE, PLCDR2BE, PLCDR2LE:
+		return x == Mutable
 	}
 	return false
 }
 
 // DefaultEncapsulation is what a writer of t uses: XCDR2, little endian.
 func DefaultEncapsulation(t *TypeInfo) Encapsulation {
-	if t.Extensibility == Appendable {
+	switch t.Extensibility {
+	case Appendable:
 		return DCDR2LE
+	case Mutable:
+		return PLCDR2LE
 	}
 	return CDR2LE
 }

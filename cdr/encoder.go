@@ -16,16 +16,19 @@ type Encoder struct {
 	buf   []byte // the body; its start is the origin of alignment. Emptied by an error, so that one test finds both
 	pos   int    // next byte, pos <= len(buf) unless measuring
 	align int    // largest alignment: 8 (XCDR1) or 4 (XCDR2)
-	depth int
-	err   *Error
-	big   bool
-	v2    bool
-	only  bool // measure only: buf is nil
-	fast  bool // little-endian XCDR2: Run gives its bytes out
+	// origin is where alignment counts from: 0, or the start of the innermost XCDR1 parameter. It is a multiple of 4.
+	origin int
+	depth  int
+	err    *Error
+	big    bool
+	v2     bool
+	only   bool // measure only: buf is nil
+	fast   bool // little-endian XCDR2: Run gives its bytes out
+	keys   keyScratch
 }
 
 func (e *Encoder) reset(buf []byte, enc Encapsulation) {
-	*e = Encoder{buf: buf, align: 8, big: enc.BigEndian(), v2: enc.XCDR2()}
+	*e = Encoder{buf: buf, align: 8, big: enc.BigEndian(), v2: enc.XCDR2(), keys: e.keys}
 	if e.v2 {
 		e.align = 4
 	}
@@ -55,7 +58,7 @@ func (e *Encoder) take(align, n int) []byte {
 	if align > e.align {
 		align = e.align
 	}
-	start := (e.pos + align - 1) &^ (align - 1)
+	start := e.pos + (e.origin-e.pos)&(align-1)
 	end := start + n
 	if end > len(e.buf) {
 		e.takeSlow(end)
@@ -117,23 +120,33 @@ func (e *Encoder) LeaveElement(name string, i int) {
 }
 
 // Mark remembers where a delimited value began.
-type Mark struct{ dheader int } // offset behind the DHEADER; 0 for none: a DHEADER is never at offset -4
+type Mark struct {
+	dheader int  // offset behind the DHEADER; 0 for none: a DHEADER is never at offset -4
+	list    bool // an XCDR1 parameter list, which ends with a sentinel
+}
 
-// Begin starts a struct.
+// Begin starts a struct or a union.
 func (e *Encoder) Begin(x Extensibility) Mark {
-	if !e.v2 || x == Final {
+	switch {
+	case x == Final:
 		return Mark{}
+	case e.v2:
+		return e.beginDelimited()
 	}
-	return e.beginDelimited()
+	return Mark{list: x == Mutable}
 }
 
 func (e *Encoder) beginDelimited() Mark {
 	e.Uint32(0)
-	return Mark{e.pos}
+	return Mark{dheader: e.pos}
 }
 
-// End completes what Begin, BeginSequence or BeginArray started.
+// End completes what Begin, BeginSequence, BeginMap or BeginArray started.
 func (e *Encoder) End(m Mark) {
+	if m.list {
+		e.sentinel()
+		return
+	}
 	if m.dheader == 0 || e.only || e.err != nil {
 		return
 	}
@@ -142,15 +155,19 @@ func (e *Encoder) End(m Mark) {
 
 // BeginSequence starts a sequence of n elements; bound 0 stands for none. Sequences of primitives have no DHEADER.
 func (e *Encoder) BeginSequence(name string, n, bound int, primitive bool) Mark {
+	return e.beginCollection("sequence", name, n, bound, primitive)
+}
+
+func (e *Encoder) beginCollection(kind, name string, n, bound int, primitive bool) Mark {
 	var m Mark
 	if e.v2 && !primitive {
 		m = e.beginDelimited()
 	}
 	if bound > 0 && n > bound {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds its bound of %d", n, bound)})
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("%s of %d elements exceeds its bound of %d", kind, n, bound)})
 	}
 	if n < 0 || uint64(n) > math.MaxUint32 {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("sequence of %d elements exceeds %d", n, uint32(math.MaxUint32))})
+		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("%s of %d elements exceeds %d", kind, n, uint32(math.MaxUint32))})
 	}
 	e.Uint32(uint32(n))
 	return m

@@ -16,6 +16,7 @@ var (
 	ErrEncapsulation = errors.New("unsupported encapsulation")
 	ErrDepth         = errors.New("nested too deeply")
 	ErrMember        = errors.New("member missing or out of order")
+	ErrNotUnderstood = errors.New("member must be understood")
 )
 
 // Error says what is wrong with a sample, and where.

@@ -12,7 +12,7 @@ type Extensibility uint8
 const (
 	Final      Extensibility = iota // never changes; no DHEADER
 	Appendable                      // members may be appended; DHEADER in XCDR2
-	Mutable                         // members carry their ids; not encoded by this version
+	Mutable                         // members carry their ids; members may be added, removed and reordered
 )
 
 // String gives the IDL annotation's name.
@@ -38,6 +38,7 @@ type TypeInfo struct {
 	Layout        *Layout  // of elements in a sequence, where all are of one size; else nil
 	MaxKeySize    int      // largest serialized key in bytes; -1 when unbounded, 0 without key
 	Signature     [32]byte // SHA-256 of Text: equal signatures mean the same type
+	TypeObject    string   // XTypes 1.3 §7.3.4.2: serialized TypeInformation and TypeObjects; empty when not generated
 	Text          string   // normalised definition with everything it refers to, to explain a mismatch
 }
 

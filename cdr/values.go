@@ -2,6 +2,7 @@ package cdr
 
 import (
 	"iter"
+	"math"
 )
 
 // Values is a sequence or an array of primitives within an encoded sample. An array of several dimensions comes row by row.
@@ -200,8 +201,8 @@ func (s Sample) elements(first int32, n int, layout *Layout) Elements {
 	c := Elements{s: s, first: first, n: n}
 	if layout != nil {
 		v := version(s.v2)
-		a := int32(layout.Align[v])
-		c.first = (first + a - 1) &^ (a - 1)
+		_, origin := split(first)
+		c.first += (int32(origin) - first) & int32(layout.Align[v]-1)
 		c.stride = layout.Stride[v]
 	}
 	return c
@@ -220,7 +221,7 @@ func (c Elements) Seek(d *Decoder, i int) int {
 	if c.stride > 0 {
 		at, skip = at+i*c.stride, 0
 	}
-	if at > len(c.s.body) || !c.s.Seek(d, int32(at)) {
+	if at > math.MaxInt32 || !c.s.Seek(d, int32(at)) {
 		return -1
 	}
 	return skip

@@ -24,7 +24,7 @@ func (d *Decoder) Open(sample []byte, t *TypeInfo) error {
 	if err == nil {
 		err = checkFit(enc, t)
 	}
-	if err == nil && len(body) > math.MaxInt32 {
+	if err == nil && len(body) >= int(shifted) {
 		err = &Error{Err: ErrMalformed, Detail: fmt.Sprintf("sample of %d bytes is too large for a view", len(body))}
 	}
 	if err != nil {
@@ -40,13 +40,22 @@ func (d *Decoder) Close(t *TypeInfo) error { return describe(d.err, "view", t.Na
 // Sample gives the bytes that d walks over.
 func (d *Decoder) Sample() Sample { return Sample{d.buf, d.big, d.v2} }
 
+// shifted marks the offset of a value within an XCDR1 parameter that begins in the middle of eight bytes: what it aligns to
+// eight lies there, too.
+const shifted int32 = 1 << 30
+
+// split takes the mark off an offset that is not Missing, and gives the origin of alignment, as far as it matters.
+func split(at int32) (offset, origin int) {
+	return int(at &^ shifted), int(at&shifted) >> 28
+}
+
 // Here is the offset of the next value, Missing if it is absent.
 func (d *Decoder) Here(align int) int32 {
 	if d.err != nil || d.Absent() {
 		return Missing
 	}
 	align = min(align, d.align)
-	return int32((d.pos + align - 1) &^ (align - 1))
+	return int32(d.pos+(d.origin-d.pos)&(align-1)) | int32(d.origin&4)<<28
 }
 
 // HereArray is Here for an array of values that are not primitive, whose elements are aligned to align.
@@ -121,10 +130,14 @@ func (d *Decoder) SkipElements(name string, n int, l *Layout) {
 
 // Seek prepares d to read the value at an offset that a walk has found; false if it is missing.
 func (s Sample) Seek(d *Decoder, at int32) bool {
-	if at < 0 || int(at) > len(s.body) || s.body == nil {
+	if at < 0 || s.body == nil {
 		return false
 	}
-	*d = Decoder{buf: s.body, pos: int(at), end: len(s.body), align: 8, big: s.big, v2: s.v2, fast: s.v2 && !s.big, depth: 1}
+	offset, origin := split(at)
+	if offset > len(s.body) {
+		return false
+	}
+	*d = Decoder{buf: s.body, pos: offset, end: len(s.body), origin: origin, align: 8, big: s.big, v2: s.v2, fast: s.v2 && !s.big, depth: 1}
 	if s.v2 {
 		d.align = 4
 	}
@@ -132,10 +145,14 @@ func (s Sample) Seek(d *Decoder, at int32) bool {
 }
 
 func (s Sample) at(at int32, n int) []byte {
-	if at < 0 || int(at) > len(s.body)-n {
+	if at < 0 {
 		return nil
 	}
-	return s.body[at : int(at)+n]
+	offset := int(at &^ shifted)
+	if offset > len(s.body)-n {
+		return nil
+	}
+	return s.body[offset : offset+n]
 }
 
 // Bool reads a boolean: anything but zero is true.
@@ -221,9 +238,10 @@ func (s Sample) sequenceBytes(at int32, width int) []byte {
 	if at < 0 || n > maxElements || uint64(n)*uint64(width) > uint64(len(s.body)) {
 		return nil
 	}
-	start := int(at) + 4
+	start, origin := split(at)
+	start += 4
 	if width == 8 && !s.v2 {
-		start = (start + 7) &^ 7
+		start += (origin - start) & 7
 	}
 	if start > len(s.body) {
 		return nil

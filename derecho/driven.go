@@ -111,14 +111,9 @@ func (d *Driven) wasExcluded(err error)               { d.cb.Excluded(err) }
 func (d *Driven) isIsolated(err error)                { d.cb.Isolated(err) }
 func (d *Driven) isRecovering(map[keptChannel]string) {}
 func (d *Driven) newGroup(*subgroup)                  {}
-func (d *Driven) post(ev func(*machine))              { d.cb.Post(func() { d.run(ev) }) }
+func (d *Driven) post(ev func(*machine))              { d.cb.Post(func() { d.m.handle(ev) }) }
 func (d *Driven) background(work func())              { d.cb.Background(work) }
 func (d *Driven) startLogger(l *logger)               { l.schedule = func() { d.cb.Log(l.turn) } }
-func (d *Driven) run(ev func(m *machine)) {
-	if !d.m.dead() {
-		ev(d.m)
-	}
-}
 
 // Events are for the fabric.
 func (d *Driven) Events() rdma.Events { return poster{d.post} }

@@ -142,9 +142,7 @@ func (l *life) step() bool {
 		l.inbox = nil
 		l.inboxMu.Unlock()
 		for _, ev := range inbox {
-			if !l.m.dead() {
-				ev(l.m)
-			}
+			l.m.handle(ev)
 		}
 		work = true
 	}

@@ -52,6 +52,8 @@ type machine struct {
 	shell  shell
 
 	now      time.Duration // of the pass that is under way
+	roused   bool          // there was an event since the last pass
+	lookedAt time.Duration // of the last pass that looked at all subgroups (visit.go)
 	phase    phase
 	scanned  bool
 	links    map[NodeID]rdma.Link
@@ -180,11 +182,9 @@ func (m *machine) Step(now time.Duration) bool {
 		return false
 	}
 	work := m.answerFence()
-	for _, g := range m.order {
-		work = g.step() || work
-		if m.dead() {
-			return true
-		}
+	work = m.visit() || work
+	if m.dead() {
+		return true
 	}
 	work = m.runDeferred() || work
 	work = m.flushQueue() || work
@@ -447,6 +447,14 @@ func (m *machine) opening(l rdma.Link, e *epoch, i int) bool {
 }
 
 // --- events
+
+// handle takes an event. Any subgroup may wait for what it brings.
+func (m *machine) handle(ev func(*machine)) {
+	if !m.dead() {
+		m.roused = true
+		ev(m)
+	}
+}
 
 func (m *machine) linkUp(l rdma.Link) {
 	id := NodeID(l.Peer().ID)

@@ -15,6 +15,7 @@ type subgroup struct {
 	id SubgroupID
 	// epochs that are not released, oldest first. The first that is not drained delivers.
 	epochs []*epoch
+	idle   int // looks in a row that found no work, up to idleAfter
 	// newest is the latest descriptor, whether or not this node is a member.
 	newest *descriptor
 	// sending is the epoch that takes new messages; nil if this node has no writer.

@@ -24,49 +24,84 @@ type cache struct {
 	maxSamples     int
 	maxInstances   int
 	maxPerInstance int
-	exclusive      bool
-	deadline       int64 // ns; 0 for none, like all durations here
+	rules          cacheRules // all that a sample has to pass besides RESOURCE_LIMITS; 0 for most readers
+	deadline       int64      // ns; 0 for none, like all durations here
 	separation     int64
-	purgeNoWriters int64 // neverPurge for none, as 0 means at once
+	purgeNoWriters int64 // never for none, as 0 means at once
 	purgeDisposed  int64
 
 	instances   map[InstanceHandle]*instance
-	first, last *item // all entries in order of arrival
+	first, last *item // all entries in order of arrival, or of their source timestamps
 	samples     int   // entries with data
 	unread      int   // entries not read
 	pass        uint64
+	order       handleOrder
+	empty       instanceList // disposed and without entries: they give way when max_instances is reached
+
+	// What tick has to do: for an instance DEADLINE, TIME_BASED_FILTER and autopurge, for an entry LIFESPAN.
+	alarms   dueQueue[*instance]
+	expiries dueQueue[*item]
 
 	// news is set when something arrived that a reader of the data may want to see.
 	news bool
-	// wakeAt is when tick has work next; 0 for never.
-	wakeAt int64
 	// release takes back an entry that the cache drops.
 	release func(*item)
 	// left is told of an entry that is lent and leaves the cache.
 	left func(*item)
-	// missed is told of an instance whose DEADLINE passed.
-	missed func(InstanceHandle)
+	// missed is told of an instance whose DEADLINE passed, and how often.
+	missed func(h InstanceHandle, times int64)
 }
 
-const neverPurge = math.MaxInt64
+// never is a time that does not come, and a duration that does not end.
+const never = math.MaxInt64
+
+// cacheRules are the policies that a sample of a known instance has to pass.
+type cacheRules uint8
+
+const (
+	ruleExclusive cacheRules = 1 << iota // OWNERSHIP EXCLUSIVE
+	ruleSeparated                        // TIME_BASED_FILTER
+	ruleLatest                           // with it, the latest sample is not lost: RELIABILITY RELIABLE
+	ruleBySource                         // DESTINATION_ORDER BY_SOURCE_TIMESTAMP
+)
+
+func rulesOf(q *qos.DataReader) (r cacheRules) {
+	if q.Ownership.Kind == qos.OwnershipExclusive {
+		r |= ruleExclusive
+	}
+	if q.TimeBasedFilter.MinimumSeparation > 0 {
+		r |= ruleSeparated
+		if q.Reliability.Kind == qos.ReliabilityReliable {
+			r |= ruleLatest
+		}
+	}
+	if q.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp {
+		r |= ruleBySource
+	}
+	return r
+}
 
 // instance is one instance of the topic in a reader's cache.
 type instance struct {
-	handle       InstanceHandle
-	state        InstanceState
-	view         ViewState
-	disposedGen  int32
-	noWritersGen int32
-	oldest       *item // entries, by arrival
-	newest       *item
-	samples      int       // entries with data
-	unread       int       // entries not read
-	report       *item     // the entry without data, or nil
-	writers      []*source // that have written and not unregistered
-	owner        *source   // OWNERSHIP EXCLUSIVE: nil until the next sample
-	due          int64     // when DEADLINE is missed
-	notAliveNs   int64     // when the instance stopped being alive
-	acceptedNs   int64     // when the latest sample was accepted, for TIME_BASED_FILTER
+	handle                  InstanceHandle
+	state                   InstanceState
+	view                    ViewState
+	disposedGen             int32
+	noWritersGen            int32
+	oldest                  *item // entries, by arrival
+	newest                  *item
+	samples                 int       // entries with data
+	unread                  int       // entries not read
+	report                  *item     // the entry without data, or nil
+	writers                 []*source // that have written and not unregistered
+	owner                   *source   // OWNERSHIP EXCLUSIVE: nil until the next sample
+	due                     int64     // when DEADLINE is missed
+	notAliveNs              int64     // when the instance stopped being alive
+	acceptedNs              int64     // when the latest sample was accepted, for TIME_BASED_FILTER
+	held                    *item     // TIME_BASED_FILTER: came too soon, and is let in when its time has come unless another one comes
+	stamps                  *stamps   // DESTINATION_ORDER BY_SOURCE_TIMESTAMP
+	alarm                   int32     // place in cache.alarms
+	emptyBefore, emptyAfter *instance // of cache.empty
 
 	// Scratch of one read.
 	pass      uint64
@@ -80,7 +115,7 @@ type outcome uint8
 
 const (
 	accepted outcome = iota
-	ignored          // by rule: not the owner, or too soon after the latest sample
+	ignored          // by rule: not the owner, too soon after the latest sample, or older than it
 	fullInstances
 	fullSamples
 	fullPerInstance
@@ -107,7 +142,7 @@ func newCache(q qos.DataReader) *cache {
 		maxSamples:     limit(q.ResourceLimits.MaxSamples),
 		maxInstances:   limit(q.ResourceLimits.MaxInstances),
 		maxPerInstance: limit(q.ResourceLimits.MaxSamplesPerInstance),
-		exclusive:      q.Ownership.Kind == qos.OwnershipExclusive,
+		rules:          rulesOf(&q),
 		deadline:       finite(q.Deadline.Period),
 		separation:     finite(q.TimeBasedFilter.MinimumSeparation),
 		purgeNoWriters: int64(q.ReaderDataLifecycle.AutopurgeNowriterSamplesDelay),
@@ -115,7 +150,7 @@ func newCache(q qos.DataReader) *cache {
 		instances:      make(map[InstanceHandle]*instance),
 		release:        func(*item) {},
 		left:           func(*item) {},
-		missed:         func(InstanceHandle) {},
+		missed:         func(InstanceHandle, int64) {},
 	}
 }
 
@@ -137,47 +172,95 @@ func finite(d time.Duration) int64 {
 // write puts a sample in. If it is refused for want of room the caller keeps the item; otherwise the cache has it.
 func (c *cache) write(it *item, now int64) outcome {
 	in := c.instances[it.handle]
-	if c.expired(it, now) || (in != nil && !c.admits(in, it, now)) {
-		if in != nil {
-			in.join(it.src)
-		}
-		c.release(it)
-		return ignored
+	v := passes
+	if c.expired(it, now) {
+		v = dropped
+	} else if c.rules != 0 && in != nil {
+		v = c.judge(in, it, now)
 	}
+	if v == passes {
+		return c.accept(in, it, now)
+	}
+	if in != nil {
+		in.join(it.src)
+	}
+	if v == later {
+		c.hold(in, it)
+	} else {
+		c.release(it)
+	}
+	return ignored
+}
+
+// verdict is what the rules say of a sample.
+type verdict uint8
+
+const (
+	passes verdict = iota
+	dropped
+	later // TIME_BASED_FILTER: unless another one comes
+)
+
+// judge applies OWNERSHIP, DESTINATION_ORDER and TIME_BASED_FILTER to a sample of a known instance.
+func (c *cache) judge(in *instance, it *item, now int64) verdict {
+	if c.rules&ruleExclusive != 0 && !in.admits(it.src) {
+		return dropped
+	}
+	if c.rules&ruleBySource != 0 && c.outdated(in, it) {
+		return dropped
+	}
+	if c.rules&ruleSeparated != 0 && in.state == InstanceAlive && now < after(in.acceptedNs, c.separation) {
+		if c.rules&ruleLatest != 0 {
+			return later
+		}
+		return dropped
+	}
+	return passes
+}
+
+// accept puts a sample in that has passed the rules, if there is room.
+func (c *cache) accept(in *instance, it *item, now int64) outcome {
 	if o := c.room(in); o != accepted {
 		return o
 	}
 	if in == nil {
 		in = &instance{handle: it.handle, state: InstanceAlive, view: ViewNew}
 		c.instances[it.handle] = in
+		c.order.add(in, len(c.instances))
 	}
 	c.revive(in)
-	if !c.keepAll && in.samples == c.depth {
+	if !c.keepAll && in.samples >= c.depth {
 		c.drop(in.oldestSample())
 	}
 	in.join(it.src)
-	if c.exclusive && !it.src.silent {
-		in.owner = it.src
+	if c.rules != 0 {
+		c.follow(in, it, now)
 	}
-	in.acceptedNs = now
 	if c.deadline > 0 {
-		in.due = now + c.deadline
-		c.wakeBy(in.due)
+		in.due = after(now, c.deadline)
+		c.alarms.by(in, in.due)
 	}
 	it.valid = true
 	c.link(in, it)
 	if it.src.lifespan > 0 {
-		c.wakeBy(it.sourceNs + it.src.lifespan)
+		c.expiries.by(it, after(it.sourceNs, it.src.lifespan))
 	}
 	return accepted
 }
 
-// admits applies OWNERSHIP and TIME_BASED_FILTER.
-func (c *cache) admits(in *instance, it *item, now int64) bool {
-	if c.exclusive && !in.admits(it.src) {
-		return false
+// follow notes what the rules need to know of the latest sample of an instance.
+func (c *cache) follow(in *instance, it *item, now int64) {
+	if c.rules&ruleExclusive != 0 && !it.src.silent {
+		in.owner = it.src
 	}
-	return c.separation == 0 || in.state != InstanceAlive || now-in.acceptedNs >= c.separation
+	in.acceptedNs = now
+	if in.held != nil { // this one is newer
+		c.release(in.held)
+		in.held = nil
+	}
+	if c.rules&ruleBySource != 0 {
+		in.stamped(it)
+	}
 }
 
 // admits tells whether a sample of s would be accepted: the instance has no owner, or s is it, or s is alive and beats it.
@@ -190,7 +273,7 @@ func (c *cache) room(in *instance) outcome {
 	if in == nil && len(c.instances) >= c.maxInstances && !c.forgetDisposed() {
 		return fullInstances
 	}
-	if in != nil && !c.keepAll && in.samples == c.depth {
+	if in != nil && !c.keepAll && in.samples >= c.depth {
 		return accepted // it replaces one
 	}
 	if in != nil && in.samples >= c.maxPerInstance {
@@ -202,15 +285,13 @@ func (c *cache) room(in *instance) outcome {
 	return accepted
 }
 
-// forgetDisposed makes room for a new instance: it gives up what is known of one that is disposed and empty.
+// forgetDisposed makes room for a new instance: it gives up what is known of the one that has been disposed and empty for longest.
 func (c *cache) forgetDisposed() bool {
-	for h, in := range c.instances {
-		if in.state == InstanceNotAliveDisposed && in.oldest == nil {
-			delete(c.instances, h)
-			return true
-		}
+	in := c.empty.first
+	if in != nil {
+		c.forget(in)
 	}
-	return false
+	return in != nil
 }
 
 // revive makes the instance alive, in a new generation if it was not.
@@ -224,6 +305,7 @@ func (c *cache) revive(in *instance) {
 		in.view = ViewNew
 	}
 	in.state, in.notAliveNs = InstanceAlive, 0
+	c.empty.remove(in)
 	if in.report != nil {
 		c.drop(in.report)
 	}
@@ -232,11 +314,14 @@ func (c *cache) revive(in *instance) {
 // dispose makes an instance NOT_ALIVE_DISPOSED. What this reader never saw alive stays unknown.
 func (c *cache) dispose(h InstanceHandle, by *item, now int64) {
 	in := c.instances[h]
-	if in == nil || in.state == InstanceNotAliveDisposed || (c.exclusive && !in.admits(by.src)) {
+	if in == nil || in.state == InstanceNotAliveDisposed || (c.rules&ruleExclusive != 0 && !in.admits(by.src)) {
+		return
+	}
+	if c.rules&ruleBySource != 0 && !in.disposable(by) {
 		return
 	}
 	c.end(in, InstanceNotAliveDisposed, by, now)
-	c.purgeBy(c.purgeDisposed, now)
+	c.purgeBy(in, c.purgeDisposed, now)
 }
 
 // unregister takes a writer from an instance, which loses its owner or its last writer by it.
@@ -255,7 +340,7 @@ func (c *cache) leave(in *instance, by *item, now int64) {
 	}
 	if len(in.writers) == 0 && in.state == InstanceAlive {
 		c.end(in, InstanceNotAliveNoWriters, by, now)
-		c.purgeBy(c.purgeNoWriters, now)
+		c.purgeBy(in, c.purgeNoWriters, now)
 	}
 	c.reap(in)
 }
@@ -287,6 +372,10 @@ func (c *cache) depart(by *item, dispose bool, now int64) {
 
 // end makes the instance not alive and sees to it that a reader of the data finds out.
 func (c *cache) end(in *instance, state InstanceState, by *item, now int64) {
+	if in.held != nil {
+		c.letIn(in, now) // its last value is not lost
+		c.dropHeld(in)
+	}
 	in.state, in.notAliveNs, in.due = state, now, 0
 	c.news = true
 	if in.unread > 0 {
@@ -337,30 +426,43 @@ func (in *instance) oldestSample() *item {
 	return it
 }
 
-// link adds an entry as the newest.
+// link adds an entry as the newest or, by source timestamp, where it belongs.
 func (c *cache) link(in *instance, it *item) {
 	it.inst, it.read = in, false
 	it.disposedGen, it.noWritersGen = in.disposedGen, in.noWritersGen
-	it.before, it.after = c.last, nil
-	if c.last == nil {
-		c.first = it
-	} else {
-		c.last.after = it
+	before, earlier := c.last, in.newest
+	if c.rules&ruleBySource != 0 {
+		before, earlier = c.placeOf(in, it)
 	}
-	c.last = it
-	it.earlier, it.later = in.newest, nil
-	if in.newest == nil {
-		in.oldest = it
+	it.before = before
+	if before == nil {
+		it.after, c.first = c.first, it
 	} else {
-		in.newest.later = it
+		it.after, before.after = before.after, it
 	}
-	in.newest = it
+	if it.after == nil {
+		c.last = it
+	} else {
+		it.after.before = it
+	}
+	it.earlier = earlier
+	if earlier == nil {
+		it.later, in.oldest = in.oldest, it
+	} else {
+		it.later, earlier.later = earlier.later, it
+	}
+	if it.later == nil {
+		in.newest = it
+	} else {
+		it.later.earlier = it
+	}
 	if it.valid {
 		c.samples++
 		in.samples++
 	}
 	c.unread++
 	in.unread++
+	c.empty.remove(in)
 	c.news = true
 }
 
@@ -368,6 +470,9 @@ func (c *cache) link(in *instance, it *item) {
 func (c *cache) unlink(it *item) {
 	if it.loan != nil {
 		c.left(it)
+	}
+	if it.expiry != 0 {
+		c.expiries.remove(it)
 	}
 	in := it.inst
 	if it.before == nil {
@@ -401,6 +506,9 @@ func (c *cache) unlink(it *item) {
 		c.unread--
 		in.unread--
 	}
+	if in.oldest == nil && in.state == InstanceNotAliveDisposed {
+		c.empty.add(in)
+	}
 }
 
 func (c *cache) drop(it *item) {
@@ -411,6 +519,51 @@ func (c *cache) drop(it *item) {
 // reap forgets an instance of which nothing is left to say.
 func (c *cache) reap(in *instance) {
 	if in.state != InstanceAlive && in.oldest == nil && len(in.writers) == 0 {
-		delete(c.instances, in.handle)
+		c.forget(in)
 	}
+}
+
+// forget gives up what is known of an instance without entries.
+func (c *cache) forget(in *instance) {
+	delete(c.instances, in.handle)
+	c.alarms.remove(in)
+	c.empty.remove(in)
+	c.dropHeld(in)
+}
+
+func (in *instance) place() *int32 { return &in.alarm }
+func (it *item) place() *int32     { return &it.expiry }
+
+// instanceList is a list of instances, first in first.
+type instanceList struct{ first, last *instance }
+
+func (l *instanceList) has(in *instance) bool { return in.emptyBefore != nil || l.first == in }
+
+func (l *instanceList) add(in *instance) {
+	if l.has(in) {
+		return
+	}
+	if in.emptyBefore = l.last; l.last == nil {
+		l.first = in
+	} else {
+		l.last.emptyAfter = in
+	}
+	l.last = in
+}
+
+func (l *instanceList) remove(in *instance) {
+	if !l.has(in) {
+		return
+	}
+	if in.emptyBefore == nil {
+		l.first = in.emptyAfter
+	} else {
+		in.emptyBefore.emptyAfter = in.emptyAfter
+	}
+	if in.emptyAfter == nil {
+		l.last = in.emptyBefore
+	} else {
+		in.emptyAfter.emptyBefore = in.emptyBefore
+	}
+	in.emptyBefore, in.emptyAfter = nil, nil
 }

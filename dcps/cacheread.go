@@ -1,7 +1,5 @@
 package dcps
 
-import "bytes"
-
 // selection is what one read or take asks for.
 type selection struct {
 	samples   SampleState
@@ -41,8 +39,8 @@ func (c *cache) any(s *selection) bool {
 	if c.first == nil || (c.unread == 0 && s.samples == SampleNotRead) {
 		return false
 	}
-	if s.samples == AnySampleState && s.views == AnyViewState && s.instances == AnyInstanceState {
-		return true
+	if s.views == AnyViewState && s.instances == AnyInstanceState && s.samples&SampleNotRead != 0 {
+		return s.samples == AnySampleState || c.unread > 0
 	}
 	for it := c.first; it != nil; it = it.after {
 		if s.entry(it) && s.instance(it.inst) {
@@ -105,16 +103,7 @@ func (c *cache) chosen(s *selection) *instance {
 	if s.only == onlyThis {
 		return c.instances[s.handle]
 	}
-	var best *instance
-	for h, in := range c.instances {
-		if bytes.Compare(h[:], s.handle[:]) <= 0 || (best != nil && bytes.Compare(h[:], best.handle[:]) >= 0) {
-			continue
-		}
-		if s.instance(in) && in.gives(s) {
-			best = in
-		}
-	}
-	return best
+	return c.order.next(c, s)
 }
 
 func (in *instance) gives(s *selection) bool {
@@ -171,6 +160,9 @@ func (c *cache) describe(out *collection) {
 func (c *cache) handOver(s *selection, out *collection) {
 	for _, it := range out.items {
 		it.inst.view = ViewNotNew
+		if c.rules&ruleBySource != 0 {
+			it.inst.shown(it)
+		}
 		if s.take {
 			c.unlink(it)
 			continue

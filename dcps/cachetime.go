@@ -1,78 +1,142 @@
 package dcps
 
-// What the passing of time does to a reader cache: DEADLINE, LIFESPAN, READER_DATA_LIFECYCLE.
+// What the passing of time does to a reader cache: DEADLINE, TIME_BASED_FILTER, LIFESPAN, READER_DATA_LIFECYCLE.
 
-// wakeBy makes sure that tick runs at t.
-func (c *cache) wakeBy(t int64) {
-	if c.wakeAt == 0 || t < c.wakeAt {
-		c.wakeAt = t
+// wakeAt is when tick has work next; 0 for never.
+func (c *cache) wakeAt() int64 {
+	a, e := c.alarms.next(), c.expiries.next()
+	if a == 0 || e != 0 && e < a {
+		return e
 	}
+	return a
 }
 
-func (c *cache) purgeBy(delay, now int64) {
-	if delay != neverPurge {
-		c.wakeBy(now + delay)
+func (c *cache) purgeBy(in *instance, delay, now int64) {
+	if delay != never {
+		c.alarms.by(in, after(now, delay))
 	}
 }
 
 // expired tells whether LIFESPAN ended a sample before now.
 func (c *cache) expired(it *item, now int64) bool {
-	return it.src.lifespan > 0 && now >= it.sourceNs+it.src.lifespan
+	return it.src.lifespan > 0 && now >= after(it.sourceNs, it.src.lifespan)
 }
 
-// tick does what is due at now and sets wakeAt anew.
+// tick does what is due at now.
 func (c *cache) tick(now int64) {
-	c.wakeAt = 0
-	for it := c.first; it != nil; {
-		next := it.after
-		if it.valid && it.src.lifespan > 0 {
-			if c.expired(it, now) {
-				in := it.inst
-				c.drop(it)
-				c.reap(in)
-			} else {
-				c.wakeBy(it.sourceNs + it.src.lifespan)
-			}
+	for {
+		it, ok := c.expiries.take(now)
+		if !ok {
+			break
 		}
-		it = next
+		in := it.inst
+		c.drop(it)
+		c.reap(in)
 	}
-	for _, in := range c.instances {
+	for {
+		in, ok := c.alarms.take(now)
+		if !ok {
+			break
+		}
 		c.tickDeadline(in, now)
+		c.tickHeld(in, now)
 		c.tickPurge(in, now)
 	}
 }
 
-// tickDeadline counts a missed DEADLINE once a period. An owner that misses it loses the instance to whoever writes
-// next (§2.2.3.9.2).
+// tickDeadline counts the periods of DEADLINE that passed without a sample. An owner that misses one loses the instance
+// to whoever writes next (§2.2.3.9.2).
 func (c *cache) tickDeadline(in *instance, now int64) {
 	if c.deadline == 0 || in.state != InstanceAlive {
 		return
 	}
-	for in.due <= now {
-		in.due += c.deadline
+	if in.due <= now {
+		times := (now-in.due)/c.deadline + 1
+		in.due = after(in.due, times*c.deadline)
 		in.owner = nil
-		c.missed(in.handle)
+		c.missed(in.handle, times)
 	}
-	c.wakeBy(in.due)
+	c.alarms.by(in, in.due)
 }
 
+// hold keeps a sample that TIME_BASED_FILTER would drop, in case it is the last one for long (§2.2.3.12).
+func (c *cache) hold(in *instance, it *item) {
+	c.dropHeld(in)
+	in.held = it
+	c.alarms.by(in, after(in.acceptedNs, c.separation))
+}
+
+func (c *cache) dropHeld(in *instance) {
+	if in.held != nil {
+		c.release(in.held)
+		in.held = nil
+	}
+}
+
+func (c *cache) dropAllHeld() {
+	if c.rules&ruleLatest == 0 {
+		return
+	}
+	for _, in := range c.instances {
+		c.dropHeld(in)
+	}
+}
+
+// tickHeld lets in what was held back, if its time has come. If there is no room it tries again after as long.
+func (c *cache) tickHeld(in *instance, now int64) {
+	if in.held == nil {
+		return
+	}
+	at := after(in.acceptedNs, c.separation)
+	if at <= now {
+		c.letIn(in, now)
+		at = after(now, c.separation)
+	}
+	if in.held != nil {
+		c.alarms.by(in, at)
+	}
+}
+
+// letIn accepts what was held back, unless it has lost its right meanwhile; what stays held found no room.
+func (c *cache) letIn(in *instance, now int64) {
+	it := in.held
+	in.held = nil
+	if c.expired(it, now) || c.rules&ruleExclusive != 0 && !in.admits(it.src) {
+		c.release(it)
+		return
+	}
+	registered := in.has(it.src)
+	if c.accept(in, it, now).refused() {
+		in.held = it
+		return
+	}
+	if !registered { // its writer has left the instance since
+		in.part(it.src)
+		if in.owner == it.src {
+			in.owner = nil
+		}
+	}
+}
+
+// tickPurge gives up an instance that has been not alive for as long as READER_DATA_LIFECYCLE says, with all that is
+// known of it.
 func (c *cache) tickPurge(in *instance, now int64) {
-	delay := int64(neverPurge)
+	delay := int64(never)
 	switch in.state {
 	case InstanceNotAliveDisposed:
 		delay = c.purgeDisposed
 	case InstanceNotAliveNoWriters:
 		delay = c.purgeNoWriters
 	}
-	if delay == neverPurge {
+	if delay == never {
 		return
 	}
-	if at := in.notAliveNs + delay; now < at {
-		c.wakeBy(at)
+	if at := after(in.notAliveNs, delay); now < at {
+		c.alarms.by(in, at)
 		return
 	}
 	for in.oldest != nil {
 		c.drop(in.oldest)
 	}
-	c.reap(in)
+	c.forget(in)
 }

@@ -115,12 +115,6 @@ func newReader(op string, sub *Subscriber, t *topicEntity, q qos.DataReader) (*r
 	if err := invalid(op, entity, q.Validate()); err != nil {
 		return nil, err
 	}
-	switch {
-	case q.Liveliness.Kind != qos.LivelinessAutomatic:
-		return nil, unsupported(op, entity, qos.PolicyLiveliness, q.Liveliness.String())
-	case q.DestinationOrder.Kind != qos.DestinationOrderByReceptionTimestamp:
-		return nil, unsupported(op, entity, qos.PolicyDestinationOrder, q.DestinationOrder.String())
-	}
 	if q.Durability.Kind == qos.DurabilityPersistent {
 		if err := t.p.logs.begin(op, entity, t); err != nil {
 			return nil, err

@@ -137,10 +137,6 @@ func newWriter(op string, pub *Publisher, t *topicEntity, q qos.DataWriter) (*wr
 // checkWriter refuses what is not enforced, so that nothing is silently ignored.
 func checkWriter(op, entity string, q qos.DataWriter) error {
 	switch {
-	case q.Liveliness.Kind != qos.LivelinessAutomatic:
-		return unsupported(op, entity, qos.PolicyLiveliness, q.Liveliness.String())
-	case q.DestinationOrder.Kind != qos.DestinationOrderByReceptionTimestamp:
-		return unsupported(op, entity, qos.PolicyDestinationOrder, q.DestinationOrder.String())
 	case q.Durability.Kind > qos.DurabilityTransientLocal && !onlyHistory(q.DurabilityService):
 		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String())
 	case len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXML:
@@ -165,6 +161,7 @@ func (w *writer) announce(op string, tq qos.Topic) error {
 	}
 	w.id = p.nextID()
 	w.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(w.id))
+	w.setupLife(now())
 	p.enroll(w)
 	p.enlist(&w.entity)
 	w.topic.retain()
@@ -185,6 +182,9 @@ func (w *writer) announce(op string, tq qos.Topic) error {
 		err = p.introduce(ep)
 	}
 	w.maxSize = p.core.MaxPayload(w.at.sg)
+	if w.life.lease != 0 {
+		w.rearm()
+	}
 	close(w.announced)
 	if err != nil {
 		_ = w.ending.do(func() error {
@@ -330,8 +330,9 @@ func (w *DataWriter[T]) handleOf(op string, key *T) (InstanceHandle, error) {
 //	n, err := b.Finish()
 //	err = l.Publish(n)
 //
-// A loan that is not returned holds its subgroup up; see Loan.
-func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int) (Loan, error) {
+// A loan that is not returned holds its subgroup up; see Loan. With DESTINATION_ORDER BY_SOURCE_TIMESTAMP its source
+// timestamp is that of the call, or of At among the options: it goes with the place in the ring.
+func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOption) (Loan, error) {
 	const op = "Loan"
 	u := w.untyped()
 	if err := u.sendable(ctx, op); err != nil {
@@ -340,12 +341,11 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int) (Loan, error) {
 	if maxBytes < cdr.HeaderSize {
 		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
 	}
-	at := sampleClock.now()
-	r, err := u.reserve(ctx, op, maxBytes, at)
+	r, err := u.reserve(ctx, op, maxBytes, sampleClock.now(), timestampOf(opts))
 	if err != nil {
 		return Loan{}, err
 	}
-	l := Loan{w: u, at: at, slot: r.slot, room: r.slot.bytes}
+	l := Loan{w: u, at: r.at, placed: r.at, slot: r.slot, room: r.slot.bytes}
 	if !r.sent {
 		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
 	}

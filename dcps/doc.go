@@ -92,14 +92,17 @@
 //     ErrOutOfResources at once, as waiting would not help.
 //   - LIVELINESS AUTOMATIC: a writer of another process is not alive while that is silent for longer than the offered
 //     lease_duration, as seen at the next heartbeat of this process. Less than two heartbeats, which are two thirds of
-//     Settings.Lease, counts as two. When the domain goes on without a process, its writers are not alive at once,
-//     whatever lease_duration says. The writers of the own process are alive.
+//     Settings.Lease, counts as two. The writers of the own process are alive. The other two kinds are timed by each reader,
+//     and by the writer, from one assertion to the next (liveliness.go).
+//   - When the domain goes on without a process, its writers are not alive at once, whatever lease_duration says.
+//   - TIME_BASED_FILTER goes by the time of reception. A RELIABLE reader gets the last sample of an instance when
+//     minimum_separation is over, or when the instance ends.
+//   - DESTINATION_ORDER BY_SOURCE_TIMESTAMP drops what is older than a sample that was read or taken (cachesource.go).
 //   - An instance that a writer lost by not being alive, or not being matched, is alive again with the writer's next
 //     sample, and OWNERSHIP EXCLUSIVE goes to whoever writes next.
 //   - OWNERSHIP ties go to the smaller handle of the writer.
 //
 // # What it does not do
 //
-// ContentFilteredTopic, QueryCondition, MultiTopic, coherent sets, built-in topics, LIVELINESS other than AUTOMATIC,
-// DESTINATION_ORDER by source timestamp, entities that are created disabled, and changing the QoS of an entity.
+// ContentFilteredTopic, QueryCondition, MultiTopic, coherent sets, built-in topics, entities that are created disabled, and changing the QoS of an entity.
 package dcps

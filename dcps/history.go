@@ -176,13 +176,15 @@ func (h *hub) replay(r *endpoint, c *channel) {
 			past[rec.w] = m
 		}
 		if m != nil {
-			h.enqueue(*m, &rec.message, itemData, rec.handle, at)
+			sample := rec.message
+			sample.Flags = flagPast
+			h.enqueue(*m, &sample, itemData, rec.handle, at)
 		}
 	}
 	for _, l := range c.history.ended() {
 		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) {
 			last := l.latest()
-			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp}, Epoch: last.message.Epoch, Seq: last.message.Seq},
+			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp, Flags: flagPast}, Epoch: last.message.Epoch, Seq: last.message.Seq},
 				itemUnregister, last.handle, at)
 		}
 	}

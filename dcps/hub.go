@@ -236,6 +236,7 @@ func newSource(w *endpoint) *source {
 		key: w.key, sg: w.at.sg, handle: w.handle, peer: w.peer,
 		strength: w.ann.writer.OwnershipStrength.Value,
 		lifespan: finite(w.ann.writer.Lifespan.Duration),
+		lease:    leaseOf(&w.ann.writer.Liveliness),
 		gaps:     w.path == topic.Unordered,
 	}
 }
@@ -459,7 +460,7 @@ func (c *channel) keep(w *endpoint, m *derecho.Message, handle InstanceHandle) {
 // here.
 func instanceOf(keys *topic.Keys, m *derecho.Message) (InstanceHandle, bool) {
 	switch m.Kind {
-	case kindNothing, kindClosing:
+	case kindNothing, kindClosing, kindAlive:
 		return HandleNil, true
 	case kindData, kindDispose, kindUnregister, kindRegister:
 	default:
@@ -490,6 +491,8 @@ func itemOf(k derecho.Kind) itemKind {
 		return itemNothing
 	case kindClosing:
 		return itemClosing
+	case kindAlive:
+		return itemShown
 	}
 	return itemData
 }

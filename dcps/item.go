@@ -16,6 +16,7 @@ const (
 	kindRegister   derecho.Kind = 4 // payload: an encoded key
 	kindNothing    derecho.Kind = 5 // no payload: a sequence number that carries no sample
 	kindClosing    derecho.Kind = 6 // no payload: the writer unregisters all its instances and ends
+	kindAlive      derecho.Kind = 7 // no payload, no number: LIVELINESS was asserted; Timestamp is how long ago that was, in ns
 )
 
 // flagDispose, in derecho.Header.Flags of kindUnregister and kindClosing: dispose first
@@ -24,6 +25,9 @@ const flagDispose = 1
 
 // flagAgain: the writer sent it before its process joined anew. A sample is for those who want history, then.
 const flagAgain = 2
+
+// flagPast marks what a history brings: it says nothing of whether its writer is alive. It does not travel.
+const flagPast = 128
 
 // itemKind is what an item in an inbox is about.
 type itemKind uint8
@@ -36,7 +40,8 @@ const (
 	itemRegister
 	itemNothing
 	itemClosing
-	itemGone // the writer's endpoint is gone, or ended long before its history arrived
+	itemShown // its writer has asserted that it is alive
+	itemGone  // the writer's endpoint is gone, or ended long before its history arrived
 
 	// What concerns statuses.
 	itemMatched
@@ -86,6 +91,7 @@ type item struct {
 	noWritersGen   int32
 	before, after  *item // all entries in order of arrival
 	earlier, later *item // entries of the instance
+	expiry         int32 // place in cache.expiries
 
 	lentBefore, lentAfter *item // of lending, if loan is not nil
 
@@ -104,10 +110,17 @@ type source struct {
 	lifespan int64 // ns, 0 for infinite
 	gaps     bool  // a gap in the writer's sequence is loss (unordered path)
 	heard    bool  // something came since it was matched
-	silent   bool  // it is not alive
+	silent   bool  // it is not alive: absent or lapsed
+	absent   bool  // its process is not heard
+	lapsed   bool  // LIVELINESS: it has not asserted it for longer than its lease
+	lease    int64 // ns of the lease that it has to assert itself within; 0 if it has none
+	shownNs  int64 // when it last did
+	leased   int32 // place in reader.leases
 	line     *lineage
 	peer     Peer
 }
+
+func (s *source) place() *int32 { return &s.leased }
 
 // lineage is what a reader remembers of a writer for as long as that may come back: the latest number that it has seen.
 type lineage struct{ lastSeq uint64 }

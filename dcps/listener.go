@@ -175,6 +175,7 @@ type writerCallbacks struct {
 	matched        func(PublicationMatchedStatus)
 	deadlineMissed func(OfferedDeadlineMissedStatus)
 	incompatible   func(OfferedIncompatibleQosStatus)
+	lost           func(LivelinessLostStatus)
 }
 
 func (w *DataWriter[T]) listenerCallbacks(l *DataWriterListener[T]) writerCallbacks {
@@ -187,6 +188,7 @@ func (w *DataWriter[T]) listenerCallbacks(l *DataWriterListener[T]) writerCallba
 		matched:        choose(w, l.OnPublicationMatched, a, s.OnPublicationMatched, p.OnPublicationMatched),
 		deadlineMissed: choose(w, l.OnOfferedDeadlineMissed, a, s.OnOfferedDeadlineMissed, p.OnOfferedDeadlineMissed),
 		incompatible:   choose(w, l.OnOfferedIncompatibleQos, a, s.OnOfferedIncompatibleQos, p.OnOfferedIncompatibleQos),
+		lost:           choose(w, l.OnLivelinessLost, a, s.OnLivelinessLost, p.OnLivelinessLost),
 	}
 }
 
@@ -201,6 +203,9 @@ func (w *writer) listenWriter(c writerCallbacks) {
 	}
 	if c.incompatible != nil {
 		mask |= OfferedIncompatibleQosStatusBit
+	}
+	if c.lost != nil {
+		mask |= LivelinessLostStatusBit
 	}
 	w.listen(mask, w.callListener)
 }
@@ -218,6 +223,9 @@ func (w *writer) callListener() {
 	}
 	if due&OfferedDeadlineMissedStatusBit != 0 {
 		c.deadlineMissed(w.OfferedDeadlineMissedStatus())
+	}
+	if due&LivelinessLostStatusBit != 0 {
+		c.lost(w.LivelinessLostStatus())
 	}
 }
 

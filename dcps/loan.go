@@ -31,7 +31,8 @@ type Loan struct {
 	l       *lease
 	turn    uint64
 	at      time.Time
-	slot    slot // keeps the ring mapped
+	placed  time.Time // its timestamp by DESTINATION_ORDER BY_SOURCE_TIMESTAMP
+	slot    slot      // keeps the ring mapped
 	room    []byte
 	expired bool // this copy was published or discarded
 }
@@ -62,6 +63,9 @@ func (l *Loan) Publish(n int) error {
 	if w.loans.has(l) && (n < cdr.HeaderSize || n > len(l.room)) {
 		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(l.room))}
 	}
+	if w.bySource && !l.at.Equal(l.placed) {
+		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "DESTINATION_ORDER is BY_SOURCE_TIMESTAMP, and the loan has another timestamp than its place; give At to DataWriter.Loan instead"}
+	}
 	r, err := w.loans.end(op, l)
 	if err != nil {
 		return err
@@ -75,12 +79,12 @@ func (l *Loan) Publish(n int) error {
 		}
 	}
 	if err != nil {
-		w.waste(r, l.at)
+		w.waste(r)
 		return err
 	}
 	counted, err := w.instances.note(w, op, nil, l.room[:n], 1)
 	if err != nil {
-		w.waste(r, l.at)
+		w.waste(r)
 		return err
 	}
 	if r.sent {
@@ -99,7 +103,7 @@ func (l *Loan) Discard() error {
 	r, err := l.w.loans.end(op, l)
 	switch {
 	case err == nil:
-		l.w.waste(r, l.at)
+		l.w.waste(r)
 	case errors.Is(err, ErrPreconditionNotMet):
 		return nil
 	}
@@ -140,7 +144,7 @@ func (s *leases) lend(l *Loan, r reservation) bool {
 	l.turn = l.l.turn.Add(1)
 	if s.closed.Load() {
 		if l.l.take(l.turn) {
-			l.w.waste(r, l.at)
+			l.w.waste(r)
 		} // else close has it
 		return false
 	}

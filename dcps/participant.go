@@ -41,7 +41,10 @@ type DomainParticipant struct {
 	problems atomic.Pointer[error]
 	logErrs  sync.Map // derecho.SubgroupID -> error; stored by the polling goroutine
 	logs     logSet
-	domain   domainEntity // what WaitForDomain waits on, and the participant's status
+	// LIVELINESS: how many writers have to assert themselves, and when any writer last did.
+	asserting atomic.Int32
+	asserted  atomic.Int64
+	domain    domainEntity // what WaitForDomain waits on, and the participant's status
 
 	// What the polling goroutine looks up; replaced as a whole under mu.
 	writers atomic.Pointer[map[derecho.EndpointID]*writer]

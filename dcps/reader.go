@@ -51,6 +51,7 @@ type reader struct {
 	parkedTail     *item
 	holding        []derecho.SubgroupID // subgroups on which this reader makes writers wait
 	writers        map[endpointKey]*source
+	leases         dueQueue[*source]        // of the writers that have to assert that they are alive
 	lines          map[endpointKey]*lineage // by origin
 	complete       bool                     // no history is owed
 	matched        MatchedStatus
@@ -68,8 +69,8 @@ func (r *reader) setup() {
 	r.cache.release = r.release
 	r.cache.left = r.lending.unlist
 	r.lending.init(r.q, r.p.settings.LendBytes)
-	r.cache.missed = func(h InstanceHandle) {
-		r.deadlineMissed.add(h)
+	r.cache.missed = func(h InstanceHandle, times int64) {
+		r.deadlineMissed.add(h, times)
 		r.changed |= RequestedDeadlineMissedStatusBit
 	}
 	r.writers = make(map[endpointKey]*source)
@@ -91,6 +92,7 @@ func (r *reader) apply(it *item) {
 	switch it.kind {
 	case itemMatched:
 		r.writers[it.src.key] = it.src
+		r.startLease(it.src, it.receiveNs)
 		r.matched.add(it.ctl.handle, it.ctl.peer)
 		r.liveliness.AliveCount++
 		r.liveliness.AliveCountChange++
@@ -98,6 +100,7 @@ func (r *reader) apply(it *item) {
 		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
 	case itemUnmatched:
 		delete(r.writers, it.src.key)
+		r.leases.remove(it.src)
 		r.matched.remove(it.ctl.handle, it.ctl.peer)
 		if it.src.silent {
 			r.liveliness.NotAliveCount--
@@ -108,9 +111,10 @@ func (r *reader) apply(it *item) {
 		}
 		r.liveliness.LastPublicationHandle = it.ctl.handle
 		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
-		r.depart(it)
+		r.depart(it.src, it.receiveNs)
 	case itemAlive, itemNotAlive:
-		r.life(it)
+		it.src.absent = it.kind == itemNotAlive
+		r.life(it.src, it.receiveNs)
 	case itemIncompatible:
 		r.incompatible.add(it.ctl.peer, it.ctl.bad)
 		r.changed |= RequestedIncompatibleQosStatusBit
@@ -131,30 +135,41 @@ func (r *reader) apply(it *item) {
 			r.release(it)
 			return
 		}
+		if it.src.lease != 0 && it.flags&(flagPast|flagAgain) == 0 {
+			r.shown(it)
+		}
+		if it.kind == itemShown {
+			r.release(it)
+			return
+		}
 		r.lending.admit(it)
 		r.admit(it)
 	}
 }
 
 // life follows a writer that is not alive any more, or is again. Its instances lose it until it writes anew.
-func (r *reader) life(it *item) {
-	s, d := it.src, int32(1)
-	if s.silent = it.kind == itemNotAlive; s.silent {
+func (r *reader) life(s *source, at int64) {
+	silent := s.absent || s.lapsed
+	if silent == s.silent {
+		return
+	}
+	d := int32(1)
+	if s.silent = silent; silent {
 		d = -1
-		r.depart(it)
+		r.depart(s, at)
 	}
 	l := &r.liveliness
 	l.AliveCount += d
 	l.AliveCountChange += d
 	l.NotAliveCount -= d
 	l.NotAliveCountChange -= d
-	l.LastPublicationHandle = it.ctl.handle
+	l.LastPublicationHandle = s.handle
 	r.changed |= LivelinessChangedStatusBit
 }
 
 // depart takes a writer from its instances, behind what came of it before.
-func (r *reader) depart(it *item) {
-	r.admit(&item{kind: itemGone, refs: 1, src: it.src, receiveNs: it.receiveNs, sourceNs: it.receiveNs})
+func (r *reader) depart(s *source, at int64) {
+	r.admit(&item{kind: itemGone, refs: 1, src: s, receiveNs: at, sourceNs: at})
 }
 
 // lineOf gives what the reader remembers of a writer.
@@ -289,10 +304,17 @@ func (r *reader) unpark() {
 	r.holding = r.holding[:0]
 }
 
-func (r *reader) nextTick() int64 { return r.cache.wakeAt }
+func (r *reader) nextTick() int64 {
+	at, lease := r.cache.wakeAt(), r.leases.next()
+	if at == 0 || lease != 0 && lease < at {
+		return lease
+	}
+	return at
+}
 
 func (r *reader) tick(now int64) {
 	r.cache.tick(now)
+	r.endLeases(now)
 	r.unpark()
 	r.news()
 }
@@ -333,8 +355,8 @@ func (r *reader) collectLocked(s *selection) *collection {
 	} else {
 		c = new(collection)
 	}
-	if r.cache.wakeAt != 0 {
-		if t := now(); r.cache.wakeAt <= t {
+	if at := r.cache.wakeAt(); at != 0 {
+		if t := now(); at <= t {
 			r.cache.tick(t)
 		}
 	}
@@ -366,6 +388,7 @@ func (r *reader) finish() {
 	r.lock()
 	defer r.unlock()
 	defer r.dropLent() // behind those that are parked
+	r.cache.dropAllHeld()
 	for r.parkedHead != nil {
 		it := r.parkedHead
 		r.parkedHead = it.next

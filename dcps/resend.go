@@ -119,7 +119,7 @@ func (p *DomainParticipant) sendOwedSoon() {
 			continue
 		}
 		p.spawn("dcps resend", func() {
-			ctx, cancel := context.WithTimeout(w.life, operationTimeout)
+			ctx, cancel := context.WithTimeout(w.lifetime, operationTimeout)
 			defer cancel()
 			if w.takeTurn(ctx, "resend", time.Time{}) == nil {
 				defer w.turn.leave()

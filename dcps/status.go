@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/omg-dds-go/dds/qos"
@@ -107,8 +108,9 @@ type OfferedDeadlineMissedStatus = DeadlineMissedStatus
 // RequestedDeadlineMissedStatus is the reader's.
 type RequestedDeadlineMissedStatus = DeadlineMissedStatus
 
-// LivelinessLostStatus is the writer's. It stays zero: with LIVELINESS AUTOMATIC it is the process that is alive or not,
-// and one that is not can not tell. DomainParticipant.Err tells that it was cut off.
+// LivelinessLostStatus is the writer's: how often readers came to take it for not alive, because it did not assert its
+// LIVELINESS within the lease, or because its process was cut off (DomainParticipant.Err). It counts once until the
+// writer is alive again.
 type LivelinessLostStatus struct {
 	TotalCount       int32
 	TotalCountChange int32
@@ -220,9 +222,10 @@ func (s *MatchedStatus) taken() MatchedStatus {
 	return out
 }
 
-func (s *DeadlineMissedStatus) add(h InstanceHandle) {
-	s.TotalCount++
-	s.TotalCountChange++
+func (s *DeadlineMissedStatus) add(h InstanceHandle, times int64) {
+	n := int32(min(times, math.MaxInt32))
+	s.TotalCount += n
+	s.TotalCountChange += n
 	s.LastInstanceHandle = h
 }
 

@@ -169,8 +169,6 @@ func TestUnsupportedPoliciesAreRefused(t *testing.T) {
 	n := d.node(t)
 	tp := n.topic(t)
 	for name, change := range map[string]func(*qos.DataWriter){
-		"LIVELINESS MANUAL_BY_TOPIC":  func(q *qos.DataWriter) { q.Liveliness.Kind = qos.LivelinessManualByTopic },
-		"DESTINATION_ORDER BY_SOURCE": func(q *qos.DataWriter) { q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp },
 		"DURABILITY TRANSIENT_LOCAL": func(q *qos.DataWriter) {
 			q.Durability.Kind, q.Reliability.Kind = qos.DurabilityTransientLocal, qos.ReliabilityBestEffort
 		},
@@ -179,14 +177,6 @@ func TestUnsupportedPoliciesAreRefused(t *testing.T) {
 		},
 	} {
 		_, err := NewDataWriter(n.pub, tp, WithWriterQos(writerQos(change)))
-		require.ErrorIs(t, err, ErrUnsupported, name)
-		require.ErrorContains(t, err, name)
-	}
-	for name, change := range map[string]func(*qos.DataReader){
-		"LIVELINESS MANUAL_BY_PARTICIPANT": func(q *qos.DataReader) { q.Liveliness.Kind = qos.LivelinessManualByParticipant },
-		"DESTINATION_ORDER BY_SOURCE":      func(q *qos.DataReader) { q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp },
-	} {
-		_, err := NewDataReader(n.sub, tp, WithReaderQos(readerQos(change)))
 		require.ErrorIs(t, err, ErrUnsupported, name)
 		require.ErrorContains(t, err, name)
 	}
@@ -360,7 +350,7 @@ func TestLifespanFilterAndPurge(t *testing.T) {
 		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Lifespan.Duration = time.Second }))
 		lives := n.reader(t, readerQos())
 		sparse := n.reader(t, readerQos(func(q *qos.DataReader) {
-			q.TimeBasedFilter.MinimumSeparation = 300 * time.Millisecond
+			q.TimeBasedFilter.MinimumSeparation = 350 * time.Millisecond
 			q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay = 200 * time.Millisecond
 		}))
 		for i := range int32(5) { // at 0, 0.2, 0.4, 0.6, 0.8 s
@@ -371,10 +361,10 @@ func TestLifespanFilterAndPurge(t *testing.T) {
 		time.Sleep(150 * time.Millisecond) // 1.15 s: the first has expired
 		synctest.Wait()
 		require.Equal(t, 4, cached(lives.reader))
-		require.Equal(t, 2, cached(sparse.reader), "0 expired; 0.2 and 0.6 came too soon")
+		require.Equal(t, 3, cached(sparse.reader), "0 expired; that of 0.4 s came too soon, and gave way to another one")
 		require.NoError(t, w.Dispose(patiently(t), &track{ID: 1}))
 		synctest.Wait()
-		require.Equal(t, 2, cached(sparse.reader))
+		require.Equal(t, 3, cached(sparse.reader))
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
 		require.Zero(t, cached(sparse.reader), "purged")

@@ -68,9 +68,6 @@ func (w *DataWriter[T]) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatu
 	return w.untyped().OfferedDeadlineMissedStatus()
 }
 
-// LivelinessLostStatus stays zero; see the type.
-func (w *DataWriter[T]) LivelinessLostStatus() LivelinessLostStatus { return LivelinessLostStatus{} }
-
 // WaitForMatch waits until at least n readers are matched (extension).
 func (w *DataWriter[T]) WaitForMatch(ctx context.Context, n int) error {
 	u := w.untyped()

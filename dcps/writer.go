@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,8 +47,11 @@ type writer struct {
 	instances *writerInstances
 	loans     leases
 	ending    ending          // of Close
-	life      context.Context // ends when Close begins
+	lifetime  context.Context // ends when Close begins
 	die       context.CancelFunc
+	life      life          // LIVELINESS
+	bySource  bool          // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
+	stamped   int64         // with it, ns of the latest timestamp; who has turn
 	announced chan struct{} // closed when the domain was told of the writer, or that failed; Close waits for it
 
 	// Guarded by mu.
@@ -61,8 +65,10 @@ func (w *writer) setup() {
 	w.status = newStatusCondition(&w.entity)
 	w.turn.init()
 	w.announced = make(chan struct{})
-	w.life, w.die = context.WithCancel(context.Background())
+	w.lifetime, w.die = context.WithCancel(context.Background())
 	w.blocking = w.q.Reliability.MaxBlockingTime
+	w.stamped = math.MinInt64
+	w.bySource = w.q.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
 }
 
 func (w *writer) apply(it *item) {
@@ -76,23 +82,32 @@ func (w *writer) apply(it *item) {
 	case itemIncompatible:
 		w.incompatible.add(it.ctl.peer, it.ctl.bad)
 		w.changed |= OfferedIncompatibleQosStatusBit
+	case itemOutage:
+		w.cutOff(w.p.outage.Load() != nil)
 	case itemFailed:
 		w.failure = it.ctl.err
 	}
 }
 
 func (w *writer) nextTick() int64 {
+	at := w.life.due
 	if w.instances == nil {
-		return 0
+		return at
 	}
-	return w.instances.due()
+	if due := w.instances.due(); at == 0 || due != 0 && due < at {
+		return due
+	}
+	return at
 }
 
 func (w *writer) tick(now int64) {
-	w.instances.missed(now, func(h InstanceHandle) {
-		w.deadlineMissed.add(h)
+	w.instances.missed(now, func(h InstanceHandle, times int64) {
+		w.deadlineMissed.add(h, times)
 		w.changed |= OfferedDeadlineMissedStatusBit
 	})
+	if due := w.life.due; due != 0 && due <= now {
+		w.lookLife(now)
+	}
 }
 
 // sendable tells why the writer can not send, if so. It takes no lock.
@@ -131,13 +146,15 @@ type reservation struct {
 	seq  uint64
 	node derecho.NodeID // the incarnation of this process in whose ring it is
 	sent bool           // false: best effort, and there was no room
+	at   time.Time      // source timestamp
 	// exclusions is doubt.exclusions from before the place was taken.
 	exclusions uint64
 }
 
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
-// and its number with it, so that readers count the loss.
-func (w *writer) reserve(ctx context.Context, op string, size int, from time.Time) (reservation, error) {
+// and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for; if it is zero
+// it is from.
+func (w *writer) reserve(ctx context.Context, op string, size int, from, at time.Time) (reservation, error) {
 	if size > w.maxSize {
 		return reservation{}, &Error{
 			Op: op, Entity: w.what, Code: ErrOutOfResources, Err: derecho.ErrTooLarge,
@@ -156,15 +173,19 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 	if w.ended.Load() {
 		return reservation{}, w.deleted(op)
 	}
+	at, err := w.stamp(op, from, at)
+	if err != nil {
+		return reservation{}, err
+	}
 	node, exclusions := w.p.core.ID(), w.doubt.exclusions.Load()
-	err := w.sendOwed(ctx, deadline)
+	err = w.sendOwed(ctx, deadline)
 	var s slot
 	if err == nil {
 		s, err = w.p.core.reserve(ctx, w.at.sg, w.at.ch, size, deadline)
 	}
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1)
-		return reservation{seq: w.seq.Add(1), node: node}, nil
+		return reservation{seq: w.seq.Add(1), node: node, at: at}, nil
 	}
 	if err != nil {
 		if failed := w.p.failed(op, w.what); failed != nil {
@@ -176,13 +197,39 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 		}
 		return reservation{}, failure(op, w.what, detail, err)
 	}
-	return reservation{slot: s, seq: w.seq.Add(1), node: node, sent: true, exclusions: exclusions}, nil
+	return reservation{slot: s, seq: w.seq.Add(1), node: node, sent: true, at: at, exclusions: exclusions}, nil
+}
+
+// stamp gives a message its source timestamp. With DESTINATION_ORDER BY_SOURCE_TIMESTAMP a writer's ascend, as its numbers
+// do (§2.2.3.17): one that the caller asks for must not be before the latest. The caller has the turn.
+func (w *writer) stamp(op string, from, at time.Time) (time.Time, error) {
+	if !w.bySource {
+		if at.IsZero() {
+			at = from
+		}
+		return at, nil
+	}
+	latest := time.Unix(0, w.stamped)
+	switch {
+	case at.IsZero() && from.Before(latest):
+		at = latest
+	case at.IsZero():
+		at = from
+	case at.Before(latest):
+		return at, &Error{
+			Op: op, Entity: w.what, Code: ErrBadParameter,
+			Detail: fmt.Sprintf("source timestamp %v is before %v of the writer's latest message, and DESTINATION_ORDER is BY_SOURCE_TIMESTAMP", at, latest),
+		}
+	}
+	w.stamped = at.UnixNano()
+	return at, nil
 }
 
 // publish sends what was built in a reservation.
 func (w *writer) publish(r reservation, h derecho.Header, size int) {
 	r.slot.commit(h, size)
 	w.doubt.sent(r.exclusions)
+	w.showLife()
 }
 
 // takeTurn waits for the other goroutines that use the writer.
@@ -212,14 +259,11 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 		return failure(op, w.what, "", err)
 	}
 	from := sampleClock.now()
-	if at.IsZero() {
-		at = from
-	}
 	counted, err := w.instances.note(w, op, m, nil, 1)
 	if err != nil {
 		return err
 	}
-	r, err := w.reserve(ctx, op, size, from)
+	r, err := w.reserve(ctx, op, size, from, at)
 	if err != nil {
 		w.instances.unwrote(counted)
 		return err
@@ -227,22 +271,22 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	if r.sent {
 		n, err := cdr.MarshalTo(r.slot.bytes, m, w.enc)
 		if err != nil {
-			w.waste(r, at)
+			w.waste(r)
 			w.instances.unwrote(counted)
 			return failure(op, w.what, "", err)
 		}
-		w.publish(r, w.header(kindData, r.seq, 0, at), n)
+		w.publish(r, w.header(kindData, r.seq, 0, r.at), n)
 	}
 	w.instances.wrote(w, counted)
 	return nil
 }
 
 // waste gives a reservation up. Where readers count gaps as loss, the number is sent without a sample.
-func (w *writer) waste(r reservation, at time.Time) {
+func (w *writer) waste(r reservation) {
 	switch {
 	case !r.sent:
 	case w.path == topic.Unordered:
-		r.slot.commit(w.header(kindNothing, r.seq, 0, at), 0)
+		r.slot.commit(w.header(kindNothing, r.seq, 0, r.at), 0)
 	default:
 		r.slot.abort()
 	}
@@ -258,15 +302,12 @@ func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint
 		return failure(op, w.what, "", err)
 	}
 	from := sampleClock.now()
-	if at.IsZero() {
-		at = from
-	}
-	r, err := w.reserve(ctx, op, len(encoded), from)
+	r, err := w.reserve(ctx, op, len(encoded), from, at)
 	if err != nil || !r.sent {
 		return err
 	}
 	copy(r.slot.bytes, encoded)
-	w.publish(r, w.header(k, r.seq, flags, at), len(encoded))
+	w.publish(r, w.header(k, r.seq, flags, r.at), len(encoded))
 	return nil
 }
 
@@ -369,7 +410,7 @@ func (w *writer) Close() error {
 		w.die()
 		<-w.announced // a NewDataWriter that is under way comes to its end first
 		for _, r := range w.loans.close() {
-			w.waste(r, time.Now())
+			w.waste(r)
 		}
 		ctx, cancel := w.p.parting()
 		defer cancel()
@@ -382,6 +423,9 @@ func (w *writer) Close() error {
 // dismantle takes the writer out of what its participant knows.
 func (w *writer) dismantle() {
 	w.pub.remove(w)
+	if w.life.lease != 0 {
+		w.p.asserting.Add(-1)
+	}
 	w.p.retire(w.id)
 	w.p.delist(&w.entity)
 	w.close()
@@ -441,8 +485,8 @@ type writerInstances struct {
 	mu       sync.Mutex
 	keys     *topic.Keys
 	byHandle map[InstanceHandle]*writtenInstance
-	samples  int   // held of all instances
-	next     int64 // when the earliest deadline is missed; 0 for none
+	samples  int                        // held of all instances
+	alarms   dueQueue[*writtenInstance] // of those with a deadline
 }
 
 type writtenInstance struct {
@@ -451,7 +495,10 @@ type writtenInstance struct {
 	uses    int   // registered and written since it is known, also under way; a failure takes its own back
 	written int   // samples since it was disposed of, also under way: as many are held as depth lets
 	life    int   // rises when it is disposed of
+	alarm   int32 // place in writerInstances.alarms
 }
+
+func (in *writtenInstance) place() *int32 { return &in.alarm }
 
 // noted is what note changed, for wrote to confirm or unwrote to take back.
 type noted struct {
@@ -538,10 +585,10 @@ func (t *writerInstances) wrote(w *writer, n noted) {
 	t.mu.Lock()
 	rearm := false
 	if t.byHandle[n.in.handle] == n.in && n.in.life == n.life {
-		n.in.due = max(n.in.due, n.at+t.deadline)
-		if t.next == 0 {
-			t.next, rearm = n.in.due, true
-		}
+		n.in.due = max(n.in.due, after(n.at, t.deadline))
+		next := t.alarms.next()
+		t.alarms.by(n.in, n.in.due)
+		rearm = next == 0 || next > n.in.due
 	}
 	t.mu.Unlock()
 	if rearm {
@@ -571,6 +618,7 @@ func (t *writerInstances) unwrote(n noted) {
 	}
 	if n.in.uses--; n.in.uses == 0 {
 		delete(t.byHandle, n.in.handle)
+		t.alarms.remove(n.in)
 	}
 }
 
@@ -596,6 +644,7 @@ func (t *writerInstances) forget(key cdr.Message, unregister bool) {
 	t.samples -= t.held(in.written)
 	in.written, in.due = 0, 0
 	in.life++
+	t.alarms.remove(in)
 	if unregister {
 		delete(t.byHandle, h)
 	}
@@ -604,24 +653,26 @@ func (t *writerInstances) forget(key cdr.Message, unregister bool) {
 func (t *writerInstances) due() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.next
+	return t.alarms.next()
 }
 
-// missed reports the instances whose deadline passed, once a period.
-func (t *writerInstances) missed(now int64, report func(InstanceHandle)) {
+// missed reports the instances whose deadline passed, and how many periods that were.
+func (t *writerInstances) missed(now int64, report func(h InstanceHandle, times int64)) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.next = 0
-	for h, in := range t.byHandle {
-		if in.due == 0 {
-			continue
+	for {
+		in, ok := t.alarms.take(now)
+		if !ok {
+			return
 		}
-		for in.due <= now {
-			in.due += t.deadline
-			report(h)
+		if in.due <= now {
+			times := (now-in.due)/t.deadline + 1
+			in.due = after(in.due, times*t.deadline)
+			report(in.handle, times)
 		}
-		if t.next == 0 || in.due < t.next {
-			t.next = in.due
-		}
+		t.alarms.by(in, in.due)
 	}
 }

@@ -32,7 +32,7 @@ var pure = []string{
 	"cdr", "xtypes", "qos", "topic", "sst", "smc", "idlc",
 	"derecho/machine.go", "derecho/join.go", "derecho/control.go", "derecho/catalogue.go", "derecho/subgroup.go",
 	"derecho/epoch.go", "derecho/deliver.go", "derecho/wire.go",
-	"dcps/cache.go", "dcps/cacheread.go", "dcps/cachetime.go", "dcps/store.go", "dcps/info.go",
+	"dcps/cache.go", "dcps/cacheread.go", "dcps/cachetime.go", "dcps/cacheorder.go", "dcps/cachesource.go", "dcps/duequeue.go", "dcps/store.go", "dcps/info.go",
 	"storage/format.go", "storage/scan.go", "storage/walk.go",
 	"rdma/region.go", "rdma/peerinfo.go",
 }

@@ -199,7 +199,7 @@ func TestValuesOfDefaults(t *testing.T) {
 		{long, int64(1) << 31, "2147483648 is not in the range of int32"}, {Primitive(TKUint64), -1, "-1 is not in the range of uint64"},
 		{Primitive(TKInt64), uint64(1 << 63), "9223372036854775808 is not in the range of int64"},
 		{Primitive(TKChar8), "ab", `"ab" is not one character of char`}, {NewString(2), "abc", "string of 3 bytes exceeds its bound of 2"},
-		{NewWString(1), "😀", "string of 2 UTF-16 code units exceeds its bound of 1"}, {double, int64(1)<<53 + 1, "9007199254740993 is not exact in double"},
+		{NewWString(1), "😀", "string of 2 UTF-16 code units exceeds its bound of 1"}, {NewWString(0), "\xff", "wstring is not UTF-8"}, {double, int64(1)<<53 + 1, "9007199254740993 is not exact in double"},
 		{Primitive(TKFloat32), 1e300, "1e+300 is not in the range of float"}, {boolean, 1, "int is no value of boolean"},
 		{color, 1, "1 is no enumerator of Color"}, {sequence(long, 0), 1, "sequence<int32> has parts; it is no single value"},
 	} {

@@ -12,6 +12,8 @@
 // # Files
 //
 //	the model       kind.go type.go build.go path.go scalar.go
+//	bytes           layout.go cursor.go; accessor.go finds one value in a sample
+//	dynamic data    data.go data_decode.go data_encode.go json.go
 //
 // # Ownership and concurrency
 //
@@ -21,7 +23,9 @@
 // # Invariants
 //
 //  1. No description, however odd, makes Build panic; what it accepts has finite values.
-//  2. Names and ids of members are unique in a type, inherited ones included.
+//  2. No sample makes Decode, an Accessor or UnmarshalJSON panic or read outside of the bytes given, and what Decode allocates is bounded
+//     by the size of the sample. An Accessor allocates nothing.
+//  3. Names and ids of members are unique in a type, inherited ones included.
 //
 // # What it does not do
 //

@@ -1,15 +1,13 @@
 package xtypes
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"unicode/utf16"
 	"unicode/utf8"
 )
-
-// Float128 holds the 16 bytes of a long double (IEEE 754 binary128), little endian. Go has no such number: it is carried, not computed with.
-type Float128 [16]byte
 
 // scalar gives v in the form that values of t have in Data:
 //
@@ -55,6 +53,7 @@ func scalar(t *Type, v any) (any, error) {
 		if f, ok := v.(Float128); ok {
 			return f, nil
 		}
+		return float(t, v)
 	case TKNone, TKStructure, TKUnion, TKSequence, TKArray, TKMap, TKAnnotation:
 		return nil, fmt.Errorf("%s has parts; it is no single value", t)
 	default:
@@ -68,6 +67,9 @@ func mismatch(t *Type, v any) error { return fmt.Errorf("%T is no value of %s", 
 func checkString(t *Type, s string) error {
 	n, unit := len(s), "bytes"
 	if t.d.Kind == TKString16 {
+		if !utf8.ValidString(s) {
+			return errors.New("wstring is not UTF-8")
+		}
 		n, unit = utf16Len(s), "UTF-16 code units"
 	}
 	if t.d.Bound > 0 && n > int(t.d.Bound) {
@@ -147,6 +149,17 @@ func (t *Type) bitsetBits() int {
 	return n
 }
 
+// fieldBits are the bits of a bitset that belong to fields with a name.
+func (t *Type) fieldBits() uint64 {
+	var bits uint64
+	for _, f := range t.allBitfields() {
+		if f.Name != "" {
+			bits |= uint64(math.MaxUint64) >> (64 - uint(f.Bits)) << f.Position
+		}
+	}
+	return bits
+}
+
 // sized gives the bits of u as the Go type of a kind.
 func sized(k Kind, u uint64) any {
 	switch k {
@@ -187,11 +200,14 @@ func float(t *Type, v any) (any, error) {
 	default:
 		return nil, mismatch(t, v)
 	}
-	if t.d.Kind == TKFloat64 {
-		if !exact {
-			return nil, fmt.Errorf("%v is not exact in %s", v, t)
-		}
+	if !exact {
+		return nil, fmt.Errorf("%v is not exact in %s", v, t)
+	}
+	switch t.d.Kind {
+	case TKFloat64:
 		return f, nil
+	case TKFloat128:
+		return Float128From(f), nil
 	}
 	g := float32(f)
 	if math.IsInf(float64(g), 0) && !math.IsInf(f, 0) {

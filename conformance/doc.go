@@ -8,6 +8,7 @@
 //	DDS 1.4  2.2.3            RxO and Changeable columns of the table of policies
 //	DDS 1.4  2.2.3            RxO compatibility, every pair of kinds: DURABILITY, PRESENTATION, DEADLINE, LATENCY_BUDGET,
 //	                          OWNERSHIP, LIVELINESS, RELIABILITY, DESTINATION_ORDER
+//	                          and DATA_REPRESENTATION: every value of each against every other
 //	DDS 1.4  2.2.3.7, .12     DEADLINE against TIME_BASED_FILTER
 //	DDS 1.4  2.2.3.13         PARTITION names and patterns
 //	DDS 1.4  2.2.3.18, .19    HISTORY against RESOURCE_LIMITS

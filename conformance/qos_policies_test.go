@@ -84,6 +84,7 @@ func TestDDS14_2_2_3_Defaults_Topic(t *testing.T) {
 		TransportPriority:  qos.TransportPriority{Value: 0},
 		Lifespan:           qos.Lifespan{Duration: qos.Infinite},
 		Ownership:          qos.Ownership{Kind: qos.OwnershipShared},
+		Consistency:        qos.Consistency{Kind: qos.ConsistencyAuto}, // an extension
 		DataRepresentation: qos.DataRepresentation{},
 	}, qos.DefaultTopic())
 }
@@ -123,6 +124,7 @@ func TestDDS14_2_2_3_Defaults_DataWriter(t *testing.T) {
 		Ownership:           qos.Ownership{Kind: qos.OwnershipShared},
 		OwnershipStrength:   qos.OwnershipStrength{Value: 0},
 		WriterDataLifecycle: qos.WriterDataLifecycle{AutodisposeUnregisteredInstances: true},
+		Consistency:         qos.Consistency{Kind: qos.ConsistencyAuto}, // an extension
 		DataRepresentation:  qos.DataRepresentation{},
 	}, qos.DefaultDataWriter())
 }
@@ -148,6 +150,7 @@ func TestDDS14_2_2_3_Defaults_DataReader(t *testing.T) {
 			Kind: qos.TypeConsistencyAllowTypeCoercion, IgnoreSequenceBounds: true, IgnoreStringBounds: true,
 			IgnoreMemberNames: false, PreventTypeWidening: false, ForceTypeValidation: false,
 		},
+		Consistency: qos.Consistency{Kind: qos.ConsistencyAuto}, // an extension
 	}, qos.DefaultDataReader())
 }
 

@@ -256,6 +256,7 @@ func (n *announcement) walkWriter(a *archive) {
 	a.i32(&d.MaxSamples)
 	a.i32(&d.MaxInstances)
 	a.i32(&d.MaxSamplesPerInstance)
+	kind(a, &q.Consistency.Kind, qos.ConsistencyTotalOrderDurable)
 }
 
 func (n *announcement) walkReader(a *archive) {
@@ -277,6 +278,7 @@ func (n *announcement) walkReader(a *archive) {
 	a.duration(&q.TimeBasedFilter.MinimumSeparation)
 	a.representation(&q.DataRepresentation)
 	kind(a, &q.TypeConsistencyEnforcement.Kind, qos.TypeConsistencyAutoTypeCoercion)
+	kind(a, &q.Consistency.Kind, qos.ConsistencyTotalOrderDurable)
 }
 
 // encode gives the bytes of the announcement. A text of the type that is too long to travel is cut: it serves

@@ -47,7 +47,28 @@ func Compatible(offered DataWriter, requested DataReader, pub Publisher, sub Sub
 	offers, accepts := offeredRepresentation(o.DataRepresentation), acceptedRepresentations(r.DataRepresentation)
 	need(representationAccepted(offers, accepts),
 		PolicyDataRepresentation, offers.String(), DataRepresentation{accepts}.String())
+	offersOrder, asksOrder := offeredConsistency(o), requestedConsistency(r)
+	need(offersOrder >= asksOrder, PolicyConsistency, offersOrder.String(), asksOrder.String())
 	return out
+}
+
+// offeredConsistency is what a writer gives: what it says, or else what its policies select. A writer of a peer that does
+// not know the policy says nothing.
+func offeredConsistency(q *DataWriter) ConsistencyKind {
+	switch {
+	case q.Consistency.Kind > ConsistencyAuto:
+		return q.Consistency.Kind
+	case q.Reliability.Kind != ReliabilityReliable:
+		return ConsistencyPerWriter
+	case q.Durability.Kind == DurabilityPersistent:
+		return ConsistencyTotalOrderDurable
+	}
+	return ConsistencyTotalOrder
+}
+
+// requestedConsistency is what a reader insists on: nothing if it does not say.
+func requestedConsistency(q *DataReader) ConsistencyKind {
+	return max(q.Consistency.Kind, ConsistencyPerWriter)
 }
 
 // presentationCompatible: a wider offered scope serves a narrower request; coherence and order must be offered

@@ -24,6 +24,7 @@ type Topic struct {
 	Lifespan           Lifespan
 	Ownership          Ownership
 	DataRepresentation DataRepresentation
+	Consistency        Consistency
 }
 
 // Publisher is the standard's PublisherQos.
@@ -60,6 +61,7 @@ type DataWriter struct {
 	OwnershipStrength   OwnershipStrength
 	WriterDataLifecycle WriterDataLifecycle
 	DataRepresentation  DataRepresentation
+	Consistency         Consistency
 }
 
 // DataReader is the standard's DataReaderQos.
@@ -78,6 +80,7 @@ type DataReader struct {
 	ReaderDataLifecycle        ReaderDataLifecycle
 	DataRepresentation         DataRepresentation
 	TypeConsistencyEnforcement TypeConsistencyEnforcement
+	Consistency                Consistency
 }
 
 // The default values of the table in clause 2.2.3.
@@ -112,6 +115,7 @@ func DefaultTopic() Topic {
 		ResourceLimits:    defaultResourceLimits,
 		Lifespan:          Lifespan{Infinite},
 		Ownership:         Ownership{OwnershipShared},
+		Consistency:       Consistency{ConsistencyAuto},
 	}
 }
 
@@ -139,6 +143,7 @@ func DefaultDataWriter() DataWriter {
 		Lifespan:            Lifespan{Infinite},
 		Ownership:           Ownership{OwnershipShared},
 		WriterDataLifecycle: WriterDataLifecycle{true},
+		Consistency:         Consistency{ConsistencyAuto},
 	}
 }
 
@@ -157,6 +162,7 @@ func DefaultDataReader() DataReader {
 		TypeConsistencyEnforcement: TypeConsistencyEnforcement{
 			Kind: TypeConsistencyAllowTypeCoercion, IgnoreSequenceBounds: true, IgnoreStringBounds: true,
 		},
+		Consistency: Consistency{ConsistencyAuto},
 	}
 }
 
@@ -167,7 +173,7 @@ func (q DataWriter) CopyFromTopic(t Topic) DataWriter {
 	q.Reliability, q.DestinationOrder = t.Reliability, t.DestinationOrder
 	q.History, q.ResourceLimits = t.History, t.ResourceLimits
 	q.TransportPriority, q.Lifespan, q.Ownership = t.TransportPriority, t.Lifespan, t.Ownership
-	q.DataRepresentation = t.DataRepresentation
+	q.DataRepresentation, q.Consistency = t.DataRepresentation, t.Consistency
 	return q
 }
 
@@ -177,6 +183,6 @@ func (q DataReader) CopyFromTopic(t Topic) DataReader {
 	q.Deadline, q.LatencyBudget, q.Liveliness = t.Deadline, t.LatencyBudget, t.Liveliness
 	q.Reliability, q.DestinationOrder = t.Reliability, t.DestinationOrder
 	q.History, q.ResourceLimits, q.Ownership = t.History, t.ResourceLimits, t.Ownership
-	q.DataRepresentation = t.DataRepresentation
+	q.DataRepresentation, q.Consistency = t.DataRepresentation, t.Consistency
 	return q
 }

@@ -15,7 +15,10 @@ import (
 //
 // What it does not print has the default of the standard.
 func (p *Provider) Explain(name string) (string, error) {
-	found, entityName, err := p.find(name)
+	if p == nil {
+		return "", errNilProvider
+	}
+	found, entityName, err := p.contents().find(name)
 	if err != nil {
 		return "", err
 	}
@@ -23,8 +26,8 @@ func (p *Provider) Explain(name string) (string, error) {
 	fmt.Fprintf(&b, "%s\n", found.name)
 	shown := 0
 	for kind := range entityKinds {
-		for _, e := range found.visible(kind) {
-			if entityName == "" || e.name == entityName {
+		for _, e := range found.visible {
+			if e.kind == kind && (entityName == "" || e.name == entityName) {
 				e.explain(&b, found.name)
 				shown++
 			}
@@ -37,24 +40,6 @@ func (p *Provider) Explain(name string) (string, error) {
 		b.WriteString("  every policy has the default of the standard\n")
 	}
 	return b.String(), nil
-}
-
-// visible lists the entities of a kind that a lookup in p can select: own ones, then inherited ones that no
-// own one takes the place of.
-func (p *profile) visible(kind entityKind) []*entity {
-	type key struct{ name, filter string }
-	var out []*entity
-	hidden := map[key]bool{}
-	for ; p != nil; p = p.base {
-		for _, e := range p.entities {
-			k := key{e.name, e.filter}
-			if e.kind == kind && !hidden[k] {
-				hidden[k] = true
-				out = append(out, e)
-			}
-		}
-	}
-	return out
 }
 
 func (e *entity) explain(b *strings.Builder, profile string) {

@@ -96,6 +96,20 @@ const (
 	TypeConsistencyAutoTypeCoercion
 )
 
+// ConsistencyKind: PER_WRITER < TOTAL_ORDER < TOTAL_ORDER_DURABLE; AUTO stands for one of them. See Consistency.
+type ConsistencyKind uint8
+
+const (
+	// ConsistencyAuto leaves the choice to RELIABILITY and DURABILITY.
+	ConsistencyAuto ConsistencyKind = iota + 1
+	// ConsistencyPerWriter: the samples of each writer come in its order.
+	ConsistencyPerWriter
+	// ConsistencyTotalOrder: all readers see the samples of all writers in one order, all or none of them.
+	ConsistencyTotalOrder
+	// ConsistencyTotalOrderDurable: that, and what was delivered outlives the processes.
+	ConsistencyTotalOrderDurable
+)
+
 // kindFamily names the values 1, 2, ... of a kind, and the suffix of their literals in IDL and XML.
 type kindFamily struct {
 	names  []string
@@ -111,6 +125,7 @@ var (
 	destinationOrderKinds = kindFamily{[]string{"BY_RECEPTION_TIMESTAMP", "BY_SOURCE_TIMESTAMP"}, "_DESTINATIONORDER_QOS"}
 	historyKinds          = kindFamily{[]string{"KEEP_LAST", "KEEP_ALL"}, "_HISTORY_QOS"}
 	representationKinds   = kindFamily{[]string{"XCDR", "XML", "XCDR2", "AUTO"}, "_DATA_REPRESENTATION"}
+	consistencyKinds      = kindFamily{[]string{"AUTO", "PER_WRITER", "TOTAL_ORDER", "TOTAL_ORDER_DURABLE"}, "_CONSISTENCY_QOS"}
 	typeConsistencyKinds  = kindFamily{[]string{"DISALLOW", "ALLOW", "AUTO"}, "_TYPE_COERCION"}
 )
 
@@ -143,4 +158,5 @@ func (k LivelinessKind) String() string              { return livelinessKinds.na
 func (k DestinationOrderKind) String() string        { return destinationOrderKinds.name(uint8(k)) }
 func (k HistoryKind) String() string                 { return historyKinds.name(uint8(k)) }
 func (k DataRepresentationKind) String() string      { return representationKinds.name(uint8(k)) }
+func (k ConsistencyKind) String() string             { return consistencyKinds.name(uint8(k)) }
 func (k TypeConsistencyKind) String() string         { return typeConsistencyKinds.name(uint8(k)) }

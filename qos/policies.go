@@ -121,6 +121,13 @@ type TypeConsistencyEnforcement struct {
 	ForceTypeValidation  bool
 }
 
+// Consistency, an extension, says in which order readers see samples, and what they may rely on when a process
+// fails. It asserts what the policies of the standard select: best effort gives PER_WRITER, RELIABLE gives TOTAL_ORDER,
+// RELIABLE with PERSISTENT durability gives TOTAL_ORDER_DURABLE. A writer whose policies give less than it says is
+// inconsistent; a reader that requests more than a writer offers does not match it. AUTO at a writer offers what its
+// policies give, and at a reader requests nothing.
+type Consistency struct{ Kind ConsistencyKind }
+
 // The texts below carry every field that counts, so that equal texts mean equal policies.
 
 func (p UserData) String() string   { return octetsText(p.Value) }
@@ -201,6 +208,8 @@ func (p TypeConsistencyEnforcement) String() string {
 	return fmt.Sprintf("%v ignore_sequence_bounds %t ignore_string_bounds %t ignore_member_names %t prevent_type_widening %t force_type_validation %t",
 		p.Kind, p.IgnoreSequenceBounds, p.IgnoreStringBounds, p.IgnoreMemberNames, p.PreventTypeWidening, p.ForceTypeValidation)
 }
+
+func (p Consistency) String() string { return p.Kind.String() }
 
 func octetsText(b []byte) string {
 	if len(b) == 0 {

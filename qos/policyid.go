@@ -34,6 +34,9 @@ const (
 	PolicyTypeConsistencyEnforcement
 )
 
+// PolicyConsistency is ours. The standard's numbers are small; this one is of the half that RTPS leaves to vendors.
+const PolicyConsistency PolicyID = 0x8001
+
 // policyInfo is the head of each policy's row in the table of clause 2.2.3.
 type policyInfo struct {
 	name       string
@@ -69,7 +72,19 @@ var policyInfos = [...]policyInfo{
 	PolicyTypeConsistencyEnforcement: {"TYPE_CONSISTENCY_ENFORCEMENT", false, false},
 }
 
+// PolicyIDs lists all policies: those of the standards in the order of their numbers, then ours.
+func PolicyIDs() []PolicyID {
+	out := make([]PolicyID, 0, len(policyInfos))
+	for id := PolicyUserData; int(id) < len(policyInfos); id++ {
+		out = append(out, id)
+	}
+	return append(out, PolicyConsistency)
+}
+
 func (id PolicyID) info() policyInfo {
+	if id == PolicyConsistency {
+		return policyInfo{"CONSISTENCY", true, false}
+	}
 	if id < 0 || int(id) >= len(policyInfos) {
 		return policyInfo{name: "POLICY_" + strconv.Itoa(int(id))}
 	}

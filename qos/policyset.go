@@ -2,6 +2,7 @@ package qos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,7 @@ type policySet struct {
 	readerDataLifecycle *ReaderDataLifecycle
 	dataRepresentation  *DataRepresentation
 	typeConsistency     *TypeConsistencyEnforcement
+	consistency         *Consistency
 }
 
 func (q *DomainParticipant) policies() policySet {
@@ -45,6 +47,7 @@ func (q *Topic) policies() policySet {
 		reliability: &q.Reliability, destinationOrder: &q.DestinationOrder, history: &q.History,
 		resourceLimits: &q.ResourceLimits, transportPriority: &q.TransportPriority, lifespan: &q.Lifespan,
 		ownership: &q.Ownership, dataRepresentation: &q.DataRepresentation,
+		consistency: &q.Consistency,
 	}
 }
 
@@ -68,6 +71,7 @@ func (q *DataWriter) policies() policySet {
 		transportPriority: &q.TransportPriority, lifespan: &q.Lifespan, userData: &q.UserData,
 		ownership: &q.Ownership, ownershipStrength: &q.OwnershipStrength,
 		writerDataLifecycle: &q.WriterDataLifecycle, dataRepresentation: &q.DataRepresentation,
+		consistency: &q.Consistency,
 	}
 }
 
@@ -78,7 +82,7 @@ func (q *DataReader) policies() policySet {
 		history: &q.History, resourceLimits: &q.ResourceLimits, userData: &q.UserData,
 		ownership: &q.Ownership, timeBasedFilter: &q.TimeBasedFilter,
 		readerDataLifecycle: &q.ReaderDataLifecycle, dataRepresentation: &q.DataRepresentation,
-		typeConsistency: &q.TypeConsistencyEnforcement,
+		typeConsistency: &q.TypeConsistencyEnforcement, consistency: &q.Consistency,
 	}
 }
 
@@ -122,6 +126,7 @@ func (s policySet) texts() []policyText {
 	add(&out, PolicyDurabilityService, s.durabilityService)
 	add(&out, PolicyDataRepresentation, s.dataRepresentation)
 	add(&out, PolicyTypeConsistencyEnforcement, s.typeConsistency)
+	add(&out, PolicyConsistency, s.consistency)
 	return out
 }
 
@@ -152,17 +157,25 @@ type Change struct {
 
 func (c Change) String() string { return fmt.Sprintf("%v from %s to %s", c.Policy, c.From, c.To) }
 
-// immutableChanges lists, in the order of their ids, the policies that differ and may not change once the
-// entity is enabled.
-func immutableChanges(from, to policySet) []Change {
+// Changeable says whether the change may be made to an entity that is enabled; others wait until it is created anew.
+func (c Change) Changeable() bool { return c.Policy.Changeable() }
+
+// changes lists, in the order of their ids, the policies that differ.
+func changes(from, to policySet) []Change {
 	var out []Change
 	next := to.texts()
 	for i, p := range from.texts() {
-		if p.text != next[i].text && !p.id.Changeable() {
+		if p.text != next[i].text {
 			out = append(out, Change{p.id, p.text, next[i].text})
 		}
 	}
 	return out
+}
+
+// immutableChanges lists, in the order of their ids, the policies that differ and may not change once the
+// entity is enabled.
+func immutableChanges(from, to policySet) []Change {
+	return slices.DeleteFunc(changes(from, to), Change.Changeable)
 }
 
 // ImmutableChanges lists the policies in which next differs from q although they cannot change after enable

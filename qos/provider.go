@@ -1,7 +1,6 @@
 package qos
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,20 +10,42 @@ import (
 	"sync"
 )
 
+// Options say how a Provider reads files.
+type Options struct {
+	// Strict makes an error of everything that is otherwise warned of, above all of elements that have no effect.
+	Strict bool
+	// LookupEnv gives the values of variables that files name. Nil is os.LookupEnv.
+	LookupEnv func(name string) (string, bool)
+}
+
 // Provider holds the QoS profiles of the files loaded into it. The zero value is empty and ready to use.
 //
 // Methods of a nil Provider fail with an error, or list nothing.
 //
-// A name is "Library::Profile", or "Library::Profile::Entity" for a named entity element of it. What a profile
+// A name is "Library::Profile", or "Library::Profile::Entity" for a named entity element of it; in files of Fast DDS and
+// OpenDDS, which have no libraries, it is "Profile". The empty name is the profile that a file makes the default
+// (is_default_qos), or else the default of the standard. Built-in profiles are found like those of files. What a profile
 // does not set has the default of the standard.
 type Provider struct {
 	mu       sync.RWMutex
-	profiles map[string]*profile // replaced as a whole by Load, never changed in place
+	options  Options
+	now      contents
+	sources  []source
+	watchers []*watcher
+}
+
+// contents is what the files of a Provider say. It is replaced as a whole, never changed in place.
+type contents struct {
+	profiles map[string]*profile
 	order    []string
+	defaults [entityKinds]string
 	warnings XMLErrors
 }
 
 var errNilProvider = errors.New("qos: the Provider is nil: use what LoadFile or Load returned, after looking at its error")
+
+// NewProvider makes an empty Provider that reads files in this way.
+func NewProvider(o Options) *Provider { return &Provider{options: o} }
 
 // LoadFile reads the QoS profiles of a file. What is wrong with its content is reported in one pass, as
 // XMLErrors.
@@ -36,7 +57,7 @@ func LoadFile(path string) (*Provider, error) {
 	return p, nil
 }
 
-// Load reads QoS profiles from r; name stands for the file in messages.
+// Load reads QoS profiles from r; name stands for the file in messages, and its ending tells the format.
 func Load(name string, r io.Reader) (*Provider, error) {
 	p := new(Provider)
 	if err := p.Load(name, r); err != nil {
@@ -46,55 +67,119 @@ func Load(name string, r io.Reader) (*Provider, error) {
 }
 
 // LoadFile adds the profiles of another file, which may refer to those loaded before. After an error p is as
-// it was.
+// it was. Reload and Watch read the file again.
 func (p *Provider) LoadFile(path string) error {
+	return p.add(false, fileSource(path))
+}
+
+// Load adds the profiles that r holds, like LoadFile. They stay as they are when files are read again.
+func (p *Provider) Load(name string, r io.Reader) error {
 	if p == nil {
 		return errNilProvider
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("qos: opening profiles: %w", err)
+	var rep report
+	data, ok := readDocument(name, r, &rep)
+	if !ok {
+		return rep.err()
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	return p.Load(path, f)
+	return p.add(false, source{name: name, text: string(data)})
 }
 
-// Load adds the profiles that r holds, like LoadFile.
-func (p *Provider) Load(name string, r io.Reader) error {
+// add reads sources over what is there: all of them or none.
+func (p *Provider) add(replace bool, sources ...source) error {
 	if p == nil {
 		return errNilProvider
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l, err := load(name, r, p.profiles)
-	if err != nil {
-		return err
+	next := p.now
+	for i := range sources {
+		s := &sources[i]
+		s.replace = replace
+		s.read()
+		var err error
+		if next, err = s.load(next, p.options); err != nil {
+			return err
+		}
 	}
-	p.profiles = l.profiles
-	p.order = append(p.order, l.order...)
-	p.warnings = append(p.warnings, l.warnings...)
+	p.now = next
+	p.sources = append(p.sources, sources...)
 	return nil
 }
 
-// Profiles lists the names of all profiles in the order in which they were defined.
-func (p *Provider) Profiles() []string {
+// source is one document that a Provider was made of.
+type source struct {
+	name    string
+	text    string // of the document, as it was read last
+	err     error  // that reading it gave
+	file    bool   // name is a path
+	replace bool   // its profiles may take the place of earlier ones
+}
+
+func fileSource(path string) source { return source{name: path, file: true} }
+
+// read gets the text of a file.
+func (s *source) read() {
+	if s.file {
+		s.text, s.err = readFile(s.name)
+	}
+}
+
+// load puts what the source says over what earlier ones said.
+func (s *source) load(before contents, o Options) (contents, error) {
+	if s.err != nil {
+		return before, s.err
+	}
+	l, err := load(input{s.name, strings.NewReader(s.text), o, s.replace}, before.profiles, builtin())
+	if err != nil {
+		return before, err
+	}
+	after := contents{l.profiles, slices.Concat(before.order, l.order), before.defaults, slices.Concat(before.warnings, l.warned())}
+	for kind, name := range l.defaults {
+		if name != "" {
+			after.defaults[kind] = name
+		}
+	}
+	return after, nil
+}
+
+func readFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("qos: opening profiles: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	var rep report
+	data, ok := readDocument(path, f, &rep)
+	if !ok {
+		return "", rep.err()
+	}
+	return string(data), nil
+}
+
+func (p *Provider) contents() contents {
 	if p == nil {
-		return nil
+		return contents{}
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return slices.Clone(p.order)
+	return p.now
+}
+
+// Profiles lists the names of all profiles of the files, in the order in which they were defined.
+func (p *Provider) Profiles() []string { return slices.Clone(p.contents().order) }
+
+// DefaultProfile is the profile that the empty name stands for at entities of this kind, or "".
+func (p *Provider) DefaultProfile(kind EntityKind) string {
+	k, err := kind.check()
+	if err != nil {
+		return ""
+	}
+	return p.contents().defaults[k]
 }
 
 // Warnings lists what was read but has no effect, or could have been meant otherwise.
-func (p *Provider) Warnings() []*XMLError {
-	if p == nil {
-		return nil
-	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return slices.Clone(p.warnings)
-}
+func (p *Provider) Warnings() []*XMLError { return slices.Clone(p.contents().warnings) }
 
 // DomainParticipant gives the profile's QoS for a participant.
 func (p *Provider) DomainParticipant(name string) (DomainParticipant, error) {
@@ -152,16 +237,12 @@ func (p *Provider) DataReader(name, topicName string) (DataReader, error) {
 }
 
 func (p *Provider) fill(kind entityKind, name, topic string, set policySet) error {
-	found, entityName, err := p.find(name)
+	if p == nil {
+		return errNilProvider
+	}
+	e, err := p.contents().entity(kind, name, topic)
 	if err != nil {
 		return err
-	}
-	e := found.lookup(kind, topic)
-	if entityName != "" {
-		if e = found.named(kind, entityName); e == nil {
-			return unknownProfile(name, fmt.Sprintf("%s has no <%v> named %q", found.name, kind, entityName),
-				didYouMean(entityName, entityNames(found, kind)))
-		}
 	}
 	if e != nil {
 		e.resolved.apply(set)
@@ -169,28 +250,58 @@ func (p *Provider) fill(kind entityKind, name, topic string, set policySet) erro
 	return nil
 }
 
-// find takes a name apart and gives the profile, and the name of the entity in it if there is one.
-func (p *Provider) find(name string) (found *profile, entityName string, err error) {
-	if p == nil {
-		return nil, "", errNilProvider
+// entity selects the element for a lookup. Nil is the default of the standard.
+func (c contents) entity(kind entityKind, name, topic string) (*entity, error) {
+	if name == "" {
+		if name = c.defaults[kind]; name == "" {
+			return nil, nil
+		}
 	}
-	p.mu.RLock()
-	profiles := p.profiles
-	p.mu.RUnlock()
+	found, entityName, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if entityName == "" {
+		return found.lookup(kind, topic), nil
+	}
+	e := found.named(kind, entityName)
+	if e == nil {
+		return nil, unknownProfile(name, fmt.Sprintf("%s has no <%v> named %q", found.name, kind, entityName),
+			didYouMean(entityName, entityNames(found, kind)))
+	}
+	return e, nil
+}
+
+// find takes a name apart and gives the profile, and the name of the entity in it if there is one.
+func (c contents) find(name string) (found *profile, entityName string, err error) {
+	get := func(parts []string) *profile {
+		full := strings.Join(parts, "::")
+		if p := c.profiles[full]; p != nil {
+			return p
+		}
+		return builtin()[full]
+	}
 	parts := strings.SplitN(strings.TrimPrefix(strings.TrimSpace(name), "::"), "::", 3)
-	if len(parts) == 3 {
-		entityName = parts[2]
+	if found = get(parts[:min(len(parts), 2)]); found != nil {
+		if len(parts) == 3 {
+			entityName = parts[2]
+		}
+		return found, entityName, nil
+	}
+	if len(parts) == 2 { // of a file without libraries
+		if found = get(parts[:1]); found != nil {
+			return found, parts[1], nil
+		}
 	}
 	full := strings.Join(parts[:min(len(parts), 2)], "::")
-	found = profiles[full]
-	switch {
-	case found != nil:
-		return found, entityName, nil
-	case len(parts) == 1:
-		hint := cmp.Or(profileHint("::"+full, profiles, nil), "write Library::Profile")
+	hint := profileHint(full, c.profiles, nil, builtin())
+	if len(parts) == 1 {
+		if hint == "" {
+			hint = "write Library::Profile"
+		}
 		return nil, "", unknownProfile(name, "it names no library", hint)
 	}
-	return nil, "", unknownProfile(name, "", profileHint(full, profiles, nil))
+	return nil, "", unknownProfile(name, "", hint)
 }
 
 func unknownProfile(name, why, hint string) error {

@@ -196,7 +196,6 @@ func TestUnknownNames(t *testing.T) {
 		"Deep":                `qos: unknown profile "Deep": it names no library; did you mean Flight::Deep?`,
 		"Nothing":             `qos: unknown profile "Nothing": it names no library; write Library::Profile`,
 		"Some::Thing":         `qos: unknown profile "Some::Thing"`,
-		"":                    `qos: unknown profile "": it names no library; write Library::Profile`,
 		"Flight::Topics::Lgo": `qos: unknown profile "Flight::Topics::Lgo": Flight::Topics has no <datawriter_qos> named "Lgo"; did you mean Log?`,
 	} {
 		q, err := p.DataWriter(name, "")

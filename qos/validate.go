@@ -87,7 +87,29 @@ func inconsistencies(s policySet) []Inconsistency {
 			[]string{"deadline/period", "time_based_filter/minimum_separation"},
 			"DEADLINE period %s below TIME_BASED_FILTER minimum_separation %s", s.deadline, s.timeBasedFilter)
 	}
+	c.consistency(s)
 	return c.found
+}
+
+// consistency: what CONSISTENCY asserts must be what RELIABILITY and DURABILITY give.
+func (c *checker) consistency(s policySet) {
+	if s.consistency == nil {
+		return
+	}
+	kind := s.consistency.Kind
+	if kind != ConsistencyTotalOrder && kind != ConsistencyTotalOrderDurable {
+		return
+	}
+	if s.reliability.Kind == ReliabilityBestEffort {
+		c.add([]PolicyID{PolicyConsistency, PolicyReliability}, []string{"consistency/kind", "reliability/kind"},
+			"CONSISTENCY %v needs RELIABILITY RELIABLE, not %v", kind, s.reliability.Kind)
+	}
+	// A reader of a durable writer need not ask for old samples.
+	writes := s.lifespan != nil
+	if kind == ConsistencyTotalOrderDurable && writes && durabilityKinds.valid(uint8(s.durability.Kind)) && s.durability.Kind != DurabilityPersistent {
+		c.add([]PolicyID{PolicyConsistency, PolicyDurability}, []string{"consistency/kind", "durability/kind"},
+			"CONSISTENCY %v needs DURABILITY PERSISTENT, not %v", kind, s.durability.Kind)
+	}
 }
 
 func (c *checker) add(ids []PolicyID, fields []string, format string, args ...any) {
@@ -131,6 +153,9 @@ func (c *checker) kinds(s policySet) {
 		for _, k := range p.Value {
 			kind(PolicyDataRepresentation, "data_representation/value", representationKinds, uint8(k))
 		}
+	}
+	if p := s.consistency; p != nil {
+		kind(PolicyConsistency, "consistency/kind", consistencyKinds, uint8(p.Kind))
 	}
 	if p := s.typeConsistency; p != nil {
 		kind(PolicyTypeConsistencyEnforcement, "type_consistency/kind", typeConsistencyKinds, uint8(p.Kind))

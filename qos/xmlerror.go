@@ -62,30 +62,32 @@ func (e XMLErrors) Unwrap() []error {
 // maxXMLErrors bounds what one file can make us say.
 const maxXMLErrors = 100
 
-// place is a position in a file.
-type place struct {
-	file      string
-	line, col int
-}
-
-func (p place) String() string { return fmt.Sprintf("%s:%d:%d", p.file, p.line, p.col) }
-
 // report collects the errors and warnings of one file.
 type report struct {
+	strict   bool // what would be a warning is an error
 	errs     XMLErrors
 	warnings XMLErrors
 	dropped  int
 	last     place // of what was dropped
+	ignored  map[string]*ignored
 }
 
-func (r *report) fail(at place, path, what, hint string) {
-	r.add(&XMLError{File: at.file, Line: at.line, Col: at.col, Path: path, What: what, Hint: hint})
+// ignored is an element of a vendor that has no effect here. It is said once, however often it occurs.
+type ignored struct {
+	warning *XMLError
+	places  int
 }
+
+func xmlError(at place, path, what, hint string) *XMLError {
+	return &XMLError{File: at.File, Line: at.Line, Col: at.Col, Path: path, What: what, Hint: hint}
+}
+
+func (r *report) fail(at place, path, what, hint string) { r.add(xmlError(at, path, what, hint)) }
 
 func (r *report) add(e *XMLError) {
 	if r.full() {
 		r.dropped++
-		r.last = place{e.File, e.Line, e.Col}
+		r.last = place{File: e.File, Line: e.Line, Col: e.Col}
 		return
 	}
 	r.errs = append(r.errs, e)
@@ -95,24 +97,61 @@ func (r *report) add(e *XMLError) {
 func (r *report) full() bool { return len(r.errs) >= maxXMLErrors }
 
 func (r *report) warn(at place, path, what, hint string) {
-	if len(r.warnings) < maxXMLErrors {
-		r.warnings = append(r.warnings, &XMLError{File: at.file, Line: at.line, Col: at.col, Path: path, What: what, Hint: hint})
+	switch {
+	case r.strict:
+		r.fail(at, path, what, hint)
+	case len(r.warnings) < maxXMLErrors:
+		r.warnings = append(r.warnings, xmlError(at, path, what, hint))
 	}
 }
 
-// err is the sorted list, nil if there is nothing in it.
+// ignore warns of an element that has no effect.
+func (r *report) ignore(n *node, path, hint string) {
+	what := fmt.Sprintf("<%s> has no effect here", n.Spelled())
+	if r.strict {
+		r.fail(n.At, path, what, hint)
+		return
+	}
+	if known := r.ignored[n.Spelled()]; known != nil {
+		known.places++
+		return
+	}
+	if len(r.ignored) >= maxXMLErrors {
+		return
+	}
+	if r.ignored == nil {
+		r.ignored = map[string]*ignored{}
+	}
+	r.ignored[n.Spelled()] = &ignored{warning: xmlError(n.At, path, what, hint), places: 1}
+}
+
+func sortByPlace(list XMLErrors) {
+	slices.SortStableFunc(list, func(a, b *XMLError) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+}
+
+// warned is the sorted list of all warnings.
+func (r *report) warned() XMLErrors {
+	list := r.warnings
+	for _, i := range r.ignored {
+		if i.places > 1 {
+			i.warning.What += fmt.Sprintf(" (%d places)", i.places)
+		}
+		list = append(list, i.warning)
+	}
+	sortByPlace(list)
+	return list
+}
+
+// err is the sorted list of errors, nil if there is nothing in it.
 func (r *report) err() error {
 	if len(r.errs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(r.errs, func(a, b *XMLError) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
-	})
+	sortByPlace(r.errs)
 	if r.dropped > 0 {
-		r.errs = append(r.errs, &XMLError{
-			File: r.last.file, Line: r.last.line, Col: r.last.col,
-			What: fmt.Sprintf("%d more errors are not listed", r.dropped),
-		})
+		r.errs = append(r.errs, xmlError(r.last, "", fmt.Sprintf("%d more errors are not listed", r.dropped), ""))
 	}
 	return r.errs
 }

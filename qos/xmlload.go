@@ -4,14 +4,18 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+
+	"github.com/omg-dds-go/dds/qos/internal/tree"
 )
 
 const (
 	maxNameLength  = 255
-	maxInheritance = 64   // profiles, one the base of the next
-	maxEntities    = 1000 // of a profile; selecting among them is a walk
+	maxInheritance = 64     // profiles that one inherits from
+	maxEntities    = 1000   // of a profile; selecting among them is a walk
+	maxMerged      = 20_000 // entities of a document that profiles with several bases get from them
 )
 
 // loader reads one document into profiles. It works on a copy of the provider's map, so that a file with
@@ -19,67 +23,97 @@ const (
 type loader struct {
 	valueReader
 	profiles map[string]*profile
+	builtin  map[string]*profile // what is below all that was loaded
+	replace  bool                // a profile may take the place of one of another file
 	order    []string
-	later    map[string]place // of every profile of this document, to tell a forward reference from an unknown name
-	judged   map[string]bool  // inconsistencies reported already, see consistency
+	defaults [entityKinds]string // the profiles that say that they are the default
+	later    map[string]place    // of every profile of this document, to tell a forward reference from an unknown name
+	judged   map[string]bool     // inconsistencies reported already, see consistency
+	merged   int                 // entities that several bases of a profile made
 }
 
-func load(file string, r io.Reader, profiles map[string]*profile) (*loader, error) {
+// input is a document and how to read it.
+type input struct {
+	name    string
+	r       io.Reader
+	options Options
+	replace bool
+}
+
+func load(in input, profiles, builtin map[string]*profile) (*loader, error) {
 	l := &loader{
-		valueReader: valueReader{&report{}},
+		valueReader: valueReader{report: &report{strict: in.options.Strict}},
 		profiles:    maps.Clone(profiles),
+		builtin:     builtin,
+		replace:     in.replace,
 		later:       map[string]place{},
 		judged:      map[string]bool{},
 	}
 	if l.profiles == nil {
 		l.profiles = map[string]*profile{}
 	}
-	root, complete := parseTree(file, r, l.report)
-	if complete {
-		l.document(root)
+	if root := l.parse(in); root != nil {
+		x := expander{report: l.report, lookup: environment(in.options)}
+		x.expand(root)
+		if root, ok := l.normalize(root); ok {
+			l.document(root)
+		}
 	}
 	return l, l.err()
 }
 
+// parse reads the tree in the format that the name of the file tells. Nil if it can not be judged.
+func (l *loader) parse(in input) *node {
+	data, ok := readDocument(in.name, in.r, l.report)
+	if !ok {
+		return nil
+	}
+	if other := tree.ParserFor(in.name); other != nil {
+		l.dialect = dialectYAML
+		return other(in.name, data, func(at place, what, hint string) { l.fail(at, "", what, hint) })
+	}
+	if ending := strings.ToLower(path.Ext(in.name)); ending == ".yaml" || ending == ".yml" {
+		l.fail(place{File: in.name, Line: 1, Col: 1}, "", "this program does not read YAML", "import github.com/omg-dds-go/dds/qos/qosyaml into it")
+		return nil
+	}
+	root, complete := parseXML(in.name, data, l.report)
+	if !complete {
+		return nil
+	}
+	return root
+}
+
 func (l *loader) document(root *node) {
-	switch root.name {
+	switch root.Name {
 	case "dds":
 		l.elements(root, "dds", "version")
 		var libraries []*node
-		for _, c := range root.children {
+		for _, c := range root.Children {
 			switch {
-			case c.name == "qos_library":
+			case c.Name == "qos_library":
 				libraries = append(libraries, c)
-			case slices.Contains(otherBlocks, c.name):
+			case slices.Contains(otherBlocks, c.Name):
 			default:
-				l.unknownElement(c, "dds/"+c.name, append([]string{"qos_library"}, otherBlocks...))
+				l.unknownElement(c, "dds/"+c.Name, append([]string{"qos_library"}, otherBlocks...))
 			}
 		}
 		l.libraries(libraries)
 	case "qos_library":
 		l.libraries([]*node{root})
 	default:
-		l.fail(root.at, root.name, fmt.Sprintf("unknown root element <%s>", root.name), "a QoS file starts with <dds>")
+		l.fail(root.At, root.Name, fmt.Sprintf("unknown root element <%s>", root.Name), "a QoS file starts with <dds>")
 	}
-}
-
-func (l *loader) unknownElement(n *node, path string, known []string) {
-	hint, ok := foreignElements[n.name]
-	if !ok {
-		hint = didYouMean(n.name, known)
-	}
-	l.fail(n.at, path, fmt.Sprintf("unknown element <%s>", n.name), hint)
 }
 
 // libraries notes first where every profile stands, then reads them in document order.
 func (l *loader) libraries(libraries []*node) {
 	for _, lib := range libraries {
-		name, _ := lib.attr("name")
-		for _, c := range lib.children {
-			if profileName, ok := c.attr("name"); ok && isProfileElement(c.name) {
-				full := name.value + "::" + profileName.value
+		name, _ := lib.Attr("name")
+		for _, c := range lib.Children {
+			if profileName, ok := c.Attr("name"); ok && isProfileElement(c.Name) {
+				full := fullName(name.Value, profileName.Value)
 				if _, seen := l.later[full]; !seen {
-					l.later[full] = c.at
+					l.later[full] = c.At
 				}
 			}
 		}
@@ -89,46 +123,73 @@ func (l *loader) libraries(libraries []*node) {
 	}
 }
 
-func isProfileElement(name string) bool {
-	_, entity := entityElements[name]
-	return entity || name == "qos_profile"
+// fullName is Library::Profile, or Profile alone in a file of a dialect without libraries.
+func fullName(library, profile string) string {
+	if library == "" {
+		return profile
+	}
+	return library + "::" + profile
 }
 
+func isProfileElement(name string) bool {
+	_, entity := entityElements[name]
+	return entity || name == "qos_profile" || name == "qos_snippet"
+}
+
+// withoutLibraries dialects have profiles right below the root.
+func (d dialect) withoutLibraries() bool { return d == dialectFastDDS || d == dialectOpenDDS }
+
 func (l *loader) library(n *node) {
-	name, ok := l.name(n, "dds/qos_library", true)
+	_, named := n.Attr("name")
+	free := l.dialect.withoutLibraries() && !named
+	name, ok := l.name(n, "dds/qos_library", !free)
 	path := "dds/qos_library"
-	if ok {
+	switch {
+	case ok:
 		path = name
+	case free:
+		path, ok = l.dialect.rootPath(), true
 	}
 	l.elements(n, path, "name")
-	for _, c := range n.children {
-		if !isProfileElement(c.name) {
-			known := append(slices.Sorted(maps.Keys(entityElements)), "qos_profile")
-			l.unknownElement(c, path+"/"+c.name, known)
+	for _, c := range n.Children {
+		if !isProfileElement(c.Name) {
+			l.unknownElement(c, path+"/"+c.Name, append(entityNamesFor(), "qos_profile", "qos_snippet"))
 			continue
 		}
-		l.profile(c, name, path)
+		l.profile(c, name, path, ok)
 	}
+}
+
+func (d dialect) rootPath() string {
+	if d == dialectFastDDS {
+		return "dds/profiles"
+	}
+	return "dds"
 }
 
 // name reads the name attribute. An element without a proper one is still checked inside.
 func (l *loader) name(n *node, path string, required bool) (string, bool) {
-	a, has := n.attr("name")
+	a, has := n.Attr("name")
 	switch {
 	case !has && required:
-		l.fail(n.at, path, fmt.Sprintf("<%s> has no name", n.name), `write name="..."`)
+		attribute := "name"
+		if l.dialect == dialectFastDDS {
+			attribute = "profile_name"
+		}
+		l.fail(n.At, path, fmt.Sprintf("<%s> has no %s", n.Spelled(), attribute), "write "+attribute+`="..."`)
 		return "", false
 	case !has:
 		return "", false
 	}
-	if problem := nameProblem(a.value); problem != "" {
-		l.fail(a.at, path, fmt.Sprintf("name %s %s", quote(a.value), problem), "names are made of letters, digits, _ and .")
+	if problem := l.nameProblem(a.Value); problem != "" {
+		l.fail(a.At, path, fmt.Sprintf("name %s %s", quote(a.Value), problem), "names are made of letters, digits, _ and .")
 		return "", false
 	}
-	return a.value, true
+	return a.Value, true
 }
 
-func nameProblem(name string) string {
+// nameProblem: names of Fast DDS and OpenDDS are freer, so that a profile may have the name of a ROS topic, or a blank.
+func (l *loader) nameProblem(name string) string {
 	switch {
 	case name == "":
 		return "is empty"
@@ -136,7 +197,7 @@ func nameProblem(name string) string {
 		return fmt.Sprintf("is longer than %d", maxNameLength)
 	}
 	for _, c := range name {
-		if !isNameRune(c) {
+		if !isNameRune(c) && (!l.dialect.withoutLibraries() || !strings.ContainsRune("/- ", c)) {
 			return fmt.Sprintf("has a %q in it", c)
 		}
 	}
@@ -144,56 +205,90 @@ func nameProblem(name string) string {
 }
 
 func isNameRune(c rune) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.'
+	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// profile reads a <qos_profile>, or an entity that stands in its place: a profile of the entity's name with
-// this one member.
-func (l *loader) profile(n *node, lib, libPath string) {
-	name, named := l.name(n, libPath+"/"+n.name, true)
-	p := &profile{name: lib + "::" + name, at: n.at}
+// profile reads a <qos_profile>, a <qos_snippet>, or a single entity, which is a profile of that one entity.
+func (l *loader) profile(n *node, lib, libPath string, libOK bool) {
+	name, named := l.name(n, libPath+"/"+n.Name, true)
+	p := &profile{name: fullName(lib, name), lib: lib, at: n.At, snippet: n.Name == "qos_snippet"}
 	path := p.name
 	if !named {
-		path = libPath + "/" + n.name
+		path = libPath + "/" + n.Spelled()
 	}
-	if kind, single := entityElements[n.name]; single {
-		l.entity(p, n, kind, path+"/"+n.name, true)
+	if kind, single := entityElements[n.Name]; single {
+		l.entity(p, n, kind, path+"/"+n.Name, true)
 	} else {
-		l.elements(n, path, "name", "base_name")
-		if a, ok := n.attr("base_name"); ok {
-			l.baseProfile(p, a, path)
-		}
-		for _, c := range n.children {
-			kind, ok := entityElements[c.name]
-			if !ok {
-				l.unknownElement(c, path+"/"+c.name, slices.Sorted(maps.Keys(entityElements)))
+		l.elements(n, path, "name", "base_name", "is_default_qos", "is_default_participant_factory_profile")
+		l.baseProfiles(p, n, path)
+		l.defaultFor(p, n, path, everyKind...)
+		for _, c := range n.Children {
+			kind, ok := entityElements[c.Name]
+			switch {
+			case c.Name == "base_name" || c.Name == "qos_snippets":
+				continue
+			case !ok && c.Name == "writer_qos" && l.dialect == dialectRTI:
+				kind = kindWriter
+			case !ok && c.Name == "reader_qos" && l.dialect == dialectRTI:
+				kind = kindReader
+			case !ok:
+				l.unknownElement(c, path+"/"+c.Name, entityNamesFor())
 				continue
 			}
 			if len(p.entities) >= maxEntities {
-				l.fail(c.at, path, fmt.Sprintf("more than %d elements in a profile", maxEntities), "split it")
+				l.fail(c.At, path, fmt.Sprintf("more than %d elements in a profile", maxEntities), "split it")
 				break
 			}
-			l.entity(p, c, kind, path+"/"+c.name, false)
+			l.entity(p, c, kind, path+"/"+c.Name, false)
 		}
 	}
-	if !named || lib == "" {
+	l.inherit(p, path)
+	if !named || !libOK {
 		return
 	}
-	if first := l.profiles[p.name]; first != nil {
-		l.fail(n.at, path, fmt.Sprintf("profile %s is defined twice, first at %v", p.name, first.at), "rename one of them")
+	first := l.profiles[p.name]
+	switch {
+	case first == nil:
+		l.order = append(l.order, p.name)
+	case l.replace && first.at.File != n.At.File:
+		l.warn(n.At, path, fmt.Sprintf("profile %s takes the place of the one at %v", p.name, first.at), "")
+	default:
+		l.fail(n.At, path, fmt.Sprintf("profile %s is defined twice, first at %v", p.name, first.at), "rename one of them")
 		return
 	}
 	l.profiles[p.name] = p
-	l.order = append(l.order, p.name)
+}
+
+// defaultFor reads is_default_qos: what a lookup without a name gives for entities of these kinds.
+func (l *loader) defaultFor(p *profile, n *node, path string, kinds ...entityKind) {
+	a, ok := n.Attr("is_default_qos")
+	if !ok {
+		return
+	}
+	switch a.Value {
+	case "true", "1":
+	case "false", "0", "":
+		return
+	default:
+		l.fail(a.At, path, quote(a.Value)+" is not a boolean", didYouMean(a.Value, []string{"true", "false"}))
+		return
+	}
+	for _, k := range kinds {
+		if other := l.defaults[k]; other != "" && other != p.name {
+			l.warn(a.At, path, fmt.Sprintf("%s is the default for <%v> in place of %s", p.name, k, other), "let one profile be the default")
+		}
+		l.defaults[k] = p.name
+		p.isDefault = append(p.isDefault, k)
+	}
 }
 
 func (l *loader) entity(p *profile, n *node, kind entityKind, path string, single bool) {
-	e := &entity{kind: kind, at: n.at}
-	l.elements(n, path, "name", "base_name", "topic_filter")
+	e := &entity{kind: kind, at: n.At}
+	l.elements(n, path, "name", "base_name", "topic_filter", "is_default_qos")
 	if !single {
 		e.name, _ = l.name(n, path, false)
 	}
-	if a, ok := n.attr("topic_filter"); ok {
+	if a, ok := n.Attr("topic_filter"); ok {
 		e.filter = l.filter(a, kind, path, single)
 	}
 	switch {
@@ -203,15 +298,16 @@ func (l *loader) entity(p *profile, n *node, kind entityKind, path string, singl
 		path += "[" + e.filter + "]"
 	}
 	l.unique(p, e, path)
-	inherited := leaves(nil)
-	if p.base != nil {
-		inherited = p.base.feeds(kind, e.filter)
-	}
+	l.defaultFor(p, n, path, kind)
+	inherited := p.inherits(kind, e.filter)
 	partial := p.partial
-	if a, ok := n.attr("base_name"); ok {
-		base, found := l.baseEntity(p, e, a, path)
+	for _, a := range l.references(n, path) {
+		base, name, found := l.baseEntity(p, e, a, path)
 		inherited = inherited.over(base)
 		partial = partial || !found
+		if name != "" {
+			e.bases = append(e.bases, name)
+		}
 	}
 	e.own = l.policies(n, kind, p.name, path)
 	e.resolved = inherited.over(e.own)
@@ -224,31 +320,31 @@ func (l *loader) entity(p *profile, n *node, kind entityKind, path string, singl
 func (l *loader) filter(a attribute, kind entityKind, path string, single bool) string {
 	switch {
 	case single:
-		l.fail(a.at, path, "topic_filter outside a <qos_profile>", "put the element into a profile")
+		l.fail(a.At, path, "topic_filter outside a <qos_profile>", "put the element into a profile")
 		return ""
 	case !kind.filterable():
-		l.fail(a.at, path, fmt.Sprintf("topic_filter on <%v>", kind), "only <topic_qos>, <datawriter_qos> and <datareader_qos> have one")
+		l.fail(a.At, path, fmt.Sprintf("topic_filter on <%v>", kind), "only <topic_qos>, <datawriter_qos> and <datareader_qos> have one")
 		return ""
-	case a.value == "" || len(a.value) > maxNameLength:
-		l.fail(a.at, path, fmt.Sprintf("topic_filter has %d characters", len(a.value)), fmt.Sprintf("write 1 to %d", maxNameLength))
+	case a.Value == "" || len(a.Value) > maxNameLength:
+		l.fail(a.At, path, fmt.Sprintf("topic_filter has %d characters", len(a.Value)), fmt.Sprintf("write 1 to %d", maxNameLength))
 		return ""
 	}
-	for _, c := range a.value {
+	for _, c := range a.Value {
 		if !isNameRune(c) && !strings.ContainsRune("/*?:-[]! ", c) {
-			l.fail(a.at, path, fmt.Sprintf("topic_filter %s has a %q in it", quote(a.value), c),
+			l.fail(a.At, path, fmt.Sprintf("topic_filter %s has a %q in it", quote(a.Value), c),
 				"a filter is made of letters, digits, _ . / : - blanks, and * ? [ ] for any text, any character, one of a set")
 			return ""
 		}
 	}
-	if i := openBracket(a.value); i >= 0 {
-		l.fail(a.at, path, fmt.Sprintf("topic_filter %s has a set that does not end: %s", quote(a.value), quote(a.value[i:])),
+	if i := openBracket(a.Value); i >= 0 {
+		l.fail(a.At, path, fmt.Sprintf("topic_filter %s has a set that does not end: %s", quote(a.Value), quote(a.Value[i:])),
 			"close it with ]; [[] is the bracket itself")
 		return ""
 	}
-	if a.value == "*" {
+	if a.Value == "*" {
 		return ""
 	}
-	return a.value
+	return a.Value
 }
 
 // unique: entities of a profile differ in kind, name, or filter.
@@ -267,21 +363,22 @@ func (l *loader) policies(n *node, kind entityKind, owner, path string) leaves {
 	var out leaves
 	set := kind.defaults()
 	seen := map[string]place{}
-	for _, c := range n.children {
-		policyPath := path + "/" + c.name
-		i := slices.IndexFunc(policyElements, func(p policyElement) bool { return p.element == c.name })
+	for _, c := range n.Children {
+		policyPath := path + "/" + c.Name
+		i := slices.IndexFunc(policyElements, func(p policyElement) bool { return p.element == c.Name })
 		switch {
-		case i < 0 && slices.Contains(withoutEffect, c.name):
-			l.warn(c.at, policyPath, fmt.Sprintf("<%s> has no effect", c.name), "it is of a later schema")
+		case c.Name == "base_name" || c.Name == "qos_snippets":
 		case i < 0:
 			l.unknownElement(c, policyPath, policyNames(kind))
+		case !policyElements[i].has(set) && l.dialect.foreign():
+			l.ignore(c, policyPath, fmt.Sprintf("<%v> has no such policy in the standard", kind))
 		case !policyElements[i].has(set):
-			l.fail(c.at, policyPath, fmt.Sprintf("<%s> does not belong to <%v>", c.name, kind),
+			l.fail(c.At, policyPath, fmt.Sprintf("<%s> does not belong to <%v>", c.Name, kind),
 				"it belongs to "+alternatives(policyOwners(policyElements[i])))
-		case seen[c.name] != place{}:
-			l.duplicate(c, policyPath, seen[c.name])
+		case seen[c.Name] != place{}:
+			l.duplicate(c, policyPath, seen[c.Name])
 		default:
-			seen[c.name] = c.at
+			seen[c.Name] = c.At
 			if out == nil {
 				out = make(leaves, len(leafNames))
 			}
@@ -297,11 +394,15 @@ func (l *loader) fields(out leaves, n *node, policy policyElement, owner, path s
 	for i, f := range policy.fields {
 		known[i] = f.element
 	}
-	for _, c := range n.children {
-		fieldPath := path + "/" + c.name
-		i := slices.Index(known, c.name)
+	for _, c := range n.Children {
+		fieldPath := path + "/" + c.Name
+		i := slices.Index(known, c.Name)
 		if i < 0 {
 			l.unknownElement(c, fieldPath, known)
+			continue
+		}
+		if auto := automatic(c); auto != "" && l.dialect == dialectRTI {
+			l.warn(c.At, fieldPath, fmt.Sprintf("%s leaves <%s> as it is inherited, or the default", auto, c.Name), "")
 			continue
 		}
 		f := policy.fields[i]
@@ -310,6 +411,20 @@ func (l *loader) fields(out leaves, n *node, policy policyElement, owner, path s
 			continue
 		}
 		v, ok := f.read(l.valueReader, c, fieldPath)
-		out[f.leaf] = &leaf{value: v, at: c.at, owner: owner, bad: !ok}
+		out[f.leaf] = &leaf{value: v, at: c.At, owner: owner, bad: !ok}
 	}
+}
+
+// automatic gives the literal by which RTI leaves a value to its implementation.
+func automatic(n *node) string {
+	switch text := n.Trimmed(); {
+	case text == "LENGTH_AUTO", strings.HasPrefix(text, "DURATION_AUTO"):
+		return text
+	}
+	for _, c := range n.Children {
+		if text := automatic(c); text != "" {
+			return text
+		}
+	}
+	return ""
 }

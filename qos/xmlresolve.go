@@ -8,84 +8,138 @@ import (
 	"strings"
 )
 
-// baseProfile resolves the base_name of a profile. Only what stands earlier can be a base, so there are no
-// cycles.
-func (l *loader) baseProfile(p *profile, a attribute, path string) {
-	p.partial = true
-	parts, ok := l.reference(a, path)
-	if !ok {
-		return
+// references are what a profile or an entity inherits from, in the order in which they are put over each other: its
+// base_name attribute, then the <element>s of <base_name>, as RTI writes several, then the snippets of later schemas.
+func (l *loader) references(n *node, path string) []attribute {
+	var out []attribute
+	if a, ok := n.Attr("base_name"); ok {
+		out = append(out, a)
 	}
-	if len(parts) > 2 {
-		l.fail(a.at, path, fmt.Sprintf("base_name %s names an entity", quote(a.value)), "the base of a profile is a profile")
-		return
+	for _, c := range n.Children {
+		switch c.Name {
+		case "base_name":
+			for _, e := range l.list(c, path+"/base_name") {
+				if text, ok := l.content(e, path+"/base_name/element"); ok {
+					out = append(out, attribute{Name: "base_name", Value: text, At: e.TextAt})
+				}
+			}
+		case "qos_snippets":
+			l.elements(c, path+"/qos_snippets")
+			for _, e := range c.Children {
+				a, ok := e.Attr("snippet_ref")
+				switch {
+				case e.Name != "snippet":
+					l.unknownElement(e, path+"/qos_snippets/"+e.Name, []string{"snippet"})
+				case !ok:
+					l.fail(e.At, path+"/qos_snippets/snippet", "<snippet> has no snippet_ref", `write snippet_ref="Library::Snippet"`)
+				default:
+					l.noAttributes(e, path+"/qos_snippets/snippet", "snippet_ref")
+					a.Name = "base_name"
+					out = append(out, a)
+				}
+			}
+		}
 	}
-	name := qualified(p.library(), parts)
-	base := l.profiles[name]
-	switch {
-	case base == nil:
-		l.unresolved(p, a, path, name)
-		return
-	case base.depth >= maxInheritance:
-		l.fail(a.at, path, fmt.Sprintf("inheritance is deeper than %d profiles", maxInheritance), "")
-		return
-	}
-	p.base, p.depth, p.partial = base, base.depth+1, base.partial
+	return out
 }
 
-// baseEntity resolves the base_name of an entity element: an entity of this profile, a profile of this library,
-// Lib::Profile, Profile::Entity of this library, or Lib::Profile::Entity. False if it names nothing.
-func (l *loader) baseEntity(p *profile, e *entity, a attribute, path string) (leaves, bool) {
+// find gives a profile of this or an earlier file, or a built-in one.
+func (l *loader) find(name string) *profile {
+	if p := l.profiles[name]; p != nil {
+		return p
+	}
+	return l.builtin[name]
+}
+
+// baseProfiles resolves what a profile inherits from. Only what stands earlier can be a base, so there are no cycles.
+func (l *loader) baseProfiles(p *profile, n *node, path string) {
+	for _, a := range l.references(n, path) {
+		base := l.baseProfile(p, a, path)
+		switch {
+		case base == nil:
+			p.partial = true
+			continue
+		case p.ancestors+base.ancestors+1 > maxInheritance:
+			l.fail(a.At, path, fmt.Sprintf("inheritance is deeper than %d profiles", maxInheritance), "")
+			p.partial = true
+			return
+		}
+		p.bases = append(p.bases, base)
+		p.ancestors += base.ancestors + 1
+		p.partial = p.partial || base.partial
+	}
+}
+
+func (l *loader) baseProfile(p *profile, a attribute, path string) *profile {
 	parts, ok := l.reference(a, path)
 	if !ok {
-		return nil, false
+		return nil
 	}
-	lib := p.library()
+	if len(parts) > 2 {
+		l.fail(a.At, path, fmt.Sprintf("base_name %s names an entity", quote(a.Value)), "the base of a profile is a profile")
+		return nil
+	}
+	name := qualified(p.lib, parts)
+	base := l.find(name)
+	if base == nil {
+		l.unresolved(p, a, path, name)
+	}
+	return base
+}
+
+// baseEntity resolves a base_name of an entity element: an entity of this profile, a profile of this library,
+// Lib::Profile, Profile::Entity of this library, or Lib::Profile::Entity. It gives its full name too, and false if
+// it names nothing.
+func (l *loader) baseEntity(p *profile, e *entity, a attribute, path string) (leaves, string, bool) {
+	parts, ok := l.reference(a, path)
+	if !ok {
+		return nil, "", false
+	}
 	var owner *profile
 	entityName := ""
 	switch len(parts) {
 	case 1:
 		for _, sibling := range p.entities {
 			if sibling.kind == e.kind && sibling.name == parts[0] {
-				return sibling.resolved, true
+				return sibling.resolved, p.name + "::" + sibling.name, true
 			}
 		}
-		owner = l.profiles[lib+"::"+parts[0]]
+		owner = l.find(fullName(p.lib, parts[0]))
 	case 2:
-		owner = l.profiles[parts[0]+"::"+parts[1]]
-		if inLibrary := l.profiles[lib+"::"+parts[0]]; owner == nil && inLibrary != nil {
+		owner = l.find(parts[0] + "::" + parts[1])
+		if inLibrary := l.find(fullName(p.lib, parts[0])); owner == nil && inLibrary != nil {
 			owner, entityName = inLibrary, parts[1]
 		}
 	default:
-		owner, entityName = l.profiles[parts[0]+"::"+parts[1]], parts[2]
+		owner, entityName = l.find(parts[0]+"::"+parts[1]), parts[2]
 	}
 	if owner == nil {
-		name := qualified(lib, parts[:min(len(parts), 2)])
-		if _, later := l.later[lib+"::"+parts[0]]; later && len(parts) == 2 {
-			name = lib + "::" + parts[0]
+		name := qualified(p.lib, parts[:min(len(parts), 2)])
+		if inLibrary := fullName(p.lib, parts[0]); len(parts) == 2 {
+			if _, later := l.later[inLibrary]; later {
+				name = inLibrary
+			}
 		}
 		l.unresolved(p, a, path, name)
-		return nil, false
+		return nil, "", false
 	}
 	if entityName == "" {
-		return owner.feeds(e.kind, e.filter), !owner.partial
+		return owner.feeds(e.kind, e.filter), owner.name, !owner.partial
 	}
 	found := owner.named(e.kind, entityName)
 	if found == nil {
-		l.fail(a.at, path, fmt.Sprintf("base_name %s: %s has no <%v> named %s", quote(a.value), owner.name, e.kind, quote(entityName)),
+		l.fail(a.At, path, fmt.Sprintf("base_name %s: %s has no <%v> named %s", quote(a.Value), owner.name, e.kind, quote(entityName)),
 			didYouMean(entityName, entityNames(owner, e.kind)))
-		return nil, false
+		return nil, "", false
 	}
-	return found.resolved, !owner.partial
+	return found.resolved, owner.name + "::" + entityName, !owner.partial
 }
 
 func entityNames(p *profile, kind entityKind) []string {
 	var out []string
-	for ; p != nil; p = p.base {
-		for _, e := range p.entities {
-			if e.kind == kind && e.name != "" {
-				out = append(out, e.name)
-			}
+	for _, e := range p.visible {
+		if e.kind == kind && e.name != "" {
+			out = append(out, e.name)
 		}
 	}
 	return out
@@ -93,9 +147,9 @@ func entityNames(p *profile, kind entityKind) []string {
 
 // reference takes a base_name apart at its "::".
 func (l *loader) reference(a attribute, path string) ([]string, bool) {
-	parts := strings.SplitN(strings.TrimPrefix(a.value, "::"), "::", 4)
-	if len(parts) > 3 || slices.ContainsFunc(parts, func(s string) bool { return nameProblem(s) != "" }) {
-		l.fail(a.at, path, fmt.Sprintf("base_name %s is no name", quote(a.value)), "write Profile, or Library::Profile")
+	parts := strings.SplitN(strings.TrimPrefix(a.Value, "::"), "::", 4)
+	if len(parts) > 3 || slices.ContainsFunc(parts, func(s string) bool { return l.nameProblem(s) != "" }) {
+		l.fail(a.At, path, fmt.Sprintf("base_name %s is no name", quote(a.Value)), "write Profile, or Library::Profile")
 		return nil, false
 	}
 	return parts, true
@@ -103,36 +157,36 @@ func (l *loader) reference(a attribute, path string) ([]string, bool) {
 
 func qualified(lib string, parts []string) string {
 	if len(parts) == 1 {
-		return lib + "::" + parts[0]
+		return fullName(lib, parts[0])
 	}
 	return strings.Join(parts, "::")
 }
 
 // unresolved says why name is no base: it comes later, it is the profile itself, or there is none.
 func (l *loader) unresolved(p *profile, a attribute, path, name string) {
-	what := fmt.Sprintf("base_name %s", quote(a.value))
+	what := fmt.Sprintf("base_name %s", quote(a.Value))
 	at, later := l.later[name]
 	switch {
 	case later && at == p.at:
-		l.fail(a.at, path, what+" is the profile itself", "")
+		l.fail(a.At, path, what+" is the profile itself", "")
 	case later:
-		l.fail(a.at, path, fmt.Sprintf("%s is defined only later, at %v", what, at), fmt.Sprintf("move %s above %s", name, p.name))
+		l.fail(a.At, path, fmt.Sprintf("%s is defined only later, at %v", what, at), fmt.Sprintf("move %s above %s", name, p.name))
 	default:
 		hint := "load the file that defines it first"
 		if !l.full() {
-			hint = cmp.Or(profileHint(name, l.profiles, l.later), hint)
+			hint = cmp.Or(profileHint(name, l.profiles, l.later, l.builtin), hint)
 		}
-		l.fail(a.at, path, what+" names no profile", hint)
+		l.fail(a.At, path, what+" names no profile", hint)
 	}
 }
 
 // profileHint looks for a profile that was meant by name: of the same name in another library, or of a
 // similar one.
-func profileHint(name string, profiles map[string]*profile, later map[string]place) string {
-	candidates := slices.Concat(slices.Sorted(maps.Keys(profiles)), slices.Sorted(maps.Keys(later)))
-	_, last, _ := strings.Cut(name, "::")
+func profileHint(name string, profiles map[string]*profile, later map[string]place, builtin map[string]*profile) string {
+	candidates := slices.Concat(slices.Sorted(maps.Keys(profiles)), slices.Sorted(maps.Keys(later)), slices.Sorted(maps.Keys(builtin)))
+	last := name[strings.LastIndex(name, ":")+1:]
 	for _, c := range candidates {
-		if strings.HasSuffix(c, "::"+last) && last != "" {
+		if last != "" && (strings.HasSuffix(c, "::"+last) || c == last) {
 			return "did you mean " + c + "?"
 		}
 	}
@@ -156,7 +210,7 @@ func (l *loader) consistency(e *entity, partial bool, path string) {
 		}
 		l.judged[key] = true
 		l.add(&XMLError{
-			File: at.file, Line: at.line, Col: at.col, Path: path,
+			File: at.File, Line: at.Line, Col: at.Col, Path: path,
 			What: fmt.Sprintf("%s (%s)", problem.Detail, strings.Join(origins, ", ")),
 			Hint: "change one of them", err: ErrInconsistentPolicy,
 		})
@@ -182,7 +236,7 @@ func (e *entity) origins(fields []string, partial bool) (at place, texts []strin
 			continue
 		}
 		texts = append(texts, fmt.Sprintf("%s from %v in %s", name, v.at, v.owner))
-		if e.own != nil && e.own[i] == v && (at == e.at || v.at.line > at.line || v.at.line == at.line && v.at.col > at.col) {
+		if e.own != nil && e.own[i] == v && (at == e.at || v.at.Line > at.Line || v.at.Line == at.Line && v.at.Col > at.Col) {
 			at = v.at
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/omg-dds-go/dds/qos/internal/tree"
 )
 
 const (
@@ -14,30 +16,12 @@ const (
 	maxXMLDepth = 32
 )
 
-// node is an element with its positions.
-type node struct {
-	name     string
-	at       place // of its '<'
-	attrs    []attribute
-	children []*node
-	text     []byte // its own text without leading blanks
-	textAt   place  // where that begins; at, if there is none
-}
-
-type attribute struct {
-	name, value string
-	at          place // of its name
-	foreign     bool  // xmlns, xsi:*, xml:*: not ours to judge
-}
-
-func (n *node) attr(name string) (attribute, bool) {
-	for _, a := range n.attrs {
-		if a.name == name && !a.foreign {
-			return a, true
-		}
-	}
-	return attribute{}, false
-}
+// node, attribute and place are those of the tree that all formats are read into.
+type (
+	node      = tree.Node
+	attribute = tree.Attribute
+	place     = tree.Place
+)
 
 // treeParser builds the tree. It keeps the whole file, because encoding/xml knows where an element ends but
 // not where its attributes stand.
@@ -48,20 +32,23 @@ type treeParser struct {
 	dec   *xml.Decoder
 }
 
-// parseTree reads one document. What is not well formed, too large or too deep ends it with one error; the
-// tree is then nil or incomplete.
-func parseTree(file string, r io.Reader, rep *report) (root *node, complete bool) {
+// readDocument reads a whole file. A byte order mark is no part of it.
+func readDocument(file string, r io.Reader, rep *report) ([]byte, bool) {
 	data, err := io.ReadAll(io.LimitReader(r, maxXMLBytes+1))
-	start := place{file, 1, 1}
 	if err != nil {
 		rep.add(&XMLError{File: file, Line: 1, Col: 1, What: err.Error(), err: err})
 		return nil, false
 	}
 	if len(data) > maxXMLBytes {
-		rep.fail(start, "", fmt.Sprintf("the file is larger than %d bytes", maxXMLBytes), "split it; later files may refer to earlier ones")
+		rep.fail(place{File: file, Line: 1, Col: 1}, "", fmt.Sprintf("the file is larger than %d bytes", maxXMLBytes), "split it; later files may refer to earlier ones")
 		return nil, false
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), true
+}
+
+// parseXML reads one XML document. What is not well formed or too deep ends it with one error; the tree is then nil
+// or incomplete.
+func parseXML(file string, data []byte, rep *report) (root *node, complete bool) {
 	p := &treeParser{file: file, data: data, lines: []int{0}, dec: xml.NewDecoder(bytes.NewReader(data))}
 	for i, b := range data {
 		if b == '\n' {
@@ -101,20 +88,29 @@ func (p *treeParser) parse(rep *report) (root *node, complete bool) {
 			n := p.element(token, offset)
 			switch {
 			case len(open) >= maxXMLDepth:
-				rep.fail(n.at, "", fmt.Sprintf("elements nest deeper than %d", maxXMLDepth), "")
+				rep.fail(n.At, "", fmt.Sprintf("elements nest deeper than %d", maxXMLDepth), "")
 				return root, false
 			case len(open) > 0:
 				parent := open[len(open)-1]
-				parent.children = append(parent.children, n)
+				parent.Children = append(parent.Children, n)
 			case root == nil:
 				root = n
 			default:
-				rep.fail(n.at, "", fmt.Sprintf("second root element <%s>", n.name), "put all into one <dds>")
+				rep.fail(n.At, "", fmt.Sprintf("second root element <%s>", n.Name), "put all into one <dds>")
 				return root, false
 			}
 			open = append(open, n)
 		case xml.EndElement:
 			open = open[:len(open)-1]
+		case xml.Directive:
+			if bytes.HasPrefix(bytes.TrimSpace(token), []byte("DOCTYPE")) {
+				at := p.at(offset)
+				if bytes.IndexByte(token, '[') >= 0 {
+					rep.fail(at, "", "a document type with declarations of its own", "entities are not read; take the part in brackets out, ${NAME} inserts variables")
+					return root, false
+				}
+				rep.warn(at, "", "<!DOCTYPE> has no effect", "files are checked without a DTD")
+			}
 		case xml.CharData:
 			if len(open) > 0 {
 				p.addText(open[len(open)-1], token, offset)
@@ -122,7 +118,7 @@ func (p *treeParser) parse(rep *report) (root *node, complete bool) {
 		}
 	}
 	if root == nil {
-		rep.fail(place{p.file, 1, 1}, "", "no XML element in the file", "a QoS file starts with <dds>")
+		rep.fail(place{File: p.file, Line: 1, Col: 1}, "", "no XML element in the file", "a QoS file starts with <dds>")
 		return nil, false
 	}
 	return root, true
@@ -138,21 +134,21 @@ func (p *treeParser) at(offset int) place {
 			hi = mid
 		}
 	}
-	return place{p.file, lo + 1, offset - p.lines[lo] + 1}
+	return place{File: p.file, Line: lo + 1, Col: offset - p.lines[lo] + 1}
 }
 
 func (p *treeParser) element(token xml.StartElement, offset int) *node {
 	at := p.at(offset)
-	n := &node{name: token.Name.Local, at: at, textAt: at}
+	n := &node{Name: token.Name.Local, Space: token.Name.Space, At: at, TextAt: at}
 	starts := attributeOffsets(p.data[offset:min(int(p.dec.InputOffset()), len(p.data))])
 	for i, a := range token.Attr {
 		attrAt := at
 		if i < len(starts) {
 			attrAt = p.at(offset + starts[i])
 		}
-		n.attrs = append(n.attrs, attribute{
-			name: a.Name.Local, value: strings.TrimSpace(a.Value), at: attrAt,
-			foreign: a.Name.Space != "" || a.Name.Local == "xmlns",
+		n.Attrs = append(n.Attrs, attribute{
+			Name: a.Name.Local, Value: strings.TrimSpace(a.Value), At: attrAt,
+			Foreign: a.Name.Space != "" || a.Name.Local == "xmlns",
 		})
 	}
 	return n
@@ -189,7 +185,7 @@ func attributeOffsets(tag []byte) []int {
 // addText appends text; a comment or CDATA section may have split it.
 func (p *treeParser) addText(n *node, data xml.CharData, offset int) {
 	const space = " \t\r\n"
-	if len(n.text) == 0 {
+	if len(n.Text) == 0 {
 		data = bytes.TrimLeft(data, space)
 		if len(data) == 0 {
 			return
@@ -197,10 +193,7 @@ func (p *treeParser) addText(n *node, data xml.CharData, offset int) {
 		raw := p.data[offset:min(int(p.dec.InputOffset()), len(p.data))]
 		raw = bytes.TrimPrefix(raw, []byte("<![CDATA["))
 		end := min(int(p.dec.InputOffset()), len(p.data))
-		n.textAt = p.at(end - len(bytes.TrimLeft(raw, space)))
+		n.TextAt = p.at(end - len(bytes.TrimLeft(raw, space)))
 	}
-	n.text = append(n.text, data...)
+	n.Text = append(n.Text, data...)
 }
-
-// trimmed is the text without the blanks around it.
-func (n *node) trimmed() string { return string(bytes.TrimRight(n.text, " \t\r\n")) }

@@ -37,8 +37,9 @@ var layers = map[string]layer{
 	"internal/vfs":       {level: 0, imports: []string{unix}},
 	"internal/lint":      {level: 0},
 
-	"cdr": {level: 0},
-	"qos": {level: 0},
+	"cdr":               {level: 0},
+	"qos/internal/tree": {level: 0},
+	"qos":               {level: 1, imports: []string{"qos/internal/tree"}},
 
 	"rdma":        {level: 1, imports: []string{unix}},
 	"rdma/mem":    {level: 2, imports: []string{"rdma"}},
@@ -49,7 +50,7 @@ var layers = map[string]layer{
 
 	"xtypes":  {level: 1, imports: []string{"cdr"}},
 	"storage": {level: 1, imports: []string{"internal/vfs", "internal/invariant"}},
-	"topic":   {level: 1, imports: []string{"cdr", "qos"}},
+	"topic":   {level: 2, imports: []string{"cdr", "qos"}},
 	"sst":     {level: 2, imports: []string{"rdma", "internal/mutant"}},
 	"smc":     {level: 3, imports: []string{"sst", "rdma", "internal/mutant"}},
 	"derecho": {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", unix}, tests: []string{"rdma/mem", "rdma/sim"}},

@@ -1,0 +1,120 @@
+package qos
+
+import "slices"
+
+// Origin is where a value comes from.
+type Origin struct {
+	// Profile is the one that sets it, "" for the default of the standard.
+	Profile string
+	// File, Line and Col are where it does.
+	File      string
+	Line, Col int
+}
+
+// Default says that nothing sets the value.
+func (o Origin) Default() bool { return o.Profile == "" }
+
+// String reads "qos.xml:6:9 in Lib::Base", or "default".
+func (o Origin) String() string {
+	if o.Default() {
+		return "default"
+	}
+	return place{File: o.File, Line: o.Line, Col: o.Col}.String() + " in " + o.Profile
+}
+
+// Setting is one field of one policy, as it applies to an entity.
+type Setting struct {
+	Policy PolicyID
+	Path   string // in XML: "history/depth"
+	Value  string // as YAML and String spell it: "KEEP_LAST", "1.5s", "UNLIMITED"
+	Origin Origin
+}
+
+// Settings gives every field of the QoS that the profile has for such an entity, with its origin: DataWriter and the like in
+// text. The topic selects among elements with a topic_filter, as in DataWriter.
+func (p *Provider) Settings(kind EntityKind, name, topic string) ([]Setting, error) {
+	if p == nil {
+		return nil, errNilProvider
+	}
+	k, err := kind.check()
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.contents().entity(k, name, topic)
+	if err != nil {
+		return nil, err
+	}
+	return e.settings(k), nil
+}
+
+// settings of the standard if e is nil.
+func (e *entity) settings(kind entityKind) []Setting {
+	var out []Setting
+	set := kind.defaults()
+	for i, def := range leafDefs {
+		if !def.has(set) {
+			continue
+		}
+		if e != nil && e.resolved != nil && e.resolved[i] != nil {
+			v := e.resolved[i]
+			out = append(out, Setting{def.policy, def.name, v.text, Origin{v.owner, v.at.File, v.at.Line, v.at.Col}})
+			continue
+		}
+		if def.get != nil {
+			out = append(out, Setting{Policy: def.policy, Path: def.name, Value: def.get(set).text})
+		}
+	}
+	return out
+}
+
+// Element is one element of a profile that a lookup can select.
+type Element struct {
+	Kind        EntityKind
+	Name        string // "" if it has none
+	TopicFilter string // "" for all topics
+}
+
+// Elements lists what a profile has: for each kind of entity its own elements and then inherited ones, in the order in
+// which lookups try them.
+func (p *Provider) Elements(name string) ([]Element, error) {
+	if p == nil {
+		return nil, errNilProvider
+	}
+	found, entityName, err := p.contents().find(name)
+	if err != nil {
+		return nil, err
+	}
+	var out []Element
+	for kind := range entityKinds {
+		for _, e := range found.visible {
+			if e.kind == kind && (entityName == "" || e.name == entityName) {
+				out = append(out, Element{kind.public(), e.name, e.filter})
+			}
+		}
+	}
+	return out, nil
+}
+
+// Fields lists all fields of all policies that an entity of this kind has, with the default of the standard.
+func Fields(kind EntityKind) []Setting {
+	k, err := kind.check()
+	if err != nil {
+		return nil
+	}
+	return (*entity)(nil).settings(k)
+}
+
+// PolicyEntities lists the entities that have a policy.
+func PolicyEntities(id PolicyID) []EntityKind {
+	i := slices.IndexFunc(policyElements, func(p policyElement) bool { return p.id == id })
+	if i < 0 {
+		return nil
+	}
+	var out []EntityKind
+	for k := range entityKinds {
+		if policyElements[i].has(k.defaults()) {
+			out = append(out, k.public())
+		}
+	}
+	return out
+}

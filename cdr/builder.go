@@ -101,6 +101,22 @@ func (b *Builder) EndVariable(i int) bool {
 	return true
 }
 
+// Member gives the encoder for a member of a mutable type; nil means that an error has been kept.
+func (b *Builder) Member() *Encoder {
+	if b.e.err != nil || b.info == nil {
+		return nil
+	}
+	return &b.e
+}
+
+// EndMember ends what Member began and tells whether the member is complete.
+func (b *Builder) EndMember(i int) bool {
+	if b.e.err != nil && b.e.err.Path == "" {
+		b.e.err.Path = b.names[i]
+	}
+	return b.e.err == nil
+}
+
 // Room claims n bytes of a sequence for the caller to fill. They are not cleared.
 func (e *Encoder) Room(name string, n, bound int) []byte {
 	e.BeginSequence(name, n, bound, true)

@@ -2,6 +2,7 @@ package cdr
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -22,17 +23,7 @@ type keyScratch []any // of *[]K, for as many K as were met, nested maps having 
 // SortedKeys gives the keys of m in ascending order, so that equal maps are encoded alike. The slice is to be given back to
 // ReleaseKeys.
 func SortedKeys[K cmp.Ordered, V any](e *Encoder, m map[K]V) *[]K {
-	var keys *[]K
-	for i, x := range e.keys {
-		if k, ok := x.(*[]K); ok {
-			keys = k
-			e.keys = slices.Delete(e.keys, i, i+1)
-			break
-		}
-	}
-	if keys == nil {
-		keys = new([]K)
-	}
+	keys := takeKeys[K](e)
 	for k := range m {
 		*keys = append(*keys, k)
 	}
@@ -40,8 +31,18 @@ func SortedKeys[K cmp.Ordered, V any](e *Encoder, m map[K]V) *[]K {
 	return keys
 }
 
+func takeKeys[K comparable](e *Encoder) *[]K {
+	for i, x := range e.keys {
+		if keys, ok := x.(*[]K); ok {
+			e.keys = slices.Delete(e.keys, i, i+1)
+			return keys
+		}
+	}
+	return new([]K)
+}
+
 // ReleaseKeys takes the memory of SortedKeys back.
-func ReleaseKeys[K cmp.Ordered](e *Encoder, keys *[]K) {
+func ReleaseKeys[K comparable](e *Encoder, keys *[]K) {
 	clear(*keys) // keys may be strings: keep nothing of the message
 	*keys = (*keys)[:0]
 	e.keys = append(e.keys, keys)
@@ -52,7 +53,7 @@ func MakeMap[K comparable, V any](d *Decoder, name string, m map[K]V, n int) map
 	if m != nil {
 		clear(m)
 	}
-	if !d.allot(name, n, sizeOf[K]()+sizeOf[V]()+mapOverhead) {
+	if !d.allot("map", name, n, sizeOf[K]()+sizeOf[V]()+mapOverhead) {
 		return m
 	}
 	if m == nil {
@@ -63,3 +64,30 @@ func MakeMap[K comparable, V any](d *Decoder, name string, m map[K]V, n int) map
 
 // mapOverhead is about what a map takes for a pair besides key and value.
 const mapOverhead = 2
+
+// SortedBools is SortedKeys for keys that are booleans: false comes first.
+func SortedBools[V any](e *Encoder, m map[bool]V) *[]bool {
+	keys := takeKeys[bool](e)
+	for _, k := range []bool{false, true} {
+		if _, ok := m[k]; ok {
+			*keys = append(*keys, k)
+		}
+	}
+	return keys
+}
+
+// LeaveKey is Leave for the pair with key k of a map.
+func LeaveKey[K comparable](e *Encoder, name string, k K) {
+	e.depth--
+	if e.err != nil {
+		e.err.within(fmt.Sprintf("%s[%v]", name, k))
+	}
+}
+
+// LeaveKeyOf is Leave for the pair with key k of a map.
+func LeaveKeyOf[K comparable](d *Decoder, name string, k K) {
+	d.depth--
+	if d.err != nil {
+		d.err.within(fmt.Sprintf("%s[%v]", name, k))
+	}
+}

@@ -191,7 +191,7 @@ func (d *Decoder) list(ids []uint32, at []Position, all bool) Scope {
 		s.resume = d.end
 	}
 	d.open = false
-	next := 0 // members mostly come in the order of their ids
+	next := 0                                // members mostly come in the order of their ids
 	for !d.v2 || AlignUp(d.pos, 4) < d.end { // what is left of four bytes is padding
 		id, n, must, more := d.header(ids)
 		switch {

@@ -169,12 +169,12 @@ const (
 )
 
 // allot takes n elements of size bytes out of what may be allocated.
-func (d *Decoder) allot(name string, n, size int) bool {
+func (d *Decoder) allot(kind, name string, n, size int) bool {
 	limit := allotFloor + allotFactor*uint64(len(d.buf))
 	want := uint64(n) * uint64(size) // n is at most maxElements
 	if want > limit-d.allotted {
 		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf(
-			"sequence of %d elements of %d bytes in memory: the sample, of %d bytes, would take more than %d", n, size, len(d.buf), limit)})
+			"%s of %d elements of %d bytes in memory: the sample, of %d bytes, would take more than %d", kind, n, size, len(d.buf), limit)})
 		return false
 	}
 	d.allotted += want
@@ -184,7 +184,7 @@ func (d *Decoder) allot(name string, n, size int) bool {
 // GrowSequence is Grow for the elements of a sequence that d is about to read. It is empty if they would take too much
 // memory for so small a sample.
 func GrowSequence[T any](d *Decoder, name string, s []T, n int) []T {
-	if n > cap(s) && !d.allot(name, n, sizeOf[T]()) {
+	if n > cap(s) && !d.allot("sequence", name, n, sizeOf[T]()) {
 		return s[:0]
 	}
 	return Grow(s, n)

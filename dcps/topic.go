@@ -70,9 +70,6 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 	if support.Type == nil {
 		return nil, isNil(op, entity, "what the type's CDRType returns")
 	}
-	if support.Type.Extensibility == cdr.Mutable {
-		return nil, &Error{Op: op, Entity: entity, Code: ErrUnsupported, Detail: "type " + support.Type.Name + " is @mutable, which is not encoded in this version"}
-	}
 	e, err := p.topicNamed(op, name, support, c.listener)
 	if err != nil {
 		return nil, err

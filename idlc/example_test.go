@@ -24,8 +24,8 @@ module flight {
 	// // What a radar knows of an aircraft.
 	// type Track struct {
 	// 	// Key.
-	// 	Icao     uint32
-	// 	Altitude float64
+	// 	Icao     uint32  `json:"icao"`
+	// 	Altitude float64 `json:"altitude"`
 	// }
 }
 

@@ -1,7 +1,5 @@
 package idlc
 
-import "github.com/omg-dds-go/dds/cdr"
-
 // gate reports what the model can say and the Go back end cannot write yet, each with its name. It is the only place that
 // knows the difference: the front end accepts everything, and who teaches the printer a construct takes it out of here.
 func gate(unit *Unit, report *Report) {
@@ -32,9 +30,6 @@ func (g gatekeeper) decl(d Decl) {
 	case *Const:
 		g.typ(d.Pos, d.Type)
 	case *Struct:
-		if d.Extensibility == cdr.Mutable {
-			g.refuse(d.Pos, "use @appendable or @final", "mutable types")
-		}
 		for _, m := range d.Members {
 			g.member(m)
 		}
@@ -42,19 +37,8 @@ func (g gatekeeper) decl(d Decl) {
 }
 
 func (g gatekeeper) member(m *Member) {
-	switch {
-	case m.Optional:
-		g.refuse(m.Pos, "an empty sequence can stand for an absent value", "@optional members")
-	case m.External:
-		g.refuse(m.Pos, "", "@external members")
-	case m.NonSerialized:
-		g.refuse(m.Pos, "", "@non_serialized members")
-	}
 	if m.TryConstruct > TryConstructDiscard {
 		g.report.warnf(m.Pos, "", "@try_construct is not applied by this version")
-	}
-	if m.Default.Valid() {
-		g.report.warnf(m.Pos, "", "@default is not applied by this version")
 	}
 	g.typ(m.Pos, m.Type)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/omg-dds-go/dds/cdr"
 	tt "github.com/omg-dds-go/dds/idlc/internal/testtypes"
+	ct "github.com/omg-dds-go/dds/idlc/internal/testtypes/constructs"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/inner"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/shared"
 )
@@ -50,11 +51,19 @@ var allGenerated = []generated{
 	of[inner.Holder](inner.NewHolderView, inner.NewHolderBuilder),
 	of[shared.Stamp](shared.NewStampView, shared.NewStampBuilder),
 	of[shared.Tagged](shared.NewTaggedView, shared.NewTaggedBuilder),
+	of[ct.MaybeFinal](ct.NewMaybeFinalView, ct.NewMaybeFinalBuilder),
+	of[ct.MaybeAppendable](ct.NewMaybeAppendableView, ct.NewMaybeAppendableBuilder),
+	of[ct.Loose](ct.NewLooseView, ct.NewLooseBuilder),
+	of[ct.Around](ct.NewAroundView, ct.NewAroundBuilder),
+	of[ct.Nothing](ct.NewNothingView, ct.NewNothingBuilder),
 }
 
 func encapsulations(t *cdr.TypeInfo) []cdr.Encapsulation {
-	if t.Extensibility == cdr.Final {
+	switch t.Extensibility {
+	case cdr.Final:
 		return []cdr.Encapsulation{cdr.CDRBE, cdr.CDRLE, cdr.CDR2BE, cdr.CDR2LE}
+	case cdr.Mutable:
+		return []cdr.Encapsulation{cdr.PLCDRBE, cdr.PLCDRLE, cdr.PLCDR2BE, cdr.PLCDR2LE}
 	}
 	return []cdr.Encapsulation{cdr.CDRBE, cdr.CDRLE, cdr.DCDR2BE, cdr.DCDR2LE}
 }
@@ -68,6 +77,12 @@ func fill(rnd *rand.Rand, v reflect.Value, depth int) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Pointer:
+		v.SetZero()
+		if rnd.IntN(2) == 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(rnd, v.Elem(), depth+1)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(rnd, v.Field(i), depth+1)
@@ -125,6 +140,12 @@ func flatten(v reflect.Value) []reflect.Value {
 // sameAsView compares what a view reads with the value that was encoded.
 func sameAsView(t *testing.T, path string, view, want reflect.Value) {
 	t.Helper()
+	if want.Kind() == reflect.Pointer {
+		if want.IsNil() { // an external member that was never set
+			want = reflect.New(want.Type().Elem())
+		}
+		want = want.Elem()
+	}
 	if view.Type() == want.Type() {
 		if fmt.Sprint(view) != fmt.Sprint(want) { // an empty slice equals nil
 			t.Errorf("%s: view reads %v, want %v", path, view, want)
@@ -135,7 +156,14 @@ func sameAsView(t *testing.T, path string, view, want reflect.Value) {
 	case reflect.Struct:
 		names, values := fieldsOf(want)
 		for i, name := range names {
-			sameAsView(t, path+"."+name, view.MethodByName(name).Call(nil)[0], values[i])
+			got := view.MethodByName(name).Call(nil)
+			if len(got) == 2 && got[1].Bool() == values[i].IsNil() {
+				t.Errorf("%s.%s: view says %v, want %v", path, name, got[1], !values[i].IsNil())
+			}
+			if len(got) == 2 && values[i].IsNil() {
+				continue
+			}
+			sameAsView(t, path+"."+name, got[0], values[i])
 		}
 	case reflect.Slice, reflect.Array:
 		elems := flatten(want)
@@ -168,6 +196,12 @@ func sameAsView(t *testing.T, path string, view, want reflect.Value) {
 	}
 }
 
+// optional tells whether a field may be absent.
+func optional(t reflect.Type, name string) bool {
+	f, _ := t.FieldByName(name)
+	return strings.HasSuffix(f.Tag.Get("json"), ",omitempty")
+}
+
 // set calls the builder's setters in the order of the members.
 func set(builder any, m cdr.Message) {
 	b := reflect.ValueOf(builder)
@@ -175,8 +209,14 @@ func set(builder any, m cdr.Message) {
 	for i, name := range names {
 		v := values[i]
 		setter := b.MethodByName("Set" + name)
-		if setter.Type().In(0).Kind() == reflect.Pointer {
+		if v.Kind() == reflect.Pointer && v.IsNil() && !optional(reflect.TypeOf(m).Elem(), name) { // external
+			v = reflect.New(v.Type().Elem())
+		}
+		switch wanted := setter.Type().In(0); {
+		case wanted.Kind() == reflect.Pointer && v.Kind() != reflect.Pointer:
 			v = v.Addr()
+		case wanted.Kind() != reflect.Pointer && v.Kind() == reflect.Pointer:
+			v = v.Elem()
 		}
 		setter.Call([]reflect.Value{v})
 	}
@@ -307,7 +347,7 @@ func TestShort(t *testing.T) {
 			errDecode := cdr.Unmarshal(cut, g.message())
 			_, errView := g.view(cut)
 			// Without a DHEADER, a sample cut between members is one of an older version.
-			if n < body && (errDecode == nil || errView == nil) && (enc.XCDR2() || m.CDRType().Extensibility == cdr.Final) {
+			if n < body && (errDecode == nil || errView == nil) && (enc.XCDR2() || m.CDRType().Extensibility != cdr.Appendable) {
 				t.Errorf("%s %s cut at %d of %d: decode %v, view %v", g.name, enc, n, len(whole), errDecode, errView)
 			}
 			if enc == cdr.DefaultEncapsulation(m.CDRType()) {

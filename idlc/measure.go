@@ -47,12 +47,20 @@ func (s *Struct) measure() {
 	if s.Base != nil {
 		m.bases = s.Base.bases + 1
 	}
-	members := s.allMembers()
+	members := s.wire()
 	for _, member := range members {
-		m.memory += memorySize(member.Type)
+		if member.pointer() {
+			m.memory += 8
+		} else {
+			m.memory += memorySize(member.Type)
+		}
 		m.depth = max(m.depth, depthWithin(member.Type))
 		m.parts = min(1<<30, m.parts+partsOf(member.Type))
-		m.min = min(math.MaxInt32, m.min+minSize(member.Type))
+		if member.Optional {
+			m.min++ // the flag that says no
+		} else {
+			m.min = min(math.MaxInt32, m.min+minSize(member.Type))
+		}
 	}
 	if s.Extensibility != cdr.Final {
 		m.min = min(m.min, 4) // members may be absent
@@ -74,7 +82,7 @@ func fixedMembers(s *Struct, members []*Member, v2 bool) (f fixedValues) {
 	}
 	for i, m := range members {
 		a, n, ok := fixedLayout(m.Type, v2)
-		if !ok || i > 0 && a > f.align {
+		if !ok || m.Optional || i > 0 && a > f.align {
 			return fixedValues{}
 		}
 		if i == 0 {
@@ -160,6 +168,17 @@ func minSize(t Type) int {
 		return primitives[t].size
 	case *Enum:
 		return t.Width
+	case *Bitmask:
+		return t.Width
+	case *Bitset:
+		return t.Width
+	case *Fixed:
+		return t.size()
+	case *Union:
+		if t.Extensibility == cdr.Final {
+			return minSize(t.Discriminator)
+		}
+		return 1
 	case *Array:
 		return min(math.MaxInt32, minSize(t.Elem)*t.count())
 	case *Struct:

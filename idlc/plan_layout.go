@@ -20,6 +20,12 @@ func fixedLayout(t Type, v2 bool) (align, size int, ok bool) {
 		return min(n, most), n, true
 	case *Enum:
 		return t.Width, t.Width, true
+	case *Bitmask:
+		return min(t.Width, most), t.Width, true
+	case *Bitset:
+		return min(t.Width, most), t.Width, true
+	case *Fixed:
+		return 1, t.size(), true
 	case *Array:
 		p, isPrim := resolve(t.Elem).(Primitive)
 		if !isPrim {
@@ -33,6 +39,9 @@ func fixedLayout(t Type, v2 bool) (align, size int, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// size is the length of a packed decimal number: a digit in each half of a byte, and the sign in the last one.
+func (f *Fixed) size() int { return (f.Digits + 2) / 2 }
 
 // cdrVersion is the index of XCDR1 and XCDR2.
 func cdrVersion(v2 bool) int {
@@ -66,10 +75,10 @@ func builderLayout(s *Struct) ([]slot, []segment) {
 	var slots []slot
 	segments := []segment{{first: -1}}
 	place := placer{align: 4, delta: start}
-	for i, m := range s.allMembers() {
+	for i, m := range s.wire() {
 		seg := &segments[len(segments)-1]
 		a, n, ok := fixedLayout(m.Type, true)
-		if !ok {
+		if !ok || m.Optional {
 			slots = append(slots, slot{behind: len(segments) - 1})
 			segments = append(segments, segment{first: -1})
 			place = placer{anchor: "p", align: 1}

@@ -1,18 +1,17 @@
 package idlc
 
+import "github.com/omg-dds-go/dds/cdr"
+
 // builder prints the in-place writer of a struct.
 func (w *printer) builder(s *Struct) {
-	name := w.plan.goName(s)
-	members := s.allMembers()
-	slots, segments := builderLayout(s)
-	list := lowerFirst(name) + "Members"
-	w.p()
-	w.p("var ", list, " = []string{")
-	for _, m := range members {
-		w.p(quote(m.Name), ",")
+	if s.Extensibility == cdr.Mutable {
+		w.mutableBuilder(s)
+		return
 	}
-	w.p("}")
-	w.p()
+	name := w.plan.goName(s)
+	members := s.wire()
+	slots, segments := builderLayout(s)
+	list := w.memberNames(name, members)
 	w.p("// ", name, "Builder builds an encoded ", name, " in the caller's bytes, without an intermediate value.")
 	w.builderOrder(s, slots)
 	w.p("type ", name, "Builder struct {")
@@ -35,7 +34,7 @@ func (w *printer) builder(s *Struct) {
 	w.p("}")
 	w.p()
 	for i, m := range members {
-		f := w.field(m)
+		f := w.builderField(m)
 		if slots[i].fixed {
 			w.fixedSetter(name, f, i, slots[i], seg)
 		} else {
@@ -50,7 +49,7 @@ func (w *printer) builder(s *Struct) {
 // builderOrder documents which setters have an order.
 func (w *printer) builderOrder(s *Struct, slots []slot) {
 	var variable string
-	for i, m := range s.allMembers() {
+	for i, m := range s.wire() {
 		if slots[i].fixed {
 			continue
 		}
@@ -90,7 +89,97 @@ func maxIndex(index []int) int {
 }
 
 func (w *printer) setterDoc(f field) {
+	if f.Optional {
+		w.p("// Set", f.goName, " sets ", f.Member.Name, "; nil says that it is absent.")
+		return
+	}
 	w.p("// Set", f.goName, " sets ", f.Member.Name, ".")
+}
+
+// builderField is field where the value is the parameter v of a setter.
+func (w *printer) builderField(m *Member) field {
+	f := w.field(m)
+	f.ptr, f.x = "v", "v"
+	switch resolve(m.Type).(type) {
+	case *Sequence, *Map, *String, *Enum, *Bitmask, *Fixed:
+		if m.Optional {
+			f.x = deref(m.Type, "v")
+		}
+	case Primitive:
+		if m.Optional || resolve(m.Type) == Float128 {
+			f.x = "*v"
+		}
+	case *Array:
+		f.x = "v"
+	}
+	return f
+}
+
+// parameter is the type of a setter's parameter.
+func (w *printer) parameter(f field) string {
+	param := w.goType(f.Type)
+	switch resolve(f.Type).(type) {
+	case *Struct, *Union, *Bitset, *Array:
+		return "*" + param
+	}
+	if f.Optional || resolve(f.Type) == Float128 {
+		return "*" + param
+	}
+	return param
+}
+
+// memberNames prints the list of names that a builder has for its errors.
+func (w *printer) memberNames(name string, members []*Member) (list string) {
+	list = lowerFirst(name) + "Members"
+	w.p()
+	w.p("var ", list, " = []string{")
+	for _, m := range members {
+		w.p(quote(m.Name), ",")
+	}
+	w.p("}")
+	w.p()
+	return list
+}
+
+// mutableBuilder prints the in-place writer of a mutable struct, whose members have no order.
+func (w *printer) mutableBuilder(s *Struct) {
+	name := w.plan.goName(s)
+	members := s.wire()
+	list := w.memberNames(name, members)
+	w.p("// ", name, "Builder builds an encoded ", name, " in the caller's bytes, without an intermediate value.")
+	w.p("// The members may be set in any order, each once. Optional ones that are not set are absent.")
+	w.p("type ", name, "Builder struct {")
+	w.p("b cdr.Builder")
+	w.p("has [", len(members), "]bool")
+	w.p("}")
+	w.p()
+	w.p("// New", name, "Builder starts a sample in buf, encapsulation header included.")
+	w.p("func New", name, "Builder(buf []byte) ", name, "Builder {")
+	w.p("var b ", name, "Builder")
+	w.p("b.b.Init(buf, ", lowerFirst(name), "Type, ", list, ")")
+	for i, m := range members {
+		if m.Optional {
+			w.p("b.has[", i, "] = true")
+		}
+	}
+	w.p("return b")
+	w.p("}")
+	w.p()
+	for i, m := range members {
+		f := w.builderField(m)
+		w.setterDoc(f)
+		w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
+		w.p("if e := b.b.Member(); e != nil", map[bool]string{true: " && v != nil", false: ""}[f.Optional], " {")
+		w.p("h := e.BeginMember(", memberID(m), ", ", lengthCode(m.Type), ")")
+		w.encode(f.Type, f.x, m.Name, 0, false)
+		w.p("e.EndMember(h)")
+		w.p("b.has[", i, "] = b.b.EndMember(", i, ")")
+		w.p("}")
+		w.p("}")
+		w.p()
+	}
+	w.p("// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.")
+	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }")
 }
 
 func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
@@ -98,7 +187,9 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
 	param := w.goType(f.Type)
 	resolved := resolve(f.Type)
 	_, isEnum := resolved.(*Enum)
-	_, isPrim := resolved.(Primitive)
+	_, isMask := resolved.(*Bitmask)
+	p, isPrim := resolved.(Primitive)
+	isPrim = isPrim && p != Float128 || isMask
 	if !isEnum && !isPrim {
 		param = "*" + param
 	}
@@ -116,7 +207,7 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
 		w.p("b.has[", i, "] = true")
 	default:
 		w.p("if e := b.b.FieldEncoder(", i, ", ", s.behind, ", ", s.at, ", ", s.size, "); e != nil {")
-		w.encode(f.Type, "v", f.Member.Name, 0, false)
+		w.encode(f.Type, f.x, f.Member.Name, 0, false)
 		w.p("b.has[", i, "] = b.b.EndField(", i, ")")
 	}
 	w.p("}")
@@ -134,20 +225,22 @@ func (w *printer) variableSetter(name string, f field, i int, s slot, segments [
 		}
 	}
 	w.setterDoc(f)
-	param := w.goType(f.Type)
-	switch resolve(f.Type).(type) {
-	case *Struct, *Array:
-		param = "*" + param
-	}
-	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", param, ") {")
+	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
 	w.p("if e := b.b.Variable(", i, ", ", s.behind, "); e != nil {")
-	w.encode(f.Type, "v", f.Member.Name, 0, false)
+	if f.Optional {
+		w.p("if h, ok := e.BeginOptional(", memberID(f.Member), ", v != nil); ok {")
+	}
+	w.encode(f.Type, f.x, f.Member.Name, 0, false)
+	if f.Optional {
+		w.p("e.EndMember(h)")
+		w.p("}")
+	}
 	finish()
 	w.p("}")
 	w.p("}")
 	w.p()
 	q, ok := resolve(f.Type).(*Sequence)
-	if !ok {
+	if !ok || f.Optional {
 		return
 	}
 	if p, isPrim := resolve(q.Elem).(Primitive); !isPrim || primitives[p].goType != "byte" && p != Uint8 {

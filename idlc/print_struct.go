@@ -25,17 +25,29 @@ func (w *printer) structure(s *Struct) {
 			doc = strings.TrimLeft(doc+"\nKey.", "\n")
 		}
 		w.comment(doc, "")
-		w.p(w.plan.fieldName(m), " ", w.goType(m.Type))
+		w.p(w.plan.fieldName(m), " ", w.fieldType(m), " ", jsonTag(m))
 	}
 	w.p("}")
 	w.p()
 	w.typeInfo(s)
+	if s.Extensibility == cdr.Mutable {
+		ids, _ := mutableIndex(s.wire())
+		w.idList(name, ids)
+	}
 	w.codec(s)
 	w.keys(s)
 	w.skip(s)
 	w.p()
 	w.view(s)
 	w.builder(s)
+}
+
+// jsonTag keeps the name of a member in JSON, where an absent one is left out.
+func jsonTag(m *Member) string {
+	if m.Optional {
+		return "`json:\"" + m.Name + ",omitempty\"`"
+	}
+	return "`json:\"" + m.Name + "\"`"
 }
 
 // lowerFirst makes an unexported name of an exported one: its first word, or the capitals in front of it, in lower case.
@@ -78,8 +90,11 @@ func (w *printer) typeInfo(s *Struct) {
 }
 
 func extensibilityName(x cdr.Extensibility) string {
-	if x == cdr.Final {
+	switch x {
+	case cdr.Final:
 		return "cdr.Final"
+	case cdr.Mutable:
+		return "cdr.Mutable"
 	}
 	return "cdr.Appendable"
 }
@@ -93,7 +108,10 @@ func (w *printer) codec(s *Struct) {
 	if s.Extensibility != cdr.Final {
 		w.p("s := e.Begin(", x, ")")
 	}
-	w.fields(s, w.encodeField, w.encodeRun)
+	if s.Extensibility == cdr.Mutable && len(s.wire()) > 0 {
+		w.p("var h cdr.MemberMark")
+	}
+	w.fields(s, func(f field) { w.encodeMember(s.Extensibility, f) }, w.encodeRun)
 	if s.Extensibility != cdr.Final {
 		w.p("e.End(s)")
 	}
@@ -101,29 +119,17 @@ func (w *printer) codec(s *Struct) {
 	w.p()
 	w.p("// UnmarshalCDR reads all members.")
 	w.p("func (m *", name, ") UnmarshalCDR(d *cdr.Decoder) {")
-	w.p("s := d.Begin(", x, ")")
-	w.fields(s, w.decodeField, w.decodeRun)
+	_, index := mutableIndex(s.wire())
+	w.beginDecode(s.Extensibility, name, len(index))
+	w.fields(s, func(f field) { w.decodeMember(s.Extensibility, f, index[f.Member]) }, w.decodeRun)
 	w.p("d.End(s)")
 	w.p("}")
 	w.p()
 }
 
-// field is a member with what the printer needs.
-type field struct {
-	*Member
-	goName string // of the field
-	x      string // expression for the value
-	offset int    // in a run
-}
-
-func (w *printer) field(m *Member) field {
-	n := w.plan.fieldName(m)
-	return field{Member: m, goName: n, x: "m." + n}
-}
-
 // fields visits the members in the order of the encoding, primitives that follow each other as runs.
 func (w *printer) fields(s *Struct, one func(field), run func(fs []field, align, size int)) {
-	members := s.allMembers()
+	members := s.wire()
 	known := 1 // what the offset of the next member is a multiple of, in XCDR2
 	if s.Extensibility != cdr.Final {
 		known = 4
@@ -141,24 +147,41 @@ func (w *printer) fields(s *Struct, one func(field), run func(fs []field, align,
 	}
 }
 
-// scalarSize is the size of a primitive or an enum.
+// scalarSize is the size of a value that is one number on the wire.
 func scalarSize(t Type) (int, bool) {
 	switch t := resolve(t).(type) {
 	case Primitive:
 		return primitives[t].size, true
 	case *Enum:
 		return t.Width, true
+	case *Bitmask:
+		return t.Width, true
+	case *Bitset:
+		return t.Width, true
 	}
 	return 0, false
+}
+
+// inRun tells whether a member may be part of a run.
+func inRun(m *Member) bool {
+	switch t := resolve(m.Type).(type) {
+	case Primitive:
+		return t != Float128 && !m.pointer()
+	case *Enum:
+		return !m.pointer() && m.TryConstruct <= TryConstructDiscard
+	case *Bitmask:
+		return !m.pointer()
+	}
+	return false
 }
 
 // run gives the primitives and enums at the front of members whose offsets from the first do not depend on where it lies.
 func (w *printer) run(s *Struct, members []*Member, known int) (fs []field, align, size int) {
 	for i, m := range members {
-		n, ok := scalarSize(m.Type)
-		if !ok {
+		if s.Extensibility == cdr.Mutable || !inRun(m) {
 			break
 		}
+		n, _ := scalarSize(m.Type)
 		a := min(n, 4)
 		if i == 0 {
 			align = max(a, known)
@@ -191,7 +214,7 @@ func (w *printer) encodeRun(fs []field, align, size int) {
 	}
 	w.p("case !fast:")
 	for _, f := range fs {
-		w.encodeField(f)
+		w.encodeMember(cdr.Final, f)
 	}
 	w.p("}")
 }
@@ -211,6 +234,12 @@ func (w *printer) store(t Type, b string, offset int, x string) {
 			w.p("cdr.PutInt16(", at, ", int16(", x, "))")
 		default:
 			w.p("cdr.PutInt32(", at, ", int32(", x, "))")
+		}
+	case *Bitmask:
+		if t.Width == 1 {
+			w.p(b, "[", offset, "] = byte(", x, ")")
+		} else {
+			w.p("cdr.PutUint", 8*t.Width, "(", at, ", uint", 8*t.Width, "(", x, "))")
 		}
 	case Primitive:
 		switch {
@@ -243,6 +272,12 @@ func (w *printer) load(f field) {
 		}
 		w.p(f.x, " = ", w.ref(t), "(", from, ")")
 		w.p("if !", f.x, ".Valid() {\nd.NotEnumerator(", quote(f.Member.Name), ", int32(", f.x, "))\n}")
+	case *Bitmask:
+		if t.Width == 1 {
+			w.p(f.x, " = ", w.ref(t), "(b[", f.offset, "])")
+		} else {
+			w.p(f.x, " = ", w.ref(t), "(cdr.GetUint", 8*t.Width, "(", at, "))")
+		}
 	case Primitive:
 		switch {
 		case t == Boolean:
@@ -264,13 +299,10 @@ func (w *printer) decodeRun(fs []field, align, size int) {
 	}
 	w.p("} else {")
 	for _, f := range fs {
-		w.decodeField(f)
+		w.decodeMember(cdr.Final, f, 0)
 	}
 	w.p("}")
 }
-
-func (w *printer) encodeField(f field) { w.encode(f.Type, f.x, f.Member.Name, 0, false) }
-func (w *printer) decodeField(f field) { w.decode(f.Type, f.x, f.Member.Name, 0, false) }
 
 // keys prints the methods for the KeyHolder.
 func (w *printer) keys(s *Struct) {
@@ -283,8 +315,7 @@ func (w *printer) keys(s *Struct) {
 	w.p("// MarshalKeyCDR writes ", what, ".")
 	w.p("func (m *", name, ") MarshalKeyCDR(e *cdr.Encoder) {")
 	for _, m := range order {
-		f := w.field(m)
-		w.encode(f.Type, f.x, m.Name, 0, true)
+		w.encodeKey(w.field(m))
 	}
 	w.p("}")
 	w.p()
@@ -292,8 +323,7 @@ func (w *printer) keys(s *Struct) {
 	w.p("func (m *", name, ") UnmarshalKeyCDR(d *cdr.Decoder) {")
 	w.p("s := d.Begin(cdr.Final)")
 	for _, m := range order {
-		f := w.field(m)
-		w.decode(f.Type, f.x, m.Name, 0, true)
+		w.decodeKey(w.field(m))
 	}
 	w.p("d.End(s)")
 	w.p("}")
@@ -301,12 +331,83 @@ func (w *printer) keys(s *Struct) {
 	w.transcodeKey(s, order)
 }
 
+// encodeKey prints the writing of a member of a KeyHolder. An optional member is there as one of a final type.
+func (w *printer) encodeKey(f field) {
+	switch {
+	case f.Optional:
+		w.p("if h, ok := e.BeginOptional(", memberID(f.Member), ", ", f.ptr, " != nil); ok {")
+		w.encode(f.Type, f.x, f.Member.Name, 0, true)
+		w.p("e.EndMember(h)")
+		w.p("}")
+		return
+	case f.External:
+		v := lowerFirst(f.goName) + "Value"
+		w.p(v, " := cdr.OrZero(", f.ptr, ")")
+		f.x = deref(f.Type, v)
+	}
+	w.encode(f.Type, f.x, f.Member.Name, 0, true)
+}
+
+func (w *printer) decodeKey(f field) {
+	switch {
+	case f.Optional:
+		w.p("if h, ok := d.BeginOptional(", quote(f.Member.Name), ", ", f.ID, "); !ok {")
+		w.p(f.ptr, " = nil")
+		w.p("} else if cdr.Allocate(d, ", quote(f.Member.Name), ", &", f.ptr, ") {")
+		w.decode(f.Type, f.x, f.Member.Name, 0, true)
+		w.p("d.End(h)")
+		w.p("}")
+	case f.External:
+		w.p("if cdr.Allocate(d, ", quote(f.Member.Name), ", &", f.ptr, ") {")
+		w.decode(f.Type, f.x, f.Member.Name, 0, true)
+		w.p("}")
+	default:
+		w.decode(f.Type, f.x, f.Member.Name, 0, true)
+	}
+}
+
+// transcodeMember prints the copying of a member of a KeyHolder out of an aggregate with extensibility x.
+func (w *printer) transcodeMember(x cdr.Extensibility, m *Member, i int) {
+	switch {
+	case !m.Optional && x == cdr.Mutable:
+		w.p("d.Select(at[", i, "])")
+		w.transcode(m.Type, m.Name, 0)
+	case !m.Optional:
+		w.transcode(m.Type, m.Name, 0)
+	case x == cdr.Mutable:
+		w.p("if h, ok := e.BeginOptional(", memberID(m), ", d.Select(at[", i, "])); ok {")
+		w.transcode(m.Type, m.Name, 0)
+		w.p("e.EndMember(h)")
+		w.p("}")
+	default:
+		w.p("{")
+		w.p("h, ok := d.BeginOptional(", quote(m.Name), ", ", m.ID, ")")
+		w.p("if g, ok := e.BeginOptional(", memberID(m), ", ok); ok {")
+		w.transcode(m.Type, m.Name, 0)
+		w.p("e.EndMember(g)")
+		w.p("d.End(h)")
+		w.p("}")
+		w.p("}")
+	}
+}
+
 // transcodeKey walks over an encoded value once for every run of ascending ids: usually once.
 func (w *printer) transcodeKey(s *Struct, order []*Member) {
 	w.p("// TranscodeKeyCDR copies the key out of an encoded value.")
 	w.p("func (*", w.plan.goName(s), ") TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {")
+	all := s.wire()
+	if s.Extensibility == cdr.Mutable {
+		_, index := mutableIndex(all)
+		w.beginDecode(s.Extensibility, w.plan.goName(s), len(all))
+		for _, m := range order {
+			w.transcodeMember(s.Extensibility, m, index[m])
+		}
+		w.p("d.End(s)")
+		w.p("}")
+		w.p()
+		return
+	}
 	w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
-	all := s.allMembers()
 	index := map[*Member]int{}
 	for i, m := range all {
 		index[m] = i
@@ -327,15 +428,15 @@ func (w *printer) transcodeKey(s *Struct, order []*Member) {
 			at = 0
 		}
 		for ; at < index[m]; at++ {
-			w.skipValue(all[at].Type, all[at].Name, 0)
+			w.skipMember(all[at])
 		}
-		w.transcode(m.Type, m.Name, 0)
+		w.transcodeMember(s.Extensibility, m, 0)
 		at++
 	}
 	if at < len(all) {
 		w.p("if d.Rest(s) {")
 		for ; at < len(all); at++ {
-			w.skipValue(all[at].Type, all[at].Name, 0)
+			w.skipMember(all[at])
 		}
 		w.p("}")
 	}
@@ -347,13 +448,17 @@ func (w *printer) transcodeKey(s *Struct, order []*Member) {
 func (w *printer) skip(s *Struct) {
 	name := w.plan.goName(s)
 	w.p("// SkipCDR passes over an encoded value.")
+	if s.Extensibility == cdr.Mutable {
+		w.p("func (*", name, ") SkipCDR(d *cdr.Decoder) { d.SkipMutable() }")
+		return
+	}
 	w.p("func (*", name, ") SkipCDR(d *cdr.Decoder) {")
 	if s.Extensibility != cdr.Final {
 		w.p("if d.SkipDelimited(\"\") {\nreturn\n}")
 	}
 	w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
-	for _, m := range s.allMembers() {
-		w.skipValue(m.Type, m.Name, 0)
+	for _, m := range s.wire() {
+		w.skipMember(m)
 	}
 	w.p("d.End(s)")
 	w.p("}")

@@ -20,6 +20,17 @@ func markVar(name string, depth int) string {
 	return "begin" + itoa(depth)
 }
 
+// bulk tells whether elements of a type are copied together, and which primitive they are.
+func bulk(t Type) (Primitive, bool) {
+	p, ok := resolve(t).(Primitive)
+	return p, ok && p != Float128
+}
+
+func isBitset(t Type) bool {
+	_, ok := t.(*Bitset)
+	return ok
+}
+
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
 // guard is what coders call before a nested value: Enter, or EnterPresent where the value is passed over.
@@ -58,11 +69,15 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 			method = "WString"
 		}
 		w.p("e.", method, "(", quote(name), ", ", x, ", ", r.Bound, ")")
+	case *Fixed:
+		w.p("e.Fixed(", quote(name), ", ", x, ", ", r.Digits, ", ", r.Scale, ")")
 	case *Enum:
 		w.p("e.Enum(", quote(name), ", int32(", x, "), ", r.Width, ", ", x, ".Valid())")
-	case *Struct:
+	case *Bitmask:
+		w.p("e.Uint", 8*r.Width, "(uint", 8*r.Width, "(", x, "))")
+	case *Struct, *Union, *Bitset:
 		method := ".MarshalCDR(e)"
-		if key {
+		if key && !isBitset(r) {
 			method = ".MarshalKeyCDR(e)"
 		}
 		if depth > 0 {
@@ -70,8 +85,22 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 			return
 		}
 		w.nested(encoding, name, x+method)
+	case *Map:
+		mark := markVar(name, depth)
+		keys := loopVar(depth) + "s"
+		w.p(mark, " := e.BeginMap(", quote(name), ", len(", x, "), ", r.Bound, ", ", isPrimitive(r.Key) && isPrimitive(r.Elem), ")")
+		w.p(keys, " := cdr.", sortedKeys(r), "(e, ", x, ")")
+		v := loopVar(depth)
+		w.p("for _, ", v, " := range *", keys, " {")
+		w.p("if !", encoding, " {\nbreak\n}")
+		w.encode(r.Key, v, "", depth+1, key)
+		w.mapValue(r, x, v, depth, func(x string) { w.encode(r.Elem, x, "", depth+1, key) })
+		w.p("cdr.LeaveKey(e, ", quote(name), ", ", v, ")")
+		w.p("}")
+		w.p("cdr.ReleaseKeys(e, ", keys, ")")
+		w.p("e.End(", mark, ")")
 	case *Sequence:
-		if p, ok := resolve(r.Elem).(Primitive); ok {
+		if p, ok := bulk(r.Elem); ok {
 			f := "cdr.EncodeSequence"
 			if p == Boolean {
 				f = "cdr.EncodeBoolSequence"
@@ -80,14 +109,14 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 			return
 		}
 		mark := markVar(name, depth)
-		w.p(mark, " := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", false)")
+		w.p(mark, " := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", ", isPrimitive(r.Elem), ")")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
 		w.element(encoding, name, v, func() { w.encode(r.Elem, x+"["+v+"]", "", depth+1, key) })
 		w.p("}")
 		w.p("e.End(", mark, ")")
 	case *Array:
-		if isPrimitive(r.Elem) {
+		if isPrimitive(r.Elem) { // without a DHEADER
 			w.encodeArray(r, x, name, r.Dims, depth, key)
 			return
 		}
@@ -99,9 +128,9 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 }
 
 func (w *printer) encodeArray(a *Array, x, name string, dims []int, depth int, key bool) {
-	if len(dims) == 1 && isPrimitive(a.Elem) {
+	if p, ok := bulk(a.Elem); ok && len(dims) == 1 {
 		f := "cdr.EncodeArray"
-		if resolve(a.Elem) == Boolean {
+		if p == Boolean {
 			f = "cdr.EncodeBools"
 		}
 		w.p(f, "(e, ", x, "[:])")
@@ -134,9 +163,13 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 	case *Enum:
 		w.p(x, " = ", w.ref(r), "(d.Enum(", quote(name), ", ", r.Width, ", int32(", w.refName(r, w.plan.enumeratorName(r.Default)), ")))")
 		w.p("if !", x, ".Valid() {\nd.NotEnumerator(", quote(name), ", int32(", x, "))\n}")
-	case *Struct:
+	case *Fixed:
+		w.p(x, " = d.Fixed(", quote(name), ", ", r.Digits, ", ", r.Scale, ")")
+	case *Bitmask:
+		w.p(x, " = ", w.ref(r), "(d.Uint", 8*r.Width, "(", quote(name), "))")
+	case *Struct, *Union, *Bitset:
 		method := ".UnmarshalCDR(d)"
-		if key {
+		if key && !isBitset(r) {
 			method = ".UnmarshalKeyCDR(d)"
 		}
 		if depth > 0 {
@@ -144,8 +177,10 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 			return
 		}
 		w.nested(decoding, name, x+method)
+	case *Map:
+		w.decodeMap(r, x, name, depth, key)
 	case *Sequence:
-		if p, ok := resolve(r.Elem).(Primitive); ok {
+		if p, ok := bulk(r.Elem); ok {
 			f := "cdr.DecodeSequence"
 			if p == Boolean {
 				f = "cdr.DecodeBoolSequence"
@@ -154,7 +189,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 			return
 		}
 		scope := markVar(name, depth)
-		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
 		w.p(x, " = cdr.GrowSequence(d, ", quote(name), ", ", x, ", n)")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
@@ -162,7 +197,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		w.p("}")
 		w.p("d.End(", scope, ")")
 	case *Array:
-		if isPrimitive(r.Elem) && len(r.Dims) == 1 {
+		if _, ok := bulk(r.Elem); ok && len(r.Dims) == 1 {
 			w.decodeArray(r, x, name, r.Dims, depth, key)
 			return
 		}
@@ -178,9 +213,9 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 }
 
 func (w *printer) decodeArray(a *Array, x, name string, dims []int, depth int, key bool) {
-	if len(dims) == 1 && isPrimitive(a.Elem) {
+	if p, ok := bulk(a.Elem); ok && len(dims) == 1 {
 		f := "cdr.DecodeArray"
-		if resolve(a.Elem) == Boolean {
+		if p == Boolean {
 			f = "cdr.DecodeBools"
 		}
 		w.p(f, "(d, ", quote(name), ", ", x, "[:])")
@@ -213,15 +248,21 @@ func (w *printer) transcode(t Type, name string, depth int) {
 		w.p(f, "(d, e, ", quote(name), ", ", r.Bound, ")")
 	case *Enum:
 		w.p("e.Enum(", quote(name), ", d.Enum(", quote(name), ", ", r.Width, ", int32(", w.refName(r, w.plan.enumeratorName(r.Default)), ")), ", r.Width, ", true)")
-	case *Struct:
-		call := fmt.Sprintf("(*%s)(nil).TranscodeKeyCDR(d, e)", w.ref(r))
+	case *Bitmask:
+		w.p("e.Uint", 8*r.Width, "(d.Uint", 8*r.Width, "(", quote(name), "))")
+	case *Bitset:
+		w.p("e.Uint", 8*r.Width, "(d.Uint", 8*r.Width, "(", quote(name), "))")
+	case *Fixed:
+		w.p("e.Fixed(", quote(name), ", d.Fixed(", quote(name), ", ", r.Digits, ", ", r.Scale, "), ", r.Digits, ", ", r.Scale, ")")
+	case *Struct, *Union:
+		call := fmt.Sprintf("(*%s)(nil).TranscodeKeyCDR(d, e)", w.ref(r.(Decl)))
 		if depth > 0 {
 			w.p(call)
 			return
 		}
 		w.nested(decoding, name, call)
 	case *Array:
-		if p, ok := resolve(r.Elem).(Primitive); ok && p != Boolean {
+		if p, ok := bulk(r.Elem); ok && p != Boolean {
 			goType := primitives[p].goType
 			w.p("cdr.CopyArray[", goType, "](d, e, ", quote(name), ", ", r.count(), ")")
 			return
@@ -246,21 +287,26 @@ func (w *printer) skipValue(t Type, name string, depth int) {
 	case Primitive:
 		n := primitives[r].size
 		w.p("d.Skip(", quote(name), ", ", n, ", ", n, ")")
-	case *Enum:
-		w.p("d.Skip(", quote(name), ", ", r.Width, ", ", r.Width, ")")
+	case *Enum, *Bitmask, *Bitset:
+		n, _ := scalarSize(r)
+		w.p("d.Skip(", quote(name), ", ", n, ", ", n, ")")
+	case *Fixed:
+		w.p("d.Skip(", quote(name), ", 1, ", r.size(), ")")
 	case *String:
 		if r.Wide {
 			w.p("d.SkipWString(", quote(name), ")")
 		} else {
 			w.p("d.SkipString(", quote(name), ")")
 		}
-	case *Struct:
-		call := fmt.Sprintf("(*%s)(nil).SkipCDR(d)", w.ref(r))
+	case *Struct, *Union:
+		call := fmt.Sprintf("(*%s)(nil).SkipCDR(d)", w.ref(r.(Decl)))
 		if depth > 0 {
 			w.p(call)
 			return
 		}
 		w.nested(passing, name, call)
+	case *Map:
+		w.skipMap(r, name, depth, w.skipValue)
 	case *Sequence:
 		if isPrimitive(r.Elem) {
 			w.p("d.SkipSequence(", quote(name), ", ", primitives[resolve(r.Elem).(Primitive)].size, ")")

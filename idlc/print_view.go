@@ -1,11 +1,15 @@
 package idlc
 
-import "github.com/omg-dds-go/dds/cdr"
+import (
+	"strings"
+
+	"github.com/omg-dds-go/dds/cdr"
+)
 
 // view prints the reader of the encoded bytes.
 func (w *printer) view(s *Struct) {
 	name := w.plan.goName(s)
-	members := s.allMembers()
+	members := s.wire()
 	w.p("// ", name, "View reads the members of an encoded ", name, " where they are. It ends, with the strings and bytes that it gives,")
 	w.p("// when the bytes of the sample do. Members that the sample does not have read as their defaults.")
 	w.p("type ", name, "View struct {")
@@ -26,13 +30,32 @@ func (w *printer) view(s *Struct) {
 	w.p("// ScanCDR finds the members of the next value. It is for generated code.")
 	w.p("func (v *", name, "View) ScanCDR(d *cdr.Decoder) {")
 	w.p("v.s = d.Sample()")
-	w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
+	if s.Extensibility == cdr.Mutable {
+		w.p("var at [", len(members), "]cdr.Position")
+		w.p("s := d.BeginMutable(", idListName(name), ", at[:])")
+	} else {
+		w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
+	}
 	index := map[*Member]int{}
 	for i, m := range members {
 		index[m] = i
 	}
+	_, sorted := mutableIndex(members)
 	w.fields(s,
-		func(f field) { w.scanMember(f, index[f.Member]) },
+		func(f field) {
+			switch i := index[f.Member]; {
+			case s.Extensibility == cdr.Mutable:
+				w.p("d.Select(at[", sorted[f.Member], "])")
+				w.scanMember(f, i)
+			case f.Optional:
+				w.p("if h, ok := d.BeginOptional(", quote(f.Member.Name), ", ", f.ID, "); ok {")
+				w.scanMember(f, i)
+				w.p("d.End(h)")
+				w.p("} else {\nv.at[", i, "] = cdr.Missing\n}")
+			default:
+				w.scanMember(f, i)
+			}
+		},
 		func(fs []field, align, size int) { w.scanRun(fs, index[fs[0].Member], align, size) })
 	w.p("d.End(s)")
 	w.p("}")
@@ -67,16 +90,22 @@ func (w *printer) scanMember(f field, i int) {
 	case Primitive:
 		n := primitives[t].size
 		w.p(at, " = d.Locate(", name, ", ", n, ", ", n, ")")
-	case *Enum:
-		w.p(at, " = d.Locate(", name, ", ", t.Width, ", ", t.Width, ")")
+	case *Enum, *Bitmask, *Bitset:
+		n, _ := scalarSize(t)
+		w.p(at, " = d.Locate(", name, ", ", n, ", ", n, ")")
+	case *Fixed:
+		w.p(at, " = d.Locate(", name, ", 1, ", t.size(), ")")
 	case *String:
 		method := "LocateString"
 		if t.Wide {
 			method = "LocateWString"
 		}
 		w.p(at, " = d.", method, "(", name, ", ", t.Bound, ")")
-	case *Struct:
+	case *Struct, *Union:
 		w.p(at, " = d.Here(1)")
+		w.scanValue(t, f.Member.Name, 0)
+	case *Map:
+		w.p(at, " = d.Here(4)")
 		w.scanValue(t, f.Member.Name, 0)
 	case *Sequence:
 		if p, ok := resolve(t.Elem).(Primitive); ok {
@@ -101,7 +130,11 @@ func elementAlign(t Type) int {
 	switch t := resolve(t).(type) {
 	case *Enum:
 		return t.Width
-	case *String, *Sequence:
+	case *Bitmask:
+		return t.Width
+	case *Bitset:
+		return t.Width
+	case *String, *Sequence, *Map:
 		return 4
 	}
 	return 1
@@ -110,8 +143,8 @@ func elementAlign(t Type) int {
 // scanValue prints the checking of a value that views do not keep the inner offsets of.
 func (w *printer) scanValue(t Type, name string, depth int) {
 	switch r := resolve(t).(type) {
-	case *Struct:
-		view := w.refName(r, w.plan.goName(r)+"View")
+	case *Struct, *Union:
+		view := w.refName(r.(Decl), w.plan.goName(r.(Decl))+"View")
 		if depth > 0 {
 			w.p("var e ", view)
 			w.p("e.ScanCDR(d)")
@@ -130,8 +163,18 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 			return
 		}
 		scope := markVar(name, depth)
-		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", false)")
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
 		w.scanElements(r.Elem, name, "n", depth)
+		w.p("d.End(", scope, ")")
+	case *Map:
+		scope := markVar(name, depth)
+		w.p("n, ", scope, " := d.BeginMap(", quote(name), ", ", r.Bound, ", ", minSize(r.Key)+minSize(r.Elem), ", ", isPrimitive(r.Key) && isPrimitive(r.Elem), ")")
+		w.p("for range n {")
+		w.p("if !", passing, " {\nbreak\n}")
+		w.scanValue(r.Key, "", depth+1)
+		w.scanValue(r.Elem, "", depth+1)
+		w.p("d.Leave(", quote(name), ")")
+		w.p("}")
 		w.p("d.End(", scope, ")")
 	case *Array:
 		if isPrimitive(r.Elem) {
@@ -149,8 +192,10 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 
 func (w *printer) scanElements(elem Type, name, n string, depth int) {
 	switch e := resolve(elem).(type) {
-	case *Enum:
-		w.p("d.SkipElements(", quote(name), ", ", n, ", &cdr.Layout{Align: [2]int{", e.Width, ", ", e.Width, "}, Size: [2]int{", e.Width, ", ", e.Width, "}, Stride: [2]int{", e.Width, ", ", e.Width, "}})")
+	case *Enum, *Bitmask, *Bitset:
+		size, _ := scalarSize(e)
+		a := min(size, 4) // of eight bytes in XCDR2
+		w.p("d.SkipElements(", quote(name), ", ", n, ", &cdr.Layout{Align: [2]int{", size, ", ", a, "}, Size: [2]int{", size, ", ", size, "}, Stride: [2]int{", size, ", ", size, "}})")
 		return
 	case *Struct:
 		if l := w.layoutOf(e); l != "nil" {
@@ -165,7 +210,11 @@ func (w *printer) scanElements(elem Type, name, n string, depth int) {
 }
 
 // layoutOf is the expression for the layout of a struct's elements; nil where they differ in size.
-func (w *printer) layoutOf(s *Struct) string {
+func (w *printer) layoutOf(t Type) string {
+	s, ok := t.(*Struct)
+	if !ok {
+		return "nil"
+	}
 	_, _, ok1 := fixedLayout(s, false)
 	_, _, ok2 := fixedLayout(s, true)
 	if !ok1 || !ok2 || s.Extensibility != cdr.Final {
@@ -177,90 +226,136 @@ func (w *printer) layoutOf(s *Struct) string {
 // accessor prints the method that reads a member.
 func (w *printer) accessor(view string, f field, i int) {
 	at := "v.at[" + itoa(i) + "]"
-	method := func(result, expr string) {
-		w.p("// ", f.goName, " reads ", f.Member.Name, ".")
-		w.p("func (v ", view, "View) ", f.goName, "() ", result, " { return ", expr, " }")
-		w.p()
+	def := w.defaultOf(f.Member)
+	if f.Optional {
+		def = ""
 	}
-	result := w.goType(f.Type)
-	switch t := resolve(f.Type).(type) {
-	case Primitive:
-		method(result, "v.s."+primitives[t].method+"("+at+")")
-	case *Enum:
-		method(result, w.ref(t)+"(v.s.Enum("+at+", "+itoa(t.Width)+", int32("+w.refName(t, w.plan.enumeratorName(t.Default))+")))")
-	case *String:
-		if t.Wide {
-			method(result, "v.s.WString("+at+")")
-		} else {
-			method(result, "v.s.String("+at+")")
+	result, body := w.read(f, at)
+	switch {
+	case f.Optional:
+		w.p("// ", f.goName, " reads ", f.Member.Name, ", and tells whether it is there.")
+		w.p("func (v ", view, "View) ", f.goName, "() (", result, ", bool) {")
+		w.p("there := ", at, " >= 0")
+	default:
+		what := " reads "
+		if len(body) > 1 && result == w.goType(f.Type) {
+			what = " decodes "
 		}
-	case *Struct:
-		inner := w.refName(t, w.plan.goName(t)+"View")
-		w.p("// ", f.goName, " reads ", f.Member.Name, ".")
-		w.p("func (v ", view, "View) ", f.goName, "() ", inner, " {")
-		w.p("var d cdr.Decoder")
-		w.p("var m ", inner)
-		w.p("if v.s.Seek(&d, ", at, ") {\nm.ScanCDR(&d)\n}")
-		w.p("return m")
-		w.p("}")
-		w.p()
-	case *Sequence:
-		w.collectionAccessor(view, f, at, t.Elem, 0, method)
-	case *Array:
-		w.collectionAccessor(view, f, at, t.Elem, t.count(), method)
+		w.p("// ", f.goName, what, f.Member.Name, w.intoNewMemory(f, result), ".")
+		if len(body) == 1 && def == "" {
+			w.p("func (v ", view, "View) ", f.goName, "() ", result, " { return ", body[0], " }")
+			w.p()
+			return
+		}
+		w.p("func (v ", view, "View) ", f.goName, "() ", result, " {")
 	}
+	if def != "" && result == w.goType(f.Type) {
+		w.p("if ", at, " < 0 {\nreturn ", def, "\n}")
+	}
+	for _, line := range body[:len(body)-1] {
+		w.p(line)
+	}
+	if f.Optional {
+		w.p("return ", body[len(body)-1], ", there")
+	} else {
+		w.p("return ", body[len(body)-1])
+	}
+	w.p("}")
+	w.p()
 }
 
-// collectionAccessor prints the accessor of a sequence (n is 0) or of an array of n elements.
-func (w *printer) collectionAccessor(view string, f field, at string, elem Type, n int, method func(result, expr string)) {
+// intoNewMemory tells in the documentation which accessors do not alias the sample.
+func (w *printer) intoNewMemory(f field, result string) string {
+	switch resolve(f.Type).(type) {
+	case *Sequence, *Array, *Map:
+		if result == w.goType(f.Type) && result != "[]byte" {
+			return " into new memory"
+		}
+	}
+	return ""
+}
+
+// read gives the Go type of what a view reads of a member, and the code: its last line is an expression.
+func (w *printer) read(f field, at string) (result string, body []string) {
+	result = w.goType(f.Type)
+	switch t := resolve(f.Type).(type) {
+	case Primitive:
+		return result, []string{"v.s." + primitives[t].method + "(" + at + ")"}
+	case *Enum:
+		return result, []string{w.ref(t) + "(v.s.Enum(" + at + ", " + itoa(t.Width) + ", int32(" + w.refName(t, w.plan.enumeratorName(t.Default)) + ")))"}
+	case *Bitmask:
+		return result, []string{w.ref(t) + "(v.s.Uint" + itoa(8*t.Width) + "(" + at + "))"}
+	case *Fixed:
+		return result, []string{"v.s.Fixed(" + at + ", " + itoa(t.Digits) + ", " + itoa(t.Scale) + ")"}
+	case *String:
+		if t.Wide {
+			return result, []string{"v.s.WString(" + at + ")"}
+		}
+		return result, []string{"v.s.String(" + at + ")"}
+	case *Struct, *Union:
+		inner := w.refName(t.(Decl), w.plan.goName(t.(Decl))+"View")
+		return inner, []string{"var d cdr.Decoder", "var m " + inner, "if v.s.Seek(&d, " + at + ") {\nm.ScanCDR(&d)\n}", "m"}
+	case *Sequence:
+		return w.readCollection(f, at, t.Elem, 0)
+	case *Array:
+		return w.readCollection(f, at, t.Elem, t.count())
+	}
+	return w.readByDecoding(f, at)
+}
+
+// readCollection is read for a sequence (n is 0) or an array of n elements.
+func (w *printer) readCollection(f field, at string, elem Type, n int) (result string, body []string) {
 	kind, count := "Sequence", ""
 	if n > 0 {
 		kind, count = "Array", ", "+itoa(n)
 	}
+	one := func(result, expr string) (string, []string) { return result, []string{expr} }
 	switch e := resolve(elem).(type) {
 	case Primitive:
 		goType := primitives[e].goType
 		switch {
 		case e == Boolean:
-			method("cdr.Bools", "cdr."+kind+"Bools(v.s, "+at+count+")")
+			return one("cdr.Bools", "cdr."+kind+"Bools(v.s, "+at+count+")")
 		case (goType == "byte" || e == Uint8) && n > 0:
-			method("[]byte", "v.s.ArrayBytes("+at+count+")")
+			return one("[]byte", "v.s.ArrayBytes("+at+count+")")
 		case goType == "byte" || e == Uint8:
-			method("[]byte", "v.s.Bytes("+at+")")
-		default:
-			method("cdr.Values["+goType+"]", "cdr."+kind+"Values["+goType+"](v.s, "+at+count+")")
+			return one("[]byte", "v.s.Bytes("+at+")")
+		case e != Float128:
+			return one("cdr.Values["+goType+"]", "cdr."+kind+"Values["+goType+"](v.s, "+at+count+")")
 		}
-		return
 	case *Enum:
-		method("cdr.Enums["+w.ref(e)+"]", "cdr."+kind+"Enums["+w.ref(e)+"](v.s, "+at+count+", "+itoa(e.Width)+")")
-		return
+		return one("cdr.Enums["+w.ref(e)+"]", "cdr."+kind+"Enums["+w.ref(e)+"](v.s, "+at+count+", "+itoa(e.Width)+")")
 	case *String:
 		if !e.Wide {
-			method("cdr.Strings", "cdr."+kind+"Strings(v.s, "+at+count+")")
-			return
+			return one("cdr.Strings", "cdr."+kind+"Strings(v.s, "+at+count+")")
 		}
-	case *Struct:
+	case *Struct, *Union:
+		d := e.(Decl)
 		call := "v.s.Elements(" + at + ", " + w.layoutOf(e) + ")"
 		if n > 0 {
 			call = "v.s.ArrayElements(" + at + count + ", " + w.layoutOf(e) + ")"
 		}
-		method(w.refName(e, w.plan.goName(e)+"Views"), w.refName(e, w.plan.goName(e)+"ViewsOf")+"("+call+")")
-		return
+		return one(w.refName(d, w.plan.goName(d)+"Views"), w.refName(d, w.plan.goName(d)+"ViewsOf")+"("+call+")")
 	}
-	w.p("// ", f.goName, " decodes ", f.Member.Name, " into new memory.")
-	w.p("func (v ", view, "View) ", f.goName, "() ", w.goType(f.Type), " {")
+	return w.readByDecoding(f, at)
+}
+
+// readByDecoding is read for what has no view of its own.
+func (w *printer) readByDecoding(f field, at string) (result string, body []string) {
+	outer := w.body
+	w.body = strings.Builder{}
 	w.p("d := &cdr.Decoder{}")
 	w.p("var m ", w.goType(f.Type))
 	w.p("if v.s.Seek(d, ", at, ") {")
 	w.decode(f.Type, "m", f.Member.Name, 0, false)
 	w.p("}")
-	w.p("return m")
-	w.p("}")
-	w.p()
+	code := strings.TrimSuffix(w.body.String(), "\n")
+	w.body = outer
+	return w.goType(f.Type), []string{code, "m"}
 }
 
-// views prints the reader of a sequence of the struct.
-func (w *printer) views(s *Struct, name string) {
+// views prints the reader of a sequence of a struct or a union.
+func (w *printer) views(s Type, name string) {
 	iterName := w.use("iter")
 	w.p("// ", name, "Views reads the elements of an encoded sequence or array of ", name, ".")
 	w.p("type ", name, "Views struct{ c cdr.Elements }")

@@ -158,6 +158,9 @@ func TestUpToDate(t *testing.T) {
 	if got := idlgen("-check", "-o", "shared", "shared.idl"); got.status != 0 {
 		t.Error(got.stderr)
 	}
+	if got := idlgen("-check", "-o", "constructs", "constructs.idl"); got.status != 0 {
+		t.Error(got.stderr)
+	}
 	if got := idlgen("-check", "-map", "shared=github.com/omg-dds-go/dds/idlc/internal/testtypes/shared", "testtypes.idl"); got.status != 0 {
 		t.Error(got.stderr)
 	}

@@ -14,15 +14,15 @@ const _ = cdr.GeneratedVersion1
 
 // Sample is what is measured with. Its members take 40 bytes; the payload fills it up to the size that is asked for.
 type Sample struct {
-	Instance uint32
-	Writer   uint32
-	Phase    uint32
+	Instance uint32 `json:"instance"`
+	Writer   uint32 `json:"writer"`
+	Phase    uint32 `json:"phase"`
 	// Counts the samples of a phase of a writer: 0, 1, 2, ...
-	Number uint64
+	Number uint64 `json:"number"`
 	// When it was written, and when it should have been: ns of CLOCK_MONOTONIC.
-	Sent    int64
-	Due     int64
-	Payload []byte
+	Sent    int64  `json:"sent"`
+	Due     int64  `json:"due"`
+	Payload []byte `json:"payload"`
 }
 
 var sampleType = cdr.Define(cdr.TypeInfo{
@@ -338,13 +338,13 @@ func (b *SampleBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // KeyedSample is Sample with a key, for topics with instances.
 type KeyedSample struct {
 	// Key.
-	Instance uint32
-	Writer   uint32
-	Phase    uint32
-	Number   uint64
-	Sent     int64
-	Due      int64
-	Payload  []byte
+	Instance uint32 `json:"instance"`
+	Writer   uint32 `json:"writer"`
+	Phase    uint32 `json:"phase"`
+	Number   uint64 `json:"number"`
+	Sent     int64  `json:"sent"`
+	Due      int64  `json:"due"`
+	Payload  []byte `json:"payload"`
 }
 
 var keyedSampleType = cdr.Define(cdr.TypeInfo{

@@ -16,12 +16,12 @@ const _ = cdr.GeneratedVersion1
 type Note struct {
 	// who wrote it: process, topic and number of the writer
 	// Key.
-	Writer string
+	Writer string `json:"writer"`
 	// 1, 2, 3, ... of each writer
-	Number uint64
+	Number uint64 `json:"number"`
 	// the writer's last one of a round
-	Last    bool
-	Filling []byte
+	Last    bool   `json:"last"`
+	Filling []byte `json:"filling"`
 }
 
 var noteType = cdr.Define(cdr.TypeInfo{

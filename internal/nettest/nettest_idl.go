@@ -16,9 +16,9 @@ const _ = cdr.GeneratedVersion1
 type Beat struct {
 	// which host wrote it
 	// Key.
-	Host string
+	Host string `json:"host"`
 	// 1, 2, 3, ... for each host
-	Number uint32
+	Number uint32 `json:"number"`
 }
 
 var beatType = cdr.Define(cdr.TypeInfo{

@@ -14,7 +14,7 @@ const _ = cdr.GeneratedVersion1
 
 // Message is what the replicas write: as many bytes as are asked for.
 type Message struct {
-	Payload []byte
+	Payload []byte `json:"payload"`
 }
 
 var messageType = cdr.Define(cdr.TypeInfo{

@@ -247,20 +247,20 @@ type Ident = string
 
 // All primitive types, so that alignment is exercised.
 type Primitives struct {
-	B   bool
-	O   byte
-	C   byte
-	Wc  uint16
-	I8  int8
-	U8  uint8
-	I16 int16
-	U16 uint16
-	I32 int32
-	U32 uint32
-	I64 int64
-	U64 uint64
-	F32 float32
-	F64 float64
+	B   bool    `json:"b"`
+	O   byte    `json:"o"`
+	C   byte    `json:"c"`
+	Wc  uint16  `json:"wc"`
+	I8  int8    `json:"i8"`
+	U8  uint8   `json:"u8"`
+	I16 int16   `json:"i16"`
+	U16 uint16  `json:"u16"`
+	I32 int32   `json:"i32"`
+	U32 uint32  `json:"u32"`
+	I64 int64   `json:"i64"`
+	U64 uint64  `json:"u64"`
+	F32 float32 `json:"f32"`
+	F64 float64 `json:"f64"`
 }
 
 var primitivesType = cdr.Define(cdr.TypeInfo{
@@ -748,9 +748,9 @@ func (b *PrimitivesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) 
 
 // Point is the IDL struct testtypes::Point.
 type Point struct {
-	X       float64
-	Y       float64
-	Quality byte
+	X       float64 `json:"x"`
+	Y       float64 `json:"y"`
+	Quality byte    `json:"quality"`
 }
 
 var pointType = cdr.Define(cdr.TypeInfo{
@@ -967,8 +967,8 @@ func (b *PointBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // Its padding depends on where it begins.
 type Ragged struct {
-	A byte
-	B float64
+	A byte    `json:"a"`
+	B float64 `json:"b"`
 }
 
 var raggedType = cdr.Define(cdr.TypeInfo{
@@ -1146,8 +1146,8 @@ func (b *RaggedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // Base is the IDL struct testtypes::Base.
 type Base struct {
 	// Key.
-	ID    Ident
-	Count int32
+	ID    Ident `json:"id"`
+	Count int32 `json:"count"`
 }
 
 var baseType = cdr.Define(cdr.TypeInfo{
@@ -1335,8 +1335,8 @@ func (b *BaseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // Derived is the IDL struct testtypes::Derived.
 type Derived struct {
 	Base
-	Note  string
-	Color Color
+	Note  string `json:"note"`
+	Color Color  `json:"color"`
 }
 
 var derivedType = cdr.Define(cdr.TypeInfo{
@@ -1572,30 +1572,30 @@ func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // Collections is the IDL struct testtypes::Collections.
 type Collections struct {
 	// Key.
-	ID       int32
-	Blob     []byte
-	Doubles  []float64
-	Flags    []bool
-	Switches [3]bool
-	Mac      [6]byte
-	Grid     [2][3]int32
-	Matrix   Matrix
-	Names    []string
-	Labels   [2]string
-	Wides    []string
-	Colors   []Color
-	Tinies   [3]Tiny
-	Smalls   []Small
-	Points   []Point
-	Corners  [2]Point
-	Ragged   []Ragged
-	Items    []Derived
-	Table    Table
-	Matrices []Matrix
-	Stamp    shared.Stamp
-	Stamps   []shared.Stamp
-	Tagged   []shared.Tagged
-	Level    shared.Level
+	ID       int32           `json:"id"`
+	Blob     []byte          `json:"blob"`
+	Doubles  []float64       `json:"doubles"`
+	Flags    []bool          `json:"flags"`
+	Switches [3]bool         `json:"switches"`
+	Mac      [6]byte         `json:"mac"`
+	Grid     [2][3]int32     `json:"grid"`
+	Matrix   Matrix          `json:"matrix"`
+	Names    []string        `json:"names"`
+	Labels   [2]string       `json:"labels"`
+	Wides    []string        `json:"wides"`
+	Colors   []Color         `json:"colors"`
+	Tinies   [3]Tiny         `json:"tinies"`
+	Smalls   []Small         `json:"smalls"`
+	Points   []Point         `json:"points"`
+	Corners  [2]Point        `json:"corners"`
+	Ragged   []Ragged        `json:"ragged"`
+	Items    []Derived       `json:"items"`
+	Table    Table           `json:"table"`
+	Matrices []Matrix        `json:"matrices"`
+	Stamp    shared.Stamp    `json:"stamp"`
+	Stamps   []shared.Stamp  `json:"stamps"`
+	Tagged   []shared.Tagged `json:"tagged"`
+	Level    shared.Level    `json:"level"`
 }
 
 var collectionsType = cdr.Define(cdr.TypeInfo{
@@ -3122,20 +3122,20 @@ func (b *CollectionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:])
 // Key members in an order that is not that of their ids.
 type Keys struct {
 	// Key.
-	Last int64
-	Text string
+	Last int64  `json:"last"`
+	Text string `json:"text"`
 	// Key.
-	Color Color
+	Color Color `json:"color"`
 	// Key.
-	Where Point
+	Where Point `json:"where"`
 	// Key.
-	Base Base
+	Base Base `json:"base"`
 	// Key.
-	Pair [2]int16
+	Pair [2]int16 `json:"pair"`
 	// Key.
-	Wide string
+	Wide string `json:"wide"`
 	// Key.
-	Names [2]Ident
+	Names [2]Ident `json:"names"`
 }
 
 var keysType = cdr.Define(cdr.TypeInfo{
@@ -3647,8 +3647,8 @@ type Nodes = []Node
 
 // Node is the IDL struct testtypes::Node.
 type Node struct {
-	Value    int32
-	Children Nodes
+	Value    int32 `json:"value"`
+	Children Nodes `json:"children"`
 }
 
 var nodeType = cdr.Define(cdr.TypeInfo{
@@ -3891,14 +3891,14 @@ func (b *NodeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // Names that need care in Go.
 type Clash struct {
-	Type        int32
-	MarshalCDR_ int32
-	Default     int32
-	ViewAt      int32
-	E           int32
-	M           int32
-	D           int32
-	S           int32
+	Type        int32 `json:"type"`
+	MarshalCDR_ int32 `json:"MarshalCDR"`
+	Default     int32 `json:"default"`
+	ViewAt      int32 `json:"view_at"`
+	E           int32 `json:"e"`
+	M           int32 `json:"m"`
+	D           int32 `json:"d"`
+	S           int32 `json:"s"`
 }
 
 var clashType = cdr.Define(cdr.TypeInfo{
@@ -4233,12 +4233,12 @@ func (b *ClashBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // Text is the IDL struct testtypes::Text.
 type Text struct {
-	S     string
-	W     string
-	Mark  byte
-	Value float64
-	Raw   []uint8
-	Check uint16
+	S     string  `json:"s"`
+	W     string  `json:"w"`
+	Mark  byte    `json:"mark"`
+	Value float64 `json:"value"`
+	Raw   []uint8 `json:"raw"`
+	Check uint16  `json:"check"`
 }
 
 var textType = cdr.Define(cdr.TypeInfo{
@@ -4523,8 +4523,8 @@ func (b *TextBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // What a writer of an older version sends.
 type Version1 struct {
 	// Key.
-	ID    int32
-	Color Color
+	ID    int32 `json:"id"`
+	Color Color `json:"color"`
 }
 
 var version1Type = cdr.Define(cdr.TypeInfo{
@@ -4737,14 +4737,14 @@ func (b *Version1Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // What a reader of a newer version expects.
 type Version2 struct {
 	// Key.
-	ID     int32
-	Color  Color
-	Accent Color
-	Text   string
-	More   []int32
-	At     Point
-	Last   [2]float64
-	Base   Base
+	ID     int32      `json:"id"`
+	Color  Color      `json:"color"`
+	Accent Color      `json:"accent"`
+	Text   string     `json:"text"`
+	More   []int32    `json:"more"`
+	At     Point      `json:"at"`
+	Last   [2]float64 `json:"last"`
+	Base   Base       `json:"base"`
 }
 
 var version2Type = cdr.Define(cdr.TypeInfo{
@@ -5150,19 +5150,19 @@ func (b *Version2Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // A key behind all that can be skipped.
 type Behind struct {
-	Shorts     []int16
-	Wide       string
-	Matrices   []Matrix
-	All        Collections
-	Tiny       Tiny
-	Flags      [2]bool
-	Names      []string
-	Grid       [2][2]Color
-	Nodes      Nodes
-	Primitives Primitives
+	Shorts     []int16     `json:"shorts"`
+	Wide       string      `json:"wide"`
+	Matrices   []Matrix    `json:"matrices"`
+	All        Collections `json:"all"`
+	Tiny       Tiny        `json:"tiny"`
+	Flags      [2]bool     `json:"flags"`
+	Names      []string    `json:"names"`
+	Grid       [2][2]Color `json:"grid"`
+	Nodes      Nodes       `json:"nodes"`
+	Primitives Primitives  `json:"primitives"`
 	// Key.
-	ID   int32
-	More [2]string
+	ID   int32     `json:"id"`
+	More [2]string `json:"more"`
 }
 
 var behindType = cdr.Define(cdr.TypeInfo{
@@ -6008,8 +6008,8 @@ func (b *BehindBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 type Extended struct {
 	shared.Tagged
 	// Key.
-	Level   shared.Level
-	Tagged_ int32
+	Level   shared.Level `json:"level"`
+	Tagged_ int32        `json:"tagged"`
 }
 
 var extendedType = cdr.Define(cdr.TypeInfo{
@@ -6300,11 +6300,11 @@ func (b *ExtendedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // Hashed is the IDL struct testtypes::Hashed.
 type Hashed struct {
-	Color int32
+	Color int32 `json:"color"`
 	// Key.
-	Size byte
+	Size byte `json:"size"`
 	// Key.
-	Flags [2]bool
+	Flags [2]bool `json:"flags"`
 }
 
 var hashedType = cdr.Define(cdr.TypeInfo{
@@ -6529,7 +6529,7 @@ func (b *HashedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // A sample without the cells is small, the type is not.
 type Cell struct {
-	Value byte
+	Value byte `json:"value"`
 }
 
 var cellType = cdr.Define(cdr.TypeInfo{
@@ -6691,8 +6691,8 @@ func (b *CellBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // Vast is the IDL struct testtypes::Vast.
 type Vast struct {
 	// Key.
-	ID    int32
-	Cells [67108864]Cell
+	ID    int32          `json:"id"`
+	Cells [67108864]Cell `json:"cells"`
 }
 
 var vastType = cdr.Define(cdr.TypeInfo{
@@ -6932,9 +6932,9 @@ func (b *VastBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // Around is the IDL struct testtypes::Around.
 type Around struct {
-	Vast Vast
+	Vast Vast `json:"vast"`
 	// Key.
-	ID int32
+	ID int32 `json:"id"`
 }
 
 var aroundType = cdr.Define(cdr.TypeInfo{
@@ -7148,7 +7148,7 @@ func (b *AroundBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // Outside is the IDL struct testtypes::Outside.
 type Outside struct {
-	Around Around
+	Around Around `json:"around"`
 }
 
 var outsideType = cdr.Define(cdr.TypeInfo{

@@ -27,18 +27,18 @@ type Nanoseconds = int64
 // computers, of which readers see the stronger one that is alive (OWNERSHIP EXCLUSIVE).
 type AirData struct {
 	// Key.
-	Aircraft AircraftId
-	Number   uint64
-	Measured Nanoseconds
+	Aircraft AircraftId  `json:"aircraft"`
+	Number   uint64      `json:"number"`
+	Measured Nanoseconds `json:"measured"`
 	// Which computer: 1 or 2.
-	Computer          byte
-	StaticPressureHpa float32
+	Computer          byte    `json:"computer"`
+	StaticPressureHpa float32 `json:"static_pressure_hpa"`
 	// Above the 1013.25 hPa level.
-	PressureAltitudeFt    float32
-	IndicatedAirspeedKt   float32
-	TrueAirspeedKt        float32
-	Mach                  float32
-	StaticAirTemperatureC float32
+	PressureAltitudeFt    float32 `json:"pressure_altitude_ft"`
+	IndicatedAirspeedKt   float32 `json:"indicated_airspeed_kt"`
+	TrueAirspeedKt        float32 `json:"true_airspeed_kt"`
+	Mach                  float32 `json:"mach"`
+	StaticAirTemperatureC float32 `json:"static_air_temperature_c"`
 }
 
 var airDataType = cdr.Define(cdr.TypeInfo{
@@ -474,21 +474,21 @@ func (v *FixQuality) UnmarshalText(text []byte) error {
 // Where own-ship is.
 type Position struct {
 	// Key.
-	Aircraft AircraftId
-	Number   uint64
-	FixedAt  Nanoseconds
-	Quality  FixQuality
+	Aircraft AircraftId  `json:"aircraft"`
+	Number   uint64      `json:"number"`
+	FixedAt  Nanoseconds `json:"fixed_at"`
+	Quality  FixQuality  `json:"quality"`
 	// Degrees, north positive.
-	Latitude float64
+	Latitude float64 `json:"latitude"`
 	// Degrees, east positive.
-	Longitude float64
+	Longitude float64 `json:"longitude"`
 	// Above the 1013.25 hPa level.
-	PressureAltitudeFt float32
+	PressureAltitudeFt float32 `json:"pressure_altitude_ft"`
 	// Above the WGS-84 ellipsoid.
-	GnssAltitudeFt  float32
-	GroundSpeedKt   float32
-	TrackDeg        float32
-	VerticalRateFpm float32
+	GnssAltitudeFt  float32 `json:"gnss_altitude_ft"`
+	GroundSpeedKt   float32 `json:"ground_speed_kt"`
+	TrackDeg        float32 `json:"track_deg"`
+	VerticalRateFpm float32 `json:"vertical_rate_fpm"`
 }
 
 var positionType = cdr.Define(cdr.TypeInfo{
@@ -937,32 +937,32 @@ const TrafficOnGround uint16 = 1024
 // earlier ones brought is repeated: who comes late and gets the last report of each aircraft has the whole picture.
 type TrafficReport struct {
 	// Key.
-	Icao   IcaoAddress
-	Number uint64
-	Heard  Nanoseconds
+	Icao   IcaoAddress `json:"icao"`
+	Number uint64      `json:"number"`
+	Heard  Nanoseconds `json:"heard"`
 	// Messages of this aircraft so far, this one included.
-	Messages uint32
+	Messages uint32 `json:"messages"`
 	// Transmission type of this message, 1 to 8.
-	TransmissionType byte
+	TransmissionType byte `json:"transmission_type"`
 	// Members that hold a value: a sum of TRAFFIC_ constants.
-	Known uint16
+	Known uint16 `json:"known"`
 	// Members that this message brought.
-	Updated       uint16
-	Callsign      string
-	AltitudeFt    int32
-	GroundSpeedKt float32
-	TrackDeg      float32
-	Latitude      float64
-	Longitude     float64
+	Updated       uint16  `json:"updated"`
+	Callsign      string  `json:"callsign"`
+	AltitudeFt    int32   `json:"altitude_ft"`
+	GroundSpeedKt float32 `json:"ground_speed_kt"`
+	TrackDeg      float32 `json:"track_deg"`
+	Latitude      float64 `json:"latitude"`
+	Longitude     float64 `json:"longitude"`
 	// When the position was heard.
-	PositionHeard   Nanoseconds
-	VerticalRateFpm int32
+	PositionHeard   Nanoseconds `json:"position_heard"`
+	VerticalRateFpm int32       `json:"vertical_rate_fpm"`
 	// Four octal digits, as a number.
-	Squawk    uint16
-	Alert     bool
-	Emergency bool
-	Ident     bool
-	OnGround  bool
+	Squawk    uint16 `json:"squawk"`
+	Alert     bool   `json:"alert"`
+	Emergency bool   `json:"emergency"`
+	Ident     bool   `json:"ident"`
+	OnGround  bool   `json:"on_ground"`
 }
 
 var trafficReportType = cdr.Define(cdr.TypeInfo{
@@ -1626,20 +1626,20 @@ func (v *AdvisoryLevel) UnmarshalText(text []byte) error {
 // That another aircraft is near own-ship, and where to look.
 type Advisory struct {
 	// Key.
-	Icao    IcaoAddress
-	Number  uint64
-	Issued  Nanoseconds
-	Level   AdvisoryLevel
-	RangeNm float32
+	Icao    IcaoAddress   `json:"icao"`
+	Number  uint64        `json:"number"`
+	Issued  Nanoseconds   `json:"issued"`
+	Level   AdvisoryLevel `json:"level"`
+	RangeNm float32       `json:"range_nm"`
 	// From own-ship to the other aircraft.
-	BearingDeg float32
+	BearingDeg float32 `json:"bearing_deg"`
 	// The same from own-ship's nose: -180 to 180, right positive.
-	RelativeBearingDeg float32
+	RelativeBearingDeg float32 `json:"relative_bearing_deg"`
 	// The other aircraft's altitude above own-ship's.
-	RelativeAltitudeFt float32
+	RelativeAltitudeFt float32 `json:"relative_altitude_ft"`
 	// Speed at which they come closer; negative when they separate.
-	ClosureKt float32
-	Callsign  string
+	ClosureKt float32 `json:"closure_kt"`
+	Callsign  string  `json:"callsign"`
 }
 
 var advisoryType = cdr.Define(cdr.TypeInfo{
@@ -2083,17 +2083,17 @@ func (v *FlightEvent) UnmarshalText(text []byte) error {
 // that has it.
 type FlightLog struct {
 	// Key.
-	Aircraft AircraftId
-	Number   uint64
-	At       Nanoseconds
-	Event    FlightEvent
+	Aircraft AircraftId  `json:"aircraft"`
+	Number   uint64      `json:"number"`
+	At       Nanoseconds `json:"at"`
+	Event    FlightEvent `json:"event"`
 	// The number of what is logged, in its own topic.
-	Subject            uint64
-	Latitude           float64
-	Longitude          float64
-	PressureAltitudeFt float32
-	TrueAirspeedKt     float32
-	Text               string
+	Subject            uint64  `json:"subject"`
+	Latitude           float64 `json:"latitude"`
+	Longitude          float64 `json:"longitude"`
+	PressureAltitudeFt float32 `json:"pressure_altitude_ft"`
+	TrueAirspeedKt     float32 `json:"true_airspeed_kt"`
+	Text               string  `json:"text"`
 }
 
 var flightLogType = cdr.Define(cdr.TypeInfo{

@@ -15,10 +15,10 @@ const _ = cdr.GeneratedVersion1
 
 // Holder is the IDL struct testtypes::inner::Holder.
 type Holder struct {
-	At    testtypes.Point
-	Name  string
-	After float32
-	Tail  byte
+	At    testtypes.Point `json:"at"`
+	Name  string          `json:"name"`
+	After float32         `json:"after"`
+	Tail  byte            `json:"tail"`
 }
 
 var holderType = cdr.Define(cdr.TypeInfo{

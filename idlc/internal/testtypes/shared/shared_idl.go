@@ -16,8 +16,8 @@ const _ = cdr.GeneratedVersion1
 
 // A moment, as seconds and a fraction.
 type Stamp struct {
-	Sec     int32
-	Nanosec uint32
+	Sec     int32  `json:"sec"`
+	Nanosec uint32 `json:"nanosec"`
 }
 
 var stampType = cdr.Define(cdr.TypeInfo{
@@ -211,8 +211,8 @@ func (b *StampBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 // Tagged is the IDL struct shared::Tagged.
 type Tagged struct {
-	Tag string
-	At  Stamp
+	Tag string `json:"tag"`
+	At  Stamp  `json:"at"`
 }
 
 var taggedType = cdr.Define(cdr.TypeInfo{

@@ -445,10 +445,27 @@ func (p outcome) excludable(from, to int64) bool {
 				return true
 			}
 		}
-		// Stopped when it was killed: the group went on without it before it died.
-		if l := list[len(list)-1].deliveries; !p.alive && l[len(l)-1].sent < from && p.fate == "killed while it was stopped" {
+		// Stopped when it was killed: the group went on without it before it died. Or it came back, as other topics tell, and was killed
+		// before it had caught up with this one.
+		if l := list[len(list)-1].deliveries; !p.alive && l[len(l)-1].sent < from &&
+			(p.fate == "killed while it was stopped" || p.backAfter(l[len(l)-1].received)) {
 			return true
 		}
 	}
 	return len(perReader) == 0
+}
+
+// backAfter tells whether a reader of p shows that p was excluded and came back after at, in ns.
+func (p outcome) backAfter(at int64) bool {
+	perReader := map[string][]delivery{}
+	for _, d := range p.told.deliveries {
+		perReader[d.reader] = append(perReader[d.reader], d)
+	}
+	for _, ds := range perReader {
+		list, _ := stays(ds, func(w string) bool { return processOf(w) == p.name })
+		if last := list[len(list)-1]; last.cut && last.deliveries[0].received > at {
+			return true
+		}
+	}
+	return false
 }

@@ -156,6 +156,11 @@ func TestChecker(t *testing.T) {
 			withLog(only("p", logged), samples(logged), ack{loggedTopic, "b.w", 2, 3, 9}),
 			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: as("q.r", logged[:3])}}, samples(logged[:3])),
 		}, "b.w was told that #2 is durable"},
+		"it was killed before it had caught up with what is durable": {[]outcome{
+			withLog(only("p", slices.Concat(logged, as("p.s", handed(atomicTopic, "", "aqaqdddaqadqa")))), samples(logged), ack{loggedTopic, "b.w", 2, 3, 9}),
+			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: slices.Concat(
+				as("q.r", logged[:3]), as("q.s", drop(drop(back(handed(atomicTopic, "", "aqaqdddaqadqa"), 4), 4), 4)))}}, samples(logged[:3])),
+		}, ""},
 		"what arrived was lost with its writer":              {[]outcome{only("p", returned), withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7})}, "a.w was told that its #3 has arrived, but p.r was not handed it"},
 		"what was not acknowledged was lost with its writer": {[]outcome{only("p", returned)}, ""},
 		"it was lost at a process that may have been away too": {[]outcome{

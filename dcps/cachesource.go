@@ -78,15 +78,23 @@ func (in *instance) disposable(by *item) bool {
 	return true
 }
 
-// placeOf finds behind which entries one belongs, of all and of its instance.
+// placeOf finds behind which entries one belongs, of all and of its instance. Those with data ascend; a report stays where
+// it was when it came.
 func (c *cache) placeOf(in *instance, it *item) (before, earlier *item) {
+	before, earlier = c.last, in.newest
 	if !it.valid {
-		return c.last, in.newest // a report of what has just happened
+		return before, earlier
 	}
 	s := stampOf(it)
-	for before = c.last; before != nil && s.before(stampOf(before)); before = before.before {
+	for o := c.last; o != nil && (!o.valid || s.before(stampOf(o))); o = o.before {
+		if o.valid {
+			before = o.before
+		}
 	}
-	for earlier = in.newest; earlier != nil && s.before(stampOf(earlier)); earlier = earlier.earlier {
+	for o := in.newest; o != nil && (!o.valid || s.before(stampOf(o))); o = o.earlier {
+		if o.valid {
+			earlier = o.earlier
+		}
 	}
 	return before, earlier
 }

@@ -87,13 +87,14 @@ func (c *cache) tickHeld(in *instance, now int64) {
 	if in.held == nil {
 		return
 	}
-	at := after(in.acceptedNs, c.separation)
-	if at <= now {
+	if after(in.acceptedNs, c.separation) <= now {
 		c.letIn(in, now)
-		at = after(now, c.separation)
 	}
 	if in.held != nil {
-		c.alarms.by(in, at)
+		if after(in.acceptedNs, c.separation) <= now {
+			in.acceptedNs = now
+		}
+		c.alarms.by(in, after(in.acceptedNs, c.separation))
 	}
 }
 

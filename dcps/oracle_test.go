@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"testing"
+	"time"
 
 	"github.com/omg-dds-go/dds/qos"
 	"pgregory.net/rapid"
@@ -14,8 +15,11 @@ import (
 // everything computed by walking it. The cache is compared with it under random operations.
 type naive struct {
 	q         qos.DataReader
+	lifespans []int64 // by writer; 0 for none
+	strengths []int32
 	entries   []naiveEntry
 	instances map[int32]*naiveInstance
+	missed    int64 // periods of DEADLINE
 }
 
 type naiveEntry struct {
@@ -25,9 +29,19 @@ type naiveEntry struct {
 	read       bool
 	dgen, ngen int32
 	seq        uint64
+	source     int64 // source timestamp
+}
+
+// before is the order by source timestamp.
+func (e naiveEntry) before(o naiveEntry) bool {
+	return e.source < o.source || e.source == o.source && e.writer < o.writer
 }
 
 type naiveInstance struct {
+	accepted, ended, due int64
+	held                 *naiveEntry
+	latest, floor        *naiveEntry // of BY_SOURCE_TIMESTAMP
+
 	state      InstanceState
 	view       ViewState
 	dgen, ngen int32
@@ -53,6 +67,80 @@ func (n *naive) removeFirst(match func(naiveEntry) bool) {
 	}
 }
 
+func (n *naive) bySource() bool {
+	return n.q.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
+}
+
+func (n *naive) expired(e naiveEntry, now int64) bool {
+	return n.lifespans[e.writer] > 0 && now >= e.source+n.lifespans[e.writer]
+}
+
+func latest(a *naiveEntry, b naiveEntry) *naiveEntry {
+	if a == nil || a.before(b) {
+		return &b
+	}
+	return a
+}
+
+// tooLate applies DESTINATION_ORDER BY_SOURCE_TIMESTAMP.
+func (n *naive) tooLate(in *naiveInstance, e naiveEntry) bool {
+	if !n.bySource() {
+		return false
+	}
+	held := n.of(e.id, isValid)
+	full := n.q.History.Kind == qos.HistoryKeepLast && len(held) >= int(n.q.History.Depth)
+	return in.floor != nil && e.before(*in.floor) || in.held != nil && e.before(*in.held) || full && e.before(held[0])
+}
+
+// tick does what is due at a time, which is tried for every time at which something may be.
+func (n *naive) tick(now int64) {
+	n.entries = slices.DeleteFunc(n.entries, func(e naiveEntry) bool { return e.valid && n.expired(e, now) })
+	n.forget()
+	for id, in := range n.instances {
+		if in.state == InstanceAlive && n.q.Deadline.Period != qos.Infinite && in.due <= now {
+			n.missed++
+			in.due += int64(n.q.Deadline.Period)
+			in.owner = -1
+		}
+		if in.held != nil && now >= in.accepted+int64(n.q.TimeBasedFilter.MinimumSeparation) {
+			n.letIn(in, now)
+			if in.held != nil {
+				in.accepted = now // it found no room, and tries again after as long
+			}
+		}
+		delay := qos.Infinite
+		switch in.state {
+		case InstanceNotAliveDisposed:
+			delay = n.q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay
+		case InstanceNotAliveNoWriters:
+			delay = n.q.ReaderDataLifecycle.AutopurgeNowriterSamplesDelay
+		}
+		if delay != qos.Infinite && now >= in.ended+int64(delay) {
+			n.entries = slices.DeleteFunc(n.entries, func(e naiveEntry) bool { return e.id == id })
+			delete(n.instances, id)
+		}
+	}
+}
+
+func (n *naive) letIn(in *naiveInstance, now int64) {
+	e := *in.held
+	in.held = nil
+	if n.expired(e, now) || !n.admits(in, e.writer, n.strengths) {
+		return
+	}
+	registered, owner := in.writers[e.writer], in.owner
+	if n.accept(in, e, now).refused() {
+		in.held, in.owner = &e, owner
+		return
+	}
+	if !registered {
+		delete(in.writers, e.writer)
+		if in.owner == e.writer {
+			in.owner = -1
+		}
+	}
+}
+
 func (n *naive) admits(in *naiveInstance, writer int, strengths []int32) bool {
 	if n.q.Ownership.Kind != qos.OwnershipExclusive || in.owner < 0 || in.owner == writer {
 		return true
@@ -65,12 +153,32 @@ func (n *naive) admits(in *naiveInstance, writer int, strengths []int32) bool {
 
 func over(n int, limit int32) bool { return limit != qos.LengthUnlimited && n >= int(limit) }
 
-func (n *naive) write(e naiveEntry, strengths []int32) outcome {
+func (n *naive) write(e naiveEntry, now int64) outcome {
 	in := n.instances[e.id]
-	if in != nil && !n.admits(in, e.writer, strengths) {
-		in.writers[e.writer] = true
+	if n.expired(e, now) {
+		if in != nil {
+			in.writers[e.writer] = true
+		}
 		return ignored
 	}
+	if in != nil {
+		soon := in.state == InstanceAlive && now < in.accepted+int64(n.q.TimeBasedFilter.MinimumSeparation)
+		switch {
+		case !n.admits(in, e.writer, n.strengths), n.tooLate(in, e):
+			in.writers[e.writer] = true
+			return ignored
+		case soon:
+			in.writers[e.writer] = true
+			if n.q.Reliability.Kind == qos.ReliabilityReliable {
+				in.held = &e
+			}
+			return ignored
+		}
+	}
+	return n.accept(in, e, now)
+}
+
+func (n *naive) accept(in *naiveInstance, e naiveEntry, now int64) outcome {
 	if in == nil && over(len(n.instances), n.q.ResourceLimits.MaxInstances) {
 		var free []int32
 		for id, o := range n.instances {
@@ -117,14 +225,32 @@ func (n *naive) write(e naiveEntry, strengths []int32) outcome {
 	n.removeFirst(func(x naiveEntry) bool { return x.id == e.id && !x.valid })
 	in.writers[e.writer] = true
 	in.owner = e.writer
+	in.accepted, in.held = now, nil
+	in.latest = latest(in.latest, e)
+	if n.q.Deadline.Period != qos.Infinite {
+		in.due = now + int64(n.q.Deadline.Period)
+	}
 	e.valid, e.dgen, e.ngen = true, in.dgen, in.ngen
-	n.entries = append(n.entries, e)
+	at := len(n.entries)
+	for i := at - 1; n.bySource() && i >= 0; i-- {
+		if n.entries[i].valid {
+			if !e.before(n.entries[i]) {
+				break
+			}
+			at = i
+		}
+	}
+	n.entries = slices.Insert(n.entries, at, e)
 	return accepted
 }
 
-func (n *naive) end(id int32, e naiveEntry, state InstanceState) {
+func (n *naive) end(id int32, e naiveEntry, state InstanceState, now int64) {
 	in := n.instances[id]
-	in.state = state
+	if in.held != nil {
+		n.letIn(in, now)
+		in.held = nil
+	}
+	in.state, in.ended = state, now
 	if len(n.of(id, func(x naiveEntry) bool { return !x.read })) > 0 {
 		return
 	}
@@ -133,15 +259,21 @@ func (n *naive) end(id int32, e naiveEntry, state InstanceState) {
 	n.entries = append(n.entries, e)
 }
 
-func (n *naive) dispose(e naiveEntry, strengths []int32) {
+func (n *naive) dispose(e naiveEntry, now int64) {
 	in := n.instances[e.id]
-	if in == nil || in.state == InstanceNotAliveDisposed || !n.admits(in, e.writer, strengths) {
+	if in == nil || in.state == InstanceNotAliveDisposed || !n.admits(in, e.writer, n.strengths) {
 		return
 	}
-	n.end(e.id, e, InstanceNotAliveDisposed)
+	if n.bySource() {
+		if e.before(*in.latest) {
+			return
+		}
+		in.latest, in.floor = &e, latest(in.floor, e)
+	}
+	n.end(e.id, e, InstanceNotAliveDisposed, now)
 }
 
-func (n *naive) unregister(e naiveEntry) {
+func (n *naive) unregister(e naiveEntry, now int64) {
 	in := n.instances[e.id]
 	if in == nil || !in.writers[e.writer] {
 		return
@@ -151,7 +283,7 @@ func (n *naive) unregister(e naiveEntry) {
 		in.owner = -1
 	}
 	if len(in.writers) == 0 && in.state == InstanceAlive {
-		n.end(e.id, e, InstanceNotAliveNoWriters)
+		n.end(e.id, e, InstanceNotAliveNoWriters, now)
 	}
 	n.forget()
 }
@@ -164,7 +296,7 @@ func (n *naive) forget() {
 	}
 }
 
-func (n *naive) depart(e naiveEntry, dispose bool, strengths []int32) {
+func (n *naive) depart(e naiveEntry, dispose bool, now int64) {
 	var ids []int
 	for id, in := range n.instances {
 		if in.writers[e.writer] {
@@ -175,9 +307,9 @@ func (n *naive) depart(e naiveEntry, dispose bool, strengths []int32) {
 	for _, id := range ids {
 		e.id = int32(id)
 		if dispose {
-			n.dispose(e, strengths)
+			n.dispose(e, now)
 		}
-		n.unregister(e)
+		n.unregister(e, now)
 	}
 }
 
@@ -227,7 +359,11 @@ func (n *naive) collect(s *selection) []string {
 	}
 	for _, i := range picked {
 		n.entries[i].read = true
-		n.instances[n.entries[i].id].view = ViewNotNew
+		in := n.instances[n.entries[i].id]
+		in.view = ViewNotNew
+		if n.entries[i].valid {
+			in.floor = latest(in.floor, n.entries[i])
+		}
 	}
 	if s.take {
 		sort.Sort(sort.Reverse(sort.IntSlice(picked)))
@@ -266,14 +402,19 @@ func TestCacheAgainstNaive(t *testing.T) {
 		if rapid.Bool().Draw(t, "exclusive") {
 			q.Ownership.Kind = qos.OwnershipExclusive
 		}
-		strengths := []int32{1, 2, 2}
+		drawTimes(t, &q)
+		twin := &naive{q: q, strengths: []int32{1, 2, 2}, lifespans: make([]int64, 3), instances: make(map[int32]*naiveInstance)}
 		var sources []*source
-		for i, s := range strengths {
-			sources = append(sources, &source{strength: s, handle: InstanceHandle{0: byte(i)}})
+		for i, s := range twin.strengths {
+			if rapid.Bool().Draw(t, "lifespan") {
+				twin.lifespans[i] = 120
+			}
+			sources = append(sources, &source{strength: s, handle: InstanceHandle{0: byte(i)}, lifespan: twin.lifespans[i]})
 		}
-		twin := &naive{q: q, instances: make(map[int32]*naiveInstance)}
 		c := newCache(q)
-		live := 0
+		live, missed := 0, int64(0)
+		c.missed = func(_ InstanceHandle, times int64) { missed += times }
+		now := int64(1000)
 		c.release = func(it *item) {
 			if it.refs--; it.refs < 0 {
 				t.Fatalf("released once too often: %+v", it)
@@ -283,16 +424,24 @@ func TestCacheAgainstNaive(t *testing.T) {
 			}
 		}
 		seq := uint64(0)
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			seq++
+			// Durations are multiples of 70, steps have different remainders: no two of them cause something for one moment, as
+			// the order of that is not said.
+			to := now + rapid.Int64Range(1, 60).Draw(t, "time")
+			now = advance(c, twin, now, to+(int64(step)-to%70+70)%70)
+			if missed != twin.missed {
+				t.Fatalf("%d deadlines were missed, want %d", missed, twin.missed)
+			}
 			id := rapid.Int32Range(1, 3).Draw(t, "id")
 			writer := rapid.IntRange(0, 2).Draw(t, "writer")
-			e := naiveEntry{id: id, writer: writer, seq: seq}
-			it := &item{kind: itemData, refs: 1, src: sources[writer], handle: instanceHandle(id), seq: seq}
+			source := now - rapid.Int64Range(0, 90).Draw(t, "age")
+			e := naiveEntry{id: id, writer: writer, seq: seq, source: source}
+			it := &item{kind: itemData, refs: 1, src: sources[writer], handle: instanceHandle(id), seq: seq, sourceNs: source}
 			switch op := rapid.SampledFrom([]string{"write", "write", "write", "dispose", "unregister", "close", "gone", "register", "read", "take"}).Draw(t, "op"); op {
 			case "write":
 				live++
-				got, want := c.write(it, 0), twin.write(e, strengths)
+				got, want := c.write(it, now), twin.write(e, now)
 				if got != want {
 					t.Fatalf("write: %d, want %d", got, want)
 				}
@@ -300,14 +449,14 @@ func TestCacheAgainstNaive(t *testing.T) {
 					c.release(it)
 				}
 			case "dispose":
-				c.dispose(it.handle, it, 0)
-				twin.dispose(e, strengths)
+				c.dispose(it.handle, it, now)
+				twin.dispose(e, now)
 			case "unregister":
-				c.unregister(it.handle, it, 0)
-				twin.unregister(e)
+				c.unregister(it.handle, it, now)
+				twin.unregister(e, now)
 			case "close", "gone":
-				c.depart(it, op == "close", 0)
-				twin.depart(e, op == "close", strengths)
+				c.depart(it, op == "close", now)
+				twin.depart(e, op == "close", now)
 			case "register":
 				c.register(it.handle, it.src)
 				if in := twin.instances[id]; in != nil {
@@ -340,6 +489,36 @@ func TestCacheAgainstNaive(t *testing.T) {
 	})
 }
 
+// drawTimes draws the policies that have to do with time and order. One unit is a nanosecond.
+func drawTimes(t *rapid.T, q *qos.DataReader) {
+	duration := func(name string) time.Duration {
+		return time.Duration(rapid.SampledFrom([]int64{int64(qos.Infinite), 70, 140}).Draw(t, name))
+	}
+	if rapid.Bool().Draw(t, "reliable") {
+		q.Reliability.Kind = qos.ReliabilityReliable
+	}
+	if rapid.Bool().Draw(t, "by source") {
+		q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp
+	}
+	if rapid.Bool().Draw(t, "filter") {
+		q.TimeBasedFilter.MinimumSeparation = 70
+	}
+	q.Deadline.Period = duration("deadline")
+	q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay = duration("purge disposed")
+	q.ReaderDataLifecycle.AutopurgeNowriterSamplesDelay = duration("purge without writers")
+}
+
+// advance lets time pass in both. Neither looks at a clock: the cache is called when it wants to be, the twin at all times.
+func advance(c *cache, twin *naive, from, to int64) int64 {
+	for now := from + 1; now <= to; now++ {
+		if at := c.wakeAt(); at != 0 && at <= now {
+			c.tick(now)
+		}
+		twin.tick(now)
+	}
+	return to
+}
+
 // checkCache checks what must hold between operations.
 func checkCache(t *rapid.T, c *cache, twin *naive, live int) {
 	samples, unread := 0, 0
@@ -352,6 +531,11 @@ func checkCache(t *rapid.T, c *cache, twin *naive, live int) {
 		}
 		if it.after == nil && c.last != it {
 			t.Fatal("the list does not end with last")
+		}
+	}
+	for _, in := range c.instances {
+		if in.held != nil {
+			live--
 		}
 	}
 	if samples != c.samples || unread != c.unread || samples != live {

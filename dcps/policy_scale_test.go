@@ -1,0 +1,160 @@
+package dcps
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+// bytesPerInstance is what an instance costs in a writer and a reader together that have n of them.
+func bytesPerInstance(t *testing.T, n int) float64 {
+	d := onBus(t)
+	node := d.node(t)
+	w := node.writer(t, writerQos(blocking(patience), func(q *qos.DataWriter) { q.Deadline.Period = time.Hour }))
+	r := node.reader(t, readerQos(func(q *qos.DataReader) { q.Deadline.Period = time.Hour }))
+	d.bus.settle(t)
+	before := heap()
+	ctx := patiently(t)
+	for id := range int32(n) {
+		if err := w.Write(ctx, &track{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.bus.settle(t)
+	after := heap()
+	require.Equal(t, n, cached(r.reader))
+	seen := 0
+	for h := HandleNil; ; seen++ {
+		s, err := r.Take(NextInstance(h))
+		if errors.Is(err, ErrNoData) {
+			break
+		}
+		require.NoError(t, err)
+		h = s.At(0).Info.InstanceHandle
+		s.Close()
+	}
+	require.Equal(t, n, seen, "one after the other")
+	require.NoError(t, node.p.Close())
+	return float64(after-before) / float64(n)
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Twice as many instances need twice the memory. To read them all one after the other, which would take five thousand million
+// comparisons if each step looked at all of them, is part of it.
+func TestManyInstances(t *testing.T) {
+	if testing.Short() {
+		t.Skip("100,000 instances")
+	}
+	half, full := bytesPerInstance(t, 50_000), bytesPerInstance(t, 100_000)
+	t.Logf("bytes for an instance in writer and reader, with one sample: %.0f of 50,000, %.0f of 100,000", half, full)
+	require.Less(t, full, 1.5*half)
+}
+
+// counted is an element of a dueQueue that counts how often it was moved.
+type counted struct {
+	at    int32
+	moves *int
+}
+
+func (c *counted) place() *int32 { *c.moves++; return &c.at }
+
+// With n elements an alarm costs in the order of log n steps, and with all of them set anew once, n log n.
+func TestDueQueueSteps(t *testing.T) {
+	const n = 100_000
+	moves := 0
+	var q dueQueue[*counted]
+	for i := range n {
+		q.by(&counted{moves: &moves}, int64(i*7919%n)+1)
+	}
+	last := int64(0)
+	for range n {
+		at := q.next()
+		require.GreaterOrEqual(t, at, last)
+		last = at
+		e, ok := q.take(at)
+		require.True(t, ok)
+		q.by(e, at+n)
+	}
+	t.Logf("%d elements set and set again: %d steps", n, moves)
+	require.Less(t, moves, 60*n)
+}
+
+// A KEEP_LAST reader that stops taking slows nobody: not its writers, not other readers.
+func TestDDS14_2_2_3_14_StoppedKeepLastReaderSlowsNobody(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, writerQos(blocking(time.Second)))
+		stopped := b.reader(t, readerQos(func(q *qos.DataReader) { q.History = qos.History{Kind: qos.HistoryKeepLast, Depth: 1} }))
+		taking := b.reader(t, readerQos())
+		start := time.Now()
+		for i := range int32(1000) {
+			write(t, w, 1, i)
+			if i%50 == 49 {
+				require.Equal(t, 50, countTaken(t, taking))
+			}
+		}
+		require.Zero(t, time.Since(start), "nobody waited") // virtual time: it passes only while all wait
+		require.Equal(t, "1:999", taken(t, stopped))
+	})
+}
+
+func countTaken(t *testing.T, r *DataReader[track]) int {
+	synctest.Wait()
+	s, err := r.Take()
+	require.NoError(t, err)
+	defer s.Close()
+	return s.Len()
+}
+
+// A KEEP_ALL reader that is full makes exactly the writers of its topic wait, and no longer than max_blocking_time.
+func TestDDS14_2_2_3_14_FullKeepAllReaderBlocksItsWritersOnly(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, writerQos(blocking(2*time.Second)))
+		full := b.reader(t, readerQos(func(q *qos.DataReader) { q.ResourceLimits.MaxSamples = 10 }))
+		other, err := NewTopic[track](a.p, "Other")
+		require.NoError(t, err)
+		free, err := NewDataWriter(a.pub, other, WithWriterQos(writerQos(blocking(2*time.Second))))
+		require.NoError(t, err)
+		there, err := NewTopic[track](b.p, "Other")
+		require.NoError(t, err)
+		freeReader, err := NewDataReader(b.sub, there, WithReaderQos(readerQos()))
+		require.NoError(t, err)
+		var blocked error
+		start := time.Now()
+		for i := range int32(100) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			blocked = w.Write(ctx, &track{ID: i})
+			cancel()
+			synctest.Wait()
+			if blocked != nil {
+				break
+			}
+		}
+		require.ErrorIs(t, blocked, ErrTimeout)
+		require.ErrorIs(t, blocked, derecho.ErrTimeout)
+		require.Equal(t, 2*time.Second, time.Since(start), "virtual time")
+		for i := range int32(100) {
+			write(t, free, 1, i)
+			require.Equal(t, 1, countTaken(t, freeReader))
+		}
+		require.Equal(t, 2*time.Second, time.Since(start), "another topic does not wait")
+		require.Equal(t, 10, countTaken(t, full))
+		write(t, w, 1, 1)
+		require.Equal(t, 2*time.Second, time.Since(start), "there is room again")
+	})
+}

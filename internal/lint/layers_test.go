@@ -36,6 +36,7 @@ var layers = map[string]layer{
 	"internal/mutant":    {level: 0},
 	"internal/vfs":       {level: 0, imports: []string{unix}},
 	"internal/lint":      {level: 0},
+	"internal/suggest":   {level: 0},
 
 	"cdr":               {level: 0},
 	"qos/internal/tree": {level: 0},
@@ -49,6 +50,7 @@ var layers = map[string]layer{
 	"rdma/fabric": {level: 3, imports: []string{"rdma", "rdma/shm", "rdma/tcp", unix}},
 
 	"xtypes":  {level: 1, imports: []string{"cdr"}},
+	"filter":  {level: 2, imports: []string{"xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"cdr"}},
 	"storage": {level: 1, imports: []string{"internal/vfs", "internal/invariant"}},
 	"topic":   {level: 2, imports: []string{"cdr", "qos"}},
 	"sst":     {level: 2, imports: []string{"rdma", "internal/mutant"}},

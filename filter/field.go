@@ -1,0 +1,164 @@
+package filter
+
+import (
+	"fmt"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/omg-dds-go/dds/xtypes"
+)
+
+// field reads a member from encoded samples. It does not change.
+type field struct {
+	accessor *xtypes.Accessor
+	kind     xtypes.Kind
+	// missing is what a sample counts as having whose writer knew an earlier version of the type, which lacks the member; nil
+	// if the member may be absent in any version.
+	missing *operand
+}
+
+// cursor is a sample that a program runs over, with room for what is computed on the way. One goroutine has it at a time.
+type cursor struct {
+	sample []byte
+	texts  []byte // what wide strings and characters were converted to
+}
+
+var cursors = sync.Pool{New: func() any { return new(cursor) }}
+
+func cursorOf(sample []byte) *cursor {
+	c := cursors.Get().(*cursor)
+	c.sample = sample
+	return c
+}
+
+func (c *cursor) release() {
+	c.sample, c.texts = nil, c.texts[:0]
+	cursors.Put(c)
+}
+
+func newField(path xtypes.Path) (*field, error) {
+	a, err := xtypes.NewAccessor(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &field{accessor: a, kind: a.Type().Kind()}
+	f.missing, err = missing(path)
+	return f, err
+}
+
+// missing is the default of a member that has one in all samples: with no optional member, union or sequence on its way.
+func missing(path xtypes.Path) (*operand, error) {
+	t := path.Root()
+	var last *xtypes.Member
+	for _, s := range path.Steps() {
+		r := t.Resolve()
+		switch {
+		case s.Member == nil && r.Kind() == xtypes.TKArray:
+			t, last = r.Elem(), nil
+		case s.Member != nil && r.Kind() == xtypes.TKStructure && !s.Member.Optional:
+			t, last = s.Member.Type, s.Member
+		default:
+			return nil, nil
+		}
+	}
+	o := &operand{}
+	if t := t.Resolve(); t.Kind() == xtypes.TKEnum {
+		o.integer = signed(int64(t.DefaultLiteral().Value))
+	}
+	if last == nil || last.Default == nil {
+		return o, nil
+	}
+	switch v := last.Default.(type) {
+	case bool:
+		if v {
+			o.integer = unsigned(1)
+		}
+	case string:
+		o.text = []byte(v)
+	case float32:
+		o.real = float64(v)
+	case float64:
+		o.real = v
+	case xtypes.Float128:
+		o.real = v.Float64()
+	case int8:
+		o.integer = signed(int64(v))
+	case int16:
+		o.integer = signed(int64(v))
+	case int32:
+		o.integer = signed(int64(v))
+	case int64:
+		o.integer = signed(v)
+	case uint8:
+		o.integer = unsigned(uint64(v))
+	case uint16:
+		o.integer = unsigned(uint64(v))
+	case uint32:
+		o.integer = unsigned(uint64(v))
+	case uint64:
+		o.integer = unsigned(v)
+	default:
+		return nil, fmt.Errorf("the default of %s is a %T", path, v)
+	}
+	return o, nil
+}
+
+// get gives the value, or what it counts as; neither if both are zero.
+func (f *field) get(c *cursor) (v xtypes.Value, present bool, otherwise *operand) {
+	v, present, err := f.accessor.Get(c.sample)
+	if err != nil {
+		return v, false, nil
+	}
+	return v, present, f.missing
+}
+
+func (f *field) present(c *cursor) bool {
+	_, present, otherwise := f.get(c)
+	return present || otherwise != nil
+}
+
+func (f *field) integer(c *cursor) (integer, bool) {
+	v, present, otherwise := f.get(c)
+	switch {
+	case !present && otherwise == nil:
+		return integer{}, false
+	case !present:
+		return otherwise.integer, true
+	case f.kind.Signed() || f.kind == xtypes.TKEnum:
+		return signed(v.Int()), true
+	}
+	return unsigned(v.Uint()), true
+}
+
+func (f *field) real(c *cursor) (float64, bool) {
+	v, present, otherwise := f.get(c)
+	switch {
+	case !present && otherwise == nil:
+		return 0, false
+	case !present:
+		return otherwise.real, true
+	}
+	return v.Float(), true
+}
+
+func (f *field) text(c *cursor) ([]byte, bool) {
+	v, present, otherwise := f.get(c)
+	switch {
+	case !present && otherwise == nil:
+		return nil, false
+	case f.kind == xtypes.TKString8 && present:
+		return v.Bytes(), true
+	case f.kind == xtypes.TKString8 || f.kind == xtypes.TKString16 && !present:
+		return otherwise.text, true
+	}
+	from := len(c.texts)
+	switch {
+	case f.kind == xtypes.TKString16:
+		c.texts = v.AppendText(c.texts)
+	case present:
+		c.texts = utf8.AppendRune(c.texts, rune(v.Uint()))
+	default:
+		c.texts = utf8.AppendRune(c.texts, rune(otherwise.integer.low))
+	}
+	return c.texts[from:], true
+}

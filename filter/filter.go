@@ -1,0 +1,67 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/omg-dds-go/dds/xtypes"
+)
+
+// Filter is a compiled filter expression (DDS 1.4 Annex B, FilterExpression). It does not change, and any number of goroutines
+// may use it.
+type Filter struct {
+	text    string
+	params  []string
+	typ     *xtypes.Type
+	tree    *filterSyntax
+	program *node
+}
+
+// New compiles a filter expression for samples of type t. An error is an *Error.
+func New(t *xtypes.Type, expression string, params ...string) (*Filter, error) {
+	tree, err := filterLanguage.parse(expression)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{text: expression, typ: t, tree: tree}
+	return f.With(params...)
+}
+
+// With gives the filter with other parameters.
+func (f *Filter) With(params ...string) (*Filter, error) {
+	if err := checkParameters(f.text, params); err != nil {
+		return nil, err
+	}
+	out := *f
+	out.params = slices.Clone(params)
+	c := checker{text: f.text, params: out.params, schema: schema{f.typ}}
+	var err error
+	if out.program, err = c.condition(f.tree.Condition); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+func checkParameters(text string, params []string) error {
+	if len(params) > maxParameters {
+		return &Error{Expression: text, Detail: "more than 100 parameters are given"}
+	}
+	return nil
+}
+
+// Expression is the text that the filter was made of.
+func (f *Filter) Expression() string { return f.text }
+
+// Parameters are the values of %0, %1 and so on.
+func (f *Filter) Parameters() []string { return slices.Clone(f.params) }
+
+// Match tells whether an encoded sample, encapsulation header included, passes. It allocates nothing in the steady state. A
+// sample that can not be read does not pass.
+func (f *Filter) Match(sample []byte) bool {
+	return f.program.matches(sample)
+}
+
+func (n *node) matches(sample []byte) bool {
+	c := cursorOf(sample)
+	defer c.release()
+	return n.eval(c) == yes
+}

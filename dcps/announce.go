@@ -13,7 +13,7 @@ import (
 // announcement is what the participants of a domain tell each other about a DataWriter or DataReader: it travels in
 // derecho.Endpoint.Info.
 //
-// Wire format, version 1, little endian: the byte 'D', the version, a byte that is 1 for a writer, the 32 bytes of
+// Wire format, version 2, little endian: the byte 'D', the version, a byte that is 1 for a writer, the 32 bytes of
 // the type's signature, and then the fields in the order of walk. Strings and octets are preceded by their length
 // (u32), lists by their count (u16). A reader of the format ignores what follows the fields it knows.
 type announcement struct {
@@ -29,12 +29,12 @@ type announcement struct {
 	sub       qos.Subscriber
 	writer    qos.DataWriter
 	reader    qos.DataReader
-	topicData []byte
+	topicQos  qos.Topic
 }
 
 const (
 	announceMagic   = 'D'
-	announceVersion = 1
+	announceVersion = 2
 	// maxAnnounced bounds the text of a type, which is cut to it: an announcement has to fit a message of the control
 	// subgroup.
 	maxAnnounced = 8 << 10
@@ -211,6 +211,35 @@ func (a *archive) limits(v *qos.ResourceLimits) {
 	a.i32(&v.MaxSamplesPerInstance)
 }
 
+func (a *archive) service(d *qos.DurabilityService) {
+	a.duration(&d.ServiceCleanupDelay)
+	kind(a, &d.HistoryKind, qos.HistoryKeepAll)
+	a.i32(&d.HistoryDepth)
+	a.i32(&d.MaxSamples)
+	a.i32(&d.MaxInstances)
+	a.i32(&d.MaxSamplesPerInstance)
+}
+
+func (a *archive) topicQos(q *qos.Topic) {
+	a.octets(&q.TopicData.Value)
+	kind(a, &q.Durability.Kind, qos.DurabilityPersistent)
+	a.service(&q.DurabilityService)
+	a.duration(&q.Deadline.Period)
+	a.duration(&q.LatencyBudget.Duration)
+	kind(a, &q.Liveliness.Kind, qos.LivelinessManualByTopic)
+	a.duration(&q.Liveliness.LeaseDuration)
+	kind(a, &q.Reliability.Kind, qos.ReliabilityReliable)
+	a.duration(&q.Reliability.MaxBlockingTime)
+	kind(a, &q.DestinationOrder.Kind, qos.DestinationOrderBySourceTimestamp)
+	a.history(&q.History)
+	a.limits(&q.ResourceLimits)
+	a.i32(&q.TransportPriority.Value)
+	a.duration(&q.Lifespan.Duration)
+	kind(a, &q.Ownership.Kind, qos.OwnershipExclusive)
+	a.representation(&q.DataRepresentation)
+	kind(a, &q.Consistency.Kind, qos.ConsistencyTotalOrderDurable)
+}
+
 // walk is the order of the fields on the wire. New ones go to the end of their side.
 func (n *announcement) walk(a *archive) {
 	a.string(&n.topic)
@@ -219,7 +248,7 @@ func (n *announcement) walk(a *archive) {
 	a.string(&n.host)
 	a.u32(&n.pid)
 	a.string(&n.name)
-	a.octets(&n.topicData)
+	a.topicQos(&n.topicQos)
 	if n.writes {
 		n.walkWriter(a)
 	} else {
@@ -249,13 +278,7 @@ func (n *announcement) walkWriter(a *archive) {
 	a.i32(&q.OwnershipStrength.Value)
 	a.bool(&q.WriterDataLifecycle.AutodisposeUnregisteredInstances)
 	a.representation(&q.DataRepresentation)
-	d := &q.DurabilityService
-	a.duration(&d.ServiceCleanupDelay)
-	kind(a, &d.HistoryKind, qos.HistoryKeepAll)
-	a.i32(&d.HistoryDepth)
-	a.i32(&d.MaxSamples)
-	a.i32(&d.MaxInstances)
-	a.i32(&d.MaxSamplesPerInstance)
+	a.service(&q.DurabilityService)
 	kind(a, &q.Consistency.Kind, qos.ConsistencyTotalOrderDurable)
 }
 
@@ -309,7 +332,7 @@ func decodeAnnouncement(b []byte) (*announcement, error) {
 		return nil, fmt.Errorf("%w: %d is neither reader nor writer", errAnnouncement, b[2])
 	}
 	n := &announcement{
-		writes: b[2] == 1, pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
+		writes: b[2] == 1, topicQos: qos.DefaultTopic(), pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
 		writer: qos.DefaultDataWriter(), reader: qos.DefaultDataReader(),
 	}
 	copy(n.signature[:], b[3:])

@@ -15,9 +15,11 @@ import (
 func announced() []*announcement {
 	w := &announcement{
 		writes: true, signature: [32]byte{1, 2, 3}, topic: "Track", typeName: "test::Track", typeText: "struct", host: "host", pid: 17,
-		name: "sensor", topicData: []byte("topic"), pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
+		name: "sensor", topicQos: qos.DefaultTopic(), pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
 		writer: qos.DefaultDataWriter(), reader: qos.DefaultDataReader(),
 	}
+	w.topicQos.TopicData.Value = []byte("topic")
+	w.topicQos.Lifespan.Duration = 5 * time.Second
 	w.pub.Partition.Name = []string{"cabin", "c*", ""}
 	w.pub.GroupData.Value = []byte{1}
 	w.writer.Deadline.Period = 3 * time.Second

@@ -1,5 +1,7 @@
 package dcps
 
+import "github.com/omg-dds-go/dds/qos"
+
 // What the passing of time does to a reader cache: DEADLINE, TIME_BASED_FILTER, LIFESPAN, READER_DATA_LIFECYCLE.
 
 // wakeAt is when tick has work next; 0 for never.
@@ -14,6 +16,26 @@ func (c *cache) wakeAt() int64 {
 func (c *cache) purgeBy(in *instance, delay, now int64) {
 	if delay != never {
 		c.alarms.by(in, after(now, delay))
+	}
+}
+
+// retune follows a change of the policies that may change. DEADLINE begins anew for each instance.
+func (c *cache) retune(q *qos.DataReader, now int64) {
+	c.rules, c.separation = rulesOf(q), finite(q.TimeBasedFilter.MinimumSeparation)
+	c.purgeNoWriters = int64(q.ReaderDataLifecycle.AutopurgeNowriterSamplesDelay)
+	c.purgeDisposed = int64(q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay)
+	d := finite(q.Deadline.Period)
+	anew := d != c.deadline
+	c.deadline = d
+	for _, in := range c.instances {
+		if anew && d != 0 {
+			in.due = after(now, d)
+		}
+		if in.held != nil && c.rules&ruleLatest == 0 {
+			c.letIn(in, now)
+			c.dropHeld(in) // there is no room, and nobody would look again
+		}
+		c.alarms.by(in, now) // tick finds out what is due when
 	}
 }
 

@@ -14,7 +14,9 @@ type handler = derecho.Handler
 type core interface {
 	ID() derecho.NodeID
 	AddEndpoint(ctx context.Context, ep derecho.Endpoint) error
+	ChangeEndpoint(ctx context.Context, id derecho.EndpointID, info []byte) error
 	RemoveEndpoint(ctx context.Context, id derecho.EndpointID) error
+	Upcall(ctx context.Context, f func()) error
 	reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho.ChannelID, size int, deadline time.Time) (slot, error)
 	MaxPayload(sg derecho.SubgroupID) int
 	Hold(sg derecho.SubgroupID, ch derecho.ChannelID, held bool)

@@ -79,9 +79,9 @@ func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*
 		}
 		opt.applyReader(&o)
 	}
-	q := qos.DefaultDataReader()
+	q := sub.DefaultDataReaderQos()
 	if o.fromQos {
-		q = q.CopyFromTopic(t.qos)
+		q = q.CopyFromTopic(t.Qos())
 	}
 	if o.qos != nil {
 		q = *o.qos
@@ -99,41 +99,71 @@ func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*
 			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
 		}
 	}
-	r.listenReader(typed.listenerCallbacks(l))
-	if err := r.announce(op, t.qos); err != nil {
+	if err := sub.add(op, r); err != nil {
 		return nil, err
+	}
+	typed.setListener(l, AnyStatus)
+	of.retain()
+	if sub.enables() {
+		if err := r.enable(op); err != nil {
+			_ = r.Close() // what counts is the error before
+			return nil, err
+		}
 	}
 	return typed, nil
 }
 
-// newReader checks the QoS and makes the untyped reader, not announced yet.
+// newReader makes the untyped reader, not enabled yet.
 func newReader(op string, sub *Subscriber, t *topicEntity, q qos.DataReader) (*reader, error) {
-	entity := what("reader", t.name)
 	if sub.p != t.p {
-		return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "the topic belongs to another participant than the subscriber"}
+		return nil, &Error{Op: op, Entity: what("reader", t.name), Code: ErrPreconditionNotMet, Detail: "the topic belongs to another participant than the subscriber"}
 	}
-	if err := invalid(op, entity, q.Validate()); err != nil {
+	r := &reader{sub: sub, topic: t}
+	r.setup()
+	if err := r.configure(op, q); err != nil {
 		return nil, err
 	}
-	if q.Durability.Kind == qos.DurabilityPersistent {
-		if err := t.p.logs.begin(op, entity, t); err != nil {
-			return nil, err
-		}
-	}
-	r := &reader{sub: sub, topic: t, q: q, durable: q.Durability.Kind > qos.DurabilityVolatile}
-	r.channel = derecho.ChannelID(topic.ChannelOf(t.name))
-	for _, path := range topic.PathsFor(q) {
-		sg := derecho.SubgroupID(t.p.hub.placement.Subgroup(path, t.name))
-		r.subgroups = append(r.subgroups, sg)
-		t.p.holds.prepare(sg, r.channel)
-	}
-	r.inOrder = sub.qos.Presentation.AccessScope != qos.PresentationInstance && sub.qos.Presentation.OrderedAccess
-	r.setup()
 	return r, nil
 }
 
-// announce tells the domain of the reader.
-func (r *reader) announce(op string, tq qos.Topic) error {
+// configure checks a QoS and derives from it what the reader is. It may be done again until the reader is enabled. Called
+// with changing held, or before anybody else knows the reader.
+func (r *reader) configure(op string, q qos.DataReader) error {
+	if err := checkReader(op, r.what, q); err != nil {
+		return err
+	}
+	if q.Durability.Kind == qos.DurabilityPersistent {
+		if err := r.p.logs.begin(op, r.what, r.topic); err != nil {
+			return err
+		}
+	}
+	r.lock()
+	defer r.unlock()
+	r.q, r.durable = q, q.Durability.Kind > qos.DurabilityVolatile
+	r.channel = derecho.ChannelID(topic.ChannelOf(r.topic.name))
+	r.subgroups = nil
+	for _, path := range topic.PathsFor(q) {
+		sg := derecho.SubgroupID(r.p.hub.placement.Subgroup(path, r.topic.name))
+		r.subgroups = append(r.subgroups, sg)
+		r.p.holds.prepare(sg, r.channel)
+	}
+	r.newCache()
+	return nil
+}
+
+// checkReader is checkWriter for readers.
+func checkReader(op, entity string, q qos.DataReader) error { return invalid(op, entity, q.Validate()) }
+
+// enable tells the domain of the reader.
+func (r *reader) enable(op string) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if r.ended.Load() {
+		return r.deleted(op)
+	}
+	if r.enabled.Load() {
+		return nil
+	}
 	p := r.p
 	p.mu.Lock()
 	if err := p.usable(op); err != nil {
@@ -142,33 +172,31 @@ func (r *reader) announce(op string, tq qos.Topic) error {
 	}
 	r.id = p.nextID()
 	r.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(r.id))
+	order := r.sub.Qos().Presentation
+	r.inOrder = order.AccessScope != qos.PresentationInstance && order.OrderedAccess
 	p.enrollReader(r)
 	p.enlist(&r.entity)
-	r.topic.retain()
 	p.mu.Unlock()
-	err := r.sub.add(op, r)
-	if err == nil {
-		ann := r.topic.announcement(tq)
-		ann.sub, ann.reader = r.sub.qos, r.q
-		ep := derecho.Endpoint{ID: r.id, Channel: r.channel, Info: ann.encode(), Replica: r.durable}
-		for _, sg := range r.subgroups {
-			path, _ := p.hub.placement.PathOf(uint32(sg))
-			ep.Reads = append(ep.Reads, derecho.Subgroup{ID: sg, Mode: modeOf(path)})
-		}
-		err = p.introduce(ep)
+	r.info = r.announcement().encode()
+	ep := derecho.Endpoint{ID: r.id, Channel: r.channel, Info: r.info, Replica: r.durable}
+	for _, sg := range r.subgroups {
+		path, _ := p.hub.placement.PathOf(uint32(sg))
+		ep.Reads = append(ep.Reads, derecho.Subgroup{ID: sg, Mode: modeOf(path)})
 	}
-	close(r.announced)
-	if err != nil {
-		_ = r.ending.do(func() error {
-			r.dismantle()
-			return nil
-		})
-		if own := (*Error)(nil); errors.As(err, &own) {
-			return err
-		}
+	if err := p.introduce(ep); err != nil {
+		p.retire(r.id)
+		p.delist(&r.entity)
 		return failure(op, r.what, "", err)
 	}
+	r.enabled.Store(true)
 	return nil
+}
+
+// announcement is what the domain is told of the reader.
+func (r *reader) announcement() *announcement {
+	ann := r.topic.announcement()
+	ann.sub, ann.reader = r.sub.Qos(), r.qosNow()
+	return ann
 }
 
 // ReadOption narrows what Read, Take and their kin return. It is a value, so that options cost nothing.

@@ -2,7 +2,6 @@ package dcps
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -73,9 +72,9 @@ func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*D
 		}
 		opt.applyWriter(&o)
 	}
-	q := qos.DefaultDataWriter()
+	q := pub.DefaultDataWriterQos()
 	if o.fromQos {
-		q = q.CopyFromTopic(t.qos)
+		q = q.CopyFromTopic(t.Qos())
 	}
 	if o.qos != nil {
 		q = *o.qos
@@ -85,6 +84,7 @@ func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*D
 		return nil, err
 	}
 	typed := &DataWriter[T]{writer: w, of: t}
+	w.typed = typed
 	var l *DataWriterListener[T]
 	if o.listener != nil {
 		var ok bool
@@ -92,50 +92,70 @@ func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*D
 			return nil, &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
 		}
 	}
-	w.listenWriter(typed.listenerCallbacks(l))
-	if err := w.announce(op, t.qos); err != nil {
+	if err := pub.add(op, w); err != nil {
 		return nil, err
+	}
+	typed.setListener(l, AnyStatus)
+	of.retain()
+	if pub.enables() {
+		if err := w.enable(op); err != nil {
+			_ = w.Close() // what counts is the error before
+			return nil, err
+		}
 	}
 	return typed, nil
 }
 
-// newWriter checks the QoS and makes the untyped writer, not announced yet.
+// newWriter makes the untyped writer, not enabled yet.
 func newWriter(op string, pub *Publisher, t *topicEntity, q qos.DataWriter) (*writer, error) {
 	entity := what("writer", t.name)
 	if pub.p != t.p {
 		return nil, &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "the topic belongs to another participant than the publisher"}
 	}
-	if err := invalid(op, entity, q.Validate()); err != nil {
+	w := &writer{pub: pub, topic: t}
+	w.setup()
+	if err := w.configure(op, q); err != nil {
 		return nil, err
 	}
-	if err := checkWriter(op, entity, q); err != nil {
-		return nil, err
+	return w, nil
+}
+
+// configure checks a QoS and derives from it what the writer is. It may be done again until the writer is enabled. Called
+// with changing held, or before anybody else knows the writer.
+func (w *writer) configure(op string, q qos.DataWriter) error {
+	if err := checkWriter(op, w.what, q); err != nil {
+		return err
 	}
 	path, err := topic.PathOf(q)
 	if err != nil {
-		return nil, failure(op, entity, "", err)
+		return failure(op, w.what, "", err)
 	}
 	if path == topic.Logged {
-		if err := t.p.logs.begin(op, entity, t); err != nil {
-			return nil, err
+		if err := w.p.logs.begin(op, w.what, w.topic); err != nil {
+			return err
 		}
 	}
-	w := &writer{pub: pub, topic: t, q: q, path: path}
-	w.enc = cdr.DefaultEncapsulation(t.support.Type)
+	w.lock()
+	defer w.unlock()
+	w.q, w.path, w.blocking = q, path, q.Reliability.MaxBlockingTime
+	w.bySource = q.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
+	w.enc = cdr.DefaultEncapsulation(w.topic.support.Type)
 	if len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXCDR1 {
 		w.enc = cdr.CDRLE
 	}
 	w.at = channelKey{
-		derecho.SubgroupID(t.p.hub.placement.Subgroup(path, t.name)),
-		derecho.ChannelID(topic.ChannelOf(t.name)),
+		derecho.SubgroupID(w.p.hub.placement.Subgroup(path, w.topic.name)),
+		derecho.ChannelID(topic.ChannelOf(w.topic.name)),
 	}
-	w.setup()
-	w.instances = newWriterInstances(q, path, t.support)
-	return w, nil
+	w.instances.Store(newWriterInstances(q, path, w.topic.support))
+	return nil
 }
 
-// checkWriter refuses what is not enforced, so that nothing is silently ignored.
+// checkWriter refuses what is inconsistent, and what is not enforced, so that nothing is silently ignored.
 func checkWriter(op, entity string, q qos.DataWriter) error {
+	if err := invalid(op, entity, q.Validate()); err != nil {
+		return err
+	}
 	switch {
 	case q.Durability.Kind > qos.DurabilityTransientLocal && !onlyHistory(q.DurabilityService):
 		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String())
@@ -151,8 +171,16 @@ func onlyHistory(s qos.DurabilityService) bool {
 		s.MaxSamplesPerInstance == qos.LengthUnlimited
 }
 
-// announce tells the domain of the writer.
-func (w *writer) announce(op string, tq qos.Topic) error {
+// enable tells the domain of the writer.
+func (w *writer) enable(op string) error {
+	w.changing.Lock()
+	defer w.changing.Unlock()
+	if w.ended.Load() {
+		return w.deleted(op)
+	}
+	if w.enabled.Load() {
+		return nil
+	}
 	p := w.p
 	p.mu.Lock()
 	if err := p.usable(op); err != nil {
@@ -161,43 +189,34 @@ func (w *writer) announce(op string, tq qos.Topic) error {
 	}
 	w.id = p.nextID()
 	w.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(w.id))
+	w.lock()
 	w.setupLife(now())
+	w.unlock()
 	p.enroll(w)
 	p.enlist(&w.entity)
-	w.topic.retain()
 	p.mu.Unlock()
-	err := w.pub.add(op, w)
-	if err == nil {
-		ann := w.topic.announcement(tq)
-		ann.writes, ann.pub, ann.writer = true, w.pub.qos, w.q
-		mode := modeOf(w.path)
-		ep := derecho.Endpoint{
-			ID: w.id, Channel: w.at.ch, Info: ann.encode(),
-			Writes: derecho.Subgroup{ID: w.at.sg, Mode: mode},
-		}
-		if w.path.Keeps() {
-			ep.Reads = []derecho.Subgroup{ep.Writes}
-			ep.Replica = true
-		}
-		err = p.introduce(ep)
+	w.info = w.announcement().encode()
+	ep := derecho.Endpoint{ID: w.id, Channel: w.at.ch, Info: w.info, Writes: derecho.Subgroup{ID: w.at.sg, Mode: modeOf(w.path)}}
+	if w.path.Keeps() {
+		ep.Reads = []derecho.Subgroup{ep.Writes}
+		ep.Replica = true
 	}
-	w.maxSize = p.core.MaxPayload(w.at.sg)
-	if w.life.lease != 0 {
-		w.rearm()
-	}
-	close(w.announced)
-	if err != nil {
-		_ = w.ending.do(func() error {
-			w.ended.Store(true)
-			w.dismantle()
-			return nil
-		})
-		if own := (*Error)(nil); errors.As(err, &own) {
-			return err
-		}
+	if err := p.introduce(ep); err != nil {
+		w.endLife()
+		p.retire(w.id)
+		p.delist(&w.entity)
 		return failure(op, w.what, "", err)
 	}
+	w.maxSize = p.core.MaxPayload(w.at.sg)
+	w.enabled.Store(true)
 	return nil
+}
+
+// announcement is what the domain is told of the writer.
+func (w *writer) announcement() *announcement {
+	ann := w.topic.announcement()
+	ann.writes, ann.pub, ann.writer = true, w.pub.Qos(), w.qosNow()
+	return ann
 }
 
 func modeOf(p topic.Path) derecho.Mode {
@@ -211,11 +230,11 @@ func modeOf(p topic.Path) derecho.Mode {
 }
 
 // announcement begins the announcement of an endpoint of the topic.
-func (t *topicEntity) announcement(tq qos.Topic) *announcement {
+func (t *topicEntity) announcement() *announcement {
 	info := t.support.Type
 	return &announcement{
 		signature: info.Signature, topic: t.name, typeName: info.Name, typeText: info.Text,
-		host: t.p.host, pid: processID, name: t.p.name, topicData: tq.TopicData.Value,
+		host: t.p.host, pid: processID, name: t.p.name, topicQos: t.qosNow(),
 		pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
 		writer: qos.DefaultDataWriter(), reader: qos.DefaultDataReader(),
 	}
@@ -263,15 +282,16 @@ func (w *DataWriter[T]) Register(ctx context.Context, key *T, opts ...WriteOptio
 	if err := w.sendable(ctx, op); err != nil {
 		return HandleNil, err
 	}
-	counted, err := w.instances.note(w.writer, op, m, nil, 0)
+	instances := w.instances.Load()
+	counted, err := instances.note(w.writer, op, m, nil, 0)
 	if err != nil {
 		return HandleNil, err
 	}
 	if err := w.send(ctx, op, kindRegister, 0, m, timestampOf(opts)); err != nil {
-		w.instances.unwrote(counted)
+		instances.unwrote(counted)
 		return HandleNil, err
 	}
-	w.instances.wrote(w.writer, counted)
+	instances.wrote(w.writer, counted)
 	return h, nil
 }
 
@@ -297,7 +317,7 @@ func (w *DataWriter[T]) tell(ctx context.Context, op string, k derecho.Kind, fla
 	if err := w.send(ctx, op, k, flags, m, timestampOf(opts)); err != nil {
 		return err
 	}
-	w.instances.forget(m, k == kindUnregister)
+	w.instances.Load().forget(m, k == kindUnregister)
 	return nil
 }
 

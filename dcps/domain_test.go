@@ -89,7 +89,7 @@ func (d *domain) settle(t testing.TB) {
 	// An endpoint of its own tells a node that it has heard of all that were announced before.
 	for _, n := range d.nodes {
 		const barrier = 1 << 30
-		info := (&announcement{topic: "barrier", typeName: "barrier", reader: readerQos(), sub: qos.DefaultSubscriber()}).encode()
+		info := (&announcement{topic: "barrier", typeName: "barrier", topicQos: qos.DefaultTopic(), reader: readerQos(), sub: qos.DefaultSubscriber()}).encode()
 		require.NoError(t, n.p.core.AddEndpoint(patiently(t), derecho.Endpoint{ID: barrier, Channel: 1, Info: info}))
 		require.NoError(t, n.p.core.RemoveEndpoint(patiently(t), barrier))
 	}

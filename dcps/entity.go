@@ -22,6 +22,12 @@ type entity struct {
 
 	inbox atomic.Pointer[item] // newest first
 
+	// enabled: stored once everything that operations need is there; whoever loads true sees it (DDS: enable).
+	enabled atomic.Bool
+	// changing is held while the entity is enabled, announced anew, or closed: one after the other. It is taken before all
+	// other locks.
+	changing sync.Mutex
+
 	mu sync.Mutex
 	// Guarded by mu:
 	closed  bool
@@ -30,8 +36,10 @@ type entity struct {
 	failure error      // the group can not go on
 	armed   int64      // what the participant's timer was last told
 
-	wakeListener chan struct{} // nil without listener; capacity 1
-	listens      StatusMask
+	listens   StatusMask // what a listener is to hear of
+	listening bool       // the goroutine that calls it runs
+
+	wakeListener chan struct{} // capacity 1
 	stop         chan struct{} // closed when the entity is
 	alarm        alarm
 }
@@ -46,7 +54,7 @@ type entityLogic interface {
 
 func (e *entity) init(p *DomainParticipant, what string, logic entityLogic) {
 	e.p, e.what, e.logic = p, what, logic
-	e.stop = make(chan struct{})
+	e.stop, e.wakeListener = make(chan struct{}), make(chan struct{}, 1)
 }
 
 // post hands a chain of items over; head is the newest, and tail the oldest. It never blocks.
@@ -111,10 +119,7 @@ func (e *entity) settle() {
 		t.update()
 	}
 	if e.changed&e.listens != 0 {
-		select {
-		case e.wakeListener <- struct{}{}:
-		default:
-		}
+		e.wake()
 	}
 	if at := e.logic.nextTick(); at != e.armed && !e.closed {
 		e.armed = at
@@ -142,7 +147,18 @@ func (e *entity) usable(op string) error {
 	if e.closed {
 		return e.deleted(op)
 	}
+	if !e.enabled.Load() {
+		return e.notEnabled(op)
+	}
 	return nil
+}
+
+// notEnabled is the error of an operation that an entity does only once it is enabled, or that does not exist.
+func (e *entity) notEnabled(op string) error {
+	if e.p == nil {
+		return e.deleted(op)
+	}
+	return &Error{Op: op, Entity: e.what, Code: ErrNotEnabled, Detail: "call Enable first: ENTITY_FACTORY autoenable_created_entities of what made it is false"}
 }
 
 // deleted is the error of an operation on an entity that is closed, or does not exist.
@@ -165,14 +181,28 @@ func (e *entity) close() bool {
 	return first
 }
 
-// listen starts the goroutine that calls the entity's listener: deliver runs on it for each batch of changes, outside
-// of all locks, so that it may call anything.
-func (e *entity) listen(mask StatusMask, deliver func()) {
-	if mask == 0 {
+// wake has the listener goroutine look. It never blocks.
+func (e *entity) wake() {
+	select {
+	case e.wakeListener <- struct{}{}:
+	default:
+	}
+}
+
+// hear sets what a listener is to hear of: deliver runs on a goroutine of the entity for each batch of changes, outside of all
+// locks, so that it may call anything. Called with mu held.
+func (e *entity) hear(mask StatusMask, deliver func()) {
+	e.listens = mask
+	if mask != 0 {
+		e.startListener(deliver)
+	}
+}
+
+func (e *entity) startListener(deliver func()) {
+	if e.listening || e.closed {
 		return
 	}
-	e.wakeListener = make(chan struct{}, 1)
-	e.listens = mask
+	e.listening = true
 	e.p.spawn("dcps listener", func() {
 		for {
 			select {

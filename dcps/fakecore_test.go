@@ -252,6 +252,27 @@ func (n *busNode) sync(ctx context.Context) error {
 	}
 }
 
+func (n *busNode) ChangeEndpoint(ctx context.Context, id derecho.EndpointID, info []byte) error {
+	n.b.mu.Lock()
+	i := slices.IndexFunc(n.endpoints, func(ep derecho.Endpoint) bool { return ep.ID == id })
+	if i < 0 || n.left {
+		n.b.mu.Unlock()
+		return derecho.ErrClosed
+	}
+	n.endpoints[i].Info = info
+	ep := n.endpoints[i]
+	n.b.each(func(o *busNode) { o.h.EndpointChanged(ep) })
+	n.b.mu.Unlock()
+	return n.sync(ctx)
+}
+
+func (n *busNode) Upcall(ctx context.Context, f func()) error {
+	n.b.mu.Lock()
+	n.do(f)
+	n.b.mu.Unlock()
+	return n.sync(ctx)
+}
+
 func (n *busNode) RemoveEndpoint(ctx context.Context, id derecho.EndpointID) error {
 	n.b.mu.Lock()
 	if n.left {

@@ -16,25 +16,49 @@ type group[E interface {
 	p      *DomainParticipant // nil if no constructor made it
 	what   string             // for errors
 	ending ending             // of Close
+	state  groupEntity
 
 	mu      sync.Mutex
 	closed  bool
 	members []E
 }
 
-// checkGroup refuses what is not enforced of the QoS that Publisher and Subscriber share: coherent sets, order over
-// several topics, entities that are not enabled.
-func checkGroup(op string, found error, f qos.EntityFactory, p qos.Presentation) error {
-	if err := invalid(op, "", found); err != nil {
-		return err
+// groupEntity is what a Publisher or Subscriber has to wait on. Only DATA_ON_READERS concerns it.
+type groupEntity struct {
+	entity
+	status *StatusCondition
+	data   dataOnReaders // of a Subscriber
+}
+
+func (g *groupEntity) apply(it *item) {
+	switch it.kind {
+	case itemFailed:
+		g.failure = it.ctl.err
+	case itemOnReaders:
+		g.data.arrived(g)
 	}
-	if err := checkFactory(op, "", f); err != nil {
+}
+
+func (g *groupEntity) nextTick() int64 { return 0 }
+func (g *groupEntity) tick(int64)      {}
+
+// checkGroup refuses what is not enforced of the QoS that Publisher and Subscriber share: coherent sets, and order over
+// several topics.
+func checkGroup(op string, found error, p qos.Presentation) error {
+	if err := invalid(op, "", found); err != nil {
 		return err
 	}
 	if p.CoherentAccess || (p.AccessScope == qos.PresentationGroup && p.OrderedAccess) {
 		return unsupported(op, "", qos.PolicyPresentation, p.String())
 	}
 	return nil
+}
+
+// begin makes the group one of a participant.
+func (g *group[E]) begin(p *DomainParticipant, what string) {
+	g.p, g.what = p, what
+	g.state.init(p, what, &g.state)
+	g.state.status = newStatusCondition(&g.state.entity)
 }
 
 func (g *group[E]) add(op string, e E) error {

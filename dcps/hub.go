@@ -44,6 +44,7 @@ type endpoint struct {
 	key     endpointKey
 	handle  InstanceHandle
 	alive   bool // of a writer: see hub.lives
+	ignored bool // DomainParticipant.IgnorePublication and its kin
 	info    []byte
 	ann     *announcement
 	peer    Peer
@@ -209,17 +210,10 @@ func (h *hub) compareTypes(a, b *endpoint) {
 
 // consider matches a writer and a reader if their types, partitions and QoS allow it, and tells the one of this
 // process, or both.
-func (h *hub) consider(w, r *endpoint) {
-	if w.writer == nil && r.reader == nil {
-		return
-	}
-	if !w.ann.sameType(r.ann) || !qos.PartitionsMatch(w.ann.pub.Partition.Name, r.ann.sub.Partition.Name) {
-		return
-	}
-	if bad := incompatible(w.ann, r.ann); len(bad) > 0 {
-		h.tell(w, r, itemIncompatible, bad, nil)
-		return
-	}
+func (h *hub) consider(w, r *endpoint) { h.adjust(w, r, relation{}, h.relate(w, r)) }
+
+// pair introduces a writer and a reader to each other.
+func (h *hub) pair(w, r *endpoint) {
 	var src *source
 	if r.reader != nil {
 		src = newSource(w)
@@ -345,11 +339,8 @@ func (h *hub) readerGone(w, r *endpoint) {
 	}
 }
 
-// matched computes again what consider found: it depends on the announcements only.
-func (h *hub) matched(w, r *endpoint) bool {
-	return w.ann.sameType(r.ann) && qos.PartitionsMatch(w.ann.pub.Partition.Name, r.ann.sub.Partition.Name) &&
-		len(incompatible(w.ann, r.ann)) == 0
-}
+// matched computes again what consider found: it depends on the announcements, and on what this process ignores, only.
+func (h *hub) matched(w, r *endpoint) bool { return h.relate(w, r).matched }
 
 // dropChannels forgets the history of a topic once no endpoint of this process is a replica of it.
 func (h *hub) dropChannels(name string, ch derecho.ChannelID) {

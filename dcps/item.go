@@ -48,13 +48,15 @@ const (
 	itemUnmatched
 	itemIncompatible
 	itemInconsistent
+	itemAltered  // the writer has another QoS
 	itemAlive    // the writer is heard again
 	itemNotAlive // the writer's process is not heard, or has failed
 	itemOutage   // nothing can be sent any more, or it can again: what waits looks again
 	itemLost
 	itemHistoryComplete
 	itemFailed
-	itemView // the view of the domain, of a participant
+	itemOnReaders // readers of a Subscriber have data
+	itemView      // the view of the domain, of a participant
 
 	itemReclaim // what is lent and lies in the cache is to be copied
 )

@@ -1,9 +1,16 @@
 package dcps
 
+import (
+	"maps"
+	"slices"
+)
+
 // Listeners are structs of functions; those that are nil are not called. A function that a DataReader's or
-// DataWriter's listener leaves nil falls to that of its Subscriber or Publisher, then to its participant's (DDS 1.4
-// §2.2.4.2.3). They run on a goroutine of the entity, one at a time, outside of all locks: they may call anything. What
-// happens while one runs is reported together afterwards.
+// DataWriter's listener leaves nil, or whose status is not in the mask of SetListener, falls to that of its Subscriber or
+// Publisher, then to its participant's (DDS 1.4 §2.2.4.2.3); to have a status ignored, give a function that does nothing. They
+// run on a goroutine of the entity, one at a time, outside of all locks: they may call anything, also close their entity. What
+// happens while one runs is reported together afterwards. A listener that is set hears at once of what has changed and was
+// not looked at.
 
 // DataReaderListener hears of changes at a DataReader.
 type DataReaderListener[T any] struct {
@@ -57,6 +64,8 @@ type PublisherListener struct{ AnyWriterListener }
 type ParticipantListener struct {
 	AnyReaderListener
 	AnyWriterListener
+	// OnDataOnReaders is for Subscribers whose own listener has none.
+	OnDataOnReaders     func(s *Subscriber)
 	OnInconsistentTopic func(topicName string, s InconsistentTopicStatus)
 	// OnViewChanged hears of processes that join, leave and fail, and of this one being cut off and back (extension).
 	OnViewChanged func(p *DomainParticipant, s ViewChangedStatus)
@@ -67,15 +76,30 @@ type TopicListener struct {
 	OnInconsistentTopic func(topicName string, s InconsistentTopicStatus)
 }
 
+// bound is a listener with the statuses that it is for.
+type bound[L any] struct {
+	l    L
+	mask StatusMask
+}
+
 // readerCallbacks is a reader's listener without its type, parents included.
 type readerCallbacks struct {
 	dataAvailable  func()
+	onReaders      bool // OnDataOnReaders is called in place of dataAvailable
 	matched        func(SubscriptionMatchedStatus)
 	liveliness     func(LivelinessChangedStatus)
 	deadlineMissed func(RequestedDeadlineMissedStatus)
 	incompatible   func(RequestedIncompatibleQosStatus)
 	lost           func(SampleLostStatus)
 	rejected       func(SampleRejectedStatus)
+}
+
+// heard are the functions of one level that a mask lets through.
+func heard[E, S any](mask, bit StatusMask, f func(E, S)) func(E, S) {
+	if mask&bit == 0 {
+		return nil
+	}
+	return f
 }
 
 // choose binds the first of the functions that is set to the entity: the typed one, then those of the parents.
@@ -91,63 +115,123 @@ func choose[E any, S any, A any](entity E, own func(E, S), asAny A, parents ...f
 	return nil
 }
 
-func (r *DataReader[T]) listenerCallbacks(l *DataReaderListener[T]) readerCallbacks {
+// SetListener sets what hears of the reader's statuses in mask, or with nil takes it away (DDS: set_listener).
+func (r *DataReader[T]) SetListener(l *DataReaderListener[T], mask StatusMask) error {
+	if u := r.untyped(); u == noReader {
+		return u.deleted("SetListener")
+	}
+	r.setListener(l, mask)
+	return nil
+}
+
+func (r *DataReader[T]) setListener(l *DataReaderListener[T], mask StatusMask) {
 	if l == nil {
-		l = &DataReaderListener[T]{}
+		l = new(DataReaderListener[T])
 	}
-	s, p := &r.sub.listener.AnyReaderListener, &r.p.listener.AnyReaderListener
+	r.p.listening.Lock()
+	defer r.p.listening.Unlock()
+	r.bind = func() readerCallbacks { return r.callbacksOf(*l, mask) }
+	r.relisten()
+}
+
+func (r *DataReader[T]) callbacksOf(l DataReaderListener[T], mask StatusMask) readerCallbacks {
+	sub, part := r.sub.listener, r.p.listener
+	s, p := sub.l.AnyReaderListener, part.l.AnyReaderListener
 	var a AnyDataReader = r
+	const (
+		matched, liveliness, incompatible = SubscriptionMatchedStatusBit, LivelinessChangedStatusBit, RequestedIncompatibleQosStatusBit
+		deadline, lost, rejected          = RequestedDeadlineMissedStatusBit, SampleLostStatusBit, SampleRejectedStatusBit
+	)
 	c := readerCallbacks{
-		matched:        choose(r, l.OnSubscriptionMatched, a, s.OnSubscriptionMatched, p.OnSubscriptionMatched),
-		liveliness:     choose(r, l.OnLivelinessChanged, a, s.OnLivelinessChanged, p.OnLivelinessChanged),
-		deadlineMissed: choose(r, l.OnRequestedDeadlineMissed, a, s.OnRequestedDeadlineMissed, p.OnRequestedDeadlineMissed),
-		incompatible:   choose(r, l.OnRequestedIncompatibleQos, a, s.OnRequestedIncompatibleQos, p.OnRequestedIncompatibleQos),
-		lost:           choose(r, l.OnSampleLost, a, s.OnSampleLost, p.OnSampleLost),
-		rejected:       choose(r, l.OnSampleRejected, a, s.OnSampleRejected, p.OnSampleRejected),
+		matched: choose(r, heard(mask, matched, l.OnSubscriptionMatched), a,
+			heard(sub.mask, matched, s.OnSubscriptionMatched), heard(part.mask, matched, p.OnSubscriptionMatched)),
+		liveliness: choose(r, heard(mask, liveliness, l.OnLivelinessChanged), a,
+			heard(sub.mask, liveliness, s.OnLivelinessChanged), heard(part.mask, liveliness, p.OnLivelinessChanged)),
+		deadlineMissed: choose(r, heard(mask, deadline, l.OnRequestedDeadlineMissed), a,
+			heard(sub.mask, deadline, s.OnRequestedDeadlineMissed), heard(part.mask, deadline, p.OnRequestedDeadlineMissed)),
+		incompatible: choose(r, heard(mask, incompatible, l.OnRequestedIncompatibleQos), a,
+			heard(sub.mask, incompatible, s.OnRequestedIncompatibleQos), heard(part.mask, incompatible, p.OnRequestedIncompatibleQos)),
+		lost: choose(r, heard(mask, lost, l.OnSampleLost), a,
+			heard(sub.mask, lost, s.OnSampleLost), heard(part.mask, lost, p.OnSampleLost)),
+		rejected: choose(r, heard(mask, rejected, l.OnSampleRejected), a,
+			heard(sub.mask, rejected, s.OnSampleRejected), heard(part.mask, rejected, p.OnSampleRejected)),
+		onReaders: r.sub.onDataOnReaders() != nil,
 	}
+	const data = DataAvailableStatusBit
 	switch {
-	case r.sub.listener.OnDataOnReaders != nil:
-	case l.OnDataAvailable != nil:
+	case mask&data != 0 && l.OnDataAvailable != nil:
 		c.dataAvailable = func() { l.OnDataAvailable(r) }
-	case s.OnDataAvailable != nil:
+	case sub.mask&data != 0 && s.OnDataAvailable != nil:
 		c.dataAvailable = func() { s.OnDataAvailable(r) }
-	case p.OnDataAvailable != nil:
+	case part.mask&data != 0 && p.OnDataAvailable != nil:
 		c.dataAvailable = func() { p.OnDataAvailable(r) }
 	}
 	return c
 }
 
-// listenReader starts the reader's listener goroutine if anything is to be heard.
-func (r *reader) listenReader(c readerCallbacks) {
-	r.callbacks = c
+// mask is what there is a callback for.
+func (c *readerCallbacks) mask() StatusMask {
+	return maskOf(
+		heardOf{DataAvailableStatusBit, c.dataAvailable != nil && !c.onReaders},
+		heardOf{SubscriptionMatchedStatusBit, c.matched != nil},
+		heardOf{LivelinessChangedStatusBit, c.liveliness != nil},
+		heardOf{RequestedDeadlineMissedStatusBit, c.deadlineMissed != nil},
+		heardOf{RequestedIncompatibleQosStatusBit, c.incompatible != nil},
+		heardOf{SampleLostStatusBit, c.lost != nil},
+		heardOf{SampleRejectedStatusBit, c.rejected != nil},
+	)
+}
+
+type heardOf struct {
+	bit StatusMask
+	set bool
+}
+
+func maskOf(all ...heardOf) StatusMask {
 	var mask StatusMask
-	for _, l := range []struct {
-		bit StatusMask
-		set bool
-	}{
-		{DataAvailableStatusBit, c.dataAvailable != nil},
-		{SubscriptionMatchedStatusBit, c.matched != nil},
-		{LivelinessChangedStatusBit, c.liveliness != nil},
-		{RequestedDeadlineMissedStatusBit, c.deadlineMissed != nil},
-		{RequestedIncompatibleQosStatusBit, c.incompatible != nil},
-		{SampleLostStatusBit, c.lost != nil},
-		{SampleRejectedStatusBit, c.rejected != nil},
-	} {
-		if l.set {
-			mask |= l.bit
+	for _, h := range all {
+		if h.set {
+			mask |= h.bit
 		}
 	}
-	r.listen(mask, r.callListener)
+	return mask
+}
+
+// relisten finds out anew who is told of what. Called with the participant's listening held.
+func (r *reader) relisten() {
+	if r.bind == nil {
+		return // it is being made
+	}
+	c := r.bind()
+	r.lock()
+	defer r.unlock()
+	r.callbacks = c
+	r.hear(c.mask(), r.callListener)
+}
+
+// notifyData has OnDataAvailable called if there is data that was not looked at, also where OnDataOnReaders takes its place.
+func (r *reader) notifyData() {
+	r.lock()
+	defer r.unlock()
+	if r.callbacks.dataAvailable == nil || r.changed&DataAvailableStatusBit == 0 {
+		return
+	}
+	r.notify = true
+	r.startListener(r.callListener)
+	r.wake()
 }
 
 // callListener reports what changed. A change is as good as looked at once the listener is called, as the standard
 // wants it (§2.2.4.1).
 func (r *reader) callListener() {
 	r.lock()
-	due := r.changed & r.listens
-	r.changed &^= DataAvailableStatusBit & r.listens
+	due, c := r.changed&r.listens, r.callbacks
+	if r.notify {
+		due |= r.changed & DataAvailableStatusBit
+		r.notify = false
+	}
+	r.changed &^= DataAvailableStatusBit & due
 	r.unlock()
-	c := &r.callbacks
 	if due&SubscriptionMatchedStatusBit != 0 {
 		c.matched(r.SubscriptionMatchedStatus())
 	}
@@ -166,7 +250,7 @@ func (r *reader) callListener() {
 	if due&SampleRejectedStatusBit != 0 {
 		c.rejected(r.SampleRejectedStatus())
 	}
-	if due&DataAvailableStatusBit != 0 {
+	if due&DataAvailableStatusBit != 0 && c.dataAvailable != nil {
 		c.dataAvailable()
 	}
 }
@@ -175,46 +259,69 @@ type writerCallbacks struct {
 	matched        func(PublicationMatchedStatus)
 	deadlineMissed func(OfferedDeadlineMissedStatus)
 	incompatible   func(OfferedIncompatibleQosStatus)
-	lost           func(LivelinessLostStatus)
+	livelinessLost func(LivelinessLostStatus)
 }
 
-func (w *DataWriter[T]) listenerCallbacks(l *DataWriterListener[T]) writerCallbacks {
+// SetListener sets what hears of the writer's statuses in mask, or with nil takes it away (DDS: set_listener).
+func (w *DataWriter[T]) SetListener(l *DataWriterListener[T], mask StatusMask) error {
+	if u := w.untyped(); u == noWriter {
+		return u.deleted("SetListener")
+	}
+	w.setListener(l, mask)
+	return nil
+}
+
+func (w *DataWriter[T]) setListener(l *DataWriterListener[T], mask StatusMask) {
 	if l == nil {
-		l = &DataWriterListener[T]{}
+		l = new(DataWriterListener[T])
 	}
-	s, p := &w.pub.listener.AnyWriterListener, &w.p.listener.AnyWriterListener
+	w.p.listening.Lock()
+	defer w.p.listening.Unlock()
+	w.bind = func() writerCallbacks { return w.callbacksOf(*l, mask) }
+	w.relisten()
+}
+
+func (w *DataWriter[T]) callbacksOf(l DataWriterListener[T], mask StatusMask) writerCallbacks {
+	pub, part := w.pub.listener, w.p.listener
+	s, p := pub.l.AnyWriterListener, part.l.AnyWriterListener
 	var a AnyDataWriter = w
+	const (
+		matched, deadline  = PublicationMatchedStatusBit, OfferedDeadlineMissedStatusBit
+		incompatible, lost = OfferedIncompatibleQosStatusBit, LivelinessLostStatusBit
+	)
 	return writerCallbacks{
-		matched:        choose(w, l.OnPublicationMatched, a, s.OnPublicationMatched, p.OnPublicationMatched),
-		deadlineMissed: choose(w, l.OnOfferedDeadlineMissed, a, s.OnOfferedDeadlineMissed, p.OnOfferedDeadlineMissed),
-		incompatible:   choose(w, l.OnOfferedIncompatibleQos, a, s.OnOfferedIncompatibleQos, p.OnOfferedIncompatibleQos),
-		lost:           choose(w, l.OnLivelinessLost, a, s.OnLivelinessLost, p.OnLivelinessLost),
+		matched: choose(w, heard(mask, matched, l.OnPublicationMatched), a,
+			heard(pub.mask, matched, s.OnPublicationMatched), heard(part.mask, matched, p.OnPublicationMatched)),
+		deadlineMissed: choose(w, heard(mask, deadline, l.OnOfferedDeadlineMissed), a,
+			heard(pub.mask, deadline, s.OnOfferedDeadlineMissed), heard(part.mask, deadline, p.OnOfferedDeadlineMissed)),
+		incompatible: choose(w, heard(mask, incompatible, l.OnOfferedIncompatibleQos), a,
+			heard(pub.mask, incompatible, s.OnOfferedIncompatibleQos), heard(part.mask, incompatible, p.OnOfferedIncompatibleQos)),
+		livelinessLost: choose(w, heard(mask, lost, l.OnLivelinessLost), a,
+			heard(pub.mask, lost, s.OnLivelinessLost), heard(part.mask, lost, p.OnLivelinessLost)),
 	}
 }
 
-func (w *writer) listenWriter(c writerCallbacks) {
+// relisten finds out anew who is told of what. Called with the participant's listening held.
+func (w *writer) relisten() {
+	if w.bind == nil {
+		return // it is being made
+	}
+	c := w.bind()
+	w.lock()
+	defer w.unlock()
 	w.callbacks = c
-	var mask StatusMask
-	if c.matched != nil {
-		mask |= PublicationMatchedStatusBit
-	}
-	if c.deadlineMissed != nil {
-		mask |= OfferedDeadlineMissedStatusBit
-	}
-	if c.incompatible != nil {
-		mask |= OfferedIncompatibleQosStatusBit
-	}
-	if c.lost != nil {
-		mask |= LivelinessLostStatusBit
-	}
-	w.listen(mask, w.callListener)
+	w.hear(maskOf(
+		heardOf{PublicationMatchedStatusBit, c.matched != nil},
+		heardOf{OfferedDeadlineMissedStatusBit, c.deadlineMissed != nil},
+		heardOf{OfferedIncompatibleQosStatusBit, c.incompatible != nil},
+		heardOf{LivelinessLostStatusBit, c.livelinessLost != nil},
+	), w.callListener)
 }
 
 func (w *writer) callListener() {
 	w.lock()
-	due := w.changed & w.listens
+	due, c := w.changed&w.listens, w.callbacks
 	w.unlock()
-	c := &w.callbacks
 	if due&PublicationMatchedStatusBit != 0 {
 		c.matched(w.PublicationMatchedStatus())
 	}
@@ -225,51 +332,163 @@ func (w *writer) callListener() {
 		c.deadlineMissed(w.OfferedDeadlineMissedStatus())
 	}
 	if due&LivelinessLostStatusBit != 0 {
-		c.lost(w.LivelinessLostStatus())
+		c.livelinessLost(w.LivelinessLostStatus())
 	}
 }
 
-func (t *topicEntity) listenTopic(l *TopicListener) {
-	call := t.p.listener.OnInconsistentTopic
-	if l != nil && l.OnInconsistentTopic != nil {
-		call = l.OnInconsistentTopic
+// SetListener sets what hears of the topic's status, or with nil takes it away (DDS: set_listener). All Topics of one name in
+// a participant share it.
+func (t *Topic[T]) SetListener(l *TopicListener, mask StatusMask) error {
+	s := t.shared()
+	if s == noTopic {
+		return s.deleted("SetListener")
 	}
-	if call == nil {
-		return
+	s.p.listening.Lock()
+	defer s.p.listening.Unlock()
+	s.listener = bound[*TopicListener]{l, mask}
+	s.relisten()
+	return nil
+}
+
+// relisten finds out anew who is told. Called with the participant's listening held.
+func (t *topicEntity) relisten() {
+	const bit = InconsistentTopicStatusBit
+	own, part := t.listener, t.p.listener
+	var call func(string, InconsistentTopicStatus)
+	switch {
+	case own.l != nil && own.l.OnInconsistentTopic != nil && own.mask&bit != 0:
+		call = own.l.OnInconsistentTopic
+	case part.mask&bit != 0:
+		call = part.l.OnInconsistentTopic
 	}
-	t.listen(InconsistentTopicStatusBit, func() {
-		if s := t.inconsistentStatus(); s.TotalCountChange > 0 {
+	t.lock()
+	defer t.unlock()
+	t.call = call
+	t.hear(maskOf(heardOf{bit, call != nil}), func() {
+		t.lock()
+		call := t.call
+		t.unlock()
+		if s := t.inconsistentStatus(); s.TotalCountChange > 0 && call != nil {
 			call(t.name, s)
 		}
 	})
 }
 
-// listen starts the goroutine that calls OnDataOnReaders.
-func (sub *Subscriber) listen() {
-	call := sub.listener.OnDataOnReaders
-	if call == nil {
-		return
+// SetListener sets what hears of the statuses in mask of the Publisher's writers, as far as they have no listener for them
+// (DDS: set_listener).
+func (pub *Publisher) SetListener(l PublisherListener, mask StatusMask) error {
+	if pub.absent() {
+		return missing("SetListener", "the publisher", "NewPublisher")
 	}
-	sub.onData = make(chan struct{}, 1)
-	sub.p.spawn("dcps subscriber listener", func() {
-		for {
-			select {
-			case <-sub.onData:
-				call(sub)
-			case <-sub.stop:
-				return
-			}
-		}
-	})
+	pub.p.listening.Lock()
+	defer pub.p.listening.Unlock()
+	pub.listener = bound[PublisherListener]{l, mask}
+	pub.relisten()
+	return nil
 }
 
-// dataOnReaders wakes OnDataOnReaders. It never blocks.
-func (sub *Subscriber) dataOnReaders() {
-	if sub.onData == nil {
-		return
+func (pub *Publisher) relisten() {
+	for _, w := range pub.list() {
+		w.relisten()
 	}
-	select {
-	case sub.onData <- struct{}{}:
-	default:
+}
+
+// SetListener sets what hears of the statuses in mask of the Subscriber's readers, as far as they have no listener for them,
+// and of DATA_ON_READERS (DDS: set_listener).
+func (sub *Subscriber) SetListener(l SubscriberListener, mask StatusMask) error {
+	if sub.absent() {
+		return missing("SetListener", "the subscriber", "NewSubscriber")
 	}
+	sub.p.listening.Lock()
+	defer sub.p.listening.Unlock()
+	sub.listener = bound[SubscriberListener]{l, mask}
+	sub.relisten()
+	return nil
+}
+
+// onDataOnReaders is the function for DATA_ON_READERS, or nil. Called with the participant's listening held.
+func (sub *Subscriber) onDataOnReaders() func(*Subscriber) {
+	own, part := sub.listener, sub.p.listener
+	switch {
+	case own.mask&DataOnReadersStatusBit != 0 && own.l.OnDataOnReaders != nil:
+		return own.l.OnDataOnReaders
+	case part.mask&DataOnReadersStatusBit != 0:
+		return part.l.OnDataOnReaders
+	}
+	return nil
+}
+
+func (sub *Subscriber) relisten() {
+	call := sub.onDataOnReaders()
+	g := &sub.state
+	if call != nil {
+		g.data.wanted.Store(true) // before news is looked at
+	}
+	g.lock()
+	sub.call = call
+	if g.data.news.Load() && call != nil {
+		g.changed |= DataOnReadersStatusBit
+	}
+	g.hear(maskOf(heardOf{DataOnReadersStatusBit, call != nil}), sub.callListener)
+	g.unlock()
+	for _, r := range sub.list() {
+		r.relisten()
+	}
+}
+
+func (sub *Subscriber) callListener() {
+	g := &sub.state
+	g.lock()
+	g.changed &^= DataOnReadersStatusBit
+	call := sub.call
+	g.unlock()
+	if call != nil {
+		g.data.news.Store(false)
+		call(sub)
+	}
+}
+
+// SetListener sets what hears of the statuses in mask of everything below the participant that has no listener for them, and
+// of its own (DDS: set_listener).
+func (p *DomainParticipant) SetListener(l ParticipantListener, mask StatusMask) error {
+	if p.absent() {
+		return noParticipant("SetListener")
+	}
+	p.mu.Lock()
+	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), slices.Collect(maps.Values(p.topics))
+	p.mu.Unlock()
+	p.listening.Lock()
+	defer p.listening.Unlock()
+	p.listener = bound[ParticipantListener]{l, mask}
+	p.relisten()
+	for _, pub := range pubs {
+		pub.relisten()
+	}
+	for _, sub := range subs {
+		sub.relisten()
+	}
+	for _, t := range topics {
+		t.relisten()
+	}
+	return nil
+}
+
+// relisten follows the participant's own listener. Called with listening held.
+func (p *DomainParticipant) relisten() {
+	d := &p.domain
+	var call func(*DomainParticipant, ViewChangedStatus)
+	if p.listener.mask&ViewChangedStatusBit != 0 {
+		call = p.listener.l.OnViewChanged
+	}
+	d.lock()
+	defer d.unlock()
+	d.call = call
+	d.hear(maskOf(heardOf{ViewChangedStatusBit, call != nil}), func() {
+		d.lock()
+		call := d.call
+		d.unlock()
+		if s := p.ViewChangedStatus(); s.TotalCountChange > 0 && call != nil {
+			call(p, s)
+		}
+	})
 }

@@ -42,15 +42,16 @@ type life struct {
 	lapsed   atomic.Bool
 
 	// Guarded by the writer's mu.
-	due    int64 // when the timer looks; 0 for never
-	cut    bool  // the process is cut off
-	status LivelinessLostStatus
+	due     int64 // when the timer looks; 0 for never
+	cut     bool  // the process is cut off
+	counted bool  // in the participant's asserting
+	status  LivelinessLostStatus
 }
 
 // forwards is how many times within a lease a writer looks for assertions that it has to forward.
 const forwards = 4
 
-// setupLife begins the writer's first lease. Called with the participant's mu held.
+// setupLife begins the writer's first lease. Called with mu held, before anything can be sent.
 func (w *writer) setupLife(at int64) {
 	l := &w.life
 	l.lease, l.together = leaseOf(&w.q.Liveliness), w.q.Liveliness.Kind == qos.LivelinessManualByParticipant
@@ -60,7 +61,18 @@ func (w *writer) setupLife(at int64) {
 	l.asserted.Store(at)
 	l.sent.Store(at)
 	w.plan(at, after(at, l.lease))
+	l.counted = true
 	w.p.asserting.Add(1)
+}
+
+// endLife is the inverse of setupLife.
+func (w *writer) endLife() {
+	w.lock()
+	defer w.unlock()
+	if w.life.counted {
+		w.life.counted, w.life.due = false, 0
+		w.p.asserting.Add(-1)
+	}
 }
 
 // pace is how often the timer looks at a writer that may have to forward assertions.
@@ -185,6 +197,9 @@ func (w *DataWriter[T]) AssertLiveliness() error {
 	u := w.untyped()
 	if u.ended.Load() {
 		return u.deleted("AssertLiveliness")
+	}
+	if !u.enabled.Load() {
+		return u.notEnabled("AssertLiveliness")
 	}
 	if u.life.lease == 0 {
 		return nil

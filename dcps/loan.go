@@ -82,7 +82,8 @@ func (l *Loan) Publish(n int) error {
 		w.waste(r)
 		return err
 	}
-	counted, err := w.instances.note(w, op, nil, l.room[:n], 1)
+	instances := w.instances.Load()
+	counted, err := instances.note(w, op, nil, l.room[:n], 1)
 	if err != nil {
 		w.waste(r)
 		return err
@@ -90,7 +91,7 @@ func (l *Loan) Publish(n int) error {
 	if r.sent {
 		w.publish(r, w.header(kindData, r.seq, 0, l.at), n)
 	}
-	w.instances.wrote(w, counted)
+	instances.wrote(w, counted)
 	return nil
 }
 

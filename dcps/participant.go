@@ -25,12 +25,12 @@ const operationTimeout = 30 * time.Second
 // Its methods may be called by several goroutines at once, like those of all entities.
 type DomainParticipant struct {
 	id       DomainID
-	qos      qos.DomainParticipant
 	settings Settings
 	name     string
 	host     string
-	listener ParticipantListener
-	core     core
+	factory  *DomainParticipantFactory // nil if none keeps it
+	join     participantConfig         // what Enable needs
+	core     core                      // nil until the participant is enabled
 	hub      *hub
 	holds    holds
 	timers   *timers
@@ -51,9 +51,16 @@ type DomainParticipant struct {
 	readers atomic.Pointer[map[derecho.EndpointID]*reader]
 	all     atomic.Pointer[[]*entity] // for timers
 
-	ending     ending // of Close
+	ending ending // of Close
+	// listening guards the listeners of the participant and of all that it contains. It is taken before all other locks but
+	// entity.changing.
+	listening sync.Mutex
+	listener  bound[ParticipantListener]
+
 	mu         sync.Mutex
 	closed     bool
+	qos        qos.DomainParticipant
+	defaults   defaults
 	lastID     derecho.EndpointID
 	topics     map[string]*topicEntity
 	publishers []*Publisher
@@ -63,32 +70,34 @@ type DomainParticipant struct {
 // NewDomainParticipant joins a domain (DDS: create_participant). It returns once this process knows the writers and
 // readers that exist.
 func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantOption) (*DomainParticipant, error) {
+	return newParticipant(ctx, nil, id, opts)
+}
+
+func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainID, opts []ParticipantOption) (*DomainParticipant, error) {
 	const op = "NewDomainParticipant"
 	where := "domain " + strconv.FormatUint(uint64(id), 10)
 	if ctx == nil {
 		return nil, isNil(op, where, "ctx")
 	}
-	c := participantConfig{qos: qos.DefaultDomainParticipant(), name: programName(), core: joinCore}
+	c := participantConfig{qos: f.DefaultParticipantQos(), name: programName(), core: joinCore}
 	if err := configure(op, &c, opts); err != nil {
 		return nil, err
 	}
 	if err := invalid(op, where, c.qos.Validate()); err != nil {
 		return nil, err
 	}
-	if err := checkFactory(op, where, c.qos.EntityFactory); err != nil {
-		return nil, err
-	}
 	settings, err := c.settings.withDefaults(os.Getenv)
 	if err != nil {
 		return nil, &Error{Op: op, Entity: where, Code: ErrBadParameter, Err: err}
 	}
-	c.settings, c.domain, c.ctx = settings, id, ctx
+	c.settings, c.domain = settings, id
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
 	p := &DomainParticipant{
-		id: id, qos: c.qos, settings: settings, name: c.name, host: host, listener: c.listener,
+		id: id, qos: c.qos, settings: settings, name: c.name, host: host, factory: f,
+		listener: bound[ParticipantListener]{c.listener, AnyStatus}, defaults: standardDefaults(),
 		failedCh: make(chan struct{}), topics: make(map[string]*topicEntity),
 	}
 	p.writers.Store(&map[derecho.EndpointID]*writer{})
@@ -101,20 +110,48 @@ func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantO
 	p.timers = newTimers(func() []*entity { return *p.all.Load() })
 	p.logs.init(p)
 	c.openLog, c.logState = p.logs.open, p.logs.logState
-	p.core, err = c.core(p.hub, c)
-	if err != nil {
-		if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "listen" && e.Net == "tcp" {
-			return nil, &Error{Op: op, Entity: where, Code: ErrBadParameter, Detail: "Settings.Listen or DDS_LISTEN names an address that this host can not listen on", Err: err}
+	p.join = c
+	p.listening.Lock()
+	p.relisten()
+	p.listening.Unlock()
+	if f.enables() {
+		if err := p.enable(ctx, op); err != nil {
+			return nil, err
 		}
-		return nil, failure(op, where, "", err)
 	}
-	p.holds.hold = p.core.Hold
-	p.spawn("dcps timers", p.timers.run)
-	p.listenView()
+	f.keep(p)
 	return p, nil
 }
 
-func (p *DomainParticipant) absent() bool { return p == nil || p.core == nil }
+// enable joins the domain.
+func (p *DomainParticipant) enable(ctx context.Context, op string) error {
+	where := "domain " + strconv.FormatUint(uint64(p.id), 10)
+	p.domain.changing.Lock()
+	defer p.domain.changing.Unlock()
+	p.mu.Lock()
+	err := p.closedOrFailed(op)
+	p.mu.Unlock()
+	if err != nil || p.enabled() {
+		return err
+	}
+	c := p.join
+	c.ctx = ctx
+	core, err := c.core(p.hub, c)
+	if err != nil {
+		if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "listen" && e.Net == "tcp" {
+			return &Error{Op: op, Entity: where, Code: ErrBadParameter, Detail: "Settings.Listen or DDS_LISTEN names an address that this host can not listen on", Err: err}
+		}
+		return failure(op, where, "", err)
+	}
+	p.core, p.holds.hold = core, core.Hold
+	p.spawn("dcps timers", p.timers.run)
+	p.domain.enabled.Store(true)
+	return nil
+}
+
+func (p *DomainParticipant) absent() bool { return p == nil || p.hub == nil }
+
+func (p *DomainParticipant) enabled() bool { return p.domain.enabled.Load() }
 
 func noParticipant(op string) error { return missing(op, "the participant", "NewDomainParticipant") }
 
@@ -135,19 +172,22 @@ func (p *DomainParticipant) Name() string {
 }
 
 // Handle names the participant in its domain (DDS: get_instance_handle). It stays the same when the domain went on
-// without this process and it joined again; so do the handles of its writers and readers.
+// without this process and it joined again; so do the handles of its writers and readers. It is HandleNil until the
+// participant is enabled.
 func (p *DomainParticipant) Handle() InstanceHandle {
-	if p.absent() {
+	if p.absent() || !p.enabled() {
 		return HandleNil
 	}
 	return topic.HandleOfEntity(uint64(origin(p.core.ID())), 0)
 }
 
-// Qos gives the QoS that the participant was made with.
+// Qos gives the participant's QoS (DDS: get_qos).
 func (p *DomainParticipant) Qos() qos.DomainParticipant {
 	if p.absent() {
 		return qos.DomainParticipant{}
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.qos
 }
 
@@ -200,16 +240,15 @@ func (p *DomainParticipant) WaitForDomain(ctx context.Context) error {
 }
 
 // adopt adds a Publisher or Subscriber to the participant.
-func (p *DomainParticipant) adopt(op string, add func()) error {
-	if p.absent() {
-		return noParticipant(op)
-	}
+func (p *DomainParticipant) adopt(op string, g *groupEntity, add func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.usable(op); err != nil {
+	if err := p.closedOrFailed(op); err != nil {
 		return err
 	}
+	g.enabled.Store(p.enabled() && p.qos.EntityFactory.AutoenableCreatedEntities)
 	add()
+	p.enlist(&g.entity)
 	return nil
 }
 
@@ -283,12 +322,23 @@ func (p *DomainParticipant) delistLocked(e *entity) {
 	p.all.Store(&list)
 }
 
-// usable tells why nothing can be made any more, if so. Called with mu held.
-func (p *DomainParticipant) usable(op string) error {
+// closedOrFailed tells why nothing can be made any more, if so. Called with mu held.
+func (p *DomainParticipant) closedOrFailed(op string) error {
 	if p.closed {
 		return &Error{Op: op, Entity: "participant", Code: ErrAlreadyDeleted, Detail: "it was closed"}
 	}
 	return p.failed(op, "participant")
+}
+
+// usable tells why nothing of the participant can be announced, if so. Called with mu held.
+func (p *DomainParticipant) usable(op string) error {
+	if err := p.closedOrFailed(op); err != nil {
+		return err
+	}
+	if !p.enabled() {
+		return p.domain.notEnabled(op)
+	}
+	return nil
 }
 
 // Close closes everything that was made by the participant and leaves the domain (DDS: delete_contained_entities and
@@ -316,13 +366,18 @@ func (p *DomainParticipant) leave() error {
 	for _, t := range topics {
 		t.close()
 	}
+	p.domain.changing.Lock() // an Enable that is under way comes to its end first
+	defer p.domain.changing.Unlock()
 	p.domain.close()
-	ctx, cancel := p.parting()
-	defer cancel()
-	if err := p.core.Leave(ctx); err != nil && p.failure.Load() == nil && !errors.Is(err, derecho.ErrClosed) {
-		errs = append(errs, failure("Close", "participant", "", err))
+	if p.enabled() {
+		ctx, cancel := p.parting()
+		defer cancel()
+		if err := p.core.Leave(ctx); err != nil && p.failure.Load() == nil && !errors.Is(err, derecho.ErrClosed) {
+			errs = append(errs, failure("Close", "participant", "", err))
+		}
 	}
 	close(p.timers.stop)
+	p.factory.forget(p)
 	errs = append(errs, p.logs.close())
 	return errors.Join(errs...)
 }
@@ -331,7 +386,10 @@ func (p *DomainParticipant) leave() error {
 type domainEntity struct {
 	entity
 	status *StatusCondition
-	view   ViewChangedStatus // guarded by mu
+
+	// Guarded by mu.
+	view ViewChangedStatus
+	call func(*DomainParticipant, ViewChangedStatus) // the listener's
 }
 
 func (d *domainEntity) apply(it *item) {
@@ -384,13 +442,6 @@ func invalid(op, entity string, err error) error {
 
 func unsupported(op, entity string, policy qos.PolicyID, value string) error {
 	return &Error{Op: op, Entity: entity, Code: ErrUnsupported, Detail: policy.String() + " " + value + " has no effect in this version, so it is refused"}
-}
-
-func checkFactory(op, entity string, q qos.EntityFactory) error {
-	if !q.AutoenableCreatedEntities {
-		return unsupported(op, entity, qos.PolicyEntityFactory, q.String())
-	}
-	return nil
 }
 
 // enroll makes a writer known to the polling goroutine. Called with mu held.

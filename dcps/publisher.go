@@ -10,8 +10,11 @@ import (
 // Publisher groups DataWriters (DDS 1.4 §2.2.2.4.1).
 type Publisher struct {
 	group[*writer]
+	listener bound[PublisherListener] // guarded by the participant's listening
+
+	// Guarded by group.mu.
 	qos      qos.Publisher
-	listener PublisherListener
+	defaults qos.DataWriter
 }
 
 type publisherConfig struct {
@@ -35,16 +38,19 @@ func WithPublisherListener(l PublisherListener) PublisherOption {
 // NewPublisher makes a Publisher (DDS: create_publisher).
 func (p *DomainParticipant) NewPublisher(opts ...PublisherOption) (*Publisher, error) {
 	const op = "NewPublisher"
-	c := publisherConfig{qos: qos.DefaultPublisher()}
+	if p.absent() {
+		return nil, noParticipant(op)
+	}
+	c := publisherConfig{qos: p.DefaultPublisherQos()}
 	if err := configure(op, &c, opts); err != nil {
 		return nil, err
 	}
-	if err := checkGroup(op, c.qos.Validate(), c.qos.EntityFactory, c.qos.Presentation); err != nil {
+	if err := checkGroup(op, c.qos.Validate(), c.qos.Presentation); err != nil {
 		return nil, err
 	}
-	pub := &Publisher{qos: c.qos, listener: c.listener}
-	pub.p, pub.what = p, "publisher"
-	if err := p.adopt(op, func() { p.publishers = append(p.publishers, pub) }); err != nil {
+	pub := &Publisher{qos: c.qos, defaults: qos.DefaultDataWriter(), listener: bound[PublisherListener]{c.listener, AnyStatus}}
+	pub.begin(p, "publisher")
+	if err := p.adopt(op, &pub.state, func() { p.publishers = append(p.publishers, pub) }); err != nil {
 		return nil, err
 	}
 	return pub, nil
@@ -52,7 +58,12 @@ func (p *DomainParticipant) NewPublisher(opts ...PublisherOption) (*Publisher, e
 
 func (pub *Publisher) absent() bool { return pub == nil || pub.p == nil }
 
-// Participant gives the Publisher's participant.
+// enables tells whether writers are enabled when they are made (ENTITY_FACTORY).
+func (pub *Publisher) enables() bool {
+	return pub.state.enabled.Load() && pub.Qos().EntityFactory.AutoenableCreatedEntities
+}
+
+// Participant gives the Publisher's participant (DDS: get_participant).
 func (pub *Publisher) Participant() *DomainParticipant {
 	if pub.absent() {
 		return nil
@@ -60,15 +71,52 @@ func (pub *Publisher) Participant() *DomainParticipant {
 	return pub.p
 }
 
-// Qos gives the QoS that the Publisher was made with.
+// Qos gives the Publisher's QoS (DDS: get_qos).
 func (pub *Publisher) Qos() qos.Publisher {
 	if pub.absent() {
 		return qos.Publisher{}
 	}
+	pub.mu.Lock()
+	defer pub.mu.Unlock()
 	return pub.qos
 }
 
-// WaitForAcknowledgments waits for all writers of the Publisher; see DataWriter.WaitForAcknowledgments.
+// DefaultDataWriterQos gives the QoS that writers are made with unless they are given another (DDS:
+// get_default_datawriter_qos).
+func (pub *Publisher) DefaultDataWriterQos() qos.DataWriter {
+	if pub.absent() {
+		return qos.DataWriter{}
+	}
+	pub.mu.Lock()
+	defer pub.mu.Unlock()
+	return pub.defaults
+}
+
+// SetDefaultDataWriterQos sets the QoS that writers are made with from now on (DDS: set_default_datawriter_qos).
+func (pub *Publisher) SetDefaultDataWriterQos(q qos.DataWriter) error {
+	const op = "SetDefaultDataWriterQos"
+	if pub.absent() {
+		return missing(op, "the publisher", "NewPublisher")
+	}
+	if err := checkWriter(op, pub.what, q); err != nil {
+		return err
+	}
+	pub.mu.Lock()
+	defer pub.mu.Unlock()
+	pub.defaults = q
+	return nil
+}
+
+// StatusCondition gives the Publisher's condition (DDS: get_statuscondition). No status is its own.
+func (pub *Publisher) StatusCondition() *StatusCondition {
+	if pub.absent() {
+		return nil
+	}
+	return pub.state.status
+}
+
+// WaitForAcknowledgments waits for all writers of the Publisher (DDS: wait_for_acknowledgments); see
+// DataWriter.WaitForAcknowledgments. Writers that are not enabled have nothing to wait for.
 func (pub *Publisher) WaitForAcknowledgments(ctx context.Context) error {
 	const op = "WaitForAcknowledgments"
 	if pub.absent() {
@@ -77,7 +125,13 @@ func (pub *Publisher) WaitForAcknowledgments(ctx context.Context) error {
 	if ctx == nil {
 		return isNil(op, pub.what, "ctx")
 	}
+	if !pub.state.enabled.Load() {
+		return pub.state.notEnabled(op)
+	}
 	for _, w := range pub.list() {
+		if !w.enabled.Load() {
+			continue
+		}
 		if err := w.WaitForAcknowledgments(ctx); err != nil {
 			return err
 		}
@@ -85,16 +139,19 @@ func (pub *Publisher) WaitForAcknowledgments(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the writers and the Publisher. Closing again gives the same result; see DomainParticipant.Close.
+// Close closes the writers and the Publisher (DDS: delete_contained_entities, delete_publisher). Closing again gives the same
+// result; see DomainParticipant.Close.
 func (pub *Publisher) Close() error {
 	if pub.absent() {
 		return missing("Close", "the publisher", "NewPublisher")
 	}
 	return pub.ending.do(func() error {
 		err := pub.close()
+		pub.state.close()
 		pub.p.mu.Lock()
 		defer pub.p.mu.Unlock()
 		pub.p.publishers = slices.DeleteFunc(pub.p.publishers, func(o *Publisher) bool { return o == pub })
+		pub.p.delistLocked(&pub.state.entity)
 		return err
 	})
 }

@@ -17,6 +17,10 @@ type control struct {
 	text   string
 	view   *viewControl
 	err    error
+
+	// Of itemAltered.
+	strength int32
+	lifespan int64
 }
 
 // reader is a DataReader without its type.
@@ -32,11 +36,13 @@ type reader struct {
 	durable   bool // wants history
 	inOrder   bool // PRESENTATION access_scope TOPIC with ordered_access
 	status    *StatusCondition
-	callbacks readerCallbacks
+	callbacks readerCallbacks        // guarded by mu
+	notify    bool                   // so is this: NotifyDataReaders was called
+	bind      func() readerCallbacks // guarded by the participant's listening
 	typed     AnyDataReader
-	ending    ending        // of Close
-	ended     atomic.Bool   // Close has begun
-	announced chan struct{} // closed when the domain was told of the reader, or that failed; Close waits for it
+	ending    ending      // of Close
+	ended     atomic.Bool // Close has begun
+	info      []byte      // what the domain was told of the reader; guarded by entity.changing
 
 	// The polling goroutine's.
 	pendingHead, pendingTail *item
@@ -65,6 +71,14 @@ type reader struct {
 
 func (r *reader) setup() {
 	r.init(r.sub.p, what("reader", r.topic.name), r)
+	r.writers = make(map[endpointKey]*source)
+	r.lines = make(map[endpointKey]*lineage)
+	r.status = newStatusCondition(&r.entity)
+	r.cache = newCache(qos.DefaultDataReader())
+}
+
+// newCache makes the cache for the reader's QoS.
+func (r *reader) newCache() {
 	r.cache = newCache(r.q)
 	r.cache.release = r.release
 	r.cache.left = r.lending.unlist
@@ -73,10 +87,13 @@ func (r *reader) setup() {
 		r.deadlineMissed.add(h, times)
 		r.changed |= RequestedDeadlineMissedStatusBit
 	}
-	r.writers = make(map[endpointKey]*source)
-	r.lines = make(map[endpointKey]*lineage)
-	r.announced = make(chan struct{})
-	r.status = newStatusCondition(&r.entity)
+}
+
+// qosNow is the reader's QoS.
+func (r *reader) qosNow() qos.DataReader {
+	r.lock()
+	defer r.unlock()
+	return r.q
 }
 
 // release drops a reference to an entry's bytes; the last one recycles it.
@@ -112,6 +129,8 @@ func (r *reader) apply(it *item) {
 		r.liveliness.LastPublicationHandle = it.ctl.handle
 		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
 		r.depart(it.src, it.receiveNs)
+	case itemAltered:
+		it.src.strength, it.src.lifespan = it.ctl.strength, it.ctl.lifespan
 	case itemAlive, itemNotAlive:
 		it.src.absent = it.kind == itemNotAlive
 		r.life(it.src, it.receiveNs)
@@ -251,7 +270,7 @@ func (r *reader) news() {
 	if r.cache.news {
 		r.cache.news = false
 		r.changed |= DataAvailableStatusBit
-		r.sub.dataOnReaders()
+		r.sub.dataArrived()
 	}
 }
 
@@ -363,6 +382,7 @@ func (r *reader) collectLocked(s *selection) *collection {
 	r.cache.collect(s, c)
 	r.lending.handOver(s, c)
 	r.changed &^= DataAvailableStatusBit
+	r.sub.dataRead()
 	if s.take {
 		r.unpark()
 	}

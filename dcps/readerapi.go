@@ -72,8 +72,13 @@ func (r *reader) Close() error {
 	}
 	return r.ending.do(func() error {
 		r.ended.Store(true)
-		<-r.announced // a NewDataReader that is under way comes to its end first
+		r.changing.Lock() // an Enable that is under way comes to its end first
+		defer r.changing.Unlock()
 		r.close()
+		if !r.enabled.Load() {
+			r.dismantle()
+			return nil
+		}
 		ctx, cancel := r.p.parting()
 		defer cancel()
 		err := r.p.core.RemoveEndpoint(ctx, r.id)

@@ -185,10 +185,6 @@ func TestUnsupportedPoliciesAreRefused(t *testing.T) {
 	_, err := n.p.NewPublisher(WithPublisherQos(pub))
 	require.ErrorIs(t, err, ErrUnsupported)
 	require.ErrorContains(t, err, "PRESENTATION")
-	pub = qos.DefaultPublisher()
-	pub.EntityFactory.AutoenableCreatedEntities = false
-	_, err = n.p.NewPublisher(WithPublisherQos(pub))
-	require.ErrorIs(t, err, ErrUnsupported)
 	_, err = NewDataWriter(n.pub, tp, WithWriterQos(writerQos(func(q *qos.DataWriter) {
 		q.History.Depth, q.ResourceLimits.MaxSamplesPerInstance = 8, 4
 	})))

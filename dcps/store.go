@@ -346,10 +346,11 @@ func (s *store) snapshot() func() []byte {
 	type writer struct {
 		w    *storedWriter
 		gone bool
+		info []byte
 	}
 	var writers []writer
 	for _, w := range s.writers {
-		writers = append(writers, writer{w, w.gone})
+		writers = append(writers, writer{w, w.gone, w.info})
 	}
 	var records []*record
 	last := make(map[*record]bool)
@@ -376,8 +377,8 @@ func (s *store) snapshot() func() []byte {
 			out = le.AppendUint64(out, uint64(w.w.key.node))
 			out = le.AppendUint32(out, uint32(w.w.key.id))
 			out = append(out, boolByte(w.gone))
-			out = le.AppendUint32(out, uint32(len(w.w.info)))
-			out = append(out, w.w.info...)
+			out = le.AppendUint32(out, uint32(len(w.info)))
+			out = append(out, w.info...)
 		}
 		out = le.AppendUint32(out, uint32(len(records)))
 		for _, r := range records {

@@ -14,7 +14,6 @@ import (
 type Topic[T any] struct {
 	*topicEntity
 	message func(*T) cdr.Message
-	qos     qos.Topic
 	gone    atomic.Bool
 	ending  ending // of Close
 }
@@ -22,24 +21,30 @@ type Topic[T any] struct {
 // topicEntity is what the Topics of one name share.
 type topicEntity struct {
 	entity
-	name         string
-	support      topic.Support
-	users        int // Topics not closed; guarded by the participant's mu
-	status       *StatusCondition
-	inconsistent InconsistentTopicStatus // guarded by entity.mu
+	name     string
+	support  topic.Support
+	users    int // Topics not closed; guarded by the participant's mu
+	status   *StatusCondition
+	listener bound[*TopicListener] // guarded by the participant's listening
+
+	// Guarded by entity.mu.
+	qos          qos.Topic
+	inconsistent InconsistentTopicStatus
+	call         func(topicName string, s InconsistentTopicStatus) // the listener's, or its participant's
 }
 
 type topicConfig struct {
-	qos      qos.Topic
+	qos      *qos.Topic
 	listener *TopicListener
 }
 
 // TopicOption is an option of NewTopic.
 type TopicOption func(*topicConfig)
 
-// WithTopicQos sets the QoS of a Topic. It is where writers and readers start from that are made with FromTopicQos.
+// WithTopicQos sets the QoS of a Topic. It is where writers and readers start from that are made with FromTopicQos. A topic
+// that the participant has already keeps its own, and must be asked for with the same or none.
 func WithTopicQos(q qos.Topic) TopicOption {
-	return func(c *topicConfig) { c.qos = q }
+	return func(c *topicConfig) { c.qos = &q }
 }
 
 // WithTopicListener sets the listener of a topic. Only the first Topic of a name in a participant may have one.
@@ -55,7 +60,7 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 	if p.absent() {
 		return nil, noParticipant(op)
 	}
-	c := topicConfig{qos: qos.DefaultTopic()}
+	var c topicConfig
 	if err := configure(op, &c, opts); err != nil {
 		return nil, err
 	}
@@ -63,44 +68,79 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 	if err := topic.CheckName(name); err != nil {
 		return nil, &Error{Op: op, Code: ErrBadParameter, Err: err}
 	}
-	if err := invalid(op, entity, c.qos.Validate()); err != nil {
-		return nil, err
+	if c.qos != nil {
+		if err := invalid(op, entity, c.qos.Validate()); err != nil {
+			return nil, err
+		}
 	}
 	support := topic.SupportOf[T, PT]()
 	if support.Type == nil {
 		return nil, isNil(op, entity, "what the type's CDRType returns")
 	}
-	e, err := p.topicNamed(op, name, support, c.listener)
+	e, err := p.topicNamed(op, name, support, &c)
 	if err != nil {
 		return nil, err
 	}
-	return &Topic[T]{topicEntity: e, message: func(v *T) cdr.Message { return PT(v) }, qos: c.qos}, nil
+	p.listening.Lock()
+	if c.listener != nil {
+		e.listener = bound[*TopicListener]{c.listener, AnyStatus}
+	}
+	e.relisten()
+	p.listening.Unlock()
+	return topicOf[T, PT](e), nil
 }
 
-func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, l *TopicListener) (*topicEntity, error) {
+// topicOf is a Topic of an entity that has one user more by it.
+func topicOf[T any, PT cdr.Type[T]](e *topicEntity) *Topic[T] {
+	return &Topic[T]{topicEntity: e, message: func(v *T) cdr.Message { return PT(v) }}
+}
+
+// existing gives the topic of that name that the participant has, or nil. Called with mu held.
+func (p *DomainParticipant) existing(op, name string, support topic.Support) (*topicEntity, error) {
+	e := p.topics[name]
+	if e == nil {
+		return nil, nil
+	}
+	if t := e.support.Type; t.Signature != support.Type.Signature || t.Name != support.Type.Name {
+		return nil, &Error{
+			Op: op, Entity: e.what, Code: ErrPreconditionNotMet,
+			Detail: fmt.Sprintf("this participant has it with type %s already, defined as %s; the new type is %s, defined as %s",
+				t.Name, t.Text, support.Type.Name, support.Type.Text),
+		}
+	}
+	return e, nil
+}
+
+func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c *topicConfig) (*topicEntity, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.usable(op); err != nil {
+	if err := p.closedOrFailed(op); err != nil {
 		return nil, err
 	}
-	if e := p.topics[name]; e != nil {
-		if t := e.support.Type; t.Signature != support.Type.Signature || t.Name != support.Type.Name {
-			return nil, &Error{
-				Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet,
-				Detail: fmt.Sprintf("this participant has it with type %s already, defined as %s; the new type is %s, defined as %s",
-					t.Name, t.Text, support.Type.Name, support.Type.Text),
-			}
+	e, err := p.existing(op, name, support)
+	if err != nil {
+		return nil, err
+	}
+	if e != nil {
+		if c.listener != nil {
+			return nil, &Error{Op: op, Entity: e.what, Code: ErrPreconditionNotMet, Detail: "the topic exists; its listener is set where it is made first, or with SetListener"}
 		}
-		if l != nil {
-			return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet, Detail: "the topic exists; its listener is set where it is made first"}
+		if q := e.qosNow(); c.qos != nil && c.qos.String() != q.String() {
+			return nil, &Error{
+				Op: op, Entity: e.what, Code: ErrPreconditionNotMet,
+				Detail: fmt.Sprintf("the topic exists with another QoS, which SetQos changes; it has %v, asked for is %v", q, *c.qos),
+			}
 		}
 		e.users++
 		return e, nil
 	}
-	e := &topicEntity{name: name, support: support, users: 1}
+	e = &topicEntity{name: name, support: support, users: 1, qos: p.defaults.topic}
+	if c.qos != nil {
+		e.qos = *c.qos
+	}
 	e.init(p, fmt.Sprintf("topic %q", name), e)
 	e.status = newStatusCondition(&e.entity)
-	e.listenTopic(l)
+	e.enabled.Store(p.enabled() && p.qos.EntityFactory.AutoenableCreatedEntities)
 	p.topics[name] = e
 	p.enlist(&e.entity)
 	return e, nil
@@ -164,11 +204,12 @@ func (t *topicEntity) inconsistentStatus() InconsistentTopicStatus {
 	return out
 }
 
-// Qos gives the QoS that the Topic was made with.
-func (t *Topic[T]) Qos() qos.Topic {
-	if t.shared() == noTopic {
-		return qos.Topic{}
-	}
+// Qos gives the topic's QoS (DDS: get_qos).
+func (t *Topic[T]) Qos() qos.Topic { return t.shared().qosNow() }
+
+func (t *topicEntity) qosNow() qos.Topic {
+	t.lock()
+	defer t.unlock()
 	return t.qos
 }
 
@@ -189,8 +230,12 @@ func (t *Topic[T]) Close() error {
 	})
 }
 
-// retain counts a writer or reader of the topic. Called with the participant's mu held.
-func (t *topicEntity) retain() { t.users++ }
+// retain counts a writer or reader of the topic.
+func (t *topicEntity) retain() {
+	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
+	t.users++
+}
 
 // release ends the topic with its last user.
 func (t *topicEntity) release() {

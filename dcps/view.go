@@ -232,19 +232,3 @@ func (p *DomainParticipant) StatusChanges() StatusMask {
 	}
 	return p.domain.statusChanges()
 }
-
-// listenView starts the goroutine that calls OnViewChanged. The participant is complete by then, and may have been told of
-// changes.
-func (p *DomainParticipant) listenView() {
-	call := p.listener.OnViewChanged
-	if call == nil {
-		return
-	}
-	p.domain.lock()
-	defer p.domain.unlock()
-	p.domain.listen(ViewChangedStatusBit, func() {
-		if s := p.ViewChangedStatus(); s.TotalCountChange > 0 {
-			call(p, s)
-		}
-	})
-}

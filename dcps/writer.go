@@ -34,7 +34,9 @@ type writer struct {
 	blocking  time.Duration // RELIABILITY max_blocking_time
 	maxSize   int           // of a message
 	status    *StatusCondition
-	callbacks writerCallbacks
+	callbacks writerCallbacks        // guarded by mu
+	bind      func() writerCallbacks // guarded by the participant's listening
+	typed     AnyDataWriter
 
 	turn      turn                              // who has it takes number and place
 	seq       atomic.Uint64                     // latest number; stored by the holder of turn
@@ -44,15 +46,15 @@ type writer struct {
 	resent    atomic.Pointer[[]derecho.Message] // what was sent again and has not come back yet; see resend.go
 	ended     atomic.Bool                       // nothing may be sent any more
 	dropped   atomic.Uint64                     // best effort: not sent because the ring was full
-	instances *writerInstances
+	instances atomic.Pointer[writerInstances]   // nil if the QoS needs no record of the instances
 	loans     leases
 	ending    ending          // of Close
 	lifetime  context.Context // ends when Close begins
 	die       context.CancelFunc
-	life      life          // LIVELINESS
-	bySource  bool          // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
-	stamped   int64         // with it, ns of the latest timestamp; who has turn
-	announced chan struct{} // closed when the domain was told of the writer, or that failed; Close waits for it
+	life      life   // LIVELINESS
+	bySource  bool   // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
+	stamped   int64  // with it, ns of the latest timestamp; who has turn
+	info      []byte // what the domain was told of the writer; guarded by entity.changing
 
 	// Guarded by mu.
 	matched        MatchedStatus
@@ -64,11 +66,8 @@ func (w *writer) setup() {
 	w.init(w.pub.p, what("writer", w.topic.name), w)
 	w.status = newStatusCondition(&w.entity)
 	w.turn.init()
-	w.announced = make(chan struct{})
 	w.lifetime, w.die = context.WithCancel(context.Background())
-	w.blocking = w.q.Reliability.MaxBlockingTime
 	w.stamped = math.MinInt64
-	w.bySource = w.q.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
 }
 
 func (w *writer) apply(it *item) {
@@ -91,17 +90,18 @@ func (w *writer) apply(it *item) {
 
 func (w *writer) nextTick() int64 {
 	at := w.life.due
-	if w.instances == nil {
+	t := w.instances.Load()
+	if t == nil {
 		return at
 	}
-	if due := w.instances.due(); at == 0 || due != 0 && due < at {
+	if due := t.due(); at == 0 || due != 0 && due < at {
 		return due
 	}
 	return at
 }
 
 func (w *writer) tick(now int64) {
-	w.instances.missed(now, func(h InstanceHandle, times int64) {
+	w.instances.Load().missed(now, func(h InstanceHandle, times int64) {
 		w.deadlineMissed.add(h, times)
 		w.changed |= OfferedDeadlineMissedStatusBit
 	})
@@ -114,6 +114,9 @@ func (w *writer) tick(now int64) {
 func (w *writer) sendable(ctx context.Context, op string) error {
 	if w.ended.Load() {
 		return w.deleted(op)
+	}
+	if !w.enabled.Load() {
+		return w.notEnabled(op)
 	}
 	if ctx == nil {
 		return isNil(op, w.what, "ctx")
@@ -259,25 +262,26 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 		return failure(op, w.what, "", err)
 	}
 	from := sampleClock.now()
-	counted, err := w.instances.note(w, op, m, nil, 1)
+	instances := w.instances.Load()
+	counted, err := instances.note(w, op, m, nil, 1)
 	if err != nil {
 		return err
 	}
 	r, err := w.reserve(ctx, op, size, from, at)
 	if err != nil {
-		w.instances.unwrote(counted)
+		instances.unwrote(counted)
 		return err
 	}
 	if r.sent {
 		n, err := cdr.MarshalTo(r.slot.bytes, m, w.enc)
 		if err != nil {
 			w.waste(r)
-			w.instances.unwrote(counted)
+			instances.unwrote(counted)
 			return failure(op, w.what, "", err)
 		}
 		w.publish(r, w.header(kindData, r.seq, 0, r.at), n)
 	}
-	w.instances.wrote(w, counted)
+	instances.wrote(w, counted)
 	return nil
 }
 
@@ -328,7 +332,7 @@ func keyBytes(key cdr.Message) ([]byte, error) {
 
 // autodispose is the flag that goes with unregistering.
 func (w *writer) autodispose() uint8 {
-	if w.q.WriterDataLifecycle.AutodisposeUnregisteredInstances {
+	if w.qosNow().WriterDataLifecycle.AutodisposeUnregisteredInstances {
 		return flagDispose
 	}
 	return 0
@@ -408,7 +412,12 @@ func (w *writer) Close() error {
 	return w.ending.do(func() error {
 		w.ended.Store(true)
 		w.die()
-		<-w.announced // a NewDataWriter that is under way comes to its end first
+		w.changing.Lock() // an Enable that is under way comes to its end first
+		defer w.changing.Unlock()
+		if !w.enabled.Load() {
+			w.dismantle()
+			return nil
+		}
 		for _, r := range w.loans.close() {
 			w.waste(r)
 		}
@@ -423,13 +432,18 @@ func (w *writer) Close() error {
 // dismantle takes the writer out of what its participant knows.
 func (w *writer) dismantle() {
 	w.pub.remove(w)
-	if w.life.lease != 0 {
-		w.p.asserting.Add(-1)
-	}
+	w.endLife()
 	w.p.retire(w.id)
 	w.p.delist(&w.entity)
 	w.close()
 	w.topic.release()
+}
+
+// qosNow is the writer's QoS.
+func (w *writer) qosNow() qos.DataWriter {
+	w.lock()
+	defer w.unlock()
+	return w.q
 }
 
 // farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell, because its
@@ -476,7 +490,7 @@ func (w *writer) farewellTimeout() time.Duration {
 // writerInstances is what a writer knows of its instances. Only writers have it whose QoS needs it: DEADLINE, or a
 // limit of RESOURCE_LIMITS. It has a lock of its own, as writing goes on while the entity's is held.
 type writerInstances struct {
-	deadline     int64 // ns, 0 for none
+	deadline     atomic.Int64 // ns, 0 for none; stored with mu held
 	maxInstances int
 	maxSamples   int // of all instances, on a path that keeps samples
 	maxPer       int // of an instance, with KEEP_ALL on such a path
@@ -511,11 +525,11 @@ type noted struct {
 // newWriterInstances gives nil if the QoS needs no record of the instances; the methods of nil do nothing.
 func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support) *writerInstances {
 	t := &writerInstances{
-		deadline:     finite(q.Deadline.Period),
 		maxInstances: limit(q.ResourceLimits.MaxInstances),
 		maxSamples:   limit(qos.LengthUnlimited),
 		maxPer:       limit(qos.LengthUnlimited),
 	}
+	t.deadline.Store(finite(q.Deadline.Period))
 	t.depth = t.maxPer
 	if q.History.Kind == qos.HistoryKeepLast {
 		t.depth = int(q.History.Depth)
@@ -527,7 +541,7 @@ func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support
 		}
 	}
 	unlimited := limit(qos.LengthUnlimited)
-	if t.deadline == 0 && t.maxInstances == unlimited && t.maxSamples == unlimited && t.maxPer == unlimited {
+	if t.deadline.Load() == 0 && t.maxInstances == unlimited && t.maxSamples == unlimited && t.maxPer == unlimited {
 		return nil
 	}
 	t.keys = topic.NewKeys(support)
@@ -579,13 +593,13 @@ func (t *writerInstances) held(written int) int { return min(written, t.depth) }
 
 // wrote confirms what note counted: from now on DEADLINE runs anew.
 func (t *writerInstances) wrote(w *writer, n noted) {
-	if t == nil || t.deadline == 0 {
+	if t == nil || t.deadline.Load() == 0 {
 		return
 	}
 	t.mu.Lock()
 	rearm := false
-	if t.byHandle[n.in.handle] == n.in && n.in.life == n.life {
-		n.in.due = max(n.in.due, after(n.at, t.deadline))
+	if d := t.deadline.Load(); d != 0 && t.byHandle[n.in.handle] == n.in && n.in.life == n.life {
+		n.in.due = max(n.in.due, after(n.at, d))
 		next := t.alarms.next()
 		t.alarms.by(n.in, n.in.due)
 		rearm = next == 0 || next > n.in.due
@@ -650,6 +664,28 @@ func (t *writerInstances) forget(key cdr.Message, unregister bool) {
 	}
 }
 
+// redate follows a change of DEADLINE: the period that runs for an instance becomes the new one, and begins now where there
+// was none.
+func (t *writerInstances) redate(deadline, now int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.deadline.Swap(deadline)
+	for _, in := range t.byHandle {
+		t.alarms.remove(in)
+		switch {
+		case deadline == 0:
+			in.due = 0
+		case in.due != 0:
+			in.due = after(in.due-was, deadline)
+		case was == 0 && in.written > 0:
+			in.due = after(now, deadline)
+		}
+		if in.due != 0 {
+			t.alarms.by(in, in.due)
+		}
+	}
+}
+
 func (t *writerInstances) due() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -668,9 +704,9 @@ func (t *writerInstances) missed(now int64, report func(h InstanceHandle, times 
 		if !ok {
 			return
 		}
-		if in.due <= now {
-			times := (now-in.due)/t.deadline + 1
-			in.due = after(in.due, times*t.deadline)
+		if d := t.deadline.Load(); d != 0 && in.due <= now {
+			times := (now-in.due)/d + 1
+			in.due = after(in.due, times*d)
 			report(in.handle, times)
 		}
 		t.alarms.by(in, in.due)

@@ -29,8 +29,8 @@ func TestFailedWriteIsNotCounted(t *testing.T) {
 	ctx := patiently(t)
 	for id := range int32(5) {
 		require.ErrorIs(t, w.Write(ctx, tooLarge(id)), ErrOutOfResources)
-		require.Empty(t, w.instances.byHandle)
-		require.Zero(t, w.instances.samples)
+		require.Empty(t, w.instances.Load().byHandle)
+		require.Zero(t, w.instances.Load().samples)
 	}
 	d.bus.settle(t)
 	d.bus.mu.Lock()
@@ -88,7 +88,7 @@ func TestSampleThatChangesWhileWritten(t *testing.T) {
 	})))
 	require.NoError(t, err)
 	require.ErrorIs(t, w.Write(patiently(t), &fickle{track: track{ID: 1}}), ErrBadParameter)
-	require.Empty(t, w.instances.byHandle)
+	require.Empty(t, w.instances.Load().byHandle)
 	require.NoError(t, w.Write(patiently(t), &fickle{track: track{ID: 2}, encoded: -2}))
 	require.NoError(t, within(t, w.Close))
 }

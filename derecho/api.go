@@ -136,6 +136,9 @@ type Handler interface {
 	// included. A node that joins gets EndpointAdded for all that exist before Join returns.
 	EndpointAdded(ep Endpoint)
 	EndpointRemoved(ep Endpoint)
+	// EndpointChanged says that an endpoint has another Info from now on (Node.ChangeEndpoint). It comes at the same place of
+	// that order at every member.
+	EndpointChanged(ep Endpoint)
 	// Viewed tells of the view that the node is in from now on. The first one follows Entered, and so does the first of
 	// each later incarnation.
 	Viewed(v View)

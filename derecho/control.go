@@ -79,6 +79,42 @@ func (m *machine) removeEndpoint(id EndpointID, done func(error)) {
 	}
 }
 
+// changeEndpoint announces another Info of an endpoint of this node; done is called when it is known here.
+func (m *machine) changeEndpoint(id EndpointID, info []byte, done func(error)) {
+	p := m.own[id]
+	if p == nil || p.removing {
+		done(fmt.Errorf("%w: no endpoint %d", ErrConfig, id))
+		return
+	}
+	m.whenReady(func() bool { return p.added || p.removing }, func() {
+		if m.own[id] != p || p.removing {
+			done(ErrClosed)
+			return
+		}
+		p.changing = append(p.changing, done)
+		var w writer
+		w.u8(cmdChange)
+		w.u32(uint32(id))
+		w.bytes(info)
+		m.submit(w.b)
+	})
+}
+
+// changed: an endpoint has another Info.
+func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
+	i := m.cat.find(node, id)
+	if i < 0 {
+		return
+	}
+	m.cat.endpoints[i].Info = info
+	m.reshowEndpoint(m.cat.endpoints[i])
+	if p := m.own[id]; p != nil && node == m.id && len(p.changing) > 0 {
+		done := p.changing[0] // a node's commands are executed in the order of their submission
+		p.changing = p.changing[1:]
+		done(nil)
+	}
+}
+
 // The life of a replica of a channel at a node is one thing after the other: it gets the state, it
 // gives the state to others, it ends; only then it may begin again. So a node withdraws a replica
 // only when it has its state, and announces one only when the one before it has ended here. Neither
@@ -190,6 +226,11 @@ func (m *machine) command(from NodeID, b []byte) {
 	case cmdRemove:
 		if id := EndpointID(r.u32()); !r.bad {
 			m.removed(from, id)
+		}
+	case cmdChange:
+		id, info := EndpointID(r.u32()), slices.Clone(r.bytes())
+		if !r.bad {
+			m.changed(from, id, info)
 		}
 	case cmdTrim:
 		t := r.trimReport()

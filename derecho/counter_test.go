@@ -14,6 +14,7 @@ type counter struct {
 
 func (c *counter) EndpointAdded(Endpoint)                         {}
 func (c *counter) EndpointRemoved(Endpoint)                       {}
+func (c *counter) EndpointChanged(Endpoint)                       {}
 func (c *counter) Viewed(View)                                    {}
 func (c *counter) NodeJoined(NodeID)                              {}
 func (c *counter) NodeLeft(NodeID)                                {}

@@ -142,6 +142,11 @@ func (d *Driven) AddEndpoint(ep Endpoint, done func(error)) {
 	d.m.addEndpoint(ep, done)
 }
 
+// ChangeEndpoint is Node.ChangeEndpoint; done is called with its result.
+func (d *Driven) ChangeEndpoint(id EndpointID, info []byte, done func(error)) {
+	d.m.changeEndpoint(id, info, done)
+}
+
 // RemoveEndpoint is Node.RemoveEndpoint; done is called with its result.
 func (d *Driven) RemoveEndpoint(id EndpointID, done func(error)) { d.m.removeEndpoint(id, done) }
 

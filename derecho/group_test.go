@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ type recorder struct {
 	changed   chan struct{} // closed at every upcall, replaced
 	got       []got
 	endpoints []string
+	infos     []string // of the endpoints that were added
 	nodes     []NodeID
 	awaited   []ChannelID
 	kept      []uint32 // epochs from which on it keeps a state
@@ -56,8 +58,15 @@ func (r *recorder) note(f func()) {
 	r.changed = make(chan struct{})
 }
 
+func (r *recorder) EndpointChanged(ep Endpoint) {
+	r.note(func() { r.endpoints = append(r.endpoints, fmt.Sprintf("=%s/%d %s", ep.Node, ep.ID, ep.Info)) })
+}
+
 func (r *recorder) EndpointAdded(ep Endpoint) {
-	r.note(func() { r.endpoints = append(r.endpoints, fmt.Sprintf("+%s/%d", ep.Node, ep.ID)) })
+	r.note(func() {
+		r.endpoints = append(r.endpoints, fmt.Sprintf("+%s/%d", ep.Node, ep.ID))
+		r.infos = append(r.infos, string(ep.Info))
+	})
 }
 func (r *recorder) EndpointRemoved(ep Endpoint) {
 	if r.onRemoved != nil {
@@ -303,6 +312,37 @@ func TestTotalOrder(t *testing.T) {
 			require.Equal(t, next[g.sender], k)
 			next[g.sender]++
 		}
+	})
+}
+
+// Another Info of an endpoint comes at the same place of the order at every member, and to who joins later.
+func TestChangeEndpoint(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		a, ra := c.join()
+		_, rb := c.join()
+		a.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Info: []byte("one")})
+		require.NoError(t, a.ChangeEndpoint(ctxFor(t), 1, []byte("two")))
+		a.mustAdd(t, Endpoint{ID: 2, Channel: 7, Reads: []Subgroup{ordered}})
+		require.NoError(t, a.ChangeEndpoint(ctxFor(t), 1, []byte("three")))
+		want := []string{"+%s/1", "=%s/1 two", "+%s/2", "=%s/1 three"}
+		for i := range want {
+			want[i] = fmt.Sprintf(want[i], a.ID())
+		}
+		for _, r := range []*recorder{ra, rb} {
+			r.wait(t, "endpoints", func() bool { return len(r.endpoints) == len(want) })
+			require.Equal(t, want, r.endpoints)
+		}
+		called := false
+		require.NoError(t, a.Upcall(ctxFor(t), func() { called = true }))
+		require.True(t, called)
+		var late []string
+		_, rc := c.join()
+		rc.note(func() { late = slices.Clone(rc.infos) })
+		require.Equal(t, []string{"three", ""}, late)
+		require.ErrorIs(t, a.ChangeEndpoint(ctxFor(t), 9, nil), ErrConfig)
+		require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
+		require.ErrorIs(t, a.ChangeEndpoint(ctxFor(t), 1, nil), ErrConfig)
+		require.ErrorIs(t, a.ChangeEndpoint(ctxFor(t), 2, make([]byte, maxInfo+1)), ErrTooLarge)
 	})
 }
 

@@ -136,6 +136,7 @@ type pendingEndpoint struct {
 	ep                         Endpoint
 	done                       func(error) // nil when answered
 	submitted, added, removing bool
+	changing                   []func(error) // of each change under way
 }
 
 // shell is what the machine reports to the node around it.
@@ -285,6 +286,16 @@ func (m *machine) showUndelivered() {
 func (m *machine) showEndpoint(ep Endpoint) {
 	m.shown = append(m.shown, ep)
 	m.h.EndpointAdded(ep)
+}
+
+// reshowEndpoint tells of another Info of an endpoint that the layer above knows.
+func (m *machine) reshowEndpoint(ep Endpoint) {
+	for i, s := range m.shown {
+		if s.Node == ep.Node && s.ID == ep.ID {
+			m.shown[i].Info = ep.Info
+			m.h.EndpointChanged(ep)
+		}
+	}
 }
 
 func (m *machine) hideEndpoint(ep Endpoint) {

@@ -234,6 +234,43 @@ func checkEndpoint(ep Endpoint) error {
 	return nil
 }
 
+// ChangeEndpoint gives an endpoint of this node another Info. When it returns, EndpointChanged was called for it here. If
+// ctx ends first the change is still made, as soon as the group can agree on it.
+func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) error {
+	if err := checkEndpoint(Endpoint{ID: id, Info: info}); err != nil {
+		return err
+	}
+	for {
+		if err := n.takeTurn(ctx); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(n.endpoints, func(ep Endpoint) bool { return ep.ID == id })
+		if i < 0 {
+			<-n.turn
+			return fmt.Errorf("%w: no endpoint %d", ErrConfig, id)
+		}
+		n.endpoints[i].Info = info // an incarnation that begins meanwhile announces it so
+		l := n.life.Load()
+		err := l.await(ctx, func(m *machine, done func(error)) { m.changeEndpoint(id, info, done) })
+		<-n.turn
+		if !errors.Is(err, ErrExcluded) {
+			return err
+		}
+		if !n.next(ctx, l) {
+			return fmt.Errorf("%w; %w", ErrTimeout, err)
+		}
+	}
+}
+
+// Upcall has f called like a Handler, and waits for it. An incarnation that is excluded may end before that: then the error
+// is ErrExcluded, f was not called, and all endpoints are added anew.
+func (n *Node) Upcall(ctx context.Context, f func()) error {
+	return n.await(ctx, func(_ *machine, done func(error)) {
+		f()
+		done(nil)
+	})
+}
+
 // RemoveEndpoint withdraws an endpoint of this node. When it returns, EndpointRemoved was called
 // for it here.
 func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {

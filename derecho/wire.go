@@ -31,6 +31,7 @@ const (
 	cmdLoaded = 6 // subgroup, channel, epoch of a transfer that has arrived
 	cmdHurry  = 7 // subgroup, channel: a majority of its logs is enough now
 	cmdLacks  = 8 // subgroup, channel, epoch of a transfer that has not arrived and will not
+	cmdChange = 9 // endpoint ID, its new Info
 )
 
 var errWire = errors.New("derecho: malformed message")

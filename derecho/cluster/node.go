@@ -387,6 +387,7 @@ func (p *process) Isolated(err error) {
 	p.run.emit(e)
 }
 
+func (p *process) EndpointChanged(derecho.Endpoint)                    {}
 func (p *process) Entered(derecho.NodeID)                              {}
 func (p *process) Viewed(derecho.View)                                 {}
 func (p *process) NodeJoined(derecho.NodeID)                           {}

@@ -95,6 +95,7 @@ func (h *handler) EndpointAdded(derecho.Endpoint) {
 }
 
 func (*handler) EndpointRemoved(derecho.Endpoint)                               {}
+func (*handler) EndpointChanged(derecho.Endpoint)                               {}
 func (*handler) Viewed(derecho.View)                                            {}
 func (*handler) NodeJoined(derecho.NodeID)                                      {}
 func (*handler) NodeLeft(derecho.NodeID)                                        {}

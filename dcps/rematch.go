@@ -1,0 +1,142 @@
+package dcps
+
+import (
+	"slices"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// relation is what a writer and a reader of one topic are to each other.
+type relation struct {
+	matched bool
+	bad     []qos.Incompatibility // why not, if it is the QoS
+}
+
+// relate compares a writer and a reader, of which one at least lives here or lived here.
+func (h *hub) relate(w, r *endpoint) relation {
+	if w.ignored || r.ignored || !w.ann.sameType(r.ann) || !qos.PartitionsMatch(w.ann.pub.Partition.Name, r.ann.sub.Partition.Name) {
+		return relation{}
+	}
+	bad := incompatible(w.ann, r.ann)
+	return relation{matched: len(bad) == 0, bad: bad}
+}
+
+// adjust tells the writer and the reader, as far as they live here, what has become of their relation.
+func (h *hub) adjust(w, r *endpoint, was, is relation) {
+	if w.writer == nil && r.reader == nil {
+		return
+	}
+	switch {
+	case was.matched && is.matched:
+		h.alter(w, r)
+	case is.matched:
+		h.pair(w, r)
+	case was.matched:
+		h.separate(w, r)
+	}
+	if len(is.bad) > 0 && !slices.Equal(was.bad, is.bad) {
+		h.tell(w, r, itemIncompatible, is.bad, nil)
+	}
+}
+
+// alter tells a reader of this process that its writer has another QoS.
+func (h *hub) alter(w, r *endpoint) {
+	for _, m := range w.matches {
+		if m.r == r.reader {
+			it := &item{kind: itemAltered, src: m.src, ctl: &control{
+				strength: w.ann.writer.OwnershipStrength.Value, lifespan: finite(w.ann.writer.Lifespan.Duration),
+			}}
+			m.r.post(it, it)
+		}
+	}
+}
+
+// separate ends a match while both go on.
+func (h *hub) separate(w, r *endpoint) {
+	if w.writer != nil {
+		it := &item{kind: itemUnmatched, ctl: &control{handle: r.handle, peer: r.peer}}
+		w.writer.post(it, it)
+	}
+	for i, m := range w.matches {
+		if r.reader != nil && m.r == r.reader {
+			w.matches = slices.Delete(slices.Clone(w.matches), i, i+1)
+			it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
+			m.r.post(it, it)
+			return
+		}
+	}
+}
+
+// EndpointChanged implements derecho.Handler: a writer or reader has another QoS. It is compared anew with all others of
+// its topic, by the same announcements at every process.
+func (h *hub) EndpointChanged(ep derecho.Endpoint) {
+	key := endpointKey{ep.Node, ep.ID}
+	e := h.endpoints[key]
+	if e == nil {
+		return
+	}
+	ann, err := decodeAnnouncement(ep.Info)
+	if err == nil && (ann.writes != e.ann.writes || ann.topic != e.ann.topic || !ann.sameType(e.ann)) {
+		err = errAnnouncement
+	}
+	if err != nil {
+		h.p.problem(err)
+		return
+	}
+	peers := h.topics[e.ann.topic]
+	others := peers.readers
+	if !ann.writes {
+		others = peers.writers
+	}
+	pairOf := func(o *endpoint) (w, r *endpoint) {
+		if ann.writes {
+			return e, o
+		}
+		return o, e
+	}
+	was := make([]relation, len(others))
+	for i, o := range others {
+		was[i] = h.relate(pairOf(o))
+	}
+	e.ann, e.info, e.peer = ann, ep.Info, ann.peer(e.handle)
+	e.past = nil // a writer that has left may not match any more
+	if ann.writes {
+		h.rewriteHistory(e)
+	}
+	for i, o := range others {
+		w, r := pairOf(o)
+		is := h.relate(w, r)
+		h.adjust(w, r, was[i], is)
+		if is.matched && !was[i].matched {
+			h.catchUp(w, r)
+		}
+	}
+	if m := h.members[ep.Node]; m != nil && ann.writes {
+		h.look(m)
+	}
+}
+
+// rewriteHistory notes the new announcement of a writer where its samples are kept.
+func (h *hub) rewriteHistory(w *endpoint) {
+	if w.path == topic.Logged {
+		h.p.logs.announced.Store(w.key, w.info)
+	}
+	if c := h.channels[w.at]; c != nil {
+		if s := c.history.writers[w.key]; s != nil {
+			s.info, s.ann = w.info, w.ann
+		}
+	}
+}
+
+// catchUp gives a reader of this process what is kept of a writer that it is matched with only now. What it has of the
+// history already it does not take twice.
+func (h *hub) catchUp(w, r *endpoint) {
+	if r.reader == nil || !r.reader.durable {
+		return
+	}
+	if c := h.channels[channelKey{w.at.sg, r.reader.channel}]; c != nil && !c.awaiting {
+		h.replay(r, c)
+	}
+}

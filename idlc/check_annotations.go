@@ -1,206 +1,315 @@
 package idlc
 
 import (
-	"crypto/md5"
-	"encoding/binary"
-	"math/big"
+	"maps"
 	"slices"
-
-	"github.com/omg-dds-go/dds/cdr"
+	"strings"
 )
 
-// annotationRule says where an annotation may stand and what it does. A nil apply means that the annotation is known and
-// changes nothing in the generated code.
-type annotationRule struct {
-	on    []string
-	args  [2]int // least and most arguments
-	apply func(c *checker, a *annotation, target any)
+// subject is what annotations stand in front of.
+type subject struct {
+	on   target
+	name string
+	typ  Type // of the member, typedef or constant; nil if it is not known
 }
 
-// anywhere is for annotations that only inform people.
-var anywhere = []string{"module", "struct", "member", "enum", "enumerator", "typedef", "const"}
-
-var annotationRules = map[string]annotationRule{
-	"key":           {[]string{"member"}, [2]int{0, 1}, func(c *checker, a *annotation, t any) { t.(*Member).Key = c.flag(a) }},
-	"id":            {[]string{"member"}, [2]int{1, 1}, applyID},
-	"hashid":        {[]string{"member"}, [2]int{0, 1}, applyHashID},
-	"optional":      {[]string{"member"}, [2]int{0, 1}, applyOptional},
-	"unit":          {[]string{"member", "typedef", "const"}, [2]int{1, 1}, applyUnit},
-	"final":         {[]string{"struct", "enum"}, [2]int{0, 0}, extensibility(cdr.Final)},
-	"appendable":    {[]string{"struct", "enum"}, [2]int{0, 0}, extensibility(cdr.Appendable)},
-	"mutable":       {[]string{"struct"}, [2]int{0, 0}, extensibility(cdr.Mutable)},
-	"extensibility": {[]string{"struct", "enum"}, [2]int{1, 1}, applyExtensibility},
-	"nested":        {[]string{"struct", "enum"}, [2]int{0, 1}, applyNested},
-	"topic":         {[]string{"struct"}, [2]int{0, 8}, nil},
-	"autoid":        {[]string{"struct", "module"}, [2]int{0, 1}, applyAutoID},
-	"bit_bound":     {[]string{"enum"}, [2]int{1, 1}, applyBitBound},
-
-	"value":           {[]string{"enumerator"}, [2]int{1, 1}, nil}, // applied with the enumerators' numbering
-	"default_literal": {[]string{"enumerator"}, [2]int{0, 0}, nil},
-
-	"default":              {[]string{"member"}, [2]int{1, 1}, ignored},
-	"must_understand":      {[]string{"member"}, [2]int{0, 1}, nil},
-	"external":             {[]string{"member"}, [2]int{0, 1}, nil},
-	"min":                  {[]string{"member", "typedef"}, [2]int{1, 1}, nil},
-	"max":                  {[]string{"member", "typedef"}, [2]int{1, 1}, nil},
-	"range":                {[]string{"member", "typedef"}, [2]int{1, 2}, nil},
-	"try_construct":        {[]string{"member"}, [2]int{0, 1}, ignored},
-	"verbatim":             {anywhere, [2]int{0, 8}, nil},
-	"default_nested":       {[]string{"module"}, [2]int{0, 1}, nil},
-	"ignore_literal_names": {[]string{"enum"}, [2]int{0, 1}, nil},
-	"data_representation":  {[]string{"struct"}, [2]int{0, 2}, nil},
-}
-
-// annotations applies what is written in front of a declaration, and gives those that were in order.
-func (c *checker) annotations(list []*annotation, on string, target any) []*annotation {
-	var good []*annotation
+// annotations checks what is written in front of a declaration, and gives what was in order.
+func (c *checker) annotations(list []*annotation, s subject) []*Applied {
+	var good []*Applied
 	for _, a := range list {
 		name := a.Name.String()
-		rule, known := annotationRules[name]
+		t := c.annotationType(a)
 		switch {
-		case !known:
-			c.report.warnf(a.Pos, didYouMean(name, knownAnnotations), "unknown annotation @%s is ignored", name)
-		case !slices.Contains(rule.on, on):
-			c.report.errorf(a.Pos, "", "@%s does not apply to a %s", name, on)
-		case len(a.Args) < rule.args[0] || len(a.Args) > rule.args[1]:
-			c.report.errorf(a.Pos, "", "@%s takes %s, not %d", name, argumentCount(rule.args), len(a.Args))
+		case t == nil:
+			if !vendorAnnotations[name] {
+				c.report.warnf(a.Pos, didYouMean("@"+name, c.knownAnnotations), "unknown annotation @%s is ignored", name)
+			}
+		case t.on != 0 && t.on&s.on == 0:
+			c.report.errorf(a.Pos, "", "@%s does not apply to %s %s", name, article(s.on.String()), s.on)
 		default:
-			good = append(good, a)
-			if rule.apply != nil && target != nil {
-				rule.apply(c, a, target)
+			if applied := c.arguments(a, t, s); applied != nil {
+				good = append(good, applied)
 			}
 		}
 	}
 	return good
 }
 
-func argumentCount(n [2]int) string {
-	switch {
-	case n[0] == n[1] && n[0] == 1:
-		return "1 argument"
-	case n[0] == n[1]:
-		return itoa(n[0]) + " arguments"
+// annotationType finds one of the user's own, or one of the standard.
+func (c *checker) annotationType(a *annotation) *AnnotationType {
+	if c.annotated {
+		start := c.scope
+		if a.Name.Global {
+			start = c.root
+		}
+		for s := start; s != nil; s = s.parent {
+			in := s
+			for _, part := range a.Name.Parts[:len(a.Name.Parts)-1] {
+				e := in.get(part.Text)
+				if e == nil {
+					in = nil
+					break
+				}
+				if in, _ = e.what.(*scope); in == nil {
+					break
+				}
+			}
+			if in == nil {
+				continue
+			}
+			if e := in.get("@" + a.Name.Parts[len(a.Name.Parts)-1].Text); e != nil {
+				return e.what.(*AnnotationType)
+			}
+		}
 	}
-	return itoa(n[0]) + " to " + itoa(n[1]) + " arguments"
+	if len(a.Name.Parts) == 1 {
+		return standardAnnotations[a.Name.Parts[0].Text]
+	}
+	return nil
 }
 
-func knownAnnotations(yield func(string) bool) {
-	for name := range annotationRules {
+func (c *checker) knownAnnotations(yield func(string) bool) {
+	for _, name := range slices.Sorted(maps.Keys(standardAnnotations)) {
 		if !yield("@" + name) {
+			return
+		}
+	}
+	for _, t := range c.unit.Annotations {
+		if !yield("@" + t.Name) {
 			return
 		}
 	}
 }
 
-// flag is the value of an annotation that may say TRUE or FALSE.
-func (c *checker) flag(a *annotation) bool {
-	if len(a.Args) == 0 {
-		return true
+// arguments gives each parameter its value; nil after it has reported why not.
+func (c *checker) arguments(a *annotation, t *AnnotationType, s subject) *Applied {
+	applied := &Applied{Type: t, Args: make([]Value, len(t.Params)), Pos: a.Pos, argPos: a.Pos}
+	given := make([]bool, len(t.Params))
+	if len(a.Args) > 0 {
+		applied.argPos = a.Args[0].Value.Pos
 	}
-	v := c.eval(a.Args[0].Value)
-	if v.Valid() && v.Bool == nil {
-		c.report.errorf(a.Args[0].Pos, "write TRUE or FALSE", "@%s takes a boolean, not %s", a.Name, v.kind())
+	if len(a.Args) > len(t.Params) {
+		c.report.errorf(a.Pos, "", "@%s takes %s, not %d", a.Name, argumentCount(t), len(a.Args))
+		return nil
 	}
-	return v.Bool == nil || *v.Bool
+	ok := true
+	for i, arg := range a.Args {
+		at := i
+		if arg.Name != nil {
+			at = slices.IndexFunc(t.Params, func(p *AnnotationParam) bool { return p.Name == strings.TrimPrefix(arg.Name.Text, "_") })
+			if at < 0 {
+				c.report.errorf(arg.Pos, didYouMean(arg.Name.Text, t.paramNames), "@%s has no parameter %s", a.Name, arg.Name.Text)
+				return nil
+			}
+		} else if len(a.Args) == 1 { // what is left out has its default
+			at = max(0, slices.IndexFunc(t.Params, func(p *AnnotationParam) bool { return !p.Default.Valid() }))
+		}
+		if given[at] {
+			c.report.errorf(arg.Pos, "", "@%s is given %s twice", a.Name, t.Params[at].Name)
+			return nil
+		}
+		given[at] = true
+		applied.Args[at] = c.argument(a, arg, t, t.Params[at], s)
+		ok = ok && applied.Args[at].Valid()
+	}
+	for i, p := range t.Params {
+		if given[i] {
+			continue
+		}
+		if !p.Default.Valid() {
+			c.report.errorf(a.Pos, "", "@%s takes %s, not %d", a.Name, argumentCount(t), len(a.Args))
+			return nil
+		}
+		applied.Args[i] = p.Default
+	}
+	if !ok {
+		return nil
+	}
+	return applied
 }
 
-// word is the value of an annotation that takes an identifier of its own.
-func word(a *annotation) string {
-	e := a.Args[0].Value
-	if len(e.Right) == 0 && e.Left.Left.Left.Left.Left.Left.Term.Name != nil {
-		return e.Left.Left.Left.Left.Left.Left.Term.Name.String()
+func (t *AnnotationType) paramNames(yield func(string) bool) {
+	for _, p := range t.Params {
+		if !yield(p.Name) {
+			return
+		}
 	}
-	return ""
 }
 
-// maxMemberID is the largest id that a member may have (XTypes 1.3 §7.3.1.2.1).
-const maxMemberID = 0x0fffffff
+func argumentCount(t *AnnotationType) string {
+	least := 0
+	for _, p := range t.Params {
+		if !p.Default.Valid() {
+			least++
+		}
+	}
+	if least == len(t.Params) {
+		return plural(least, "argument")
+	}
+	return itoa(least) + " to " + plural(len(t.Params), "argument")
+}
 
-func applyID(c *checker, a *annotation, target any) {
-	v := c.eval(a.Args[0].Value)
+// argument computes one, in the form of its parameter's type; where any value will do, in that of what is annotated.
+func (c *checker) argument(a *annotation, arg *annotationArg, t *AnnotationType, p *AnnotationParam, s subject) Value {
+	want := p.Type
+	if want == nil {
+		if t.Standard && s.typ != nil && s.on != onEnumerator {
+			return c.evalFor(arg.Value, s.typ) // converted by whoever applies it
+		}
+		return c.eval(arg.Value)
+	}
+	if e, ok := want.(*Enum); ok && t.Standard {
+		return c.wordArgument(a, arg, e)
+	}
+	outer := c.extra
+	if t.names != nil {
+		c.extra = t.names
+	}
+	v := c.evalFor(arg.Value, want)
+	c.extra = outer
 	switch {
 	case !v.Valid():
-	case v.Int == nil || v.Char:
-		c.report.errorf(a.Args[0].Pos, "", "@id takes an integer, not %s", v.kind())
-	case v.Int.Sign() < 0 || v.Int.Cmp(big.NewInt(maxMemberID)) > 0:
-		c.report.errorf(a.Args[0].Pos, "", "member id %s is not within 0 to %d", v.Int, maxMemberID)
+		return v
+	case !t.Standard:
+		return c.convert(arg.Value.Pos, v, want)
+	}
+	takes, hint, fits := "", "", true
+	switch r := want.(type) {
+	case *String:
+		takes, fits = "a string", v.Str != nil
+	case Primitive:
+		if r == Boolean {
+			takes, hint, fits = "a boolean", "write TRUE or FALSE", v.Bool != nil
+			break
+		}
+		takes, fits = "an integer", v.integer()
 	default:
-		target.(*Member).ID = uint32(v.Int.Int64())
+		return c.convert(arg.Value.Pos, v, want)
 	}
+	if !fits {
+		c.report.errorf(arg.Pos, hint, "@%s takes %s, not %s", a.Name, takes, v.kind())
+		return Value{}
+	}
+	if t.Name == "id" && (v.Int.Sign() < 0 || v.Int.BitLen() > 28) {
+		c.report.errorf(arg.Pos, "", "member id %s is not within 0 to %d", v.Int, maxMemberID)
+		return Value{}
+	}
+	return c.convert(arg.Value.Pos, v, want)
 }
 
-// applyHashID takes the id from the first bytes of the MD5 of the member's name (XTypes 1.3 §7.3.1.2.1.1).
-func applyHashID(c *checker, a *annotation, target any) {
-	m := target.(*Member)
-	name := m.Name
-	if len(a.Args) == 1 {
-		if v := c.eval(a.Args[0].Value); v.Str != nil && *v.Str != "" {
-			name = *v.Str
+// wordArgument is one that the standard gives words for.
+func (c *checker) wordArgument(a *annotation, arg *annotationArg, e *Enum) Value {
+	text := ""
+	switch {
+	case arg.Value.Name != nil:
+		text = arg.Value.Name.Parts[len(arg.Value.Name.Parts)-1].Text
+	case len(arg.Value.String) == 1 && e == placementKind:
+		s, _ := unquote(strings.TrimPrefix(arg.Value.String[0], "L"))
+		if v, ok := placement(s); ok {
+			return v
+		}
+		text = s
+	}
+	if found := e.names.get(text); found != nil && found.name == text {
+		return Value{Enum: found.what.(*Enumerator)}
+	}
+	var names []string
+	for _, v := range e.Enumerators {
+		names = append(names, v.Name)
+	}
+	last := len(names) - 1
+	c.report.errorf(arg.Pos, didYouMean(text, slices.Values(names)), "@%s takes %s or %s, not %q", a.Name, strings.Join(names[:last], ", "), names[last], text)
+	return Value{}
+}
+
+// constrain applies @default, @min, @max, @range and @unit.
+func (c *checker) constrain(out *Constraints, list []*Applied, s subject) {
+	for _, a := range list {
+		switch a.standard() {
+		case "unit":
+			out.Unit = *a.Args[0].Str
+		case "default":
+			out.Default = c.constraint(a, 0, s)
+		case "min":
+			out.Min = c.constraint(a, 0, s)
+		case "max":
+			out.Max = c.constraint(a, 0, s)
+		case "range":
+			out.Min, out.Max = c.constraint(a, 0, s), c.constraint(a, 1, s)
+		default:
+			continue
+		}
+		if out.Min.Valid() && out.Max.Valid() && orderOf(out.Min, out.Max) > 0 {
+			c.report.errorf(a.Pos, "", "the range of %s is empty: %s is more than %s", s.name, out.Min.text(), out.Max.text())
+			out.Max = Value{}
 		}
 	}
-	sum := md5.Sum([]byte(name))
-	m.ID = binary.LittleEndian.Uint32(sum[:]) & maxMemberID
-}
-
-func applyOptional(c *checker, a *annotation, t any) { t.(*Member).Optional = c.flag(a) }
-
-func applyUnit(c *checker, a *annotation, target any) {
-	m, ok := target.(*Member)
-	v := c.eval(a.Args[0].Value)
-	if v.Valid() && v.Str == nil {
-		c.report.errorf(a.Args[0].Pos, "", "@unit takes a string, not %s", v.kind())
-	}
-	if ok && v.Str != nil {
-		m.Unit = *v.Str
-	}
-}
-
-func extensibility(x cdr.Extensibility) func(*checker, *annotation, any) {
-	return func(c *checker, a *annotation, target any) {
-		if s, ok := target.(*Struct); ok {
-			s.Extensibility = x
+	for _, a := range list {
+		if a.standard() == "default" && out.Default.Valid() &&
+			(out.Min.Valid() && orderOf(out.Default, out.Min) < 0 || out.Max.Valid() && orderOf(out.Default, out.Max) > 0) {
+			c.report.errorf(a.Pos, "", "default %s of %s is outside of its range", out.Default.text(), s.name)
 		}
 	}
 }
 
-func applyExtensibility(c *checker, a *annotation, target any) {
-	kinds := map[string]cdr.Extensibility{"FINAL": cdr.Final, "APPENDABLE": cdr.Appendable, "MUTABLE": cdr.Mutable}
-	x, ok := kinds[word(a)]
-	if !ok {
-		c.report.errorf(a.Args[0].Pos, "", "@extensibility takes FINAL, APPENDABLE or MUTABLE, not %q", word(a))
+// constraint gives an argument the form of the type that it speaks of.
+func (c *checker) constraint(a *Applied, arg int, s subject) Value {
+	if s.typ == nil || !a.Args[arg].Valid() {
+		return Value{}
+	}
+	bounds := a.standard() != "default"
+	switch r := resolve(s.typ).(type) {
+	case Primitive:
+		if bounds && r == Boolean {
+			break
+		}
+		return c.convert(a.argPos, a.Args[arg], r)
+	case *Enum, *Fixed:
+		return c.convert(a.argPos, a.Args[arg], r)
+	case *String, *Bitmask:
+		if !bounds {
+			return c.convert(a.argPos, a.Args[arg], r)
+		}
+	}
+	c.report.errorf(a.Pos, "", "@%s does not apply to %s, which is of type %s", a.Name(), s.name, typeName(s.typ))
+	return Value{}
+}
+
+// annotationDef declares an annotation of the user's own.
+func (c *checker) annotationDef(d *annotationDef) {
+	t := &AnnotationType{Common: c.common(d.Name, d.Doc), names: newScope(d.Name.Text, nil)}
+	body := newScope(d.Name.Text, c.scope)
+	decls := c.unit.Decls
+	c.within(body, d.Defs)
+	c.unit.Decls = decls // its types are for its parameters alone
+	t.names.names = body.names
+	outer := c.scope
+	c.scope = body
+	for _, p := range d.Params {
+		out := &AnnotationParam{Name: strings.TrimPrefix(p.Name.Name.Text, "_"), Pos: p.Name.Name.Pos}
+		if slices.ContainsFunc(t.Params, func(old *AnnotationParam) bool { return old.Name == out.Name }) {
+			c.report.errorf(out.Pos, "", "annotation %s has two parameters %s", t.Name, out.Name)
+			continue
+		}
+		if !p.Any {
+			if out.Type = c.typeOf(p.Type, false); out.Type == nil {
+				continue
+			}
+		}
+		if p.Default != nil {
+			if out.Type == nil {
+				out.Default = c.eval(p.Default)
+			} else if v := c.evalFor(p.Default, out.Type); v.Valid() {
+				out.Default = c.convert(p.Default.Pos, v, out.Type)
+			}
+		}
+		t.Params = append(t.Params, out)
+	}
+	c.scope = outer
+	if old := c.scope.enter("@"+t.Name, d.Name.Pos, t); old != nil {
+		c.report.errorf(d.Name.Pos, "", "annotation %s is declared twice, first at %s", t.Name, c.near(d.Name.Pos, old.pos))
 		return
 	}
-	extensibility(x)(c, a, target)
-}
-
-func applyNested(c *checker, a *annotation, target any) {
-	if s, ok := target.(*Struct); ok {
-		s.Nested = c.flag(a)
-	}
-}
-
-func applyAutoID(c *checker, a *annotation, _ any) {
-	if len(a.Args) == 0 || word(a) != "SEQUENTIAL" {
-		c.report.errorf(a.Pos, "give the members their ids with @id or @hashid", "not supported yet by this version: @autoid(HASH)")
-	}
-}
-
-func applyBitBound(c *checker, a *annotation, target any) {
-	v := c.eval(a.Args[0].Value)
-	if v.Int == nil || v.Char || v.Int.Sign() <= 0 || v.Int.Cmp(big.NewInt(32)) > 0 {
-		if v.Valid() {
-			c.report.errorf(a.Args[0].Pos, "", "@bit_bound of an enum is an integer within 1 to 32")
-		}
-		return
-	}
-	switch n := v.Int.Int64(); {
-	case n <= 8:
-		target.(*Enum).Width = 1
-	case n <= 16:
-		target.(*Enum).Width = 2
-	}
-}
-
-func ignored(c *checker, a *annotation, _ any) {
-	c.report.warnf(a.Pos, "", "@%s is not applied by this version", a.Name)
+	c.annotated = true
+	c.unit.Annotations = append(c.unit.Annotations, t)
 }

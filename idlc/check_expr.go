@@ -14,60 +14,49 @@ func itoa(n int) string { return strconv.Itoa(n) }
 const maxShift = 63
 
 // eval computes a constant expression; an invalid value after it has reported why.
-func (c *checker) eval(e *expr) Value { return fold(c, e.Pos, "|", c.evalXor, e.Left, e.Right) }
-
-func (c *checker) evalXor(e *exprXor) Value {
-	return fold(c, e.Pos, "^", c.evalAnd, e.Left, e.Right)
-}
-
-func (c *checker) evalAnd(e *exprAnd) Value {
-	return fold(c, e.Pos, "&", c.evalShift, e.Left, e.Right)
-}
-
-// fold applies a bitwise operator from left to right.
-func fold[E any](c *checker, pos Pos, op string, operand func(E) Value, first E, rest []E) Value {
-	v := operand(first)
-	for _, e := range rest {
-		v = c.bitwise(pos, op, v, operand(e))
-	}
-	return v
-}
-
-func (c *checker) evalShift(e *exprShift) Value {
-	v := c.evalSum(e.Left)
-	for _, r := range e.Right {
-		v = c.bitwise(e.Pos, strings.Join(r.Op, ""), v, c.evalSum(r.Term))
-	}
-	return v
-}
-
-func (c *checker) evalSum(e *exprSum) Value {
-	v := c.evalProduct(e.Left)
-	for _, r := range e.Right {
-		v = c.arithmetic(r.Pos, r.Op, v, c.evalProduct(r.Term))
-	}
-	return v
-}
-
-func (c *checker) evalProduct(e *exprProduct) Value {
-	v := c.evalUnary(e.Left)
-	for _, r := range e.Right {
-		v = c.arithmetic(r.Pos, r.Op, v, c.evalUnary(r.Term))
-	}
-	return v
-}
-
-func (c *checker) evalUnary(e *exprUnary) Value {
-	v := c.evalPrimary(e.Term)
+func (c *checker) eval(e *expr) Value {
 	switch {
-	case e.Op == "" || !v.Valid():
+	case e.Op == "":
+		return c.evalOperand(e)
+	case e.Left == nil:
+		return c.evalUnary(e)
+	}
+	left, right := c.eval(e.Left), c.eval(e.Right)
+	switch e.Op {
+	case "+", "-", "*", "/", "%":
+		return c.arithmetic(e.At, e.Op, left, right)
+	}
+	return c.bitwise(e.At, e.Op, left, right)
+}
+
+// evalFor computes a value that a type is wanted for: the enumerators and flags of that type need no scope in front, as other
+// compilers have it.
+func (c *checker) evalFor(e *expr, t Type) Value {
+	outer := c.extra
+	switch t := resolve(t).(type) {
+	case *Enum:
+		c.extra = t.names
+	case *Bitmask:
+		c.extra = t.names
+	}
+	v := c.eval(e)
+	c.extra = outer
+	return v
+}
+
+func (c *checker) evalUnary(e *expr) Value {
+	v := c.eval(e.Right)
+	switch {
+	case !v.Valid():
 		return v
 	case v.Float != nil && e.Op == "-":
 		f := -*v.Float
 		return Value{Float: &f}
-	case v.Float != nil && e.Op == "+":
+	case v.Fixed != nil && e.Op == "-":
+		return Value{Fixed: new(big.Rat).Neg(v.Fixed)}
+	case (v.Float != nil || v.Fixed != nil) && e.Op == "+":
 		return v
-	case v.Int == nil || v.Char:
+	case !v.integer():
 		c.report.errorf(e.Pos, "", "operator %s does not apply to %s", e.Op, v.kind())
 		return Value{}
 	case e.Op == "-":
@@ -82,7 +71,12 @@ func (c *checker) bitwise(pos Pos, op string, a, b Value) Value {
 	if !a.Valid() || !b.Valid() {
 		return Value{}
 	}
-	if a.Int == nil || b.Int == nil || a.Char || b.Char {
+	shift := op == "<<" || op == ">>"
+	mask := a.Mask
+	if mask == nil {
+		mask = b.Mask
+	}
+	if a.Int == nil || b.Int == nil || a.Char || b.Char || shift && mask != nil || a.Mask != nil && b.Mask != nil && a.Mask != b.Mask {
 		c.report.errorf(pos, "", "operator %s needs integers, not %s and %s", op, a.kind(), b.kind())
 		return Value{}
 	}
@@ -105,7 +99,9 @@ func (c *checker) bitwise(pos Pos, op string, a, b Value) Value {
 			r.Rsh(a.Int, uint(b.Int.Int64()))
 		}
 	}
-	return c.limit(pos, r)
+	v := c.limit(pos, r)
+	v.Mask = mask
+	return v
 }
 
 // limit keeps intermediate results within what 64-bit types and their complements can use.
@@ -121,7 +117,7 @@ func (c *checker) arithmetic(pos Pos, op string, a, b Value) Value {
 	if !a.Valid() || !b.Valid() {
 		return Value{}
 	}
-	if a.Int != nil && b.Int != nil && !a.Char && !b.Char {
+	if a.integer() && b.integer() {
 		r := new(big.Int)
 		switch op {
 		case "+":
@@ -143,11 +139,20 @@ func (c *checker) arithmetic(pos Pos, op string, a, b Value) Value {
 		}
 		return c.limit(pos, r)
 	}
+	if a.Fixed != nil && b.Fixed != nil && op != "%" {
+		return c.fixedArithmetic(pos, op, a.Fixed, b.Fixed)
+	}
 	x, okX := a.float()
 	y, okY := b.float()
-	if !okX || !okY || op == "%" {
+	switch {
+	case !okX || !okY || op == "%":
 		c.report.errorf(pos, "", "operator %s does not apply to %s and %s", op, a.kind(), b.kind())
 		return Value{}
+	case (a.Int != nil || b.Int != nil) && c.strict: // IDL 4.2 §7.4.1.4.3 forbids it, and other compilers compute it
+		c.report.errorf(pos, "write the integer with a decimal point", "operator %s mixes %s and %s", op, a.kind(), b.kind())
+		return Value{}
+	case a.Int != nil || b.Int != nil:
+		c.report.warnf(pos, "write the integer with a decimal point", "operator %s mixes %s and %s", op, a.kind(), b.kind())
 	}
 	var f float64
 	switch op {
@@ -167,46 +172,51 @@ func (c *checker) arithmetic(pos Pos, op string, a, b Value) Value {
 	return Value{Float: &f}
 }
 
+// fixedArithmetic computes with decimal fractions. A quotient that does not end is cut off behind as many digits as a type can have.
+func (c *checker) fixedArithmetic(pos Pos, op string, a, b *big.Rat) Value {
+	r := new(big.Rat)
+	switch op {
+	case "+":
+		r.Add(a, b)
+	case "-":
+		r.Sub(a, b)
+	case "*":
+		r.Mul(a, b)
+	default:
+		if b.Sign() == 0 {
+			c.report.errorf(pos, "", "division by zero")
+			return Value{}
+		}
+		r.Quo(a, b)
+	}
+	scaled := r.Mul(r, powerOfTen(maxDigits))
+	whole := new(big.Int).Quo(scaled.Num(), scaled.Denom())
+	if len(whole.String()) > 2*maxDigits+1 {
+		c.report.errorf(pos, "", "constant expression overflows")
+		return Value{}
+	}
+	return Value{Fixed: r.Quo(new(big.Rat).SetInt(whole), powerOfTen(maxDigits))}
+}
+
 func (v Value) float() (float64, bool) {
 	switch {
 	case v.Float != nil:
 		return *v.Float, true
-	case v.Int != nil && !v.Char:
+	case v.integer():
 		f, _ := new(big.Float).SetInt(v.Int).Float64()
 		return f, true
 	}
 	return 0, false
 }
 
-func (c *checker) evalPrimary(e *exprPrimary) Value {
+func (c *checker) evalOperand(e *expr) Value {
 	switch {
-	case e.Paren != nil:
-		return c.eval(e.Paren)
 	case e.Int != nil:
-		n, ok := new(big.Int).SetString(*e.Int, 0)
-		if !ok {
-			c.report.errorf(e.Pos, "a leading 0 makes a number octal", "%s is no number", *e.Int)
-			return Value{}
-		}
-		return c.limit(e.Pos, n)
+		return c.evalInt(e)
 	case e.Float != nil:
-		f, err := strconv.ParseFloat(strings.TrimRight(*e.Float, "fFdDlL"), 64)
-		if err != nil {
-			c.report.errorf(e.Pos, "", "%s does not fit into a double", *e.Float)
-			return Value{}
-		}
-		return Value{Float: &f}
+		return c.evalFloat(e)
 	case len(e.String) > 0:
-		var b strings.Builder
-		for _, lit := range e.String {
-			s, ok := unquote(strings.TrimPrefix(lit, "L"))
-			if !ok {
-				c.report.errorf(e.Pos, "", "bad escape in %s", lit)
-			}
-			b.WriteString(s)
-		}
-		s := b.String()
-		return Value{Str: &s}
+		return c.evalString(e)
 	case e.Char != nil:
 		return c.evalChar(e)
 	case e.Name != nil:
@@ -215,14 +225,73 @@ func (c *checker) evalPrimary(e *exprPrimary) Value {
 	return Value{}
 }
 
-func (c *checker) evalChar(e *exprPrimary) Value {
+// maxLiteral bounds a number as it is written: none of a type is longer.
+const maxLiteral = 1 << 10
+
+func (c *checker) evalInt(e *expr) Value {
+	text := strings.TrimRight(*e.Int, "uUlL")
+	if c.strict && text != *e.Int {
+		c.report.errorf(e.Pos, "leave out "+(*e.Int)[len(text):], "%s has a suffix, as in C", *e.Int)
+	}
+	if len(text) > maxLiteral {
+		c.report.errorf(e.Pos, "", "constant expression overflows")
+		return Value{}
+	}
+	n, ok := new(big.Int).SetString(text, 0)
+	if !ok {
+		c.report.errorf(e.Pos, "a leading 0 makes a number octal", "%s is no number", *e.Int)
+		return Value{}
+	}
+	return c.limit(e.Pos, n)
+}
+
+func (c *checker) evalFloat(e *expr) Value {
+	if text := strings.TrimRight(*e.Float, "dD"); text != *e.Float {
+		r, ok := new(big.Rat), len(text) <= maxLiteral && !strings.ContainsAny(text, "eE")
+		if ok {
+			r, ok = r.SetString(text)
+		}
+		if !ok || len(strings.Replace(text, ".", "", 1)) > maxDigits {
+			c.report.errorf(e.Pos, "", "%s is no fixed-point number of at most %d digits", *e.Float, maxDigits)
+			return Value{}
+		}
+		return Value{Fixed: r}
+	}
+	f, err := strconv.ParseFloat(strings.TrimRight(*e.Float, "fFlL"), 64)
+	if err != nil {
+		c.report.errorf(e.Pos, "", "%s does not fit into a double", *e.Float)
+		return Value{}
+	}
+	return Value{Float: &f}
+}
+
+// evalString joins literals that follow one another.
+func (c *checker) evalString(e *expr) Value {
+	var b strings.Builder
+	wide := e.String[0][0] == 'L'
+	for _, lit := range e.String {
+		if (lit[0] == 'L') != wide {
+			c.report.errorf(e.Pos, "write L in front of all or none", "a string is joined from wide and other literals")
+			return Value{}
+		}
+		s, ok := unquote(strings.TrimPrefix(lit, "L"))
+		if !ok {
+			c.report.errorf(e.Pos, "", "bad escape in %s", lit)
+		}
+		b.WriteString(s)
+	}
+	s := b.String()
+	return Value{Str: &s, Wide: wide}
+}
+
+func (c *checker) evalChar(e *expr) Value {
 	s, ok := unquote(strings.TrimPrefix(*e.Char, "L"))
 	units := utf16.Encode([]rune(s))
 	if !ok || len(units) != 1 {
 		c.report.errorf(e.Pos, "", "%s is not one character", *e.Char)
 		return Value{}
 	}
-	return Value{Int: big.NewInt(int64(units[0])), Char: true}
+	return Value{Int: big.NewInt(int64(units[0])), Char: true, Wide: (*e.Char)[0] == 'L'}
 }
 
 func (c *checker) evalName(n *scopedName) Value {
@@ -235,16 +304,35 @@ func (c *checker) evalName(n *scopedName) Value {
 			v := false
 			return Value{Bool: &v}
 		}
+		if c.extra != nil {
+			if e := c.extra.get(n.Parts[0].Text); e != nil && e.name == n.Parts[0].Text {
+				if v := valueOf(e.what); v.Valid() {
+					return v
+				}
+			}
+		}
 	}
-	switch found := c.lookup(n, "constant").(type) {
-	case nil:
-	case *Const:
-		return found.Value
-	case *Enumerator:
-		return Value{Enum: found}
-	case *unknownDef:
-	default:
+	found := c.lookup(n, "constant")
+	switch found.(type) {
+	case nil, *unknownDef, *skippedDef:
+		return Value{}
+	}
+	v := valueOf(found)
+	if !v.Valid() {
 		c.report.errorf(n.Pos, "", "%s is not a constant", n)
+	}
+	return v
+}
+
+// valueOf gives what a name stands for in an expression.
+func valueOf(what any) Value {
+	switch w := what.(type) {
+	case *Const:
+		return w.Value
+	case *Enumerator:
+		return Value{Enum: w}
+	case *Flag:
+		return Value{Int: new(big.Int).Lsh(big.NewInt(1), uint(w.Position)), Mask: w.Mask}
 	}
 	return Value{}
 }

@@ -1,200 +1,249 @@
 package idlc
 
 import (
+	"math"
 	"math/big"
-	"slices"
 	"strings"
-
-	"github.com/omg-dds-go/dds/cdr"
 )
 
-func (c *checker) enumDef(d *enumDef) {
-	e := &Enum{Common: c.common(d.Name, d.Doc), Width: 4, names: newScope(d.Name.Text, nil)}
-	c.annotations(d.Annotations, "enum", e)
-	c.declare(d.Name, e)
-	bits := uint(8*e.Width - 1)
-	if e.Width == 4 {
-		bits = 31
+// typeOf resolves a type where it is used; nil after it has reported why not. incomplete allows a type that is only
+// declared forward, as in a sequence of it.
+func (c *checker) typeOf(s *typeSpec, incomplete bool) Type {
+	switch {
+	case s.Other != "":
+		return c.otherType(s, incomplete)
+	case len(s.Primitive) > 0:
+		return primitiveWords[strings.Join(s.Primitive, " ")]
+	case s.String != nil:
+		bound, ok := c.bound(s.String.Bound)
+		if !ok {
+			return nil
+		}
+		return &String{Wide: s.String.Kind == "wstring", Bound: bound}
+	case s.Fixed != nil:
+		return c.fixedType(s)
+	case s.Sequence != nil:
+		elem, of := c.elementOf(s.Sequence.Element)
+		bound, ok := c.bound(s.Sequence.Bound)
+		if elem == nil || !ok {
+			return nil
+		}
+		return &Sequence{Elem: elem, Bound: bound, Of: of}
+	case s.Map != nil:
+		key, ofKeys := c.elementOf(s.Map.Key)
+		elem, of := c.elementOf(s.Map.Value)
+		bound, ok := c.bound(s.Map.Bound)
+		if key == nil || elem == nil || !ok || !c.mapKey(s.Map.Key.Type.Pos, key) {
+			return nil
+		}
+		return &Map{Key: key, Elem: elem, Bound: bound, OfKeys: ofKeys, Of: of}
+	case s.Name != nil:
+		return c.namedType(s.Name, incomplete)
 	}
-	limit := new(big.Int).Lsh(big.NewInt(1), bits)
-	next := big.NewInt(0)
-	values := map[string]*Enumerator{}
-	for _, s := range d.Enumerators {
-		v := &Enumerator{Name: strings.TrimPrefix(s.Name.Text, "_"), Doc: s.Doc, Pos: s.Name.Pos, Enum: e}
-		explicit := s.Value
-		for _, a := range c.annotations(s.Annotations, "enumerator", v) {
-			if a.Name.String() == "value" && len(a.Args) == 1 {
-				explicit = a.Args[0].Value
-			}
-			if a.Name.String() == "default_literal" {
-				if e.Default != nil {
-					c.report.errorf(a.Pos, "", "enum %s has two default literals, %s and %s", e.Name, e.Default.Name, v.Name)
-				}
-				e.Default = v
+	return nil
+}
+
+// otherType is any, or one of the types that CORBA has besides data, unless a file has a type of that name.
+func (c *checker) otherType(s *typeSpec, incomplete bool) Type {
+	if s.Other != "any" {
+		for at := c.scope; at != nil; at = at.parent {
+			if at.get(s.Other) != nil {
+				return c.namedType(&scopedName{Pos: s.Pos, Parts: []*ident{{s.Pos, s.Other}}}, incomplete)
 			}
 		}
-		if explicit != nil {
-			val := c.eval(explicit)
-			switch {
-			case !val.Valid():
-				continue
-			case val.Int == nil || val.Char:
-				c.report.errorf(explicit.Pos, "", "value of an enumerator must be an integer, not %s", val.kind())
-				continue
-			}
-			next = val.Int
+	}
+	if c.strict {
+		c.report.errorf(s.Pos, "", "type %s describes no data", s.Other)
+		return nil
+	}
+	c.skipped = true
+	return skippedType{s.Other}
+}
+
+// elementOf is the type of an element of a collection, with its annotations.
+func (c *checker) elementOf(e *elementSpec) (Type, Element) {
+	var of Element
+	for _, a := range c.annotations(e.Annotations, subject{on: onElement, name: "element"}) {
+		switch a.Name() {
+		case "external":
+			of.External = *a.Args[0].Bool
+		case "try_construct":
+			of.TryConstruct = tryConstruct(a)
 		}
-		value := next
-		next = new(big.Int)
-		if value.Cmp(limit) >= 0 || value.Cmp(new(big.Int).Neg(limit)) < 0 {
-			c.report.errorf(s.Name.Pos, "", "value %s of %s does not fit into %d bits", value, v.Name, 8*e.Width)
+	}
+	return c.typeOf(e.Type, true), of
+}
+
+// mapKey refuses keys that cannot be compared.
+func (c *checker) mapKey(pos Pos, t Type) bool {
+	switch r := resolve(t).(type) {
+	case Primitive:
+		if r < Float32 {
+			return true
+		}
+	case *String, *Enum, *Bitmask, skippedType:
+		return true
+	}
+	c.report.errorf(pos, "use an integer, a string or an enum", "the key of a map cannot be of type %s", typeName(t))
+	return false
+}
+
+// maxDigits are those of a fixed-point number (IDL 4.2 §7.4.1.4.4.2.1).
+const maxDigits = 31
+
+func (c *checker) fixedType(s *typeSpec) Type {
+	if s.Fixed.Digits == nil {
+		c.report.errorf(s.Pos, "write fixed<DIGITS, SCALE>", "fixed needs its digits and its scale here")
+		return nil
+	}
+	digits, ok := c.bound(s.Fixed.Digits)
+	scale := c.eval(&s.Fixed.Scale.expr)
+	switch {
+	case !ok || !scale.Valid():
+		return nil
+	case digits > maxDigits:
+		c.report.errorf(s.Fixed.Digits.Pos, "", "fixed has at most %d digits, not %d", maxDigits, digits)
+	case !scale.integer() || scale.Int.Sign() < 0 || scale.Int.Cmp(big.NewInt(int64(digits))) > 0:
+		c.report.errorf(s.Fixed.Scale.Pos, "", "the scale of fixed is an integer within 0 to its digits, %d", digits)
+	default:
+		return &Fixed{Digits: digits, Scale: int(scale.Int.Int64())}
+	}
+	return nil
+}
+
+func (c *checker) namedType(n *scopedName, incomplete bool) Type {
+	switch found := c.lookup(n, "type").(type) {
+	case nil, *unknownDef:
+		return nil
+	case *skippedDef:
+		c.skipped = true
+		return skippedType{found.What + " " + found.Name.Text}
+	case *Struct:
+		if !found.Complete && !incomplete {
+			c.report.errorf(n.Pos, "define it before, use a sequence of it, or make the member @external", "struct %s is not complete here", found.Name)
+			return nil
+		}
+		return found
+	case *Union:
+		if !found.Complete && !incomplete {
+			c.report.errorf(n.Pos, "define it before, use a sequence of it, or make the member @external", "union %s is not complete here", found.Name)
+			return nil
+		}
+		return found
+	case *Bitset:
+		if !found.Complete {
+			c.report.errorf(n.Pos, "", "bitset %s is not complete here", found.Name)
+			return nil
+		}
+		return found
+	case *Enum:
+		return found
+	case *Bitmask:
+		return found
+	case *Alias:
+		if !incomplete && !isComplete(found) {
+			c.report.errorf(n.Pos, "", "type %s is not complete here", found.Name)
+			return nil
+		}
+		return found
+	case *Const:
+		c.report.errorf(n.Pos, "", "%s is a constant, not a type", n)
+	case *Enumerator:
+		c.report.errorf(n.Pos, "", "%s is an enumerator of %s, not a type", n, found.Enum.Name)
+	case *Flag:
+		c.report.errorf(n.Pos, "", "%s is a flag of %s, not a type", n, found.Mask.Name)
+	case *scope:
+		if found.kind != "" {
+			c.skipped = true
+			return skippedType{found.kind + " " + found.name}
+		}
+		c.report.errorf(n.Pos, "", "%s is a module, not a type", n)
+	}
+	return nil
+}
+
+// isComplete tells whether the size of a value is known; a sequence or a map hides its elements.
+func isComplete(t Type) bool {
+	switch t := resolve(t).(type) {
+	case *Struct:
+		return t.Complete
+	case *Union:
+		return t.Complete
+	case *Array:
+		return isComplete(t.Elem)
+	}
+	return true
+}
+
+func (c *checker) bound(e *boundExpr) (int, bool) {
+	if e == nil {
+		return 0, true
+	}
+	return c.positive(e.Pos, c.eval(&e.expr), "bound")
+}
+
+// positive checks a bound or an array dimension.
+func (c *checker) positive(pos Pos, v Value, what string) (int, bool) {
+	switch {
+	case !v.Valid():
+		return 0, false
+	case !v.integer():
+		c.report.errorf(pos, "", "%s must be an integer, not %s", what, v.kind())
+	case v.Int.Sign() <= 0:
+		c.report.errorf(pos, "", "%s must be at least 1, not %s", what, v.Int)
+	case v.Int.Cmp(big.NewInt(math.MaxInt32)) > 0:
+		c.report.errorf(pos, "", "%s must be at most %d, not %s", what, math.MaxInt32, v.Int)
+	default:
+		return int(v.Int.Int64()), true
+	}
+	return 0, false
+}
+
+// declared applies the dimensions of a declarator to a type.
+func (c *checker) declared(t Type, d *declarator) Type {
+	var dims []int
+	for _, e := range d.Dims {
+		n, ok := c.positive(e.Pos, c.eval(e), "array dimension")
+		if !ok {
+			return nil
+		}
+		dims = append(dims, n)
+	}
+	if t == nil {
+		return nil
+	}
+	if len(dims) > 0 {
+		t = &Array{Elem: t, Dims: dims}
+		if n := memorySize(t); n > maxValue {
+			c.report.errorf(d.Pos, "use a sequence", "array %s takes %.0f bytes, more than %d", d.Name.Text, n, maxValue)
+			return nil
+		}
+	}
+	switch {
+	case depthOf(t) > maxDepth:
+		c.report.errorf(d.Pos, "nest fewer arrays and sequences", "%s has values nested more than %d deep", d.Name.Text, maxDepth)
+		return nil
+	case sequencesOf(t) > maxSequences:
+		c.report.errorf(d.Pos, "put structs between them", "%s has sequences nested more than %d deep", d.Name.Text, maxSequences)
+		return nil
+	}
+	return t
+}
+
+func (c *checker) typedef(d *typedefDef) {
+	t := c.typeOf(d.Type, true)
+	for _, decl := range d.Declarators {
+		target := c.declared(t, decl)
+		if target == nil {
+			c.declare(decl.Name, &unknownDef{decl.Pos, decl.Name.Text})
 			continue
 		}
-		v.Value = int32(value.Int64())
-		if old := values[value.String()]; old != nil {
-			c.report.errorf(s.Name.Pos, "", "%s has the same value %s as %s", v.Name, value, old.Name)
+		a := &Alias{Common: c.common(decl.Name, d.Doc), Target: target, final: resolve(target)}
+		a.Applied = c.annotations(d.Annotations, subject{on: onTypedef, name: a.Name, typ: target})
+		a.Verbatim = verbatims(a.Applied)
+		c.constrain(&a.Constraints, a.Applied, subject{on: onTypedef, name: a.Name, typ: target})
+		if c.declare(decl.Name, a) {
+			c.unit.Decls = append(c.unit.Decls, a)
 		}
-		values[value.String()] = v
-		next.Add(value, big.NewInt(1))
-		if c.declare(s.Name, v) {
-			e.Enumerators = append(e.Enumerators, v)
-			e.names.names[strings.ToLower(v.Name)] = &entry{v.Name, v.Pos, v}
-		}
-	}
-	if len(d.Enumerators) == 0 && !d.Broken {
-		c.report.errorf(d.Name.Pos, "", "enum %s has no enumerators", d.Name.Text)
-	}
-	if e.Default == nil && len(e.Enumerators) > 0 {
-		e.Default = e.Enumerators[0]
-	}
-	c.unit.Decls = append(c.unit.Decls, e)
-}
-
-func (c *checker) structDef(d *structDef) {
-	name := strings.TrimPrefix(d.Name.Text, "_")
-	var s *Struct
-	if e := c.scope.names[strings.ToLower(name)]; e != nil && e.name == name {
-		if declared, ok := e.what.(*Struct); ok && (!declared.Complete || d.Forward) {
-			s = declared
-		}
-	}
-	if s == nil {
-		s = &Struct{Common: c.common(d.Name, d.Doc)}
-		c.declare(d.Name, s)
-	}
-	if d.Forward {
-		return
-	}
-	s.Doc, s.Pos = d.Doc, d.Name.Pos
-	s.Extensibility = cdr.Appendable
-	explicit := len(c.annotations(d.Annotations, "struct", s)) > 0 && hasExtensibility(d.Annotations)
-	if d.Base != nil {
-		c.inherit(s, d, explicit)
-	}
-	c.members(s, d)
-	if len(d.Members) == 0 && d.Base == nil && !d.Broken {
-		c.report.errorf(d.Name.Pos, "give it a member", "struct %s is empty", s.Name)
-	}
-	s.measure()
-	c.limits(s)
-	c.unit.Decls = append(c.unit.Decls, s)
-}
-
-// limits reports a struct that is too large or too deep. It then counts as small, so that those with it as a part are not
-// reported as well.
-func (c *checker) limits(s *Struct) {
-	switch {
-	case s.memory > maxValue:
-		c.report.errorf(s.Pos, "use sequences for its arrays", "struct %s takes %.0f bytes, more than %d", s.Name, s.memory, maxValue)
-	case s.parts > maxParts:
-		c.report.errorf(s.Pos, "use arrays or sequences", "struct %s has %d members with those of its members, more than %d", s.Name, s.parts, maxParts)
-	case s.depth > maxDepth:
-		c.report.errorf(s.Pos, "nest fewer structs and arrays", "struct %s has values nested more than %d deep", s.Name, maxDepth)
-	default:
-		return
-	}
-	s.memory, s.parts, s.depth = 0, 0, 0
-}
-
-func hasExtensibility(as []*annotation) bool {
-	return slices.ContainsFunc(as, func(a *annotation) bool {
-		return slices.Contains([]string{"final", "appendable", "mutable", "extensibility"}, a.Name.String())
-	})
-}
-
-func (c *checker) inherit(s *Struct, d *structDef, explicit bool) {
-	switch base := c.lookup(d.Base, "base struct").(type) {
-	case nil, *unknownDef:
-	default:
-		t, _ := base.(Type)
-		b, ok := resolve(t).(*Struct)
-		switch {
-		case t == nil || !ok:
-			c.report.errorf(d.Base.Pos, "", "base %s is not a struct", d.Base)
-		case b == s || !b.Complete:
-			c.report.errorf(d.Base.Pos, "define it before", "base struct %s is not complete here", b.Name)
-		case b.bases+1 >= maxBases:
-			c.report.errorf(d.Base.Pos, "make the bases members", "struct %s has more than %d bases above it", s.Name, maxBases-1)
-		case explicit && b.Extensibility != s.Extensibility:
-			c.report.errorf(d.Base.Pos, "annotate both alike", "struct %s is %s, its base %s is %s", s.Name, s.Extensibility, b.Name, b.Extensibility)
-		default:
-			s.Base = b
-			s.Extensibility = b.Extensibility
-		}
-	}
-}
-
-// members checks names, types, ids and keys.
-func (c *checker) members(s *Struct, d *structDef) {
-	names := map[string]*Member{}
-	ids := map[uint32]*Member{}
-	nextID := uint32(0)
-	for _, m := range s.allMembers() {
-		names[strings.ToLower(m.Name)] = m
-		ids[m.ID] = m
-		nextID = max(nextID, m.ID+1)
-	}
-	for _, syn := range d.Members {
-		t := c.typeOf(syn.Type, false)
-		for _, decl := range syn.Declarators {
-			m := &Member{Name: c.cleanName(decl.Name), Of: s, Doc: syn.Doc, Pos: decl.Name.Pos, ID: nextID}
-			applied := c.annotations(syn.Annotations, "member", m)
-			for _, a := range applied {
-				if a.Name.String() == "id" && len(syn.Declarators) > 1 {
-					c.report.errorf(a.Pos, "declare each on its own", "@id for %d members", len(syn.Declarators))
-				}
-			}
-			m.Type = c.declared(t, decl)
-			key := strings.ToLower(m.Name)
-			if old := names[key]; old != nil {
-				hint := ""
-				if old.Name != m.Name {
-					hint = "in IDL, names may not differ in case only"
-				}
-				c.report.errorf(m.Pos, hint, "member %s of %s clashes with %s, declared at %s", m.Name, s.Name, old.Name, near(m.Pos, old.Pos))
-				continue
-			}
-			names[key] = m
-			if old := ids[m.ID]; old != nil {
-				c.report.errorf(m.Pos, "", "members %s and %s of %s have the same id %d", old.Name, m.Name, s.Name, m.ID)
-			}
-			ids[m.ID] = m
-			nextID = m.ID + 1
-			if m.Type == nil {
-				continue
-			}
-			if m.Key {
-				c.keyMember(s, m)
-			}
-			s.Members = append(s.Members, m)
-		}
-	}
-}
-
-// keyMember refuses what cannot identify an instance.
-func (c *checker) keyMember(s *Struct, m *Member) {
-	if path, seq := sequenceIn(m.Type, m.Name); seq != nil {
-		c.report.errorf(m.Pos, "use an array or a bounded string, or mark key members in the nested struct",
-			"key member %s of %s holds a sequence: %s is %s", m.Name, s.Name, path, typeName(seq))
 	}
 }

@@ -1,6 +1,10 @@
 package idlc
 
-import "os"
+import (
+	"os"
+
+	"github.com/omg-dds-go/dds/cdr"
+)
 
 // Options say how to compile.
 type Options struct {
@@ -10,6 +14,12 @@ type Options struct {
 	// ImportPath is that of the output directory, for packages that import each other.
 	ImportPath string
 	ReadFile   func(name string) ([]byte, error) // os.ReadFile if nil
+	// Define lists macros that every file begins with: NAME, which is 1, or NAME=VALUE.
+	Define []string
+	// Strict refuses what describes no data, and names that are keywords of IDL's other parts. Otherwise they are warnings.
+	Strict bool
+	// Extensibility is that of types which do not say; appendable if nil.
+	Extensibility *cdr.Extensibility
 }
 
 // Check runs the front end alone: it reads a file with what it includes and gives what it means. The model is whole only if the
@@ -18,7 +28,7 @@ func Check(file string, opts Options) (*Unit, *Report) {
 	if opts.ReadFile == nil {
 		opts.ReadFile = os.ReadFile
 	}
-	report := &Report{}
+	report := newReport()
 	return analyse(file, &opts, report), report
 }
 
@@ -27,7 +37,7 @@ func Compile(file string, opts Options) ([]OutFile, *Report) {
 	if opts.ReadFile == nil {
 		opts.ReadFile = os.ReadFile
 	}
-	report := &Report{}
+	report := newReport()
 	unit := analyse(file, &opts, report)
 	gate(unit, report)
 	if report.Failed() {
@@ -42,5 +52,5 @@ func Compile(file string, opts Options) ([]OutFile, *Report) {
 
 // analyse runs the front end.
 func analyse(file string, opts *Options, report *Report) *Unit {
-	return check(file, parse(preprocess(file, opts, report), report), report)
+	return check(file, parse(preprocess(file, opts, report), report), opts, report)
 }

@@ -30,7 +30,7 @@ type measures struct {
 	min    int            // see minSize
 	fixed  [2]fixedValues // see fixedLayout; XCDR1 and XCDR2
 
-	keySequence *Sequence // the first that is part of its key, and where
+	keySequence Type // the first sequence or map that is part of its key, and where
 	keyPath     string
 }
 
@@ -49,18 +49,8 @@ func (s *Struct) measure() {
 	}
 	members := s.wire()
 	for _, member := range members {
-		if member.pointer() {
-			m.memory += 8
-		} else {
-			m.memory += memorySize(member.Type)
-		}
-		m.depth = max(m.depth, depthWithin(member.Type))
-		m.parts = min(1<<30, m.parts+partsOf(member.Type))
-		if member.Optional {
-			m.min++ // the flag that says no
-		} else {
-			m.min = min(math.MaxInt32, m.min+minSize(member.Type))
-		}
+		m.add(member)
+		m.min = min(math.MaxInt32, m.min+member.minSize())
 	}
 	if s.Extensibility != cdr.Final {
 		m.min = min(m.min, 4) // members may be absent
@@ -73,6 +63,48 @@ func (s *Struct) measure() {
 		}
 	}
 	s.measures = m
+}
+
+// measure completes a union.
+func (u *Union) measure() {
+	u.Complete = true
+	m := measures{min: 1}
+	for _, k := range u.Cases {
+		m.add(&k.Member)
+	}
+	if u.Discriminator != nil && u.Extensibility == cdr.Final {
+		m.min = minSize(u.Discriminator)
+	}
+	if !u.DiscriminatorKey {
+		for _, k := range u.Cases {
+			if m.keyPath, m.keySequence = sequenceIn(k.Type, k.Name); m.keySequence != nil {
+				break
+			}
+		}
+	}
+	u.measures = m
+}
+
+// add counts a member in. One that is a reference takes the memory of that alone.
+func (m *measures) add(member *Member) {
+	if member.pointer() {
+		m.memory += 8
+	} else {
+		m.memory += memorySize(member.Type)
+	}
+	m.depth = max(m.depth, depthWithin(member.Type))
+	m.parts = min(1<<30, m.parts+partsOf(member.Type))
+}
+
+// minSize is a lower bound of what a member takes.
+func (m *Member) minSize() int {
+	switch {
+	case m.Optional:
+		return 1 // the flag that says no
+	case m.External && !isComplete(m.Type):
+		return 1
+	}
+	return minSize(m.Type)
 }
 
 // fixedMembers is fixedLayout for the members of a struct.
@@ -107,6 +139,8 @@ func memorySize(t Type) float64 {
 		return n
 	case *Struct:
 		return max(1, t.memory)
+	case *Union:
+		return max(1, t.memory)
 	}
 	return 4
 }
@@ -117,24 +151,38 @@ func depthOf(t Type) int {
 	switch t := resolve(t).(type) {
 	case *Struct:
 		return t.depth
+	case *Union:
+		return t.depth
 	case *Array:
 		if isPrimitive(t.Elem) {
 			return len(t.Dims)
 		}
 		return len(t.Dims) + depthOf(t.Elem)
 	case *Sequence:
-		if _, isStruct := resolve(t.Elem).(*Struct); isStruct {
-			return 1
-		}
-		return 1 + depthOf(t.Elem)
+		return 1 + depthInside(t.Elem)
+	case *Map:
+		return 1 + depthInside(t.Elem)
 	}
 	return 0
 }
 
+// depthInside is the depth that an element adds to its collection: none if it is a struct or a union.
+func depthInside(t Type) int {
+	switch r := resolve(t).(type) {
+	case *Struct, *Union:
+		return 0
+	default:
+		return depthOf(r)
+	}
+}
+
 // depthWithin is the depth that a member adds to its struct.
 func depthWithin(t Type) int {
-	if s, ok := resolve(t).(*Struct); ok {
-		return 1 + s.depth
+	switch r := resolve(t).(type) {
+	case *Struct:
+		return 1 + r.depth
+	case *Union:
+		return 1 + r.depth
 	}
 	return depthOf(t)
 }
@@ -143,6 +191,8 @@ func depthWithin(t Type) int {
 func partsOf(t Type) int {
 	switch t := resolve(t).(type) {
 	case *Struct:
+		return max(1, t.parts)
+	case *Union:
 		return max(1, t.parts)
 	case *Array:
 		return partsOf(t.Elem)
@@ -154,6 +204,8 @@ func partsOf(t Type) int {
 func sequencesOf(t Type) int {
 	switch t := resolve(t).(type) {
 	case *Sequence:
+		return 1 + sequencesOf(t.Elem)
+	case *Map:
 		return 1 + sequencesOf(t.Elem)
 	case *Array:
 		return sequencesOf(t.Elem)
@@ -174,27 +226,30 @@ func minSize(t Type) int {
 		return t.Width
 	case *Fixed:
 		return t.size()
-	case *Union:
-		if t.Extensibility == cdr.Final {
-			return minSize(t.Discriminator)
-		}
-		return 1
 	case *Array:
 		return min(math.MaxInt32, minSize(t.Elem)*t.count())
 	case *Struct:
+		return max(1, t.min)
+	case *Union:
 		return max(1, t.min)
 	}
 	return 4 // a length
 }
 
 // sequenceIn finds a sequence in what a member contributes to a key.
-func sequenceIn(t Type, path string) (string, *Sequence) {
+func sequenceIn(t Type, path string) (string, Type) {
 	switch t := resolve(t).(type) {
 	case *Sequence:
+		return path, t
+	case *Map:
 		return path, t
 	case *Array:
 		return sequenceIn(t.Elem, path+"[]")
 	case *Struct:
+		if t.keySequence != nil {
+			return path + "." + t.keyPath, t.keySequence
+		}
+	case *Union:
 		if t.keySequence != nil {
 			return path + "." + t.keyPath, t.keySequence
 		}

@@ -267,7 +267,6 @@ type Union struct {
 	// Other is the least value of the discriminator that is no label, counted from 0: it selects the default. The zero Value
 	// if Exhaustive.
 	Other Value
-	names map[string]*Case
 	measures
 }
 

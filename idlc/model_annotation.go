@@ -72,6 +72,7 @@ type AnnotationType struct {
 	Params   []*AnnotationParam
 	Standard bool
 	names    *scope // types and constants that its body declares
+	on       target // 0: anything
 }
 
 // AnnotationParam is a parameter of an annotation. Type is nil where any value will do.
@@ -87,6 +88,8 @@ type Applied struct {
 	Type *AnnotationType
 	Args []Value
 	Pos  Pos
+
+	argPos Pos // of the first argument, or Pos
 }
 
 // Name gives the scoped name of the annotation without the sign in front: "key", "vendor::color".

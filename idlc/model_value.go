@@ -1,6 +1,9 @@
 package idlc
 
-import "math/big"
+import (
+	"math/big"
+	"strings"
+)
 
 // Value is a constant: an integer, a character, a floating-point number, a fixed-point number, a string, a boolean, an enumerator
 // or flags of a bitmask. Fields that are nil are not it; the zero Value is none.
@@ -80,7 +83,7 @@ func (v Value) text() string {
 	case v.Float != nil:
 		return formatFloat(*v.Float)
 	case v.Fixed != nil:
-		return v.Fixed.FloatString(31)
+		return strings.TrimSuffix(strings.TrimRight(v.Fixed.FloatString(maxDigits), "0"), ".") + "d"
 	case v.Char:
 		return literalText(string(rune(v.Int.Int64())), '\'')
 	case v.Int != nil:

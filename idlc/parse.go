@@ -1,49 +1,43 @@
 package idlc
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/alecthomas/participle/v2"
-	"github.com/alecthomas/participle/v2/lexer"
 )
-
-var (
-	memberParser     = grammar[memberSyntax]()
-	typedefParser    = grammar[typedefSyntax]()
-	constParser      = grammar[constSyntax]()
-	enumeratorParser = grammar[enumeratorSyntax]()
-	moduleParser     = grammar[moduleHeader]()
-	structParser     = grammar[structHeader]()
-	enumParser       = grammar[enumHeader]()
-)
-
-func grammar[G any]() *participle.Parser[G] {
-	return participle.MustBuild[G](participle.Lexer(idlLexer), participle.UseLookahead(3))
-}
 
 const (
 	maxNesting     = 64      // brackets within brackets, and with them the depth of recursion
 	maxDeclaration = 1 << 12 // tokens of one declaration, enumerator or member
 )
 
+// source is a translation unit as the preprocessor leaves it.
+type source struct {
+	toks    []token
+	pragmas []pragma
+}
+
+// pragma is one that the preprocessor does not obey itself. It stands in front of toks[at].
+type pragma struct {
+	at   int
+	pos  Pos
+	toks []token // behind #pragma
+}
+
 // parser cuts the token stream into declarations at semicolons and braces and has participle parse each alone: an error
 // costs one declaration, and all of them are found in one pass.
 type parser struct {
 	report *Report
-	toks   []token
+	source
 	at     int
 	end    Pos  // behind the last token
 	gaveUp bool // after too many errors
 }
 
 // parse gives the definitions of a translation unit.
-func parse(toks []token, report *Report) []definition {
-	p := &parser{report: report, toks: toks}
-	if len(toks) > 0 {
-		last := toks[len(toks)-1]
+func parse(src source, report *Report) []definition {
+	p := &parser{report: report, source: src}
+	if len(p.toks) > 0 {
+		last := p.toks[len(p.toks)-1]
 		p.end = last.Pos
 		p.end.Advance(last.Value)
 	}
@@ -56,7 +50,7 @@ func parse(toks []token, report *Report) []definition {
 			p.skipSemicolon()
 		}
 	}
-	return defs
+	return append(defs, p.pragmasHere()...)
 }
 
 // chunk is the tokens of one declaration, up to what ends it.
@@ -65,6 +59,7 @@ type chunk struct {
 	stop  token // the semicolon, comma or brace that ended it; its zero value: end of file
 	doc   string
 	trail string
+	marks []mark
 	cut   bool // it was too long or too deep, which is reported
 }
 
@@ -93,18 +88,20 @@ func (c chunk) docs() string {
 // next takes tokens up to one of the stops outside of brackets, and the stop itself unless it is a brace.
 func (p *parser) next(stops string) chunk {
 	var c chunk
+	start := p.at
 	depth, sequences := 0, 0
 	for ; p.at < len(p.toks); p.at++ {
-		t := p.toks[p.at]
-		if len(c.toks) == 0 && c.doc == "" {
-			c.doc = t.doc
+		t := &p.toks[p.at]
+		if t.remarks != nil {
+			if c.doc == "" && p.at == start {
+				c.doc = t.doc
+			}
+			c.marks = append(c.marks, t.marks...)
 		}
 		if t.Type == kindPunct {
 			if depth == 0 && strings.Contains(stops, t.Value) || strings.Contains("{};", t.Value) {
-				c.stop, c.trail = t, t.trail
-				if n := len(c.toks); n > 0 && c.toks[n-1].trail != "" {
-					c.trail = joinLines(c.toks[n-1].trail, c.trail)
-				}
+				c.stop = *t
+				c.finish(p.toks[start:p.at])
 				if t.Value != "{" && t.Value != "}" {
 					p.at++
 				}
@@ -120,35 +117,57 @@ func (p *parser) next(stops string) chunk {
 				depth = max(0, depth-1)
 			}
 		}
-		if t.word("sequence") {
+		if t.word("sequence") || t.word("map") {
 			if sequences++; sequences == maxSequences+1 {
 				c.cut = true
-				p.report.errorf(t.Pos, "put structs between them", "sequences nested more than %d deep", maxSequences)
+				p.report.errorf(t.Pos, "put structs between them", "%ss nested more than %d deep", t.Value, maxSequences)
 			}
 		}
-		if len(c.toks) == maxDeclaration {
+		if p.at-start == maxDeclaration {
 			p.report.errorf(t.Pos, "", "declaration has more than %d words and signs", maxDeclaration)
 			c.cut = true
-			c.toks = append(c.toks, t)
-		}
-		if depth < maxNesting && sequences <= maxSequences && len(c.toks) < maxDeclaration {
-			c.toks = append(c.toks, t)
 		}
 	}
-	if n := len(c.toks); n > 0 {
-		c.trail = c.toks[n-1].trail
-	}
+	c.finish(p.toks[start:p.at])
 	return c
+}
+
+// finish gives a chunk its tokens and the comment behind it.
+func (c *chunk) finish(toks []token) {
+	c.toks = toks
+	_, c.trail, _ = c.stop.docs()
+	if n := len(toks); n > 0 {
+		_, trail, _ := toks[n-1].docs()
+		c.trail = joinLines(trail, c.trail)
+	}
+}
+
+// pragmasHere takes the pragmas in front of the next token.
+func (p *parser) pragmasHere() []definition {
+	var defs []definition
+	for len(p.pragmas) > 0 && p.pragmas[0].at <= p.at {
+		if d := p.keylist(p.pragmas[0]); d != nil {
+			defs = append(defs, d)
+		}
+		p.pragmas = p.pragmas[1:]
+	}
+	return defs
 }
 
 // definitions parses up to a closing brace, which it leaves, or the end.
 func (p *parser) definitions(depth int) []definition {
 	var defs []definition
-	for p.at < len(p.toks) && !p.toks[p.at].is("}") {
+	for {
+		if len(p.pragmas) > 0 {
+			defs = append(defs, p.pragmasHere()...)
+		}
+		if p.at == len(p.toks) || p.toks[p.at].is("}") {
+			return defs
+		}
 		if p.report.full() {
 			p.at = len(p.toks)
 			p.gaveUp = true
-			break
+			return defs
 		}
 		if p.toks[p.at].is(";") { // an empty declaration does no harm
 			p.at++
@@ -158,19 +177,20 @@ func (p *parser) definitions(depth int) []definition {
 			defs = append(defs, d)
 		}
 	}
-	return defs
 }
 
 func (p *parser) definition(depth int) definition {
 	c := p.next(";")
 	key := keyword(c.toks)
 	open := c.stop.is("{")
-	switch {
-	case len(c.toks) == 0 && open:
-		p.report.errorf(c.stop.Pos, "", "unexpected %q", "{")
-		p.skipBraces()
-		return nil
-	case key.word("module"):
+	if key.Type != kindIdent && !key.is("@") {
+		key.Value = ""
+	}
+	switch key.Value {
+	case "module":
+		if isTemplate(c.toks) || !open && len(c.toks) > 2 {
+			return p.skip(c, key, "template module")
+		}
 		h := runGrammar(p, moduleParser, c)
 		if !open {
 			if h != nil {
@@ -179,83 +199,83 @@ func (p *parser) definition(depth int) definition {
 			return nil
 		}
 		return p.moduleBody(h, c, depth)
-	case key.word("struct") || key.word("exception"):
-		if key.word("exception") {
-			break
+	case "struct":
+		return p.structDef(c, runGrammar(p, structParser, c), open)
+	case "union":
+		return p.unionDef(c, runGrammar(p, unionParser, c), open)
+	case "enum":
+		return p.enumDef(c, runGrammar(p, enumParser, c), open)
+	case "bitmask":
+		return p.bitmaskDef(c, runGrammar(p, bitmaskParser, c), open)
+	case "bitset":
+		return p.bitsetDef(c, runGrammar(p, bitsetParser, c), open)
+	case "@":
+		return p.annotationDef(c, open)
+	case "typedef":
+		if open {
+			return p.typedefOfBody(c)
 		}
-		h := runGrammar(p, structParser, c)
-		if !open {
-			if h == nil {
-				return nil
-			}
-			p.terminated(c)
-			return &structDef{structHeader: *h, Doc: c.docs(), Forward: true}
-		}
-		return p.structBody(h, c)
-	case key.word("enum"):
-		h := runGrammar(p, enumParser, c)
-		if !open {
-			if h != nil {
-				p.expected(c, "{")
-			}
-			return nil
-		}
-		return p.enumBody(h, c)
-	case key.word("typedef") && !open:
 		p.terminated(c)
 		if s := runGrammar(p, typedefParser, c); s != nil {
+			s.Annotations = append(s.Annotations, p.fromMarks(c.marks)...)
 			return &typedefDef{*s, c.docs()}
 		}
 		return unknown(c, lastIdent(c.toks))
-	case key.word("const") && !open:
+	case "const":
+		if open {
+			break
+		}
 		p.terminated(c)
 		if s := runGrammar(p, constParser, c); s != nil {
 			return &constDef{*s, c.docs()}
 		}
 		return unknown(c, constName(c.toks))
 	}
+	if what := notData[key.Value]; what != "" {
+		return p.notData(c, key, what, depth)
+	}
 	return p.otherDefinition(c, key)
 }
 
-// unsupported maps the keywords of IDL that this version leaves out to what they introduce.
-var unsupported = map[string]string{
-	"union": "union", "bitmask": "bitmask", "bitset": "bitset", "interface": "interface", "valuetype": "valuetype",
-	"exception": "exception", "native": "native type", "local": "interface", "abstract": "interface", "component": "component",
-	"annotation": "annotation definition", "eventtype": "eventtype", "custom": "valuetype", "map": "map",
-}
-
-// otherDefinition reports what is no definition, or none that is supported, and skips it.
+// otherDefinition reports what is no definition, and skips it.
 func (p *parser) otherDefinition(c chunk, key token) definition {
-	name := ""
-	for i, t := range c.toks {
-		if t.Pos == key.Pos && t.Value == key.Value && i+1 < len(c.toks) {
-			name = c.toks[i+1].Value
-		}
-	}
-	what, known := unsupported[key.Value]
+	open := c.stop.is("{")
 	switch {
-	case known:
-		p.report.errorf(key.Pos, "", "not supported yet by this version: %s %s", what, name)
-	case key.Value == "":
+	case len(c.toks) == 0 && open:
+		p.report.errorf(c.stop.Pos, "", "unexpected %q", "{")
+	case key.Value == "" && len(c.toks) > 0 && c.toks[0].is("@"):
 		p.report.errorf(c.pos(p), "", "annotation without a definition")
+	case key.Value == "":
+		p.report.errorf(c.pos(p), "", "unexpected %q, expected a definition", c.toks[0].Value)
+	case isTypeWord(key.Value):
+		p.report.errorf(key.Pos, "members belong into a struct; a constant begins with const", "unexpected %q, expected a definition", key.Value)
 	default:
-		p.report.errorf(key.Pos, didYouMean(key.Value, definitionWords), "unexpected %q, expected a definition", key.Value)
+		p.report.errorf(key.Pos, didYouMean(key.Value, slices.Values(definitionWords)), "unexpected %q, expected a definition", key.Value)
 	}
-	if c.stop.is("{") {
+	if open {
 		p.skipBraces()
 	}
-	if name == "" {
-		return nil
+	if name := nameBehind(c.toks, key); name != nil {
+		return &unknownDef{key.Pos, name.Text}
 	}
-	return &unknownDef{key.Pos, name}
+	return nil
 }
 
-func definitionWords(yield func(string) bool) {
-	for _, w := range []string{"module", "struct", "enum", "typedef", "const"} {
-		if !yield(w) {
-			return
+var definitionWords = []string{"module", "struct", "union", "enum", "bitmask", "bitset", "typedef", "const", "interface", "valuetype", "exception", "native"}
+
+func isTypeWord(w string) bool {
+	_, primitive := primitiveWords[w]
+	return primitive || w == "unsigned" || w == "string" || w == "wstring" || w == "sequence" || w == "map"
+}
+
+// nameBehind gives the identifier that follows a keyword.
+func nameBehind(toks []token, key token) *ident {
+	for i, t := range toks {
+		if t.Token == key.Token && i+1 < len(toks) && toks[i+1].Type == kindIdent {
+			return &ident{toks[i+1].Pos, toks[i+1].Value}
 		}
 	}
+	return nil
 }
 
 func unknown(c chunk, name string) definition {
@@ -287,16 +307,16 @@ func constName(toks []token) string {
 	return ""
 }
 
-// keyword is the first token behind annotations; @annotation itself counts as one.
+// keyword is the first token behind annotations. The sign in front of @annotation counts as one.
 func keyword(toks []token) token {
 	for i := 0; i < len(toks); {
 		if !toks[i].is("@") {
 			return toks[i]
 		}
-		i++
-		if i < len(toks) && toks[i].word("annotation") {
+		if i+1 < len(toks) && toks[i+1].word("annotation") || i+1 < len(toks) && toks[i+1].word("Annotation") {
 			return toks[i]
 		}
+		i++
 		for i < len(toks) && (toks[i].Type == kindIdent && !(i > 0 && toks[i-1].Type == kindIdent) || toks[i].Value == "::") {
 			i++
 		}
@@ -316,45 +336,27 @@ func keyword(toks []token) token {
 	return token{}
 }
 
-func (p *parser) moduleBody(h *moduleHeader, c chunk, depth int) definition {
-	open := p.toks[p.at]
-	p.at++
-	if depth == maxNesting {
-		p.report.errorf(open.Pos, "", "modules nested more than %d deep", maxNesting)
-		p.at--
-		p.skipBraces()
-		return nil
-	}
-	defs := p.definitions(depth + 1)
-	if h == nil {
-		h = &moduleHeader{Name: &ident{Pos: open.Pos, Text: "?"}}
-	}
-	p.closeBrace("module "+h.Name.Text, open)
-	return &moduleDef{moduleHeader: *h, Doc: c.doc, Defs: defs}
-}
-
-// closeBrace takes the closing brace and the semicolon behind it.
-func (p *parser) closeBrace(what string, open token) {
+// closeBrace takes the closing brace and the semicolon behind it, and gives the annotations in comments there.
+func (p *parser) closeBrace(what string, open token) []mark {
 	if p.at == len(p.toks) {
 		if p.gaveUp {
-			return
+			return nil
 		}
 		p.report.errorf(p.end, "close it with };", "file ends within %s, opened at line %d", what, open.Pos.Line)
-		return
+		return nil
 	}
+	_, _, marks := p.toks[p.at].docs()
 	p.at++
-	p.skipOrReportSemicolon()
-}
-
-func (p *parser) skipOrReportSemicolon() {
 	if p.at < len(p.toks) && p.toks[p.at].is(";") {
+		_, _, more := p.toks[p.at].docs()
 		p.at++
-		return
+		return append(marks[:len(marks):len(marks)], more...)
 	}
 	brace := p.toks[p.at-1]
 	after := brace.Pos
 	after.Advance(brace.Value)
 	p.report.errorf(after, "", "expected %q after %q", ";", "}")
+	return marks
 }
 
 func (p *parser) skipSemicolon() {
@@ -389,220 +391,4 @@ func (p *parser) terminated(c chunk) {
 	if !c.stop.is(";") {
 		p.expected(c, ";")
 	}
-}
-
-func stopText(c chunk) string {
-	if c.stop.Value == "" {
-		return "end of file"
-	}
-	return fmt.Sprintf("%q", c.stop.Value)
-}
-
-// startsDefinition tells whether a declaration within braces shows that the closing brace is missing.
-func startsDefinition(c chunk) bool {
-	k := keyword(c.toks)
-	switch k.Value {
-	case "struct", "module", "enum", "typedef", "const", "union", "interface", "bitmask", "bitset":
-		return k.Type == kindIdent
-	}
-	return false
-}
-
-func (p *parser) structBody(h *structHeader, c chunk) definition {
-	open := p.toks[p.at]
-	p.at++
-	s := &structDef{Doc: c.docs(), Broken: h == nil}
-	if h != nil {
-		s.structHeader = *h
-	} else {
-		s.Name = &ident{Pos: c.pos(p), Text: "?"}
-		for i, t := range c.toks {
-			if t.word("struct") && i+1 < len(c.toks) && c.toks[i+1].Type == kindIdent {
-				s.Name = &ident{Pos: c.toks[i+1].Pos, Text: c.toks[i+1].Value}
-			}
-		}
-	}
-	for p.at < len(p.toks) && !p.toks[p.at].is("}") {
-		start := p.at
-		m := p.next(";")
-		if startsDefinition(m) {
-			p.report.errorf(m.toks[0].Pos, "close the struct with };", "definition inside struct %s, opened at line %d", s.Name.Text, open.Pos.Line)
-			p.at = start
-			s.Broken = true
-			return s
-		}
-		if m.stop.is("{") {
-			p.report.errorf(m.stop.Pos, "define the type on its own, before the struct", "unexpected %q in a member", "{")
-			p.skipBraces()
-			s.Broken = true
-			continue
-		}
-		if len(m.toks) == 0 {
-			continue
-		}
-		if parsed := runGrammar(p, memberParser, m); parsed != nil {
-			s.Members = append(s.Members, &memberDef{*parsed, m.docs()})
-			p.terminated(m)
-		} else {
-			s.Broken = true
-		}
-	}
-	p.closeBrace("struct "+s.Name.Text, open)
-	return s
-}
-
-func (p *parser) enumBody(h *enumHeader, c chunk) definition {
-	open := p.toks[p.at]
-	p.at++
-	e := &enumDef{Doc: c.docs(), Broken: h == nil}
-	if h != nil {
-		e.enumHeader = *h
-	} else {
-		e.Name = &ident{Pos: c.pos(p), Text: "?"}
-	}
-	for p.at < len(p.toks) && !p.toks[p.at].is("}") {
-		start := p.at
-		m := p.next(",")
-		if startsDefinition(m) {
-			p.report.errorf(m.toks[0].Pos, "close the enum with };", "definition inside enum %s, opened at line %d", e.Name.Text, open.Pos.Line)
-			p.at = start
-			e.Broken = true
-			return e
-		}
-		switch {
-		case m.stop.is("{"):
-			p.report.errorf(m.stop.Pos, "", "unexpected %q in an enum", "{")
-			p.skipBraces()
-			e.Broken = true
-			continue
-		case m.stop.is(";"):
-			p.report.errorf(m.stop.Pos, "enumerators are separated by commas", "unexpected %q in an enum", ";")
-		}
-		if len(m.toks) == 0 {
-			if m.stop.is(",") {
-				p.report.errorf(m.stop.Pos, "", "unexpected %q, expected an enumerator", ",")
-			}
-			continue
-		}
-		if parsed := runGrammar(p, enumeratorParser, m); parsed != nil {
-			e.Enumerators = append(e.Enumerators, &enumeratorDef{*parsed, m.docs()})
-		} else {
-			e.Broken = true
-		}
-	}
-	p.closeBrace("enum "+e.Name.Text, open)
-	return e
-}
-
-// tokenStream feeds a declaration to participle.
-type tokenStream struct {
-	toks []token
-	end  Pos
-}
-
-func (s *tokenStream) Next() (lexer.Token, error) {
-	if len(s.toks) == 0 {
-		return lexer.EOFToken(s.end), nil
-	}
-	t := s.toks[0].Token
-	s.toks = s.toks[1:]
-	return t, nil
-}
-
-// runGrammar parses one declaration; nil after it has reported an error.
-func runGrammar[G any](p *parser, g *participle.Parser[G], c chunk) *G {
-	if c.cut {
-		return nil
-	}
-	lx, err := lexer.Upgrade(&tokenStream{c.toks, p.stopPos(c)})
-	if err != nil {
-		p.report.errorf(c.pos(p), "", "%v", err)
-		return nil
-	}
-	tree, err := g.ParseFromLexer(lx)
-	if err == nil {
-		return tree
-	}
-	for i, t := range c.toks { // templates that the grammar leaves out
-		if (t.word("map") || t.word("fixed")) && i+1 < len(c.toks) && c.toks[i+1].is("<") {
-			p.report.errorf(t.Pos, "", "not supported yet by this version: type %s", t.Value)
-			return nil
-		}
-	}
-	pos := c.pos(p)
-	what := err.Error()
-	var unexpected *participle.UnexpectedTokenError
-	var perr participle.Error
-	if errors.As(err, &perr) {
-		pos, what = perr.Position(), perr.Message()
-	}
-	if errors.As(err, &unexpected) {
-		what = "unexpected " + stopText(c)
-		if !unexpected.Unexpected.EOF() {
-			what = fmt.Sprintf("unexpected %q", unexpected.Unexpected.Value)
-		}
-		if e := expectation(perr.Message()); e != "" {
-			what += ", expected " + e
-		}
-	}
-	hint := semicolonHint(c, pos)
-	if hint == "" {
-		hint = keywordHint(c, pos)
-	}
-	p.report.errorf(pos, hint, "%s", what)
-	return nil
-}
-
-// keywordHint looks for a misspelt word of the grammar in front of where parsing stopped.
-func keywordHint(c chunk, pos Pos) string {
-	words := []string{"unsigned", "sequence", "wstring", "string"}
-	for i, t := range c.toks {
-		if t.Pos == pos {
-			break
-		}
-		if t.Type != kindIdent || i > 0 && c.toks[i-1].is("@") || reserved[t.Value] {
-			continue
-		}
-		if hint := didYouMean(t.Value, slices.Values(words)); hint != "" {
-			return hint
-		}
-	}
-	return ""
-}
-
-// semicolonHint guesses that a declaration which goes on over a line's end lacks its semicolon.
-func semicolonHint(c chunk, pos Pos) string {
-	for i, t := range c.toks {
-		if t.Pos == pos && i > 0 && t.newLine {
-			return fmt.Sprintf("is the %q missing at the end of line %d?", ";", c.toks[i-1].Pos.Line)
-		}
-	}
-	return ""
-}
-
-// expectation turns participle's grammar terms into words.
-func expectation(message string) string {
-	_, after, ok := strings.Cut(message, "(expected ")
-	if !ok {
-		return ""
-	}
-	after = strings.TrimSuffix(after, ")")
-	switch {
-	case strings.HasPrefix(after, `"unsigned`), strings.HasPrefix(after, "TypeSpec"):
-		return "a type"
-	}
-	first, _, _ := strings.Cut(after, " ")
-	first = strings.Trim(first, "()?*+|")
-	words := map[string]string{
-		"<ident>": "a name", "Ident": "a name", "TypeSpec": "a type", "ScopedName": "a name", "Declarator": "a name",
-		"<scope>": "a name", "<float>": "a value", "Expr": "a value", "ExprSum": "a value", "ExprPrimary": "a value",
-		"ExprProduct": "a value", "ExprUnary": "a value", "<EOF>": `";"`, "<eof>": `";"`,
-	}
-	if w, ok := words[first]; ok {
-		return w
-	}
-	if strings.HasPrefix(first, `"`) {
-		return first
-	}
-	return ""
 }

@@ -3,45 +3,51 @@ package idlc
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 const (
 	maxIncludeDepth = 32
-	maxTokens       = 1 << 19 // of one translation unit after all substitutions
-	maxExpansions   = 1 << 19 // of macros: their bodies may be empty and still multiply
-	maxMacroDepth   = 1 << 7  // of macros within macros
-	maxFiles        = 1 << 10 // read for one translation unit
+	maxTokens       = 1 << 21 // of one translation unit after all substitutions
+	maxFiles        = 1 << 12 // read for one translation unit
 )
 
-// preprocessor turns a file into tokens: it follows #include, substitutes object-like #define, and drops what #ifdef
-// leaves out.
+// preprocessor turns a file into the tokens of its translation unit, as that of C does: it follows #include, substitutes macros
+// (macro.go), and drops what conditions leave out (condition.go).
 type preprocessor struct {
 	report  *Report
 	read    func(name string) ([]byte, error)
 	include []string
-	macros  map[string][]token
-	once    map[string]bool
-	out     []token
-	reads   int // files read
-	expands int // macros expanded
+	once    map[string]bool   // files that said #pragma once
+	guards  map[string]string // files that lie within #ifndef NAME, and NAME
+	source
+	reads int // files read
+	expander
 }
 
 // preprocess gives the tokens of the translation unit that begins at file.
-func preprocess(file string, opts *Options, report *Report) []token {
-	p := &preprocessor{report: report, read: opts.ReadFile, include: opts.Include,
-		macros: map[string][]token{}, once: map[string]bool{}}
+func preprocess(file string, opts *Options, report *Report) source {
+	p := &preprocessor{report: report, read: opts.ReadFile, include: opts.Include, once: map[string]bool{}, guards: map[string]string{}}
+	p.expander = expander{report: report, macros: map[string]*macro{}}
+	for _, d := range opts.Define {
+		name, value, given := strings.Cut(d, "=")
+		if !given {
+			value = "1"
+		}
+		p.define(Pos{Filename: "-D " + d, Line: 1, Column: 1}, lexDirective(name+" "+value, Pos{Filename: "-D " + d, Line: 1, Column: 1}, report))
+	}
 	text, err := p.read(file)
 	if err != nil {
 		report.errorf(Pos{Filename: file}, "", "cannot read: %v", cause(err))
-		return nil
+		return source{}
 	}
 	p.file(file, string(text), nil)
-	return p.out
+	return p.source
 }
 
-// condition is one #ifdef.
-type condition struct {
+// conditional is one #if with what follows it.
+type conditional struct {
 	pos       Pos
 	active    bool // tokens count
 	taken     bool // some branch did
@@ -51,23 +57,75 @@ type condition struct {
 
 func (p *preprocessor) file(name, text string, stack []string) {
 	p.reads++
-	var conds []condition
-	active := func() bool { return len(conds) == 0 || conds[len(conds)-1].active }
 	text = strings.TrimPrefix(text, "\uFEFF") // some editors put it in front of UTF-8
-	for _, t := range lex(name, text, p.report) {
-		switch {
-		case t.Type == kindDirective && t.newLine:
-			conds = p.directive(t, conds, append(stack, name))
-		case !active():
-		case t.Type == kindDirective:
-			p.report.errorf(t.Pos, "a directive begins its line", "unexpected %q", "#")
-		default:
-			p.emit(t, nil)
+	p.report.sources[name] = text
+	toks := lex(name, text, p.report)
+	stack = append(stack, name)
+	var conds []conditional
+	guard, guarded := "", false
+	run := 0 // tokens from here on are not passed on yet
+	for i := range toks {
+		t := &toks[i]
+		active := len(conds) == 0 || conds[len(conds)-1].active
+		if t.Type != kindDirective {
+			continue
 		}
+		if active {
+			p.text(toks[run:i])
+		}
+		run = i + 1
+		if !t.newLine {
+			if active {
+				p.report.errorf(t.Pos, "a directive begins its line", "unexpected %q", "#")
+			}
+			continue
+		}
+		if i == 0 {
+			guard = guardName(t)
+		}
+		conds = p.directive(t, conds, stack)
+		if len(conds) == 0 { // the guard goes on to the end of the file, or is none
+			guarded = guard != "" && i == len(toks)-1
+			if !guarded {
+				guard = ""
+			}
+		}
+	}
+	if len(conds) == 0 || conds[len(conds)-1].active {
+		p.text(toks[run:])
+	}
+	if guarded {
+		p.guards[name] = guard
 	}
 	for _, c := range conds {
 		p.report.errorf(c.pos, "close it with #endif", "condition does not end")
 	}
+}
+
+// guardName gives NAME of #ifndef NAME.
+func guardName(t *token) string {
+	words := strings.Fields(t.Value[1:])
+	if len(words) == 2 && words[0] == "ifndef" {
+		return words[1]
+	}
+	return ""
+}
+
+// text passes tokens on, with macros substituted.
+func (p *preprocessor) text(toks []token) {
+	if len(toks) == 0 {
+		return
+	}
+	p.expand(toks, func(t token) bool {
+		if len(p.toks) == maxTokens {
+			p.report.errorf(t.Pos, "look for macros that multiply", "more than %d tokens", maxTokens)
+		}
+		if len(p.toks) > maxTokens {
+			return false
+		}
+		p.toks = append(p.toks, p.literal(t)...)
+		return true
+	})
 }
 
 // literal reports what is no token, and gives what may be meant by it.
@@ -85,7 +143,7 @@ func (p *preprocessor) literal(t token) []token {
 		semicolon := t
 		text, ended := strings.CutSuffix(strings.TrimRight(t.Value, " \t\r"), ";")
 		semicolon.Pos.Advance(text)
-		semicolon.Type, semicolon.Value, semicolon.doc = kindPunct, ";", ""
+		semicolon.Type, semicolon.Value, semicolon.remarks = kindPunct, ";", nil
 		t.Type, t.Value = kindString, `""`
 		if ended {
 			return []token{t, semicolon}
@@ -94,66 +152,39 @@ func (p *preprocessor) literal(t token) []token {
 	return []token{t}
 }
 
-// emit appends a token, or what its macro stands for.
-func (p *preprocessor) emit(t token, within []string) {
-	body, ok := p.macros[t.Value]
-	if t.Type != kindIdent || !ok || slices.Contains(within, t.Value) {
-		if len(p.out) == maxTokens {
-			p.report.errorf(t.Pos, "look for macros that multiply", "more than %d tokens", maxTokens)
-		}
-		if len(p.out) <= maxTokens {
-			p.out = append(p.out, p.literal(t)...)
-		}
-		return
-	}
-	if len(within) == maxMacroDepth {
-		p.report.errorf(t.Pos, "look for macros that stand for one another", "macros are nested more than %d deep", maxMacroDepth)
-		return
-	}
-	if p.expands++; p.expands == maxExpansions {
-		p.report.errorf(t.Pos, "look for macros that multiply", "more than %d macro expansions", maxExpansions)
-	}
-	if p.expands >= maxExpansions {
-		return
-	}
-	for i, b := range body {
-		b.Pos = t.Pos
-		b.doc, b.trail = "", ""
-		if i == 0 {
-			b.doc = t.doc
-		}
-		if i == len(body)-1 {
-			b.trail = t.trail
-		}
-		if len(p.out) > maxTokens {
-			return
-		}
-		p.emit(b, append(within, t.Value))
-	}
-}
+var directives = []string{"include", "define", "undef", "ifdef", "ifndef", "if", "elif", "else", "endif", "pragma", "error", "warning", "line"}
 
 // directive obeys one line that begins with a number sign.
-func (p *preprocessor) directive(t token, conds []condition, stack []string) []condition {
-	text := strings.TrimSpace(strings.ReplaceAll(t.Value[1:], "\\\n", " "))
-	split := strings.IndexFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
-	word, rest := text, ""
-	if split >= 0 {
-		word, rest = text[:split], strings.TrimSpace(text[split:])
-	}
+func (p *preprocessor) directive(t *token, conds []conditional, stack []string) []conditional {
+	start := t.Pos
+	start.Advance("#")
+	text := t.Value[1:]
 	top := len(conds) - 1
 	active := top < 0 || conds[top].active
+	quiet := p.report
+	if !active {
+		quiet = newReport()
+	}
+	toks := lexDirective(text, start, quiet)
+	word := ""
+	if len(toks) > 0 {
+		word = toks[0].Value
+	}
+	var rest []token
+	if len(toks) > 1 {
+		rest = toks[1:]
+	}
 	switch word {
 	case "ifdef", "ifndef":
-		name := p.macroName(t, word, rest)
-		_, defined := p.macros[name]
-		on := active && defined == (word == "ifdef")
-		return append(conds, condition{pos: t.Pos, active: on, taken: on, outer: active})
-	case "if":
 		on := false
 		if active {
-			on = p.truth(t, rest)
+			name := p.macroName(t, word, rest)
+			on = (p.macros[name] != nil) == (word == "ifdef")
 		}
-		return append(conds, condition{pos: t.Pos, active: on, taken: on, outer: active})
+		return append(conds, conditional{pos: t.Pos, active: on, taken: on, outer: active})
+	case "if":
+		on := active && p.truth(t.Pos, rest)
+		return append(conds, conditional{pos: t.Pos, active: on, taken: on, outer: active})
 	case "else", "elif":
 		if top < 0 || conds[top].elseGiven {
 			p.report.errorf(t.Pos, "", "#%s without #if", word)
@@ -161,7 +192,7 @@ func (p *preprocessor) directive(t token, conds []condition, stack []string) []c
 		}
 		c := &conds[top]
 		c.elseGiven = word == "else"
-		c.active = c.outer && !c.taken && (word == "else" || p.truth(t, rest))
+		c.active = c.outer && !c.taken && (word == "else" || p.truth(t.Pos, rest))
 		c.taken = c.taken || c.active
 		return conds
 	case "endif":
@@ -171,119 +202,136 @@ func (p *preprocessor) directive(t token, conds []condition, stack []string) []c
 		}
 		return conds[:top]
 	}
-	if !active {
+	if !active || len(toks) == 0 {
 		return conds
 	}
+	line := strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(text), word), "\\\n", " "))
 	switch word {
 	case "include":
-		p.includeFile(t, rest, stack)
+		p.includeFile(t, line, rest, stack)
 	case "define":
-		p.define(t, rest)
+		p.define(t.Pos, rest)
 	case "undef":
 		delete(p.macros, p.macroName(t, word, rest))
 	case "pragma":
-		if rest == "once" {
-			p.once[stack[len(stack)-1]] = true
+		p.pragma(t, line, rest, stack[len(stack)-1])
+	case "error":
+		p.report.errorf(t.Pos, "", "#error %s", line)
+	case "warning":
+		p.report.warnf(t.Pos, "", "#warning %s", line)
+	case "line":
+		p.line(t, rest)
+	default:
+		if toks[0].Type == kindInt { // # 12 "file.idl", as preprocessors of C write it
+			p.line(t, toks)
 			break
 		}
-		p.report.warnf(t.Pos, "use annotations instead", "#pragma %s is ignored", rest)
-	case "error":
-		p.report.errorf(t.Pos, "", "#error %s", rest)
-	case "warning":
-		p.report.warnf(t.Pos, "", "#warning %s", rest)
-	case "line", "":
-		// Line numbers are those of the file that is read.
-	default:
 		p.report.errorf(t.Pos, didYouMean(word, slices.Values(directives)), "unknown directive #%s", word)
 	}
 	return conds
 }
 
-var directives = []string{"include", "define", "undef", "ifdef", "ifndef", "if", "elif", "else", "endif", "pragma", "error", "warning", "line"}
-
-func (p *preprocessor) macroName(t token, word, rest string) string {
-	toks := lex(t.Pos.Filename, rest, &Report{})
-	if len(toks) == 0 || toks[0].Type != kindIdent {
+func (p *preprocessor) macroName(t *token, word string, rest []token) string {
+	if len(rest) == 0 || rest[0].Type != kindIdent {
 		p.report.errorf(t.Pos, "", "#%s needs a name", word)
 		return ""
 	}
-	return toks[0].Value
+	return rest[0].Value
 }
 
-// truth decides the conditions that IDL files use: a number, defined(NAME), and the negation of either.
-func (p *preprocessor) truth(t token, rest string) bool {
-	cond := strings.TrimSpace(rest)
-	negate := false
-	for strings.HasPrefix(cond, "!") {
-		cond, negate = strings.TrimSpace(cond[1:]), !negate
+// pragma obeys one, or leaves it to the parser. Those of other compilers that are about their code alone say nothing to us.
+func (p *preprocessor) pragma(t *token, line string, rest []token, file string) {
+	word := ""
+	if len(rest) > 0 {
+		word = rest[0].Value
 	}
-	toks := lex(t.Pos.Filename, cond, &Report{})
-	var words []string
-	for _, tok := range toks {
-		words = append(words, tok.Value)
-	}
-	var value bool
-	switch {
-	case len(words) == 1 && toks[0].Type == kindInt:
-		value = strings.Trim(words[0], "0xX") != ""
-	case len(words) == 1 && toks[0].Type == kindIdent:
-		body := p.macros[words[0]]
-		value = len(body) == 1 && body[0].Type == kindInt && strings.Trim(body[0].Value, "0xX") != ""
-	case len(words) == 4 && words[0] == "defined" && words[1] == "(" && words[3] == ")":
-		_, value = p.macros[words[2]]
-	case len(words) == 2 && words[0] == "defined":
-		_, value = p.macros[words[1]]
+	switch word {
+	case "once":
+		p.once[file] = true
+	case "keylist", "DCPS_DATA_KEY":
+		p.pragmas = append(p.pragmas, pragma{at: len(p.toks), pos: t.Pos, toks: rest})
+	case "prefix", "ID", "version", "DCPS_DATA_TYPE", "DCPS_SUPPORT_ZERO_COPY_READ": // of repositories, and of older OpenDDS
 	default:
-		p.report.errorf(t.Pos, "write a number or defined(NAME), or use #ifdef", "condition %q is not supported", rest)
+		p.report.warnf(t.Pos, didYouMean(word, slices.Values([]string{"once", "keylist", "prefix"})), "#pragma %s is ignored", line)
 	}
-	return value != negate
 }
 
-func (p *preprocessor) define(t token, rest string) {
-	body := lex(t.Pos.Filename, rest, p.report)
-	if len(body) == 0 || body[0].Type != kindIdent {
-		p.report.errorf(t.Pos, "", "#define needs a name")
+// line makes what follows count from another number, perhaps in another file.
+func (p *preprocessor) line(t *token, rest []token) {
+	rest = p.expandAll(rest)
+	if len(rest) == 0 || rest[0].Type != kindInt || len(rest) > 1 && rest[1].Type != kindString {
+		p.report.errorf(t.Pos, `write #line 12 "file.idl"`, "#line needs a number")
 		return
 	}
-	if len(body) > 1 && body[1].is("(") && !body[1].spaced {
-		p.report.errorf(t.Pos, "use a const", "macro %s has parameters: not supported", body[0].Value)
+	n, err := strconv.Atoi(rest[0].Value)
+	if err != nil {
+		p.report.errorf(rest[0].Pos, "", "line number %s is too large", rest[0].Value)
 		return
 	}
-	p.macros[body[0].Value] = body[1:]
+	name := ""
+	if len(rest) > 1 {
+		name, _ = unquote(strings.TrimPrefix(rest[1].Value, "L"))
+	}
+	p.report.presume(t.Pos, n, name)
 }
 
-func (p *preprocessor) includeFile(t token, rest string, stack []string) {
-	var name string
+// includedName reads "name" or <name>.
+func includedName(line string) (name string, quoted, ok bool) {
+	if len(line) > 2 && line[0] == '"' {
+		if n := strings.IndexByte(line[1:], '"'); n > 0 {
+			return line[1 : 1+n], true, true
+		}
+	}
+	if len(line) > 2 && line[0] == '<' {
+		if n := strings.IndexByte(line, '>'); n > 1 {
+			return line[1:n], false, true
+		}
+	}
+	return "", false, false
+}
+
+func (p *preprocessor) includeFile(t *token, line string, rest []token, stack []string) {
+	name, quoted, ok := includedName(line)
+	if !ok { // perhaps a macro stands for the name
+		line = ""
+		for _, tok := range p.expandAll(rest) {
+			line += tok.Value
+		}
+		name, quoted, ok = includedName(line)
+	}
 	var dirs []string
-	switch {
-	case len(rest) > 2 && rest[0] == '"' && strings.IndexByte(rest[1:], '"') > 0:
-		name = rest[1 : 1+strings.IndexByte(rest[1:], '"')]
+	if quoted {
 		dirs = append(dirs, filepath.Dir(t.Pos.Filename))
-	case len(rest) > 2 && rest[0] == '<' && strings.IndexByte(rest, '>') > 1:
-		name = rest[1:strings.IndexByte(rest, '>')]
-	default:
+	}
+	switch {
+	case !ok:
 		p.report.errorf(t.Pos, `write #include "file.idl"`, "#include needs a file name")
 		return
-	}
-	if p.reads >= maxFiles {
+	case p.reads >= maxFiles:
 		p.report.errorf(t.Pos, "guard the files with #ifndef or #pragma once", "more than %d files included", maxFiles)
 		return
-	}
-	if len(stack) > maxIncludeDepth {
+	case len(stack) > maxIncludeDepth:
 		p.report.errorf(t.Pos, "guard the file with #ifndef or #pragma once", "includes are nested more than %d deep", maxIncludeDepth)
 		return
 	}
 	for _, dir := range append(dirs, p.include...) {
 		path := filepath.Join(dir, name)
-		if p.once[path] {
+		if p.once[path] || p.guards[path] != "" && p.macros[p.guards[path]] != nil {
 			return
 		}
 		text, err := p.read(path)
 		if err != nil {
 			continue
 		}
+		if _, again := p.report.includedAt[path]; !again {
+			p.report.includedAt[path] = t.Pos
+		}
 		p.file(path, string(text), stack)
 		return
 	}
-	p.report.errorf(t.Pos, "name its directory with -I", "cannot find %q", name)
+	hint := "name its directory with -I"
+	if len(p.include) > 0 {
+		hint = "it is not in " + strings.Join(p.include, ", ") + "; " + hint
+	}
+	p.report.errorf(t.Pos, hint, "cannot find %q", name)
 }

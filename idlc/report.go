@@ -22,10 +22,12 @@ const (
 
 // Diagnostic is one finding.
 type Diagnostic struct {
-	Pos      Pos
+	Pos      Pos // as #line has it
 	Severity Severity
 	What     string
 	Hint     string // what to do about it; may be empty
+
+	at Pos // in the text that was read
 }
 
 // String gives "file:line:col: what; hint".
@@ -48,14 +50,30 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// maxErrors bounds what is reported; nobody reads more.
+// maxErrors bounds what is reported, and as many warnings; nobody reads more.
 const maxErrors = 1000
 
 // Report collects the findings of all stages: none of them stops at its first.
 type Report struct {
 	diagnostics []Diagnostic
 	errors      int
+	warnings    int
 	dropped     *Diagnostic // stands for the errors above maxErrors; at the first of them
+
+	sources    map[string]string // text of the files that were read
+	includedAt map[string]Pos    // where each was first included
+	presumed   map[string][]presumption
+}
+
+// presumption is a #line: the line behind it counts as another.
+type presumption struct {
+	behind int // line of the directive
+	line   int // of the next one
+	file   string
+}
+
+func newReport() *Report {
+	return &Report{sources: map[string]string{}, includedAt: map[string]Pos{}, presumed: map[string][]presumption{}}
 }
 
 func (r *Report) errorf(pos Pos, hint, format string, args ...any) {
@@ -64,12 +82,14 @@ func (r *Report) errorf(pos Pos, hint, format string, args ...any) {
 		r.errors++
 		r.add(pos, Error, hint, format, args)
 	case r.dropped == nil:
-		r.dropped = &Diagnostic{pos, Error, fmt.Sprintf("too many errors: those above %d are not shown", maxErrors), ""}
+		r.dropped = &Diagnostic{Pos: r.presumedPos(pos), Severity: Error, What: fmt.Sprintf("too many errors: those above %d are not shown", maxErrors), at: pos}
 	}
 }
 
 func (r *Report) warnf(pos Pos, hint, format string, args ...any) {
-	r.add(pos, Warning, hint, format, args)
+	if r.warnings++; r.warnings <= maxErrors {
+		r.add(pos, Warning, hint, format, args)
+	}
 }
 
 func (r *Report) add(pos Pos, severity Severity, hint, format string, args []any) {
@@ -81,7 +101,27 @@ func (r *Report) add(pos Pos, severity Severity, hint, format string, args []any
 			args[i] = clip(a.String())
 		}
 	}
-	r.diagnostics = append(r.diagnostics, Diagnostic{pos, severity, fmt.Sprintf(format, args...), clip(hint)})
+	r.diagnostics = append(r.diagnostics, Diagnostic{r.presumedPos(pos), severity, fmt.Sprintf(format, args...), clip(hint), pos})
+}
+
+// presume makes the line behind pos count as a line of a file; of the same if the name is empty.
+func (r *Report) presume(pos Pos, line int, file string) {
+	if file == "" {
+		file = r.presumedPos(pos).Filename
+	}
+	r.presumed[pos.Filename] = append(r.presumed[pos.Filename], presumption{pos.Line, line, file})
+}
+
+// presumedPos applies the last #line in front of a position.
+func (r *Report) presumedPos(pos Pos) Pos {
+	list := r.presumed[pos.Filename]
+	for i := len(list) - 1; i >= 0; i-- {
+		if p := list[i]; p.behind < pos.Line {
+			pos.Line, pos.Filename = p.line+pos.Line-p.behind-1, p.file
+			break
+		}
+	}
+	return pos
 }
 
 // full tells whether further errors are dropped, so that costly hints can be left out.
@@ -107,13 +147,13 @@ func (r *Report) Failed() bool {
 func (r *Report) Diagnostics() []Diagnostic {
 	sorted := slices.Clone(r.diagnostics)
 	slices.SortStableFunc(sorted, func(a, b Diagnostic) int {
-		if c := strings.Compare(a.Pos.Filename, b.Pos.Filename); c != 0 {
+		if c := strings.Compare(a.at.Filename, b.at.Filename); c != 0 {
 			return c
 		}
-		if c := a.Pos.Line - b.Pos.Line; c != 0 {
+		if c := a.at.Line - b.at.Line; c != 0 {
 			return c
 		}
-		return a.Pos.Column - b.Pos.Column
+		return a.at.Column - b.at.Column
 	})
 	sorted = slices.Compact(sorted)
 	if r.dropped != nil {
@@ -130,4 +170,69 @@ func (r *Report) String() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// Explain gives the findings for a person: below each, the line of the file with a mark under the place, and how
+// the file came to be included.
+//
+//	track.idl:3:8: unknown type lung; did you mean long?
+//	    3 |        lung altitude;
+//	      |        ^~~~
+func (r *Report) Explain() string {
+	var b strings.Builder
+	for _, d := range r.Diagnostics() {
+		b.WriteString(d.String())
+		b.WriteByte('\n')
+		r.excerpt(&b, d.at)
+		for at, n := d.at, 0; n < maxIncludeDepth; n++ {
+			from, included := r.includedAt[at.Filename]
+			if !included {
+				break
+			}
+			fmt.Fprintf(&b, "      = included from %s:%d\n", from.Filename, from.Line)
+			at = from
+		}
+	}
+	return b.String()
+}
+
+// excerpt writes the line of a position and a mark under the word there. Tabs stay tabs, so that the mark is in its place.
+func (r *Report) excerpt(b *strings.Builder, pos Pos) {
+	const most = 160 // characters of a line
+	text, known := r.sources[pos.Filename]
+	lines := r.lineAt(text, pos.Line)
+	if !known || pos.Line == 0 || lines == "" && pos.Column > 1 {
+		return
+	}
+	line := []rune(lines)
+	at := min(pos.Column-1, len(line))
+	from := max(0, min(at-most/2, len(line)-most))
+	shown := line[from:min(len(line), from+most)]
+	var pad strings.Builder
+	for _, c := range line[from:at] {
+		if c != '\t' {
+			c = ' '
+		}
+		pad.WriteRune(c)
+	}
+	width := 1
+	if at < len(line) {
+		s := scanner{directive: true}
+		_, n := s.next(string(line[at:]))
+		width = max(1, min(utf8.RuneCountInString(string(line[at:])[:n]), len(shown)-(at-from)))
+	}
+	fmt.Fprintf(b, "%5d | %s\n      | %s^%s\n", pos.Line, string(shown), pad.String(), strings.Repeat("~", width-1))
+}
+
+// lineAt gives a line of a text, counted from 1.
+func (r *Report) lineAt(text string, n int) string {
+	for ; n > 1; n-- {
+		i := strings.IndexByte(text, '\n')
+		if i < 0 {
+			return ""
+		}
+		text = text[i+1:]
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimRight(line, "\r")
 }

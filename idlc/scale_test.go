@@ -201,7 +201,7 @@ func TestSizesAgainstWalk(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		text := randomFile(rnd)
-		report := &Report{}
+		report := newReport()
 		read := func(string) ([]byte, error) { return []byte(text), nil }
 		unit := analyse("fuzz.idl", &Options{ReadFile: read}, report)
 		if report.Failed() {

@@ -1,7 +1,7 @@
 package idlc
 
 // The syntax tree. Participle fills the parts that are one declaration long (struct tags hold the grammar); what
-// surrounds them is put together by the parser, which resynchronises between declarations.
+// surrounds them is put together by the parser, which resynchronises between declarations. Expressions are in syntax_expr.go.
 
 // ident is a name where it is used or declared.
 type ident struct {
@@ -43,94 +43,44 @@ type annotationArg struct {
 	Value *expr  `parser:"@@"`
 }
 
-// expr is a constant expression; each level binds tighter than the one above.
-type expr struct {
-	Pos   Pos
-	Left  *exprXor   `parser:"@@"`
-	Right []*exprXor `parser:"( '|' @@ )*"`
-}
-
-type exprXor struct {
-	Pos   Pos
-	Left  *exprAnd   `parser:"@@"`
-	Right []*exprAnd `parser:"( '^' @@ )*"`
-}
-
-type exprAnd struct {
-	Pos   Pos
-	Left  *exprShift   `parser:"@@"`
-	Right []*exprShift `parser:"( '&' @@ )*"`
-}
-
-type exprShift struct {
-	Pos   Pos
-	Left  *exprSum     `parser:"@@"`
-	Right []*shiftTerm `parser:"@@*"`
-}
-
-type shiftTerm struct {
-	Op   []string `parser:"( @'<' @'<' | @'>' @'>' )"`
-	Term *exprSum `parser:"@@"`
-}
-
-type exprSum struct {
-	Pos   Pos
-	Left  *exprProduct `parser:"@@"`
-	Right []*sumTerm   `parser:"@@*"`
-}
-
-type sumTerm struct {
-	Pos  Pos
-	Op   string       `parser:"@( '+' | '-' )"`
-	Term *exprProduct `parser:"@@"`
-}
-
-type exprProduct struct {
-	Pos   Pos
-	Left  *exprUnary     `parser:"@@"`
-	Right []*productTerm `parser:"@@*"`
-}
-
-type productTerm struct {
-	Pos  Pos
-	Op   string     `parser:"@( '*' | '/' | '%' )"`
-	Term *exprUnary `parser:"@@"`
-}
-
-type exprUnary struct {
-	Pos  Pos
-	Op   string       `parser:"@( '+' | '-' | '~' )?"`
-	Term *exprPrimary `parser:"@@"`
-}
-
-type exprPrimary struct {
-	Pos    Pos
-	Float  *string     `parser:"  @Float"`
-	Int    *string     `parser:"| @Int"`
-	String []string    `parser:"| @String+"`
-	Char   *string     `parser:"| @Char"`
-	Name   *scopedName `parser:"| @@"`
-	Paren  *expr       `parser:"| '(' @@ ')'"`
-}
-
-// typeSpec is a type where it is used. Bounds are sums: a comparison sign ends them, so a shift needs parentheses.
+// typeSpec is a type where it is used.
 type typeSpec struct {
-	Pos         Pos
-	Sequence    *sequenceSpec `parser:"  'sequence' '<' @@ '>'"`
-	String      *stringSpec   `parser:"| @@"`
-	Unsupported string        `parser:"| @( 'any' | 'long' 'double' )"`
-	Primitive   []string      `parser:"| ( @'unsigned' @'long' @'long' | @'unsigned' @'long' | @'unsigned' @'short' | @'long' @'long' | @( 'long' | 'short' | 'float' | 'double' | 'boolean' | 'octet' | 'char' | 'wchar' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' ) )"`
-	Name        *scopedName   `parser:"| (?! 'unsigned' ) @@"`
+	Pos       Pos
+	Sequence  *sequenceSpec `parser:"  'sequence' '<' @@ '>'"`
+	Map       *mapSpec      `parser:"| 'map' '<' @@ '>'"`
+	String    *stringSpec   `parser:"| @@"`
+	Fixed     *fixedSpec    `parser:"| @@"`
+	Other     string        `parser:"| @( 'any' | 'Object' | 'ValueBase' )"`
+	Primitive []string      `parser:"| ( @'unsigned' @'long' @'long' | @'unsigned' @'long' | @'unsigned' @'short' | @'long' @'long' | @'long' @'double' | @( 'long' | 'short' | 'float' | 'double' | 'boolean' | 'octet' | 'char' | 'wchar' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' ) )"`
+	Name      *scopedName   `parser:"| (?! 'unsigned' ) @@"`
+}
+
+// elementSpec is the type of an element, perhaps with annotations of its own.
+type elementSpec struct {
+	Annotations []*annotation `parser:"@@*"`
+	Type        *typeSpec     `parser:"@@"`
 }
 
 type sequenceSpec struct {
-	Element *typeSpec `parser:"@@"`
-	Bound   *exprSum  `parser:"( ',' @@ )?"`
+	Element *elementSpec `parser:"@@"`
+	Bound   *boundExpr   `parser:"( ',' @@ )?"`
+}
+
+type mapSpec struct {
+	Key   *elementSpec `parser:"@@"`
+	Value *elementSpec `parser:"',' @@"`
+	Bound *boundExpr   `parser:"( ',' @@ )?"`
 }
 
 type stringSpec struct {
-	Kind  string   `parser:"@( 'string' | 'wstring' )"`
-	Bound *exprSum `parser:"( '<' @@ '>' )?"`
+	Kind  string     `parser:"@( 'string' | 'wstring' )"`
+	Bound *boundExpr `parser:"( '<' @@ '>' )?"`
+}
+
+type fixedSpec struct {
+	Kind   string     `parser:"@'fixed'"`
+	Digits *boundExpr `parser:"( '<' @@"`
+	Scale  *boundExpr `parser:"  ',' @@ '>' )?"`
 }
 
 // declarator is a name with array dimensions.
@@ -148,6 +98,33 @@ type (
 		Type        *typeSpec     `parser:"@@"`
 		Declarators []*declarator `parser:"@@ ( ',' @@ )*"`
 	}
+	caseSyntax struct {
+		Pos         Pos
+		Before      []*annotation  `parser:"@@*"` // belongs behind the labels, and is found here
+		Labels      []*labelSyntax `parser:"@@+"`
+		Annotations []*annotation  `parser:"@@*"`
+		Type        *typeSpec      `parser:"@@"`
+		Declarator  *declarator    `parser:"@@"`
+	}
+	labelSyntax struct {
+		Pos     Pos
+		Default bool  `parser:"( @'default' ':'"`
+		Value   *expr `parser:"| 'case' @@ ':' )"`
+	}
+	bitfieldSyntax struct {
+		Pos         Pos
+		Annotations []*annotation `parser:"@@*"`
+		Bits        *boundExpr    `parser:"'bitfield' '<' @@"`
+		Type        *typeSpec     `parser:"( ',' @@ )? '>'"`
+		Names       []*ident      `parser:"( @@ ( ','? @@ )* )?"`
+	}
+	parameterSyntax struct { // of an annotation
+		Pos     Pos
+		Any     bool        `parser:"( @'any'"`
+		Type    *typeSpec   `parser:"| @@ )"`
+		Name    *declarator `parser:"@@"`
+		Default *expr       `parser:"( 'default' @@ )?"`
+	}
 	typedefSyntax struct {
 		Pos         Pos
 		Annotations []*annotation `parser:"@@*"`
@@ -161,7 +138,7 @@ type (
 		Name        *ident        `parser:"@@"`
 		Value       *expr         `parser:"'=' @@"`
 	}
-	enumeratorSyntax struct {
+	enumeratorSyntax struct { // also a flag of a bitmask
 		Pos         Pos
 		Annotations []*annotation `parser:"@@*"`
 		Name        *ident        `parser:"@@"`
@@ -178,10 +155,31 @@ type (
 		Name        *ident        `parser:"'struct' @@"`
 		Base        *scopedName   `parser:"( ':' @@ )?"`
 	}
+	unionHeader struct {
+		Pos         Pos
+		Annotations []*annotation `parser:"@@*"`
+		Name        *ident        `parser:"'union' @@"`
+		Switch      *elementSpec  `parser:"( 'switch' '(' @@ ')' )?"` // not in a forward declaration
+	}
 	enumHeader struct {
 		Pos         Pos
 		Annotations []*annotation `parser:"@@*"`
 		Name        *ident        `parser:"'enum' @@"`
+	}
+	bitmaskHeader struct {
+		Pos         Pos
+		Annotations []*annotation `parser:"@@*"`
+		Name        *ident        `parser:"'bitmask' @@"`
+	}
+	bitsetHeader struct {
+		Pos         Pos
+		Annotations []*annotation `parser:"@@*"`
+		Name        *ident        `parser:"'bitset' @@"`
+		Base        *scopedName   `parser:"( ':' @@ )?"`
+	}
+	annotationHeader struct {
+		Pos  Pos
+		Name *ident `parser:"'@' 'annotation' @@"`
 	}
 )
 
@@ -205,6 +203,17 @@ type (
 		memberSyntax
 		Doc string
 	}
+	unionDef struct {
+		unionHeader
+		Doc     string
+		Forward bool
+		Cases   []*caseDef
+		Broken  bool
+	}
+	caseDef struct {
+		caseSyntax
+		Doc string
+	}
 	enumDef struct {
 		enumHeader
 		Doc         string
@@ -215,6 +224,22 @@ type (
 		enumeratorSyntax
 		Doc string
 	}
+	bitmaskDef struct {
+		bitmaskHeader
+		Doc    string
+		Flags  []*enumeratorDef
+		Broken bool
+	}
+	bitsetDef struct {
+		bitsetHeader
+		Doc    string
+		Fields []*bitfieldDef
+		Broken bool
+	}
+	bitfieldDef struct {
+		bitfieldSyntax
+		Doc string
+	}
 	typedefDef struct {
 		typedefSyntax
 		Doc string
@@ -223,17 +248,49 @@ type (
 		constSyntax
 		Doc string
 	}
-	// unknownDef stands for a definition that this version does not support or could not parse: its name is known,
-	// so that uses of it are not reported as well.
+	annotationDef struct {
+		annotationHeader
+		Doc    string
+		Params []*parameterSyntax
+		Defs   []definition // types and constants
+	}
+	// keylistDef is #pragma keylist Type member.member...
+	keylistDef struct {
+		Pos     Pos
+		Type    *scopedName
+		Members []*ident // with dots in them
+	}
+	// interfaceDef is an interface or what resembles one: its operations are left out, its types are a scope.
+	interfaceDef struct {
+		Pos  Pos
+		What string
+		Name *ident
+		Defs []definition
+	}
+	// skippedDef is a definition that describes no data.
+	skippedDef struct {
+		Pos  Pos
+		What string
+		Name *ident // nil: it has none
+	}
+	// unknownDef stands for a definition that could not be parsed: its name is known, so that uses of it are not reported as
+	// well.
 	unknownDef struct {
 		Pos  Pos
 		Name string
 	}
 )
 
-func (d *moduleDef) pos() Pos  { return d.Name.Pos }
-func (d *structDef) pos() Pos  { return d.Name.Pos }
-func (d *enumDef) pos() Pos    { return d.Name.Pos }
-func (d *typedefDef) pos() Pos { return d.Pos }
-func (d *constDef) pos() Pos   { return d.Name.Pos }
-func (d *unknownDef) pos() Pos { return d.Pos }
+func (d *moduleDef) pos() Pos     { return d.Name.Pos }
+func (d *structDef) pos() Pos     { return d.Name.Pos }
+func (d *unionDef) pos() Pos      { return d.Name.Pos }
+func (d *enumDef) pos() Pos       { return d.Name.Pos }
+func (d *bitmaskDef) pos() Pos    { return d.Name.Pos }
+func (d *bitsetDef) pos() Pos     { return d.Name.Pos }
+func (d *typedefDef) pos() Pos    { return d.Pos }
+func (d *constDef) pos() Pos      { return d.Name.Pos }
+func (d *annotationDef) pos() Pos { return d.Name.Pos }
+func (d *keylistDef) pos() Pos    { return d.Pos }
+func (d *interfaceDef) pos() Pos  { return d.Pos }
+func (d *skippedDef) pos() Pos    { return d.Pos }
+func (d *unknownDef) pos() Pos    { return d.Pos }

@@ -1842,7 +1842,7 @@ var looseType = cdr.Define(cdr.TypeInfo{
 	@id(7) octet o;
 	@id(6) int16 s;
 	@id(5) double d;
-	@id(4) string<8> text;
+	@must_understand @id(4) string<8> text;
 	@id(1) sequence<octet> blob;
 	@id(2) sequence<int16> shorts;
 	@id(3) sequence<int32> longs;
@@ -1906,7 +1906,7 @@ func (m *Loose) MarshalCDR(e *cdr.Encoder) {
 	h = e.BeginMember(5, 3)
 	e.Float64(m.D)
 	e.EndMember(h)
-	h = e.BeginMember(4, 5)
+	h = e.BeginMember(4|cdr.MustUnderstand, 5)
 	e.String("text", m.Text, 8)
 	e.EndMember(h)
 	h = e.BeginMember(1, 5)
@@ -2451,7 +2451,7 @@ func (b *LooseBuilder) SetD(v float64) {
 // SetText sets text.
 func (b *LooseBuilder) SetText(v string) {
 	if e := b.b.Member(); e != nil {
-		h := e.BeginMember(4, 5)
+		h := e.BeginMember(4|cdr.MustUnderstand, 5)
 		e.String("text", v, 8)
 		e.EndMember(h)
 		b.has[4] = b.b.EndMember(4)
@@ -2662,11 +2662,11 @@ type Around struct {
 	More   []Loose `json:"more"`
 	// Key.
 	Keys  [2]Loose `json:"keys"`
-	Where Point    `json:"where"`
+	Where *Point   `json:"where"`
 	Again *Loose   `json:"again,omitempty"`
-	Count int32    `json:"count"`
-	Word  string   `json:"word"`
-	List  []int32  `json:"list"`
+	Count *int32   `json:"count"`
+	Word  *string  `json:"word"`
+	List  *[]int32 `json:"list"`
 	Last  byte     `json:"last"`
 }
 
@@ -2691,7 +2691,7 @@ var aroundType = cdr.Define(cdr.TypeInfo{
 	@id(7) octet o;
 	@id(6) int16 s;
 	@id(5) double d;
-	@id(4) string<8> text;
+	@must_understand @id(4) string<8> text;
 	@id(1) sequence<octet> blob;
 	@id(2) sequence<int16> shorts;
 	@id(3) sequence<int32> longs;
@@ -2754,8 +2754,9 @@ func (m *Around) MarshalCDR(e *cdr.Encoder) {
 		e.LeaveElement("keys", i)
 	}
 	e.End(keysBegin)
+	whereValue := cdr.OrZero(m.Where)
 	if e.Enter() {
-		m.Where.MarshalCDR(e)
+		whereValue.MarshalCDR(e)
 		e.Leave("where")
 	}
 	if h, ok := e.BeginOptional(6, m.Again != nil); ok {
@@ -2765,9 +2766,12 @@ func (m *Around) MarshalCDR(e *cdr.Encoder) {
 		}
 		e.EndMember(h)
 	}
-	e.Int32(m.Count)
-	e.String("word", m.Word, 4)
-	cdr.EncodeSequence(e, "list", m.List, 0)
+	countValue := cdr.OrZero(m.Count)
+	e.Int32(*countValue)
+	wordValue := cdr.OrZero(m.Word)
+	e.String("word", *wordValue, 4)
+	listValue := cdr.OrZero(m.List)
+	cdr.EncodeSequence(e, "list", (*listValue), 0)
 	e.Uint8(m.Last)
 }
 
@@ -2799,9 +2803,11 @@ func (m *Around) UnmarshalCDR(d *cdr.Decoder) {
 		d.LeaveElement("keys", i)
 	}
 	d.End(keysBegin)
-	if d.Enter() {
-		m.Where.UnmarshalCDR(d)
-		d.Leave("where")
+	if cdr.Allocate(d, "where", &m.Where) {
+		if d.Enter() {
+			m.Where.UnmarshalCDR(d)
+			d.Leave("where")
+		}
 	}
 	if h, ok := d.BeginOptional("again", 6); ok {
 		if cdr.Allocate(d, "again", &m.Again) {
@@ -2814,9 +2820,15 @@ func (m *Around) UnmarshalCDR(d *cdr.Decoder) {
 	} else {
 		m.Again = nil
 	}
-	m.Count = d.Int32("count")
-	m.Word = d.String("word", 4)
-	m.List = cdr.DecodeSequence(d, "list", m.List, 0)
+	if cdr.Allocate(d, "count", &m.Count) {
+		*m.Count = d.Int32("count")
+	}
+	if cdr.Allocate(d, "word", &m.Word) {
+		*m.Word = d.String("word", 4)
+	}
+	if cdr.Allocate(d, "list", &m.List) {
+		(*m.List) = cdr.DecodeSequence(d, "list", (*m.List), 0)
+	}
 	m.Last = d.Uint8("last")
 	d.End(s)
 }

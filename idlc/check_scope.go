@@ -1,0 +1,210 @@
+package idlc
+
+import (
+	"strings"
+)
+
+// scope is a module, an interface or the global scope. Names are kept in lower case: in IDL two names may not differ in case only.
+// Annotations have names of their own, with the sign in front.
+type scope struct {
+	name   string
+	parent *scope
+	names  map[string]*entry
+	kind   string // "interface" and the like; "" is a module
+}
+
+type entry struct {
+	name string // as declared
+	pos  Pos
+	what any // *scope, Decl, *Enumerator, *Flag, *AnnotationType, *skippedDef or *unknownDef
+}
+
+func newScope(name string, parent *scope) *scope {
+	return &scope{name: name, parent: parent, names: map[string]*entry{}}
+}
+
+func (s *scope) path() []string {
+	if s.parent == nil {
+		return nil
+	}
+	return append(s.parent.path(), s.name)
+}
+
+// words makes a set.
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// reserved are the words that IDL keeps for itself (IDL 4.2 table 7-6); a leading underscore makes them names.
+var reserved = words(`any boolean case char const default double enum false fixed float long module octet sequence short string
+	struct switch true typedef union unsigned wchar wstring`)
+
+// reservedElsewhere are those of building blocks that describe no data, or that came late. Files of other tools use them as names.
+var reservedElsewhere = words(`abstract alias attribute bitfield bitmask bitset component connector consumes context custom emits
+	eventtype exception factory finder getraises getter home import in inout interface local manages map mirrorport multiple
+	native object oneway out primarykey private port porttype provides public publishes raises readonly setter setraises
+	supports truncatable typeid typename typeprefix uses valuebase valuetype void int8 uint8 int16 int32 int64 uint16 uint32
+	uint64`)
+
+// cleanName checks a declared name and strips the underscore that protects it from being a keyword.
+func (c *checker) cleanName(n *ident) string {
+	if rest, ok := strings.CutPrefix(n.Text, "_"); ok && rest != "" {
+		return rest
+	}
+	switch lower := strings.ToLower(n.Text); {
+	case reserved[lower], reservedElsewhere[lower] && c.strict:
+		c.report.errorf(n.Pos, "write _"+n.Text, "%q is a keyword of IDL", n.Text)
+	case reservedElsewhere[lower]:
+		c.report.warnf(n.Pos, "write _"+n.Text+", which is the same name", "%q is a keyword of IDL", n.Text)
+	}
+	return n.Text
+}
+
+// declare enters a name into the current scope.
+func (c *checker) declare(n *ident, what any) bool {
+	name := c.cleanName(n)
+	old := c.scope.enter(name, n.Pos, what)
+	switch {
+	case old == nil:
+		return true
+	case old.name == name:
+		c.report.errorf(n.Pos, "", "%s is declared twice, first at %s", name, c.near(n.Pos, old.pos))
+	default:
+		c.report.errorf(n.Pos, "in IDL, names may not differ in case only", "%s clashes with %s, declared at %s", name, old.name, c.near(n.Pos, old.pos))
+	}
+	return false
+}
+
+// enter adds a name, or gives what has it already.
+func (s *scope) enter(name string, pos Pos, what any) *entry {
+	key := strings.ToLower(name)
+	if old := s.names[key]; old != nil {
+		return old
+	}
+	s.names[key] = &entry{name, pos, what}
+	return nil
+}
+
+// get finds a name in this scope alone, whatever the case of its letters.
+func (s *scope) get(name string) *entry { return s.names[strings.ToLower(name)] }
+
+// near leaves the file name out of a position in the same file.
+func (c *checker) near(here, there Pos) string {
+	here, there = c.report.presumedPos(here), c.report.presumedPos(there)
+	if here.Filename == there.Filename {
+		return "line " + itoa(there.Line)
+	}
+	return there.String()
+}
+
+func (c *checker) common(n *ident, doc string) Common {
+	return Common{Name: strings.TrimPrefix(n.Text, "_"), Module: c.scope.path(), Doc: doc, Pos: n.Pos}
+}
+
+// lookup resolves a name: its first part from the current scope outwards, the others from there. It reports a name that
+// is not known and gives nil.
+func (c *checker) lookup(n *scopedName, what string) any {
+	start := c.scope
+	if n.Global {
+		start = c.root
+	}
+	var found any
+	for i, part := range n.Parts {
+		name := strings.TrimPrefix(part.Text, "_")
+		here := i > 0 || n.Global
+		var e *entry
+		for s := start; s != nil && e == nil; s = s.parent {
+			if e = s.get(name); here {
+				break
+			}
+		}
+		switch {
+		case e == nil:
+			c.report.errorf(part.Pos, c.unknownHint(part, start, here), "unknown %s %s", what, n)
+			return nil
+		case e.name != name:
+			c.report.errorf(part.Pos, "did you mean "+e.name+"?", "unknown %s %s: case counts", what, n)
+			return nil
+		}
+		found = e.what
+		if i == len(n.Parts)-1 {
+			return found
+		}
+		switch inner := found.(type) {
+		case *scope:
+			start = inner
+		case *Enum:
+			start = inner.names
+		case *Bitmask:
+			start = inner.names
+		case *Alias:
+			switch of := inner.final.(type) {
+			case *Enum:
+				start = of.names
+			case *Bitmask:
+				start = of.names
+			default:
+				c.report.errorf(part.Pos, "", "%s is not a module", part.Text)
+				return nil
+			}
+		case *unknownDef, *skippedDef:
+			return inner
+		default:
+			c.report.errorf(part.Pos, "", "%s is not a module", part.Text)
+			return nil
+		}
+	}
+	return found
+}
+
+// unknownHint tells what may be meant by a name that is not known: one that is declared later, or one that looks like it.
+func (c *checker) unknownHint(part *ident, from *scope, here bool) string {
+	if c.report.full() {
+		return ""
+	}
+	if pos, ok := c.later[part.Text]; ok && (pos.Filename != part.Pos.Filename || pos.Offset > part.Pos.Offset) {
+		return "it is declared later, at " + c.near(part.Pos, pos) + ": move it up"
+	}
+	return didYouMean(part.Text, func(yield func(string) bool) {
+		for name := range from.visible(here) {
+			if !yield(name) {
+				return
+			}
+		}
+		for name := range c.later {
+			if !here && !yield(name) {
+				return
+			}
+		}
+	})
+}
+
+// visible lists the names that can be used in a scope, primitive types included.
+func (s *scope) visible(here bool) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for ; s != nil; s = s.parent {
+			for _, e := range s.names {
+				if e.name[0] != '@' && !yield(e.name) {
+					return
+				}
+			}
+			if here {
+				return
+			}
+		}
+		for w := range primitiveWords {
+			if !yield(w) {
+				return
+			}
+		}
+		for _, w := range []string{"string", "wstring", "sequence", "map", "unsigned"} {
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package idlc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+var (
+	memberParser     = grammar[memberSyntax]()
+	caseParser       = grammar[caseSyntax]()
+	bitfieldParser   = grammar[bitfieldSyntax]()
+	parameterParser  = grammar[parameterSyntax]()
+	typedefParser    = grammar[typedefSyntax]()
+	constParser      = grammar[constSyntax]()
+	enumeratorParser = grammar[enumeratorSyntax]()
+	moduleParser     = grammar[moduleHeader]()
+	structParser     = grammar[structHeader]()
+	unionParser      = grammar[unionHeader]()
+	enumParser       = grammar[enumHeader]()
+	bitmaskParser    = grammar[bitmaskHeader]()
+	bitsetParser     = grammar[bitsetHeader]()
+	annotationParser = grammar[annotationHeader]()
+	nameParser       = grammar[scopedName]()
+	exprParser       = grammar[expr]()
+)
+
+func grammar[G any]() *participle.Parser[G] {
+	return participle.MustBuild[G](participle.Lexer(symbols{}), participle.UseLookahead(3))
+}
+
+// tokenStream feeds a declaration to participle.
+type tokenStream struct {
+	toks []token
+	end  Pos
+}
+
+func (s *tokenStream) Next() (lexer.Token, error) {
+	if len(s.toks) == 0 {
+		return lexer.EOFToken(s.end), nil
+	}
+	t := s.toks[0].Token
+	s.toks = s.toks[1:]
+	return t, nil
+}
+
+// runGrammar parses one declaration; nil after it has reported an error.
+func runGrammar[G any](p *parser, g *participle.Parser[G], c chunk) *G {
+	if c.cut {
+		return nil
+	}
+	lx, err := lexer.Upgrade(&tokenStream{c.toks, p.stopPos(c)})
+	if err != nil {
+		p.report.errorf(c.pos(p), "", "%v", err)
+		return nil
+	}
+	tree, err := g.ParseFromLexer(lx)
+	if err == nil {
+		return tree
+	}
+	pos := c.pos(p)
+	what := err.Error()
+	var unexpected *participle.UnexpectedTokenError
+	var perr participle.Error
+	if errors.As(err, &perr) {
+		pos, what = perr.Position(), perr.Message()
+	}
+	if errors.As(err, &unexpected) {
+		what = "unexpected " + stopText(c)
+		if !unexpected.Unexpected.EOF() {
+			what = fmt.Sprintf("unexpected %q", unexpected.Unexpected.Value)
+		}
+		if e := expectation(perr.Message()); e != "" {
+			what += ", expected " + e
+		}
+	}
+	hint := semicolonHint(c, pos)
+	if hint == "" {
+		hint = keywordHint(c, pos)
+	}
+	p.report.errorf(pos, hint, "%s", what)
+	return nil
+}
+
+// keywordHint looks for a misspelt word of the grammar in front of where parsing stopped.
+func keywordHint(c chunk, pos Pos) string {
+	words := []string{"unsigned", "sequence", "wstring", "string"}
+	for i, t := range c.toks {
+		if t.Pos == pos {
+			break
+		}
+		if t.Type != kindIdent || i > 0 && c.toks[i-1].is("@") || reserved[t.Value] {
+			continue
+		}
+		if hint := didYouMean(t.Value, slices.Values(words)); hint != "" {
+			return hint
+		}
+	}
+	return ""
+}
+
+// semicolonHint guesses that a declaration which goes on over a line's end lacks its semicolon.
+func semicolonHint(c chunk, pos Pos) string {
+	for i, t := range c.toks {
+		if t.Pos == pos && i > 0 && t.newLine {
+			return fmt.Sprintf("is the %q missing at the end of line %d?", ";", c.toks[i-1].Pos.Line)
+		}
+	}
+	return ""
+}
+
+// expectation turns participle's grammar terms into words.
+func expectation(message string) string {
+	_, after, ok := strings.Cut(message, "(expected ")
+	if !ok {
+		return ""
+	}
+	after = strings.TrimSuffix(after, ")")
+	switch {
+	case strings.HasPrefix(after, `"unsigned`), strings.HasPrefix(after, "TypeSpec"), strings.HasPrefix(after, "ElementSpec"):
+		return "a type"
+	}
+	first, _, _ := strings.Cut(after, " ")
+	first = strings.Trim(first, "()?*+|")
+	words := map[string]string{
+		"<ident>": "a name", "Ident": "a name", "TypeSpec": "a type", "ScopedName": "a name", "Declarator": "a name",
+		"<scope>": "a name", "<float>": "a value", "Expr": "a value", "ExprSum": "a value", "ExprPrimary": "a value",
+		"ExprProduct": "a value", "ExprUnary": "a value", "<EOF>": `";"`, "<eof>": `";"`,
+	}
+	if w, ok := words[first]; ok {
+		return w
+	}
+	if strings.HasPrefix(first, `"`) {
+		return first
+	}
+	return ""
+}
+
+func stopText(c chunk) string {
+	if c.stop.Value == "" {
+		return "end of file"
+	}
+	return fmt.Sprintf("%q", c.stop.Value)
+}

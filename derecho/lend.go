@@ -13,10 +13,16 @@ const (
 	// briefly is how long a thread that drives may be away for the doorbell to be left unattended: whoever
 	// sends then need not wake anybody.
 	briefly = 100 * time.Microsecond
-	// guardTime is how long it can stay unattended if the thread then does not come back.
+	// guardTime is how long it can stay unattended if the thread then does not come back; maxGuard, if it has come back for as long as
+	// that. Each guard that it outlasts costs a look at the clock by somebody else (beat), so these are not for ever.
 	guardTime = 500 * time.Microsecond
+	maxGuard  = 10 * time.Millisecond
 	// seatTries is how often a thread asks for the seat of a poller that is awake, and steps aside after its pass.
 	seatTries = 50
+	// pollingLooks is how many looks that follow each other briefly, none of them by a thread that has waited, are those of a reader that
+	// looks all the time; and how often readers look in vain, while the poller finds nothing to do for spinTime, if one of them does. Who takes until
+	// there is nothing left looks once for each batch.
+	pollingLooks = 8
 )
 
 // Lend lets the calling goroutine do the work of the poller until ready reports true, or there is none any more. It returns
@@ -27,19 +33,33 @@ func Lend(ready func() bool) bool {
 	if !p.enter(ready) {
 		return false
 	}
-	stop := func() bool { return ready() || p.lives.Load() == 0 } // the last node to go wakes the lender
+	p.entered()
+	began := sinceStart()
+	back := p.back(began)
+	done := func() bool { return ready() || p.lives.Load() == 0 } // the last node to go wakes the lender
 	var c course
-	for !c.drive(p, time.Duration(p.spin.Load()), stop) {
-		p.lender.Prepare()
-		if p.pass() || !p.arm() || stop() {
-			p.lender.Cancel()
-			c.idleSince = time.Time{}
-			continue
+	for {
+		switch c.drive(p, time.Duration(p.spin.Load()), done) {
+		case stopped:
+			p.leave(back, began)
+			return true
+		case breathless:
+			p.seat.Unlock()
+			p.breathe()
+			if !p.seat.TryLock() {
+				return true // somebody else drives
+			}
+			p.entered()
+		case idle:
+			p.lender.Prepare()
+			if p.pass(sinceStart()) || !p.arm() || done() {
+				p.lender.Cancel()
+				c.idleSince = 0
+				continue
+			}
+			p.lender.Sleep(sleepLimit)
 		}
-		p.lender.Sleep(sleepLimit)
 	}
-	p.leave()
-	return true
 }
 
 // Nudge makes a goroutine that lends itself look whether it is ready: what it looks at has changed before. It costs next to
@@ -50,13 +70,42 @@ func Nudge() {
 	}
 }
 
-// Look makes one pass, unless somebody else is at it. Nobody needs to be woken for a thread that looks again and again.
+// Look makes one pass, unless somebody else is at it.
+//
+// A thread that looks again and again need not be woken, nor anybody for it: it has the seat whenever it looks, and leaves the bell
+// unattended between. Then a look costs a few tenths of a microsecond. Any other look leaves the bell to whom it was left before.
 func Look() {
 	p := &thePoller
-	if p.lives.Load() > 0 && p.seat.TryLock() {
+	if p.lives.Load() == 0 {
+		return
+	}
+	if !p.seat.TryLock() {
+		p.missed.Add(1)
+		return
+	}
+	now := sinceStart()
+	if !p.back(now) {
+		p.looks = 0
+	}
+	if p.looks++; p.looks == 1 {
+		p.since = now
+	}
+	p.left = now
+	if p.looks > pollingLooks {
 		p.entered()
-		p.pass()
-		p.leave()
+		p.pass(now)
+		p.unattend(now, min(max(now-p.since, guardTime), maxGuard))
+		p.seat.Unlock()
+		return
+	}
+	p.pass(now)
+	if guard := time.Duration(p.guard.Load()); guard > now {
+		p.unattend(now, guard-now)
+		p.seat.Unlock()
+	} else if p.run.Named() { // so it was all the time
+		p.release(false)
+	} else {
+		p.handOver()
 	}
 }
 
@@ -69,7 +118,6 @@ func (p *poller) enter(ready func() bool) bool {
 	defer p.wanted.Add(-1)
 	for range seatTries {
 		if p.seat.TryLock() {
-			p.entered()
 			return true
 		}
 		if ready() {
@@ -85,29 +133,71 @@ func (p *poller) enter(ready func() bool) bool {
 func (p *poller) entered() {
 	p.lender.Cancel() // whoever was said to sleep
 	p.guard.Store(0)
-	p.soon = time.Since(clockStart)-p.left < briefly
 }
 
-// leave gives the seat back. A thread that was away briefly the last time is expected to be so again: until then nobody is
-// woken. Else the poller is.
-func (p *poller) leave() {
-	p.left = time.Since(clockStart)
-	if p.soon {
-		p.guard.Store(int64(p.left + guardTime))
-		p.arm()
+// back: the thread that has the seat was away briefly.
+func (p *poller) back(now time.Duration) bool { return now-p.left < briefly }
+
+// polled: a reader looks again and again. Called with the seat.
+func (p *poller) polled(now time.Duration) bool {
+	return p.looks > pollingLooks && now-p.left < guardTime
+}
+
+// leave gives the seat back. A thread that was away briefly before, and drove briefly, is expected to be back as soon, and nobody is woken
+// until then. Else the poller is. That what comes meanwhile wakes nobody saves its senders a system call each; the guard costs an
+// alarm, so it must be for several of them.
+func (p *poller) leave(back bool, began time.Duration) {
+	now := sinceStart()
+	p.left, p.looks = now, 0
+	if back && now-began < guardTime/2 {
+		p.unattend(now, guardTime)
 		p.seat.Unlock()
 		return
 	}
 	p.handOver()
 }
 
-// handOver leaves the seat to the poller.
-func (p *poller) handOver() {
-	again := p.vacate()
+// unattend leaves the bell to nobody, at most for some time. Called with the seat.
+//
+// beat stores when the alarm goes off next, then loads the guard; here it is the other way round. So if the alarm that is seen here
+// has gone off by now, beat sees this guard and sets the next alarm for it.
+func (p *poller) unattend(now, most time.Duration) {
+	guard := int64(now + most)
+	p.guard.Store(guard)
+	if at := p.at.Load(); (at == 0 || at > guard) && !p.arm() {
+		p.run.Wake() // something is due
+	}
+}
+
+// cede leaves driving to a reader that looks again and again, and returns when that has ended. The poller waits on a channel, and not
+// on the bell: a goroutine that sleeps in a system call keeps its processor for up to 10 ms, which may be the one of that
+// reader. The caller has the seat, and loses it.
+func (p *poller) cede() {
+	p.parked = true
+	p.unattend(sinceStart(), guardTime)
 	p.seat.Unlock()
-	if again {
+	p.run.Park()
+}
+
+// handOver leaves the seat to the poller.
+func (p *poller) handOver() { p.release(p.vacate()) }
+
+// release gives the seat back when the poller is the one to be woken, and wakes it if need be. So it does if somebody has rung since it
+// was named, and it came and was refused: it stores that, then tries once more, and here the seat is given back first.
+func (p *poller) release(wake bool) {
+	p.seat.Unlock()
+	if wake || p.refused.Load() && p.refused.Swap(false) && !p.run.Named() {
 		p.run.Wake()
 	}
+}
+
+// claim takes the seat for the poller.
+func (p *poller) claim() bool {
+	if p.seat.TryLock() {
+		return true
+	}
+	p.refused.Store(true)
+	return p.seat.TryLock()
 }
 
 // unattended ends the time in which nobody is woken, if it was long enough.

@@ -60,6 +60,38 @@ func TestLendAndPollerLoseNothing(t *testing.T) {
 	}
 }
 
+// A thread that only ever looks, for a while and then not, and the poller lose nothing either: a bell that it leaves to nobody is
+// attended again.
+func TestLookAndPollerLoseNothing(t *testing.T) {
+	for _, looks := range []int{1, pollingLooks + 1, 5000} {
+		t.Run(fmt.Sprint(looks, " looks"), func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, c *cluster) {
+				w, _ := c.join()
+				r, rec := c.join()
+				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				const n = 100
+				turn, done := make(chan struct{}), make(chan struct{})
+				go func() {
+					defer close(done)
+					for range turn {
+						for range looks {
+							Look()
+						}
+					}
+				}()
+				for k := range n {
+					turn <- struct{}{}
+					w.mustSend(t, ordered, 7, 1, fmt.Sprint(k))
+					rec.wait(t, "what was sent", func() bool { return len(rec.got) == k+1 })
+				}
+				close(turn)
+				<-done
+			})
+		})
+	}
+}
+
 // Whoever lends itself looks again when it is told to.
 func TestNudge(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {

@@ -130,13 +130,13 @@ func (l *life) post(ev func(*machine)) {
 
 // step drives the machine once, and reports whether it found work, or somebody else drives it: whoever sleeps
 // after this must not leave news behind that the other one did not see.
-func (l *life) step() bool {
+func (l *life) step(now time.Duration) bool {
 	if !l.baton.TryLock() {
 		return true
 	}
 	defer l.baton.Unlock()
 	work := false
-	if l.news.Swap(false) {
+	if l.news.Load() && l.news.Swap(false) {
 		l.inboxMu.Lock()
 		inbox := l.inbox
 		l.inbox = nil
@@ -146,8 +146,8 @@ func (l *life) step() bool {
 		}
 		work = true
 	}
-	work = l.m.Step(time.Since(clockStart)) || work
-	l.due.Store(int64(l.m.due()))
+	work = l.m.Step(max(now, l.m.now)) || work // somebody may have read the clock later, and come first
+	l.setDue()
 	return work
 }
 
@@ -158,9 +158,16 @@ func (l *life) beat() bool {
 		return true
 	}
 	defer l.baton.Unlock()
-	step := l.m.Beat(time.Since(clockStart))
-	l.due.Store(int64(l.m.due()))
+	step := l.m.Beat(sinceStart())
+	l.setDue()
 	return step
+}
+
+// setDue stores only what changes: it is a locked instruction.
+func (l *life) setDue() {
+	if due := int64(l.m.due()); due != l.due.Load() {
+		l.due.Store(due)
+	}
 }
 
 // end ends the polling, the network and the logs of this incarnation, and waits for that.

@@ -61,6 +61,8 @@ type MemberInfo struct {
 // of a host have one clock (see agreement.beat) and rdma.Alarm knows it too.
 var clockStart = hostStart()
 
+func sinceStart() time.Duration { return time.Since(clockStart) }
+
 func hostStart() time.Time {
 	now := time.Now() // first: what is due when the alarm goes off is not before its time on this clock
 	var up unix.Timespec

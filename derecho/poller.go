@@ -24,11 +24,11 @@ import (
 // times as much as a heartbeat. Another goroutine waits for the alarm and calls beat, and only news end the sleep.
 type poller struct {
 	mu    sync.Mutex
-	nodes []*life
-	stop  chan struct{} // closed to end the goroutines; nil while none run
-	ended chan struct{} // closed when the last ones that were started have ended
+	nodes atomic.Pointer[[]*life] // replaced under mu
+	stop  chan struct{}           // closed to end the goroutines; nil while none run
+	ended chan struct{}           // closed when the last ones that were started have ended
 
-	at    time.Duration // when the alarm goes off next, since clockStart; 0: not set
+	at    atomic.Int64  // when the alarm goes off next, since clockStart; 0: not set; stored under mu
 	every time.Duration // and then again
 	swept time.Duration // when beat made the last full pass
 
@@ -38,18 +38,25 @@ type poller struct {
 	lender *rdma.Sleeper // whoever lends itself
 	alarm  *rdma.Alarm
 	net    *rdma.NetYield
+	breath sync.Mutex   // of who uses net; only ever tried
 	spin   atomic.Int64 // of threads that lend themselves, a time.Duration; stored under mu
 	lives  atomic.Int32 // length of nodes; stored under mu, after what stands above was made
 
 	// seat is held by whoever drives, and only ever tried. It alone says on the bell who sleeps.
 	seat   sync.Mutex
-	wanted atomic.Int32 // threads that try to get the seat of a poller that is awake
+	wanted atomic.Int32  // threads that try to get the seat of a poller that is awake
+	missed atomic.Uint32 // looks of readers that did not get the seat
+	// refused: the poller did not get the seat, and sleeps; release looks at it.
+	refused atomic.Bool
 	// guard is when the poller takes over from threads that lent themselves and left the bell to nobody, since clockStart; 0
 	// if that is not so. Stored by the holder of the seat; beat looks at it.
 	guard atomic.Int64
-	// With the seat:
-	left time.Duration // when the last thread that lent itself went
-	soon bool          // it had been away briefly
+	// With the seat, times since clockStart:
+	left    time.Duration // when the last thread that lent itself, or looked, went
+	looks   int           // in a row, briefly after each other, since a thread lent itself
+	since   time.Duration // when the first of them was
+	yielded time.Duration // when those that wait for the network were let in
+	parked  bool          // the poller waits where only this process can wake it: see cede
 }
 
 // thePoller is the only one: a process has one polling goroutine, however many participants.
@@ -63,7 +70,13 @@ const (
 	sleepLimit = time.Hour
 	// netTime is how long the poller finds work until it lets those run who wait for the network: the links, by
 	// whose messages the rows of a new epoch are opened.
-	netTime = 200 * time.Microsecond
+	netTime = time.Millisecond
+	// idleNetTime is the same when it has found no more. It is less than the 10 ms after which the monitor of the Go runtime takes the
+	// processor from a goroutine that has not stepped aside, and then looks after it every 20 µs.
+	idleNetTime = 5 * time.Millisecond
+	// goTime is how long whoever drives spins until it lets other goroutines run. With a processor that is idle each
+	// runtime.Gosched wakes a thread to look for work there, which costs this one some microseconds and the other core its rest.
+	goTime = 50 * time.Microsecond
 	// sweepTime bounds how long nobody makes a full pass. All news ring the bell, so it is a safety net:
 	// against a peer that takes back what this node wrote on its bell.
 	sweepTime = 2 * time.Second
@@ -97,8 +110,7 @@ func (p *poller) doorbell() (*shm.BellMemory, error) {
 func (p *poller) add(n *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.nodes = append(slices.Clone(p.nodes), n)
-	p.count()
+	p.replace(append(slices.Clone(p.list()), n))
 	if p.stop == nil {
 		stop, before, ended := make(chan struct{}), p.ended, make(chan struct{})
 		p.stop, p.ended = stop, ended
@@ -108,7 +120,7 @@ func (p *poller) add(n *life) {
 				<-before // one at a time: both would sleep on the same word
 			}
 			p.mu.Lock()
-			p.at = 0
+			p.at.Store(0)
 			p.mu.Unlock()
 			var beats sync.WaitGroup
 			beats.Go(func() { p.beats(stop) })
@@ -123,9 +135,8 @@ func (p *poller) add(n *life) {
 func (p *poller) remove(n *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.nodes = slices.DeleteFunc(slices.Clone(p.nodes), func(x *life) bool { return x == n })
-	p.count()
-	if len(p.nodes) == 0 && p.stop != nil {
+	p.replace(slices.DeleteFunc(slices.Clone(p.list()), func(x *life) bool { return x == n }))
+	if len(p.list()) == 0 && p.stop != nil {
 		close(p.stop)
 		p.stop = nil
 	}
@@ -133,25 +144,31 @@ func (p *poller) remove(n *life) {
 	p.lender.Wake() // there may be nothing left to drive
 }
 
-// count takes note of how many nodes there are, and what they are set to.
-func (p *poller) count() {
+// list is what there is to drive.
+func (p *poller) list() []*life {
+	if nodes := p.nodes.Load(); nodes != nil {
+		return *nodes
+	}
+	return nil
+}
+
+// replace takes note of which nodes there are, and what they are set to. Called with mu held.
+func (p *poller) replace(nodes []*life) {
+	p.nodes.Store(&nodes)
 	spin, local := time.Duration(0), true
-	for _, n := range p.nodes {
+	for _, n := range nodes {
 		spin = max(spin, n.n.cfg.Spin)
 		local = local && n.n.cfg.Transport == TransportTCP
 	}
 	p.spin.Store(int64(spin))
 	p.bell.SetLocal(local)
-	p.lives.Store(int32(len(p.nodes)))
+	p.lives.Store(int32(len(nodes)))
 }
 
-func (p *poller) pass() bool {
-	p.mu.Lock()
-	nodes := p.nodes
-	p.mu.Unlock()
+func (p *poller) pass(now time.Duration) bool {
 	work := false
-	for _, n := range nodes {
-		work = n.step() || work
+	for _, n := range p.list() {
+		work = n.step(now) || work
 	}
 	return work
 }
@@ -161,7 +178,7 @@ func (p *poller) arm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	next, every := time.Duration(0), time.Duration(0)
-	for _, n := range p.nodes {
+	for _, n := range p.list() {
 		if due := time.Duration(n.due.Load()); due != 0 && (next == 0 || due < next) {
 			next, every = due, n.n.cfg.Lease/Heartbeats
 		}
@@ -169,13 +186,14 @@ func (p *poller) arm() bool {
 	if g := time.Duration(p.guard.Load()); g != 0 && (next == 0 || g < next) {
 		next = g
 	}
-	if next == 0 || p.at != 0 && p.at <= next {
+	if at := time.Duration(p.at.Load()); next == 0 || at != 0 && at <= next {
 		return true // when it goes off it is set anew, if need be
 	}
-	if next <= time.Since(clockStart) {
+	if next <= sinceStart() {
 		return false
 	}
-	p.at, p.every = next, every
+	p.at.Store(int64(next))
+	p.every = every
 	p.alarm.Set(next, every)
 	return true
 }
@@ -195,12 +213,14 @@ func (p *poller) beats(stop chan struct{}) {
 // beat does what is due, and leaves to the poller what comes of it.
 func (p *poller) beat() {
 	p.mu.Lock()
-	nodes, now := p.nodes, time.Since(clockStart)
-	for p.at != 0 && p.at <= now {
-		if p.at += p.every; p.every == 0 {
-			p.at = 0 // it does not go off again
+	nodes, now := p.list(), sinceStart()
+	at := time.Duration(p.at.Load())
+	for at != 0 && at <= now {
+		if at += p.every; p.every == 0 {
+			at = 0 // it does not go off again
 		}
 	}
+	p.at.Store(int64(at)) // before the guard is looked at: see unattend
 	sweep := now-p.swept > sweepTime
 	if sweep {
 		p.swept = now
@@ -211,7 +231,7 @@ func (p *poller) beat() {
 	for _, n := range nodes {
 		switch {
 		case sweep:
-			work = n.step() || work
+			work = n.step(now) || work
 		case time.Duration(n.due.Load()) <= now:
 			work = n.beat() || work
 		}
@@ -231,12 +251,28 @@ func (p *poller) poll(stop chan struct{}) {
 			return false
 		}
 	}
+	leave := func() bool { return p.wanted.Load() != 0 || stopped() }
 	var c course
 	for !stopped() {
 		p.run.Settle() // before the seat is looked at: whoever leaves it may wake this goroutine
-		if p.seat.TryLock() {
-			p.run.Cancel()
-			c.drive(p, spinTime, func() bool { return p.wanted.Load() != 0 || stopped() })
+		if p.claim() {
+			p.parked = false
+			p.entered()
+			spin, polled := spinTime, p.polled(sinceStart())
+			if polled {
+				spin = 0
+			}
+			switch c.drive(p, spin, leave) {
+			case breathless:
+				p.seat.Unlock()
+				p.breathe()
+				continue
+			case idle:
+				if polled || p.missed.Load()-c.missed >= pollingLooks {
+					p.cede()
+					continue
+				}
+			}
 			again := p.vacate()
 			p.seat.Unlock()
 			if again && p.wanted.Load() == 0 {
@@ -249,38 +285,76 @@ func (p *poller) poll(stop chan struct{}) {
 }
 
 // course is how long whoever drives has found no work.
-type course struct{ idleSince, yielded time.Time }
-
-// drive makes passes until stop reports true, or there was no work for as long as spin. The caller has the seat.
-// It reports whether it was stopped.
-func (c *course) drive(p *poller, spin time.Duration, stop func() bool) bool {
-	for !stop() {
-		if p.pass() {
-			c.idleSince = time.Time{}
-			if now := time.Now(); now.Sub(c.yielded) > netTime {
-				c.yielded = now
-				p.net.Yield()
-			} else {
-				runtime.Gosched() // or neither the collector nor a reader on this P gets on
-			}
-			continue
-		}
-		if c.idleSince.IsZero() {
-			c.idleSince = time.Now()
-		}
-		if time.Since(c.idleSince) >= spin {
-			return false
-		}
-		// Both schedulers: goroutines of this process, and threads of others on this core.
-		runtime.Gosched()
-		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-	}
-	return true
+type course struct {
+	idleSince time.Duration // 0: it has found some
+	gave      time.Duration // when the other goroutines of this process last had their turn, meanwhile
+	missed    uint32        // of poller, then
 }
 
-// vacate leaves the seat to the poller: it is the one to be woken. It reports whether there was work that came too
-// early for that.
+// outcome is why somebody does not drive on.
+type outcome int
+
+const (
+	stopped    outcome = iota
+	idle               // there was no work for as long as it was to spin
+	breathless         // those that wait for the network have waited for long enough
+)
+
+// drive makes passes until stop reports true, or there was no work for as long as spin. The caller has the seat. If it is
+// breathless the caller leaves the seat, and lets the network in (rdma.NetYield): with the seat it would keep everybody waiting who
+// could drive meanwhile, for as long as other goroutines keep the processors busy.
+func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome {
+	for worked := false; !stop(); { // whoever waits for what a pass has brought goes with it, before anything else
+		now := sinceStart()
+		if worked {
+			if now-p.yielded > netTime {
+				p.yielded = now
+				return breathless
+			}
+			runtime.Gosched() // or neither the collector nor a reader on this P gets on
+		}
+		if worked = p.pass(now); worked {
+			c.idleSince = 0
+			continue
+		}
+		if c.idleSince == 0 {
+			if now-p.yielded > idleNetTime {
+				p.yielded = now
+				return breathless
+			}
+			c.idleSince, c.gave, c.missed = now, now, p.missed.Load()
+		}
+		if now-c.idleSince >= spin {
+			return idle
+		}
+		// Both schedulers: threads of others on this core each time, which is cheap, and now and then the goroutines of this process.
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		if now-c.gave >= goTime {
+			c.gave = now
+			runtime.Gosched()
+		}
+	}
+	return stopped
+}
+
+// breathe lets in those who wait for the network. Called without the seat.
+func (p *poller) breathe() {
+	if !p.breath.TryLock() {
+		runtime.Gosched()
+		return // somebody else is at it
+	}
+	defer p.breath.Unlock()
+	p.net.Yield()
+}
+
+// vacate leaves the seat to the poller: it is the one to be woken. It reports whether the poller has to be woken at once: there was
+// work that came too early for that, or it is parked.
 func (p *poller) vacate() bool {
+	if p.parked {
+		p.parked = false
+		return true
+	}
+	p.guard.Store(0)
 	p.run.Name()
-	return p.pass() || !p.arm()
+	return p.pass(sinceStart()) || !p.arm()
 }

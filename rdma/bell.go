@@ -114,8 +114,16 @@ func (s *Sleeper) Settle() { s.before = s.bell.words.rung[s.who-1].Load() }
 // Name is the other half: this one is to be woken.
 func (s *Sleeper) Name() { s.bell.words.Asleep.Store(s.who) }
 
-// Cancel says that somebody is awake and will look.
-func (s *Sleeper) Cancel() { s.bell.words.Asleep.Store(awake) }
+// Named: it is this one that is to be woken.
+func (s *Sleeper) Named() bool { return s.bell.words.Asleep.Load() == s.who }
+
+// Cancel says that somebody is awake and will look. The word is stored only if that changes it, since all who ring load it. If nobody was
+// named when it was loaded nobody is now: ringing only ever takes a name away.
+func (s *Sleeper) Cancel() {
+	if s.bell.words.Asleep.Load() != awake {
+		s.bell.words.Asleep.Store(awake)
+	}
+}
 
 // Sleep waits until this one is woken or, unless the bell is local, the limit has passed. It returns at once if that happened
 // since Prepare, and now and then for no reason.
@@ -127,6 +135,10 @@ func (s *Sleeper) Sleep(limit time.Duration) {
 	ts := unix.NsecToTimespec(int64(limit))
 	futex(&s.bell.words.rung[s.who-1], futexWait, s.before, &ts)
 }
+
+// Park waits until a goroutine of this process wakes this one, and gives up its processor at once. It returns at once if that happened before, and
+// now and then for no reason. Other processes must not have it named (Cancel).
+func (s *Sleeper) Park() { <-s.bell.rung[s.who-1] }
 
 // Wake wakes it, whoever else is said to sleep.
 func (s *Sleeper) Wake() { s.bell.wake(s.who) }

@@ -55,6 +55,7 @@ type pacer struct {
 	start int64
 	rate  float64
 	spin  bool
+	turns uint // of the spin
 }
 
 func (p *pacer) due(n uint64) int64 { return p.start + int64(float64(n)*1e9/p.rate) }
@@ -62,6 +63,10 @@ func (p *pacer) due(n uint64) int64 { return p.start + int64(float64(n)*1e9/p.ra
 // spinFor is how long before its time a pacer that spins wakes up: sleeping ends late by about as much. To spin all the time would take a
 // core from those who are measured.
 const spinFor = int64(60 * time.Microsecond)
+
+// stepAside is after how many turns a goroutine that spins lets others of its process run: about 50 µs. To do so each time would keep a
+// second thread busy with looking for work.
+const stepAside = 256
 
 // wait returns at the time t, or soon after ctx ends. It sleeps in the kernel, since timers of the runtime are as coarse as
 // a millisecond.
@@ -76,8 +81,10 @@ func (p *pacer) wait(ctx context.Context, t int64) error {
 			return err
 		}
 		if p.spin && left <= spinFor {
-			runtime.Gosched() // or no other goroutine of this process runs, its poller included
 			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+			if p.turns++; p.turns%stepAside == 0 {
+				runtime.Gosched() // or no other goroutine of this process ever runs
+			}
 			continue
 		}
 		if p.spin {

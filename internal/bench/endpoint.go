@@ -170,6 +170,7 @@ type readerOf[T any] struct {
 	form    form[T]
 	lend    bool
 	poll    bool
+	turns   uint // of polling
 	options []dcps.ReadOption
 	ready   *dcps.WaitSet
 	changed dcps.GuardCondition // set by the listener when writers came or went
@@ -281,7 +282,9 @@ func none(err error) error {
 
 func (r *readerOf[T]) wait(ctx context.Context) error {
 	if r.poll {
-		runtime.Gosched() // or no other goroutine of this process runs, its poller included
+		if r.turns++; r.turns%stepAside == 0 {
+			runtime.Gosched() // or no other goroutine of this process ever runs
+		}
 		return ctx.Err()
 	}
 	if _, err := r.ready.Wait(ctx); err != nil {

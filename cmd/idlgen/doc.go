@@ -1,11 +1,11 @@
 // Command idlgen turns OMG IDL into Go: types, their CDR encoding, in-place builders and views.
 //
-//	idlgen [-o DIR] [-pkg NAME] [-I DIR]... [-map MODULE=IMPORT/PATH]... [-check] FILE...
+//	idlgen [-o DIR] [-pkg NAME] [-I DIR]... [-D NAME[=VALUE]]... [-map MODULE=IMPORT/PATH]... [-strict] [-default-extensibility KIND] [-check] FILE...
 //
 // FILE.idl becomes FILE_idl.go. It fits a go:generate line:
 //
 //	//go:generate go run github.com/omg-dds-go/dds/cmd/idlgen types.idl
 //
 // -check writes nothing and exits with 1 if a generated file is not what it would write now. Exit status: 0 done, 1 errors
-// in the input or files not up to date, 2 wrong use. Package idlc says what is accepted and how it becomes Go.
+// in the input or files not up to date, 2 wrong use. idlgen -help teaches the rest. Package idlc says what is accepted and how it becomes Go.
 package main

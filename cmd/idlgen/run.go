@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/idlc"
 )
 
@@ -26,7 +27,10 @@ type settings struct {
 	out      string
 	pkg      string
 	includes []string
+	defines  []string
 	modules  map[string]string
+	strict   bool
+	missing  *cdr.Extensibility // of types that do not say
 	check    bool
 	files    []string
 }
@@ -42,6 +46,9 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		s.includes = append(s.includes, v)
 		return nil
 	})
+	fs.Func("D", "begin with the macro `NAME[=VALUE]` defined, as 1 without a value; may be repeated", s.define)
+	fs.BoolVar(&s.strict, "strict", false, "refuse what describes no data (interfaces, any...) and what only other compilers accept")
+	fs.Func("default-extensibility", "of types without an annotation: `KIND` is final, appendable (the default) or mutable", s.defaultExtensibility)
 	fs.Func("map", "the Go package of a module of included files, as `MODULE=IMPORT/PATH`; may be repeated", s.mapModule)
 	fs.Usage = func() {
 		fmt.Fprint(stderr, usage)
@@ -75,7 +82,20 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 
 const usage = `idlgen turns OMG IDL into Go: types, their CDR encoding, in-place builders and views.
 
-usage: idlgen [-o DIR] [-pkg NAME] [-I DIR]... [-map MODULE=IMPORT/PATH]... [-check] FILE...
+usage: idlgen [flags] FILE...
+
+A file that begins
+
+    module flight {
+      struct Track {                  // a topic type: appendable, if nothing else is said
+        @key unsigned long icao;      // instances are told apart by their keys
+        string<8> callsign;
+        @optional double altitude;    // a pointer in Go: nil is absent
+        sequence<double> history;
+      };
+    };
+
+gives package flight with type Track, which a DataWriter and a DataReader can be made for.
 
 `
 
@@ -87,8 +107,40 @@ unless they are in a module of the file itself.
 
 In Go code: //go:generate go run github.com/omg-dds-go/dds/cmd/idlgen types.idl
 
+What is read: IDL 4.2 with the annotations of XTypes 1.3, the preprocessor of C, and what others have written for older
+compilers: //@key comments, #pragma keylist. Interfaces, valuetypes and any are skipped with a warning; -strict makes
+that an error. Types without @final, @appendable or @mutable are appendable, as XTypes 1.3 has it and RTI Connext, Fast
+DDS and OpenDDS do; Cyclone DDS takes them as final: give -default-extensibility final for files written for it.
+
+Errors look like this, all of them in one run:
+
+    track.idl:3:8: unknown type lung; did you mean long?
+        3 |        lung altitude;
+          |        ^~~~
+
 Exit status: 0 done, 1 errors in the input or files not up to date (-check), 2 wrong use.
 `
+
+// define reads the value of -D.
+func (s *settings) define(v string) error {
+	name, _, _ := strings.Cut(v, "=")
+	if !token.IsIdentifier(name) && !token.IsKeyword(name) {
+		return fmt.Errorf("%q is not the name of a macro", name)
+	}
+	s.defines = append(s.defines, v)
+	return nil
+}
+
+// defaultExtensibility reads the value of -default-extensibility.
+func (s *settings) defaultExtensibility(v string) error {
+	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
+		if v == x.String() {
+			s.missing = &x
+			return nil
+		}
+	}
+	return errors.New("write final, appendable or mutable")
+}
 
 // mapModule reads the value of -map.
 func (s *settings) mapModule(v string) error {
@@ -137,8 +189,9 @@ func (s *settings) compile(file string, written map[string]string, stderr io.Wri
 	if dir == "" {
 		dir = filepath.Dir(file)
 	}
-	files, report := idlc.Compile(file, idlc.Options{Include: s.includes, Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)})
-	fmt.Fprint(stderr, report)
+	files, report := idlc.Compile(file, idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing,
+		Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)})
+	fmt.Fprint(stderr, report.Explain())
 	if report.Failed() {
 		return false
 	}

@@ -73,11 +73,20 @@ func TestStatus(t *testing.T) {
 		{"twice", []string{"-o", "out", "track.idl", "sub/track.idl"}, 1, "both become"},
 		{"include", []string{"-I", "sub", "-map", "flight=example.org/flight", "-pkg", "user", "user.idl"}, 0, ""},
 		{"include without -I", []string{"-pkg", "user", "user.idl"}, 1, "name its directory with -I"},
+		{"line and mark", []string{"bad.idl"}, 1, "    1 | struct X { lung a; };\n      |            ^~~~\n"},
+		{"macro", []string{"-D", "T=long", "-D", "WITH", "macro.idl"}, 0, ""},
+		{"macro that is missing", []string{"macro.idl"}, 1, "unknown type T"},
+		{"bad macro", []string{"-D", "3=4", "macro.idl"}, 2, `"3" is not the name of a macro`},
+		{"interface", []string{"interface.idl"}, 0, "warning: interface I is skipped"},
+		{"strict", []string{"-strict", "interface.idl"}, 1, "interface.idl:1:1: interface I describes no data"},
+		{"extensibility", []string{"-default-extensibility", "final", "track.idl"}, 0, ""},
+		{"bad extensibility", []string{"-default-extensibility", "open", "track.idl"}, 2, "write final, appendable or mutable"},
 		{"empty", []string{"empty.idl"}, 0, "empty.idl: warning: defines nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, map[string]string{"track.idl": track, "sub/track.idl": track, "bad.idl": "struct X { lung a; };",
-				"user.idl": "#include <track.idl>\nstruct User { flight::Track t; };", "empty.idl": "// nothing\n"})
+				"user.idl": "#include <track.idl>\nstruct User { flight::Track t; };", "empty.idl": "// nothing\n",
+				"macro.idl": "#ifdef WITH\nstruct X { T a; };\n#else\nstruct Y { T a; };\n#endif", "interface.idl": "interface I { long f(); }; struct X { long a; };"})
 			if c.name == "include" {
 				if err := os.Rename("track.idl", "moved.idl"); err != nil {
 					t.Fatal(err)
@@ -121,6 +130,19 @@ func TestCheck(t *testing.T) {
 	}
 	if got := idlgen("-check", "track.idl"); got.status != 1 || !strings.Contains(got.stderr, "track_idl.go is not up to date (first difference in line") {
 		t.Errorf("after a change: %+v", got)
+	}
+}
+
+// TestDefaultExtensibility wants the flag to reach the generated code.
+func TestDefaultExtensibility(t *testing.T) {
+	inDir(t, map[string]string{"track.idl": track})
+	for kind, want := range map[string]string{"final": "Extensibility: cdr.Final", "appendable": "Extensibility: cdr.Appendable", "mutable": "Extensibility: cdr.Mutable"} {
+		if got := idlgen("-default-extensibility", kind, "track.idl"); got.status != 0 {
+			t.Fatalf("%s: %s", kind, got.stderr)
+		}
+		if code, err := os.ReadFile("track_idl.go"); err != nil || !strings.Contains(string(code), want) {
+			t.Errorf("%s: no %q in the code, %v", kind, want, err)
+		}
 	}
 }
 

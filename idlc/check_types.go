@@ -3,7 +3,6 @@ package idlc
 import (
 	"math"
 	"math/big"
-	"strings"
 )
 
 // typeOf resolves a type where it is used; nil after it has reported why not. incomplete allows a type that is only
@@ -12,8 +11,8 @@ func (c *checker) typeOf(s *typeSpec, incomplete bool) Type {
 	switch {
 	case s.Other != "":
 		return c.otherType(s, incomplete)
-	case len(s.Primitive) > 0:
-		return primitiveWords[strings.Join(s.Primitive, " ")]
+	case s.Primitive != "":
+		return primitiveWords[s.Primitive]
 	case s.String != nil:
 		bound, ok := c.bound(s.String.Bound)
 		if !ok {

@@ -116,6 +116,7 @@ func (p *preprocessor) text(toks []token) {
 	if len(toks) == 0 {
 		return
 	}
+	p.toks = slices.Grow(p.toks, len(toks))
 	p.expand(toks, func(t token) bool {
 		if len(p.toks) == maxTokens {
 			p.report.errorf(t.Pos, "look for macros that multiply", "more than %d tokens", maxTokens)
@@ -123,31 +124,33 @@ func (p *preprocessor) text(toks []token) {
 		if len(p.toks) > maxTokens {
 			return false
 		}
-		p.toks = append(p.toks, p.literal(t)...)
+		if t.Type == kindInvalid || t.Type == kindOpenString {
+			p.toks = append(p.toks, p.mistaken(t)...)
+		} else {
+			p.toks = append(p.toks, t)
+		}
 		return true
 	})
 }
 
-// literal reports what is no token, and gives what may be meant by it.
-func (p *preprocessor) literal(t token) []token {
-	switch t.Type {
-	case kindInvalid:
+// mistaken reports what is no token, and gives what may be meant by it.
+func (p *preprocessor) mistaken(t token) []token {
+	if t.Type == kindInvalid {
 		hint := ""
 		if t.Value == "'" {
 			hint = "a character literal is one character between single quotes"
 		}
 		p.report.errorf(t.Pos, hint, "unexpected character %q", t.Value)
 		return nil
-	case kindOpenString:
-		p.report.errorf(t.Pos, `close it with " on the line it begins on`, "string does not end")
-		semicolon := t
-		text, ended := strings.CutSuffix(strings.TrimRight(t.Value, " \t\r"), ";")
-		semicolon.Pos.Advance(text)
-		semicolon.Type, semicolon.Value, semicolon.remarks = kindPunct, ";", nil
-		t.Type, t.Value = kindString, `""`
-		if ended {
-			return []token{t, semicolon}
-		}
+	}
+	p.report.errorf(t.Pos, `close it with " on the line it begins on`, "string does not end")
+	semicolon := t
+	text, ended := strings.CutSuffix(strings.TrimRight(t.Value, " \t\r"), ";")
+	semicolon.Pos.Advance(text)
+	semicolon.Type, semicolon.Value, semicolon.remarks = kindPunct, ";", nil
+	t.Type, t.Value = kindString, `""`
+	if ended {
+		return []token{t, semicolon}
 	}
 	return []token{t}
 }

@@ -1,86 +1,13 @@
 package idlc
 
 // The syntax tree. Participle fills the parts that are one declaration long (struct tags hold the grammar); what
-// surrounds them is put together by the parser, which resynchronises between declarations. Expressions are in syntax_expr.go.
+// surrounds them is put together by the parser, which resynchronises between declarations. Types, annotations and expressions,
+// of which most declarations have some, parse themselves: syntax_type.go, syntax_expr.go.
 
 // ident is a name where it is used or declared.
 type ident struct {
 	Pos  Pos
 	Text string `parser:"@Ident"`
-}
-
-// scopedName is a::b or ::a::b.
-type scopedName struct {
-	Pos    Pos
-	Global bool     `parser:"@Scope?"`
-	Parts  []*ident `parser:"@@ ( Scope @@ )*"`
-}
-
-func (n *scopedName) String() string {
-	s := ""
-	if n.Global {
-		s = "::"
-	}
-	for i, p := range n.Parts {
-		if i > 0 {
-			s += "::"
-		}
-		s += p.Text
-	}
-	return s
-}
-
-// annotation is @name, @name(value) or @name(a=value, b=value).
-type annotation struct {
-	Pos  Pos
-	Name *scopedName      `parser:"'@' @@"`
-	Args []*annotationArg `parser:"( '(' ( @@ ( ',' @@ )* )? ')' )?"`
-}
-
-type annotationArg struct {
-	Pos   Pos
-	Name  *ident `parser:"( @@ '=' )?"`
-	Value *expr  `parser:"@@"`
-}
-
-// typeSpec is a type where it is used.
-type typeSpec struct {
-	Pos       Pos
-	Sequence  *sequenceSpec `parser:"  'sequence' '<' @@ '>'"`
-	Map       *mapSpec      `parser:"| 'map' '<' @@ '>'"`
-	String    *stringSpec   `parser:"| @@"`
-	Fixed     *fixedSpec    `parser:"| @@"`
-	Other     string        `parser:"| @( 'any' | 'Object' | 'ValueBase' )"`
-	Primitive []string      `parser:"| ( @'unsigned' @'long' @'long' | @'unsigned' @'long' | @'unsigned' @'short' | @'long' @'long' | @'long' @'double' | @( 'long' | 'short' | 'float' | 'double' | 'boolean' | 'octet' | 'char' | 'wchar' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64' ) )"`
-	Name      *scopedName   `parser:"| (?! 'unsigned' ) @@"`
-}
-
-// elementSpec is the type of an element, perhaps with annotations of its own.
-type elementSpec struct {
-	Annotations []*annotation `parser:"@@*"`
-	Type        *typeSpec     `parser:"@@"`
-}
-
-type sequenceSpec struct {
-	Element *elementSpec `parser:"@@"`
-	Bound   *boundExpr   `parser:"( ',' @@ )?"`
-}
-
-type mapSpec struct {
-	Key   *elementSpec `parser:"@@"`
-	Value *elementSpec `parser:"',' @@"`
-	Bound *boundExpr   `parser:"( ',' @@ )?"`
-}
-
-type stringSpec struct {
-	Kind  string     `parser:"@( 'string' | 'wstring' )"`
-	Bound *boundExpr `parser:"( '<' @@ '>' )?"`
-}
-
-type fixedSpec struct {
-	Kind   string     `parser:"@'fixed'"`
-	Digits *boundExpr `parser:"( '<' @@"`
-	Scale  *boundExpr `parser:"  ',' @@ '>' )?"`
 }
 
 // declarator is a name with array dimensions.

@@ -111,7 +111,8 @@ func parsePrimary(lex *lexer.PeekingLexer) (*expr, error) {
 			e.String = append(e.String, lex.Next().Value)
 		}
 	case t.Type == kindIdent || t.Type == kindScope:
-		return e, e.parseName(lex)
+		e.Name = &scopedName{}
+		return e, e.Name.Parse(lex)
 	case t.Type == kindPunct && t.Value == "(":
 		lex.Next()
 		inner, err := parseBinary(lex, 1, false)
@@ -123,36 +124,4 @@ func parsePrimary(lex *lexer.PeekingLexer) (*expr, error) {
 		return nil, &participle.UnexpectedTokenError{Unexpected: *t, Expect: "Expr"}
 	}
 	return e, nil
-}
-
-// parseName reads a::b as scopedName has it.
-func (e *expr) parseName(lex *lexer.PeekingLexer) error {
-	n := &scopedName{Pos: e.Pos}
-	if lex.Peek().Type == kindScope {
-		n.Global = true
-		lex.Next()
-	}
-	for {
-		t := lex.Peek()
-		if t.Type != kindIdent {
-			return &participle.UnexpectedTokenError{Unexpected: *t, Expect: "Ident"}
-		}
-		n.Parts = append(n.Parts, &ident{t.Pos, t.Value})
-		lex.Next()
-		if lex.Peek().Type != kindScope {
-			break
-		}
-		lex.Next()
-	}
-	e.Name = n
-	return nil
-}
-
-func expect(lex *lexer.PeekingLexer, punct string) error {
-	t := lex.Peek()
-	if t.Type != kindPunct || t.Value != punct {
-		return &participle.UnexpectedTokenError{Unexpected: *t, Expect: `"` + punct + `"`}
-	}
-	lex.Next()
-	return nil
 }

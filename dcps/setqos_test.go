@@ -10,6 +10,8 @@ import (
 )
 
 // Policies that may change do so at both sides, and writers and readers are matched anew.
+//
+// Clauses: 2.2.2.1.1.1, 2.2.2.1.1.2, 2.2.3.7
 func TestSetQosMatchesAnew(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t, WithName("sensor")), d.node(t, WithName("display"))
@@ -48,6 +50,8 @@ func TestSetQosMatchesAnew(t *testing.T) {
 }
 
 // PARTITION is changed at run time: matches come and go, and a reader that wants history gets it with the match.
+//
+// Clauses: 2.2.3.13, 2.2.3.4
 func TestSetPartition(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)
@@ -78,6 +82,8 @@ func TestSetPartition(t *testing.T) {
 }
 
 // OWNERSHIP_STRENGTH is changed at run time: the instance goes to who is stronger now.
+//
+// Clauses: 2.2.3.10
 func TestSetStrength(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)
@@ -123,6 +129,8 @@ func TestSetDeadline(t *testing.T) {
 }
 
 // What can not change says which policy it is, and both values; all of them at once.
+//
+// Clauses: 2.2.2.1.1.1
 func TestImmutablePolicies(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)

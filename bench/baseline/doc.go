@@ -5,7 +5,7 @@
 //
 // Names: memcpy (one core, several sizes and working sets), cacheline (a word bounced between two processes that spin), futex
 // (wake-up of a process that sleeps), ring (a ring of one producer in shared memory, 128-byte messages, copied in and
-// out, one and four processes that read), tcp (one loopback stream between two processes), file (sequential writes, synced
+// out, one and four processes that read), core (the same messages over package derecho, which the ring is the limit of), tcp (one loopback stream between two processes), file (sequential writes, synced
 // every MB). Without names all of them. Each prints one JSON object with the fields of bench/internal/result for each
 // variant; "what" says what was done, role is the name.
 //

@@ -24,6 +24,7 @@ var limits = map[string]func(options) ([]result.Result, error){
 	"cacheline": cacheline,
 	"futex":     futexWakeUp,
 	"ring":      ring,
+	"core":      core,
 	"tcp":       tcp,
 	"file":      file,
 }
@@ -33,6 +34,7 @@ var children = map[string]func(args []string) error{
 	"cacheline": cachelineChild,
 	"futex":     futexChild,
 	"ring":      ringChild,
+	"core":      coreChild,
 	"tcp":       tcpChild,
 }
 

@@ -32,6 +32,7 @@ func newBaseline(ctx context.Context, c config, scratch string) (suite, []string
 		{name: "cacheline", what: "round trip of a word between two processes that spin"},
 		{name: "futex", what: "wake-up of another process, one way"},
 		{name: "ring", what: "shared memory, one producer, 128 bytes, a copy on both sides; the slowest reader"},
+		{name: "core", what: "the same messages over the core of this implementation (derecho), without the DDS on it: in total order, stable at all readers"},
 		{name: "tcp", what: "one loopback stream from Go to Go"},
 		{name: "file", what: "sync after each MB of 10 KiB writes; latency is that of a sync"},
 	}, c.impls)
@@ -41,7 +42,20 @@ func newBaseline(ctx context.Context, c config, scratch string) (suite, []string
 func (s *baseline) title() string { return "Limits" }
 func (s *baseline) impls() []impl { return s.list }
 func (s *baseline) cells() []cell { return []cell{{heading: "the limits of this machine"}} }
-func (s *baseline) goals() []goal { return nil }
+
+// goals: the ring has what any such design needs, and nothing else.
+func (s *baseline) goals() []goal {
+	var goals []goal
+	for _, readers := range []int{1, 4} {
+		column := ringColumn(128, readers)
+		goals = append(goals, goal{what: fmt.Sprintf("core by ring, 1→%d", readers), row: "core", column: column, over: "ring", overCol: column, least: 0.6, print: share})
+	}
+	return goals
+}
+
+func ringColumn(size, readers int) string {
+	return fmt.Sprintf("%d bytes: one producer, 1→%d", size, readers)
+}
 
 func (s *baseline) run(ctx context.Context, i impl, _ cell) ([]result.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -70,8 +84,8 @@ func figureOf(r result.Result) figure {
 	if r.Role == "cacheline" || r.Role == "futex" {
 		return figure{name, float64(r.P50), result.Micros}
 	}
-	if r.Role == "ring" {
-		name = fmt.Sprintf("%s, 1→%d", name, r.Readers)
+	if r.Role == "ring" || r.Role == "core" {
+		name = ringColumn(r.Size, r.Readers)
 	}
 	return figure{name, r.Mbps / 8, func(v float64) string { return fmt.Sprintf("%.3g MB/s", v) }}
 }

@@ -7,12 +7,14 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/omg-dds-go/dds/bench/internal/quiet"
 	"github.com/omg-dds-go/dds/bench/internal/result"
 	"github.com/omg-dds-go/dds/derecho"
 )
 
 // handler counts what is delivered. The poller calls it; the counters are read by who measures.
 type handler struct {
+	quiet.Handler
 	w         workload
 	self      atomic.Uint64
 	endpoints int
@@ -93,21 +95,3 @@ func (h *handler) EndpointAdded(derecho.Endpoint) {
 		close(h.complete)
 	}
 }
-
-func (*handler) EndpointRemoved(derecho.Endpoint)                               {}
-func (*handler) EndpointChanged(derecho.Endpoint)                               {}
-func (*handler) Viewed(derecho.View)                                            {}
-func (*handler) NodeJoined(derecho.NodeID)                                      {}
-func (*handler) NodeLeft(derecho.NodeID)                                        {}
-func (*handler) Entered(derecho.NodeID)                                         {}
-func (*handler) Silence(derecho.NodeID, time.Duration)                          {}
-func (*handler) NodeFailed(derecho.NodeID)                                      {}
-func (*handler) Isolated(error)                                                 {}
-func (*handler) Undelivered(derecho.SubgroupID, []derecho.Message)              {}
-func (*handler) Excluded(error)                                                 {}
-func (*handler) AwaitState(derecho.SubgroupID, derecho.ChannelID, uint32, bool) {}
-func (*handler) Reclaim(derecho.SubgroupID)                                     {}
-func (*handler) SaveState(derecho.SubgroupID, derecho.ChannelID) func() []byte  { return nil }
-func (*handler) ReadState(derecho.SubgroupID, derecho.ChannelID, []byte) func() { return func() {} }
-func (*handler) LogFailed(derecho.SubgroupID, derecho.NodeID, error)            {}
-func (*handler) Failed(error)                                                   {}

@@ -95,6 +95,71 @@ func (p *Provider) Elements(name string) ([]Element, error) {
 	return out, nil
 }
 
+// ElementSettings gives every field of one of the Elements of a profile, like Settings; of the standard if it has no such
+// element.
+func (p *Provider) ElementSettings(name string, e Element) ([]Setting, error) {
+	if p == nil {
+		return nil, errNilProvider
+	}
+	k, err := e.Kind.check()
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := p.contents().find(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, own := range found.visible {
+		if own.key() == (entityKey{k, e.Name, e.TopicFilter}) {
+			return own.settings(k), nil
+		}
+	}
+	return (*entity)(nil).settings(k), nil
+}
+
+// Select gives the element of a profile that serves an entity of this kind at the topic, and false if it has none.
+func (p *Provider) Select(kind EntityKind, name, topic string) (Element, bool, error) {
+	if p == nil {
+		return Element{}, false, errNilProvider
+	}
+	k, err := kind.check()
+	if err != nil {
+		return Element{}, false, err
+	}
+	e, err := p.contents().entity(k, name, topic)
+	if e == nil || err != nil {
+		return Element{}, false, err
+	}
+	return Element{kind, e.name, e.filter}, true, nil
+}
+
+// Resolve gives a Provider with this one profile, in which everything that it inherits is written out, and no elements but
+// those that keep says. Nil keeps all.
+func (p *Provider) Resolve(name string, keep func(Element) bool) (*Provider, error) {
+	if p == nil {
+		return nil, errNilProvider
+	}
+	c := p.contents()
+	found, _, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	alone := &profile{name: found.name, lib: found.lib, at: found.at, isDefault: found.isDefault}
+	for _, e := range found.visible {
+		if keep == nil || keep(Element{e.kind.public(), e.name, e.filter}) {
+			full := &entity{kind: e.kind, name: e.name, filter: e.filter, at: e.at, own: e.resolved, resolved: e.resolved}
+			alone.visible = append(alone.visible, full)
+			if alone.serves[e.kind] == nil && e == found.serves[e.kind] {
+				alone.serves[e.kind] = full
+			}
+		}
+	}
+	alone.entities = alone.visible
+	return &Provider{options: p.options, now: contents{
+		profiles: map[string]*profile{found.name: alone}, order: []string{found.name},
+	}}, nil
+}
+
 // Fields lists all fields of all policies that an entity of this kind has, with the default of the standard.
 func Fields(kind EntityKind) []Setting {
 	k, err := kind.check()

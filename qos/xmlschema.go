@@ -198,13 +198,13 @@ func kindField[K ~uint8](name string, f kindFamily, at func(policySet) *K) field
 }
 
 func namesField(name string, at func(policySet) *[]string) fieldElement {
-	return field(name, codec[[]string]{readNames, showNames, writeList(func(s string) string { return s })}, at)
+	return field(name, codec[[]string]{readNames, showNames, writeList(same, same)}, at)
 }
 
 func representationField(name string) fieldElement {
 	return field(name, codec[[]DataRepresentationKind]{
 		readRepresentations, showRepresentations,
-		writeList(func(k DataRepresentationKind) string { return k.String() + representationKinds.suffix }),
+		writeList(func(k DataRepresentationKind) string { return k.String() + representationKinds.suffix }, DataRepresentationKind.String),
 	}, func(s policySet) *[]DataRepresentationKind { return &s.dataRepresentation.Value })
 }
 
@@ -214,6 +214,8 @@ func octetFields(at func(policySet) *[]byte) []fieldElement {
 		field("valueB64=value", codec[[]byte]{valueReader.octetsBase64, octetsText, writeText(octetsLiteral)}, at),
 	}
 }
+
+func same(s string) string { return s }
 
 func showLong(v int32) string { return strconv.Itoa(int(v)) }
 
@@ -237,17 +239,17 @@ func writeText[V any](show func(V) string) func(*node, V) {
 	return func(n *node, v V) { n.Text = []byte(show(v)) }
 }
 
-func writeList[V any](show func(V) string) func(*node, []V) {
+func writeList[V any](show, plain func(V) string) func(*node, []V) {
 	return func(n *node, list []V) {
 		for _, v := range list {
-			n.Children = append(n.Children, &node{Name: "element", Text: []byte(show(v))})
+			n.Children = append(n.Children, &node{Name: "element", Text: []byte(show(v)), Plain: plain(v)})
 		}
 	}
 }
 
 func writeDuration(n *node, d time.Duration) {
 	sec, nanosec := "DURATION_INFINITE_SEC", "DURATION_INFINITE_NSEC"
-	if d != Infinite {
+	if d/time.Second < infinitePart { // more does not fit, and is 68 years
 		sec, nanosec = strconv.FormatInt(int64(d/time.Second), 10), strconv.FormatInt(int64(d%time.Second), 10)
 	}
 	n.Children = append(n.Children, &node{Name: "sec", Text: []byte(sec)}, &node{Name: "nanosec", Text: []byte(nanosec)})

@@ -402,7 +402,7 @@ func (r valueReader) octets(n *node, path string) ([]byte, bool) {
 	pairs, pairsErr := hex.DecodeString(bare)
 	b64, b64Err := base64.StdEncoding.DecodeString(bare)
 	list, listErr := octetList(text)
-	if r.dialect == dialectFastDDS && strings.Contains(text, ".") {
+	if r.dialect == dialectFastDDS && !strings.Contains(text, ",") {
 		return r.dottedOctets(n, path, text)
 	}
 	if digits, ok := strings.CutPrefix(text, "0x"); ok && r.dialect == dialectYAML && len(digits)%2 == 0 {

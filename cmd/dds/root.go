@@ -74,12 +74,14 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dds",
 		Short: "The command-line tool of this DDS",
-		Long: `dds measures a DDS domain.
+		Long: `dds measures a DDS domain, and reads QoS profiles.
 
   dds perf run                      how fast is it on this machine?
   dds perf run --readers 4 -s 10K   one writer to four readers, samples of 10 KB
   dds perf run --roundtrip -r 1k    round trips, a thousand a second
   dds perf                          what else can be measured
+  dds qos validate qos.xml          is this file right? (XML of any vendor, or YAML)
+  dds qos                           what else can be done with profiles
 
 Processes of one host and user find each other by the number of their domain (-d). Between hosts, use
 --transport tcp and name a process of the other host with --peer.`,
@@ -91,6 +93,7 @@ Processes of one host and user find each other by the number of their domain (-d
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		newPerf(),
+		newQos(),
 	)
 	teach(root)
 	return root
@@ -102,8 +105,12 @@ func teach(cmd *cobra.Command) {
 	if cmd.HasSubCommands() && cmd.RunE == nil {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
+	accepts := cmd.Args
+	if accepts == nil {
+		accepts = cobra.NoArgs
+	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if err := cobra.NoArgs(cmd, args); err != nil {
+		if err := accepts(cmd, args); err != nil {
 			return usageError{err}
 		}
 		return nil

@@ -30,6 +30,7 @@ type Node struct {
 	Children []*Node
 	Text     []byte // its own text without leading blanks
 	TextAt   Place  // where that begins; At, if there is none
+	Plain    string // of a tree to be written: Text as YAML spells it
 }
 
 // Attribute is one attribute of an element.

@@ -167,3 +167,10 @@ func (b *Builder) Finish(has []bool) (int, error) {
 
 // AlignUp gives the first multiple of a, a power of two, that is not below n.
 func AlignUp(n, a int) int { return (n + a - 1) &^ (a - 1) }
+
+// Fail keeps an error about member i.
+func (b *Builder) Fail(i int, detail string) {
+	if b.info != nil {
+		b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: detail})
+	}
+}

@@ -1,7 +1,6 @@
 package cdr
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -227,7 +226,7 @@ func (d *Decoder) list(ids []uint32, at []Position, all bool) Scope {
 // vendor or are reserved come out as no member's.
 func (d *Decoder) header(ids []uint32) (id uint32, n uint64, must, more bool) {
 	if !d.v2 {
-		return d.parameter(ids)
+		return d.parameter(hasID(ids, pidSentinel) && AlignUp(d.pos, 4)+shortHeader < d.end)
 	}
 	h := d.Uint32("")
 	id, must = h&memberIDMask, h&MustUnderstand != 0
@@ -251,7 +250,9 @@ func (d *Decoder) header(ids []uint32) (id uint32, n uint64, must, more bool) {
 	return id, n + 4, must, true
 }
 
-func (d *Decoder) parameter(ids []uint32) (id uint32, n uint64, must, more bool) {
+// parameter reads the header of an XCDR1 parameter. one tells that the id 1, with which RTPS ends its lists, may be a member's
+// that is absent.
+func (d *Decoder) parameter(one bool) (id uint32, n uint64, must, more bool) {
 	h := d.take("", 4, shortHeader)
 	if h == nil {
 		return 0, 0, false, false
@@ -280,7 +281,7 @@ func (d *Decoder) parameter(ids []uint32) (id uint32, n uint64, must, more bool)
 		return id & memberIDMask, n, must, true
 	case p > pidLargest: // PID_IGNORE and reserved ones
 		return math.MaxUint32, uint64(length), false, true
-	case p == pidSentinel && length == 0 && (d.pos == d.end || !hasID(ids, pidSentinel)):
+	case p == pidSentinel && length == 0 && !one:
 		return 0, 0, false, false
 	default:
 		return uint32(p), uint64(length), must, true
@@ -288,7 +289,7 @@ func (d *Decoder) parameter(ids []uint32) (id uint32, n uint64, must, more bool)
 }
 
 func hasID(ids []uint32, id uint32) bool {
-	_, found := slices.BinarySearchFunc(ids, id, cmp.Compare)
+	_, found := slices.BinarySearch(ids, id)
 	return found
 }
 
@@ -305,7 +306,7 @@ func (d *Decoder) BeginOptional(name string, id uint32) (s Scope, ok bool) {
 		}
 		return s, ok && d.err == nil
 	}
-	got, n, _, more := d.parameter([]uint32{pidSentinel})
+	got, n, _, more := d.parameter(true)
 	switch {
 	case d.err != nil:
 		d.err.within(name)

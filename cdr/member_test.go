@@ -240,8 +240,6 @@ func TestForeignHeaders(t *testing.T) {
 			"013f 0800 70110100 07000000 03000000 787900 00" + "017f 0800 04000000 08000000 01000000 07000000" + "023f 0000"},
 		{"lengths padded to four", "0003 0000 0100 0400 01 000000 0200 0800 000000000000f83f" +
 			"013f 0800 70110100 08000000 03000000 787900 00 0400 0800 01000000 07000000 027f 0000"},
-		{"the sentinel of RTPS", "0003 0000 0100 0100 01 000000 0200 0800 000000000000f83f" +
-			"013f 0800 70110100 07000000 03000000 787900 00 0400 0800 01000000 07000000 0100 0000"},
 		{"ignored and unknown parameters", "0003 0000 033f 0400 ffffffff 0100 0100 01 000000 0200 0800 000000000000f83f 0500 0400 ffffffff 0481 0400 ffffffff" +
 			"013f 0800 70110100 07000000 03000000 787900 00 0400 0800 01000000 07000000 027f 0000"},
 		{"unknown members", "000b 0000 3c000000 05000000 ff 000000 04000060 01000000 07000000 06000010 ffff 0000" +
@@ -270,6 +268,14 @@ func TestForeignHeaders(t *testing.T) {
 			fails(t, Unmarshal(unhex(t, c.in), &loose{}), c.is, c.text)
 		})
 	}
+	t.Run("the sentinel of RTPS", func(t *testing.T) {
+		for _, one := range []bool{false, true} { // where 1 is no member's id, it ends the list
+			var d Decoder
+			d.reset(unhex(t, "0100 0000 0300 0000 027f 0000"), PLCDRLE)
+			_, _, _, more := d.parameter(one)
+			equal(t, one, more)
+		}
+	})
 	t.Run("another optional member", func(t *testing.T) {
 		fails(t, Unmarshal(unhex(t, "0001 0000 01 000000 0300 0000"), &maybe{}), ErrMalformed, "test::maybe.b: header of member 3 where member 1 is")
 	})

@@ -24,3 +24,13 @@ func Allocate[T any](d *Decoder, name string, p **T) bool {
 	}
 	return true
 }
+
+// EqualPtr tells whether both are nil, or refer to equal values.
+func EqualPtr[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// EqualPtrFunc is EqualPtr for values that equal compares.
+func EqualPtrFunc[T any](a, b *T, equal func(a, b *T) bool) bool {
+	return a == b || a != nil && b != nil && equal(a, b)
+}

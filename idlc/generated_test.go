@@ -2,6 +2,7 @@ package idlc
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -56,6 +57,22 @@ var allGenerated = []generated{
 	of[ct.Loose](ct.NewLooseView, ct.NewLooseBuilder),
 	of[ct.Around](ct.NewAroundView, ct.NewAroundBuilder),
 	of[ct.Nothing](ct.NewNothingView, ct.NewNothingBuilder),
+	of[ct.Item](ct.NewItemView, ct.NewItemBuilder),
+	of[ct.Choice](ct.NewChoiceView, ct.NewChoiceBuilder),
+	of[ct.Loosely](ct.NewLooselyView, ct.NewLooselyBuilder),
+	of[ct.Both](ct.NewBothView, ct.NewBothBuilder),
+	of[ct.Wide](ct.NewWideView, ct.NewWideBuilder),
+	of[ct.Holder](ct.NewHolderView, ct.NewHolderBuilder),
+	of[ct.Bitty](ct.NewBittyView, ct.NewBittyBuilder),
+	of[ct.Maps](ct.NewMapsView, ct.NewMapsBuilder),
+	of[ct.Switches](ct.NewSwitchesView, ct.NewSwitchesBuilder),
+	of[ct.LooseMaps](ct.NewLooseMapsView, ct.NewLooseMapsBuilder),
+	of[ct.Numbers](ct.NewNumbersView, ct.NewNumbersBuilder),
+	of[ct.Tree](ct.NewTreeView, ct.NewTreeBuilder),
+	of[ct.Branch](ct.NewBranchView, ct.NewBranchBuilder),
+	of[ct.Chain](ct.NewChainView, ct.NewChainBuilder),
+	of[ct.Defaulted](ct.NewDefaultedView, ct.NewDefaultedBuilder),
+	of[ct.NewerLoose](ct.NewNewerLooseView, ct.NewNewerLooseBuilder),
 }
 
 func encapsulations(t *cdr.TypeInfo) []cdr.Encapsulation {
@@ -76,16 +93,55 @@ func fill(rnd *rand.Rand, v reflect.Value, depth int) {
 		}
 		return
 	}
+	switch x := v.Addr().Interface().(type) {
+	case interface{ SetBits(uint64) }:
+		x.SetBits(rnd.Uint64())
+		return
+	case *cdr.Fixed:
+		*x = cdr.Fixed{} // what fits depends on the member: see below
+		return
+	case *cdr.LongDouble:
+		*x = cdr.LongDoubleOf(float64(rnd.IntN(1000)) / 8)
+		return
+	case *ct.Defaulted:
+		*x = ct.Defaulted{Five: rnd.Int32(), Text: "t", Ranged: float64(rnd.IntN(20)) - 10, Low: byte(1 + rnd.IntN(9)), High: int16(-rnd.IntN(9)), Color: ct.ColorGreen}
+		return
+	}
+	if setters := unionSetters(v.Addr()); setters != nil {
+		i := rnd.IntN(len(setters))
+		if depth > 5 {
+			i = 0
+			for setters[i].Type().In(0).Kind() == reflect.Struct {
+				i++
+			}
+		}
+		arg := reflect.New(setters[i].Type().In(0)).Elem()
+		fill(rnd, arg, depth+1)
+		setters[i].Call([]reflect.Value{arg})
+		return
+	}
 	switch v.Kind() {
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range rnd.IntN(4) {
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			fill(rnd, key, depth+1)
+			fill(rnd, value, depth+1)
+			v.SetMapIndex(key, value)
+		}
 	case reflect.Pointer:
 		v.SetZero()
-		if rnd.IntN(2) == 0 {
+		if rnd.IntN(2) == 0 && depth < 6 {
 			v.Set(reflect.New(v.Type().Elem()))
 			fill(rnd, v.Elem(), depth+1)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(rnd, v.Field(i), depth+1)
+		}
+		if n, ok := v.Addr().Interface().(*ct.Numbers); ok {
+			n.Price, n.Tiny, n.Digit = cdr.MustFixed("-123.45"), cdr.MustFixed("0.0000000000000000000000000000007"), cdr.MustFixed("7")
+			n.Prices, n.Key = []cdr.Fixed{cdr.MustFixed("1.5"), cdr.MustFixed("-99")}, cdr.MustFixed("12.34")
 		}
 	case reflect.Slice:
 		n := rnd.IntN(4)
@@ -111,12 +167,61 @@ func fill(rnd *rand.Rand, v reflect.Value, depth int) {
 	}
 }
 
+// unionSetters gives the methods that make a union hold one of its members; nil for what is no union.
+func unionSetters(v reflect.Value) (setters []reflect.Value) {
+	if !v.MethodByName("SetDiscriminator").IsValid() {
+		return nil
+	}
+	for i := range v.NumMethod() {
+		if name := v.Type().Method(i).Name; strings.HasPrefix(name, "Set") && name != "SetDiscriminator" {
+			setters = append(setters, v.Method(i))
+		}
+	}
+	return setters
+}
+
+// sameUnion compares what the accessors of a view give with those of the union.
+func sameUnion(t *testing.T, path string, view, want reflect.Value) {
+	t.Helper()
+	union := reflect.New(want.Type())
+	union.Elem().Set(want)
+	if got, d := view.MethodByName("Discriminator").Call(nil)[0], union.MethodByName("Discriminator").Call(nil)[0]; !got.Equal(d) {
+		t.Errorf("%s: view has discriminator %v, want %v", path, got, d)
+	}
+	for i := range view.NumMethod() {
+		name := view.Type().Method(i).Name
+		if view.Method(i).Type().NumIn() != 0 || view.Method(i).Type().NumOut() != 2 {
+			continue
+		}
+		got, exp := view.Method(i).Call(nil), union.MethodByName(name).Call(nil)
+		if got[1].Bool() != exp[1].Bool() {
+			t.Errorf("%s.%s: view says %v", path, name, got[1])
+		} else if exp[1].Bool() {
+			sameAsView(t, path+"."+name, got[0], exp[0])
+		}
+	}
+}
+
+// sameText compares values by their JSON, in which an empty slice equals nil only after a look.
+func sameText(a, b reflect.Value) bool {
+	if fmt.Sprint(a) == fmt.Sprint(b) {
+		return true
+	}
+	x, err1 := json.Marshal(a.Interface())
+	y, err2 := json.Marshal(b.Interface())
+	empty := strings.NewReplacer("null", "[]", `""`, "[]", "{}", "[]")
+	return err1 == nil && err2 == nil && empty.Replace(string(x)) == empty.Replace(string(y))
+}
+
 // fields lists the members as the encoding has them, those of an embedded base first.
 func fieldsOf(v reflect.Value) (names []string, values []reflect.Value) {
 	for i := range v.NumField() {
 		if v.Type().Field(i).Anonymous {
 			n, f := fieldsOf(v.Field(i))
 			names, values = append(names, n...), append(values, f...)
+			continue
+		}
+		if v.Type().Field(i).Name == "Scratch" { // is not serialized
 			continue
 		}
 		names, values = append(names, v.Type().Field(i).Name), append(values, v.Field(i))
@@ -147,13 +252,17 @@ func sameAsView(t *testing.T, path string, view, want reflect.Value) {
 		want = want.Elem()
 	}
 	if view.Type() == want.Type() {
-		if fmt.Sprint(view) != fmt.Sprint(want) { // an empty slice equals nil
+		if !sameText(view, want) { // an empty slice equals nil
 			t.Errorf("%s: view reads %v, want %v", path, view, want)
 		}
 		return
 	}
 	switch want.Kind() {
 	case reflect.Struct:
+		if reflect.PointerTo(want.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+			sameUnion(t, path, view, want)
+			return
+		}
 		names, values := fieldsOf(want)
 		for i, name := range names {
 			got := view.MethodByName(name).Call(nil)
@@ -196,6 +305,28 @@ func sameAsView(t *testing.T, path string, view, want reflect.Value) {
 	}
 }
 
+// setUnion calls the builder's setter for the member that a union holds.
+func setUnion(b, union reflect.Value) {
+	for i := range b.NumMethod() {
+		name := strings.TrimPrefix(b.Type().Method(i).Name, "Set")
+		read := union.MethodByName(name)
+		if !read.IsValid() || read.Type().NumOut() != 2 {
+			continue
+		}
+		got := read.Call(nil)
+		if !got[1].Bool() {
+			continue
+		}
+		v := got[0]
+		if want := b.Method(i).Type().In(0); want != v.Type() && want.Kind() == reflect.Pointer {
+			p := reflect.New(v.Type())
+			p.Elem().Set(v)
+			v = p
+		}
+		b.Method(i).Call([]reflect.Value{v})
+	}
+}
+
 // optional tells whether a field may be absent.
 func optional(t reflect.Type, name string) bool {
 	f, _ := t.FieldByName(name)
@@ -205,6 +336,10 @@ func optional(t reflect.Type, name string) bool {
 // set calls the builder's setters in the order of the members.
 func set(builder any, m cdr.Message) {
 	b := reflect.ValueOf(builder)
+	if unionSetters(reflect.ValueOf(m)) != nil {
+		setUnion(b, reflect.ValueOf(m))
+		return
+	}
 	names, values := fieldsOf(reflect.ValueOf(m).Elem())
 	for i, name := range names {
 		v := values[i]
@@ -238,6 +373,8 @@ func TestGenerated(t *testing.T) {
 					roundTrip(t, g, m, enc, key)
 				}
 				sameAsBuilt(t, g, m)
+				sameAfterText(t, g, m)
+				sameAsClone(t, g, m, rnd)
 				if t.Failed() {
 					t.Fatalf("value %+v", m)
 				}
@@ -292,6 +429,87 @@ func roundTrip(t *testing.T, g generated, m cdr.Message, enc cdr.Encapsulation, 
 	if info.Keyed {
 		if got, err := cdr.MarshalKey(nil, holder); err != nil || !bytes.Equal(got, key) {
 			t.Errorf("key after UnmarshalKey is %x, %v, want %x", got, err, key)
+		}
+	}
+}
+
+// sameAfterText takes a value through JSON.
+func sameAfterText(t *testing.T, g generated, m cdr.Message) {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if _, not := m.(*ct.Switches); not && err != nil {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := g.message()
+	if err := json.Unmarshal(text, back); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if !equalValues(m, back) {
+		t.Errorf("after JSON %+v\n%s", back, text)
+	}
+}
+
+func equalValues(a, b cdr.Message) bool {
+	return reflect.ValueOf(a).MethodByName("Equal").Call([]reflect.Value{reflect.ValueOf(b)})[0].Bool()
+}
+
+// sameAsClone changes a value at random: what was cloned before stays as it was, and differs.
+func sameAsClone(t *testing.T, g generated, m cdr.Message, rnd *rand.Rand) {
+	t.Helper()
+	enc := cdr.DefaultEncapsulation(m.CDRType())
+	before, err := cdr.Marshal(m, enc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := g.message()
+	reflect.ValueOf(original).Elem().Set(reflect.ValueOf(m).MethodByName("Clone").Call(nil)[0])
+	if !equalValues(original, m) {
+		t.Errorf("clone %+v", original)
+	}
+	scramble(reflect.ValueOf(m).Elem())
+	again, err := cdr.Marshal(original, enc)
+	if err != nil || !bytes.Equal(before, again) {
+		t.Errorf("the clone changed with the original: %v", err)
+	}
+	for range 100 {
+		fill(rnd, reflect.ValueOf(m).Elem(), 0)
+		now, err := cdr.Marshal(m, enc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := bytes.Equal(before, now); same != equalValues(m, original) {
+			t.Fatalf("Equal says %v of %+v and %+v", !same, m, original)
+		} else if !same {
+			return
+		}
+	}
+}
+
+// scramble overwrites all that can be reached by slices, maps and pointers.
+func scramble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				scramble(v.Field(i))
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			scramble(v.Index(i))
+		}
+		if v.Kind() == reflect.Slice && v.Len() > 0 {
+			v.Index(0).SetZero()
+		}
+	case reflect.Map:
+		v.Clear()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			scramble(v.Elem())
+			v.Elem().SetZero()
 		}
 	}
 }

@@ -83,7 +83,7 @@ var primitives = [...]primitiveInfo{
 	Uint64:   {"uint64", "uint64", "Uint64", 8, false, true},
 	Float32:  {"float", "float32", "Float32", 4, true, false},
 	Float64:  {"double", "float64", "Float64", 8, true, false},
-	Float128: {"long double", "[16]byte", "Float128", 16, true, false},
+	Float128: {"long double", "cdr.LongDouble", "LongDouble", 16, true, false},
 }
 
 var primitiveWords = map[string]Primitive{

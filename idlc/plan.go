@@ -151,8 +151,23 @@ func (p *plan) goName(d Decl) string {
 // enumeratorName is the name of an enumerator's constant.
 func (p *plan) enumeratorName(v *Enumerator) string { return p.goName(v.Enum) + constGoName(v.Name) }
 
+// flagName is the name of a flag's constant.
+func (p *plan) flagName(f *Flag) string { return p.goName(f.Mask) + constGoName(f.Name) }
+
+// bitfieldName is the name of a bit field's field.
+func (p *plan) bitfieldName(f *Bitfield) string {
+	name := exportedName(f.Name)
+	if methodNames[name] {
+		return name + "_"
+	}
+	return name
+}
+
 // fieldName is the name of a member's field. It is decided where the member is declared, also for structs that inherit it.
 func (p *plan) fieldName(m *Member) string {
+	if m.Of == nil {
+		return p.accessorName(m)
+	}
 	name := exportedName(m.Name)
 	if methodNames[name] || slices.Contains(p.embedded(m.Of), name) {
 		return name + "_"
@@ -187,6 +202,17 @@ func (p *plan) checkNames() {
 			case *Struct:
 				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View")
 				p.checkFields(d)
+			case *Union:
+				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View")
+				p.checkAccessors(d)
+			case *Bitmask:
+				claim(pos, idl, name, "Parse"+name)
+				for _, f := range d.Flags {
+					claim(f.Pos, idl+"::"+f.Name, p.flagName(f))
+				}
+			case *Bitset:
+				claim(pos, idl, name)
+				p.checkBitfields(d)
 			case *Enum:
 				claim(pos, idl, name, "Parse"+name)
 				for _, v := range d.Enumerators {
@@ -211,6 +237,34 @@ func (p *plan) checkFields(s *Struct) {
 			p.report.errorf(m.Pos, "rename one of them", "members %s and %s of %s both need the Go name %s", old.Name, m.Name, s.Name, name)
 		}
 		names[name] = m
+	}
+}
+
+// checkAccessors reports members of a union whose methods would have one name.
+func (p *plan) checkAccessors(u *Union) {
+	names := map[string]*Member{}
+	for _, m := range u.members() {
+		name := p.accessorName(m)
+		for _, method := range []string{name, "Set" + name} {
+			if old := names[method]; old != nil {
+				p.report.errorf(m.Pos, "rename one of them", "members %s and %s of %s both need the Go name %s", old.Name, m.Name, u.Name, method)
+			}
+			names[method] = m
+		}
+	}
+}
+
+func (p *plan) checkBitfields(b *Bitset) {
+	names := map[string]*Bitfield{}
+	for _, f := range b.allFields() {
+		if f.Name == "" {
+			continue
+		}
+		name := p.bitfieldName(f)
+		if old := names[name]; old != nil {
+			p.report.errorf(f.Pos, "rename one of them", "fields %s and %s of %s both need the Go name %s", old.Name, f.Name, b.Name, name)
+		}
+		names[name] = f
 	}
 }
 
@@ -276,6 +330,9 @@ func (p *plan) references(d Decl, visit func(ref Decl, pos Pos)) {
 			inType(t.Elem, pos)
 		case *Array:
 			inType(t.Elem, pos)
+		case *Map:
+			inType(t.Key, pos)
+			inType(t.Elem, pos)
 		case Decl:
 			visit(t, pos)
 		}
@@ -287,6 +344,11 @@ func (p *plan) references(d Decl, visit func(ref Decl, pos Pos)) {
 		}
 		for _, m := range d.allMembers() {
 			inType(m.Type, m.Pos)
+		}
+	case *Union:
+		inType(d.Discriminator, d.Pos)
+		for _, c := range d.Cases {
+			inType(c.Type, c.Pos)
 		}
 	case *Alias:
 		inType(d.Target, d.Pos)

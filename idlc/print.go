@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/omg-dds-go/dds/cdr"
 )
 
 // cdrPath is the runtime of generated code.
@@ -136,8 +138,14 @@ func (w *printer) decl(d Decl) {
 		w.p("type ", w.plan.goName(d), " = ", w.goType(d.Target))
 	case *Enum:
 		w.enum(d)
+	case *Bitmask:
+		w.bitmask(d)
+	case *Bitset:
+		w.bitset(d)
 	case *Struct:
 		w.structure(d)
+	case *Union:
+		w.union(d)
 	}
 	w.p()
 }
@@ -179,8 +187,11 @@ func (w *printer) nameTaken(name string) bool {
 			return true
 		}
 	}
-	return len(name) == 1 || name == "fmt" || name == "iter" || name == "strconv" // local variables have one letter
+	return len(name) == 1 || reservedPackages[name] // local variables have one letter
 }
+
+// reservedPackages are those of the standard library that generated code may come to use.
+var reservedPackages = map[string]bool{"fmt": true, "iter": true, "json": true, "maps": true, "slices": true, "strconv": true}
 
 // goType is the Go form of a type.
 func (w *printer) goType(t Type) string {
@@ -189,6 +200,10 @@ func (w *printer) goType(t Type) string {
 		return primitives[t].goType
 	case *String:
 		return "string"
+	case *Fixed:
+		return "cdr.Fixed"
+	case *Map:
+		return "map[" + w.goType(t.Key) + "]" + w.goType(t.Elem)
 	case *Sequence:
 		return "[]" + w.goType(t.Elem)
 	case *Array:
@@ -206,11 +221,19 @@ func (w *printer) goType(t Type) string {
 func (w *printer) constant(c *Const) {
 	name := w.plan.goName(c)
 	w.comment(c.Doc, name+" is the IDL constant "+c.Scoped()+".")
-	w.p("const ", name, " ", w.goType(c.Type), " = ", w.literal(c.Value, c.Type))
+	keyword := "const "
+	if _, fixed := resolve(c.Type).(*Fixed); fixed || resolve(c.Type) == Type(Float128) {
+		keyword = "var " // Go has no constants of these
+	}
+	w.p(keyword, name, " ", w.goType(c.Type), " = ", w.literal(c.Value, c.Type))
 }
 
 func (w *printer) literal(v Value, t Type) string {
 	switch {
+	case resolve(t) == Type(Float128):
+		return "cdr.LongDoubleOf(" + w.literal(v, Float64) + ")"
+	case v.Fixed != nil:
+		return "cdr.MustFixed(" + quote(v.Fixed.FloatString(cdr.MaxFixedDigits)) + ")"
 	case v.Enum != nil:
 		return w.refName(v.Enum.Enum, w.plan.enumeratorName(v.Enum))
 	case v.Bool != nil:

@@ -184,16 +184,12 @@ func (w *printer) mutableBuilder(s *Struct) {
 
 func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
 	w.setterDoc(f)
-	param := w.goType(f.Type)
 	resolved := resolve(f.Type)
 	_, isEnum := resolved.(*Enum)
 	_, isMask := resolved.(*Bitmask)
 	p, isPrim := resolved.(Primitive)
 	isPrim = isPrim && p != Float128 || isMask
-	if !isEnum && !isPrim {
-		param = "*" + param
-	}
-	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", param, ") {")
+	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
 	if isEnum {
 		w.p("if !v.Valid() {\nb.b.Reject(", i, ", int32(v))\nreturn\n}")
 	}

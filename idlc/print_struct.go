@@ -1,6 +1,7 @@
 package idlc
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -17,14 +18,7 @@ func (w *printer) structure(s *Struct) {
 		w.p(w.ref(s.Base))
 	}
 	for _, m := range s.Members {
-		doc := m.Doc
-		if m.Unit != "" {
-			doc = strings.TrimLeft(doc+"\nUnit: "+m.Unit+".", "\n")
-		}
-		if m.Key {
-			doc = strings.TrimLeft(doc+"\nKey.", "\n")
-		}
-		w.comment(doc, "")
+		w.memberComment(m, "")
 		w.p(w.plan.fieldName(m), " ", w.fieldType(m), " ", jsonTag(m))
 	}
 	w.p("}")
@@ -38,8 +32,34 @@ func (w *printer) structure(s *Struct) {
 	w.keys(s)
 	w.skip(s)
 	w.p()
+	w.cloneEqual(s)
 	w.view(s)
 	w.builder(s)
+}
+
+// memberComment prints the documentation of a member with what annotations say of it; otherwise stands for a missing comment.
+func (w *printer) memberComment(m *Member, otherwise string) {
+	doc := cmp.Or(m.Doc, otherwise)
+	add := func(line string) { doc = strings.TrimLeft(doc+"\n"+line, "\n") }
+	c := m.constraints()
+	if c.Unit != "" {
+		add("Unit: " + c.Unit + ".")
+	}
+	if m.Key {
+		add("Key.")
+	}
+	if c.Default.Valid() {
+		add("Default: " + w.literal(c.Default, m.Type) + ".")
+	}
+	switch {
+	case c.Min.Valid() && c.Max.Valid():
+		add("Range: " + w.literal(c.Min, m.Type) + " to " + w.literal(c.Max, m.Type) + ".")
+	case c.Min.Valid():
+		add("At least " + w.literal(c.Min, m.Type) + ".")
+	case c.Max.Valid():
+		add("At most " + w.literal(c.Max, m.Type) + ".")
+	}
+	w.comment(doc, "")
 }
 
 // jsonTag keeps the name of a member in JSON, where an absent one is left out.
@@ -62,26 +82,35 @@ func lowerFirst(name string) string {
 	return strings.ToLower(name[:n]) + name[n:]
 }
 
-func (w *printer) typeInfo(s *Struct) {
-	name := w.plan.goName(s)
+// typeInfo prints the description of a struct or a union.
+func (w *printer) typeInfo(t Type) {
+	d := t.(Decl)
+	var a *Aggregate
+	switch t := t.(type) {
+	case *Struct:
+		a = &t.Aggregate
+	case *Union:
+		a = &t.Aggregate
+	}
+	name := w.plan.goName(d)
 	v := lowerFirst(name) + "Type"
 	w.p("var ", v, " = cdr.Define(cdr.TypeInfo{")
-	w.p(fmt.Sprintf("Name: %q,", s.Scoped()))
-	w.p("Extensibility: ", extensibilityName(s.Extensibility), ",")
-	if s.keyed() {
+	w.p(fmt.Sprintf("Name: %q,", d.common().Scoped()))
+	w.p("Extensibility: ", extensibilityName(a.Extensibility), ",")
+	if isKeyed(t) {
 		w.p("Keyed: true,")
 	}
-	if s.Nested {
+	if a.Nested {
 		w.p("Nested: true,")
 	}
-	w.p("MaxSize: ", w.sizes.maxSize(s), ",")
-	w.p("MaxKeySize: ", w.sizes.maxKeySize(s), ",")
-	a1, n1, ok1 := fixedLayout(s, false)
-	a2, n2, ok2 := fixedLayout(s, true)
+	w.p("MaxSize: ", w.sizes.maxSize(t), ",")
+	w.p("MaxKeySize: ", w.sizes.maxKeySize(t), ",")
+	a1, n1, ok1 := fixedLayout(t, false)
+	a2, n2, ok2 := fixedLayout(t, true)
 	if ok1 && ok2 {
 		w.p("Layout: &cdr.Layout{Align: [2]int{", a1, ", ", a2, "}, Size: [2]int{", n1, ", ", n2, "}, Stride: [2]int{", alignUp(n1, a1), ", ", alignUp(n2, a2), "}},")
 	}
-	w.p("Text: `", typeText(s), "`,")
+	w.p("Text: `", typeText(t), "`,")
 	w.p("})")
 	w.p()
 	w.p("// CDRType describes the type.")

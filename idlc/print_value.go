@@ -31,6 +31,14 @@ func isBitset(t Type) bool {
 	return ok
 }
 
+// keysVar names the variable for the sorted keys of a map.
+func keysVar(name string, depth int) string {
+	if depth == 0 {
+		return lowerFirst(exportedName(name)) + "Keys"
+	}
+	return "keys" + itoa(depth)
+}
+
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
 // guard is what coders call before a nested value: Enter, or EnterPresent where the value is passed over.
@@ -87,7 +95,7 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 		w.nested(encoding, name, x+method)
 	case *Map:
 		mark := markVar(name, depth)
-		keys := loopVar(depth) + "s"
+		keys := keysVar(name, depth)
 		w.p(mark, " := e.BeginMap(", quote(name), ", len(", x, "), ", r.Bound, ", ", isPrimitive(r.Key) && isPrimitive(r.Elem), ")")
 		w.p(keys, " := cdr.", sortedKeys(r), "(e, ", x, ")")
 		v := loopVar(depth)

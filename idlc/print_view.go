@@ -17,16 +17,7 @@ func (w *printer) view(s *Struct) {
 	w.p("at [", len(members), "]int32 // offsets of the members")
 	w.p("}")
 	w.p()
-	w.p("// New", name, "View checks the structure of an encoded sample, encapsulation header included.")
-	w.p("func New", name, "View(sample []byte) (", name, "View, error) {")
-	w.p("var d cdr.Decoder")
-	w.p("if err := d.Open(sample, ", lowerFirst(name), "Type); err != nil {\nreturn ", name, "View{}, err\n}")
-	w.p("var v ", name, "View")
-	w.p("v.ScanCDR(&d)")
-	w.p("if err := d.Close(", lowerFirst(name), "Type); err != nil {\nreturn ", name, "View{}, err\n}")
-	w.p("return v, nil")
-	w.p("}")
-	w.p()
+	w.newView(name)
 	w.p("// ScanCDR finds the members of the next value. It is for generated code.")
 	w.p("func (v *", name, "View) ScanCDR(d *cdr.Decoder) {")
 	w.p("v.s = d.Sample()")
@@ -46,14 +37,14 @@ func (w *printer) view(s *Struct) {
 			switch i := index[f.Member]; {
 			case s.Extensibility == cdr.Mutable:
 				w.p("d.Select(at[", sorted[f.Member], "])")
-				w.scanMember(f, i)
+				w.scanMember(f, viewOffset(i))
 			case f.Optional:
 				w.p("if h, ok := d.BeginOptional(", quote(f.Member.Name), ", ", f.ID, "); ok {")
-				w.scanMember(f, i)
+				w.scanMember(f, viewOffset(i))
 				w.p("d.End(h)")
 				w.p("} else {\nv.at[", i, "] = cdr.Missing\n}")
 			default:
-				w.scanMember(f, i)
+				w.scanMember(f, viewOffset(i))
 			}
 		},
 		func(fs []field, align, size int) { w.scanRun(fs, index[fs[0].Member], align, size) })
@@ -64,6 +55,19 @@ func (w *printer) view(s *Struct) {
 		w.accessor(name, w.field(m), i)
 	}
 	w.views(s, name)
+}
+
+func (w *printer) newView(name string) {
+	w.p("// New", name, "View checks the structure of an encoded sample, encapsulation header included.")
+	w.p("func New", name, "View(sample []byte) (", name, "View, error) {")
+	w.p("var d cdr.Decoder")
+	w.p("if err := d.Open(sample, ", lowerFirst(name), "Type); err != nil {\nreturn ", name, "View{}, err\n}")
+	w.p("var v ", name, "View")
+	w.p("v.ScanCDR(&d)")
+	w.p("if err := d.Close(", lowerFirst(name), "Type); err != nil {\nreturn ", name, "View{}, err\n}")
+	w.p("return v, nil")
+	w.p("}")
+	w.p()
 }
 
 func (w *printer) scanRun(fs []field, i, align, size int) {
@@ -77,15 +81,17 @@ func (w *printer) scanRun(fs []field, i, align, size int) {
 	}
 	w.p("} else {")
 	for k, f := range fs {
-		w.scanMember(f, i+k)
+		w.scanMember(f, viewOffset(i+k))
 	}
 	w.p("}")
 }
 
+// viewOffset is where the view of a struct keeps the offset of member i.
+func viewOffset(i int) string { return "v.at[" + itoa(i) + "]" }
+
 // scanMember prints how the offset of a member is found.
-func (w *printer) scanMember(f field, i int) {
+func (w *printer) scanMember(f field, at string) {
 	name := quote(f.Member.Name)
-	at := "v.at[" + itoa(i) + "]"
 	switch t := resolve(f.Type).(type) {
 	case Primitive:
 		n := primitives[t].size
@@ -225,7 +231,7 @@ func (w *printer) layoutOf(t Type) string {
 
 // accessor prints the method that reads a member.
 func (w *printer) accessor(view string, f field, i int) {
-	at := "v.at[" + itoa(i) + "]"
+	at := viewOffset(i)
 	def := w.defaultOf(f.Member)
 	if f.Optional {
 		def = ""
@@ -285,6 +291,8 @@ func (w *printer) read(f field, at string) (result string, body []string) {
 		return result, []string{w.ref(t) + "(v.s.Enum(" + at + ", " + itoa(t.Width) + ", int32(" + w.refName(t, w.plan.enumeratorName(t.Default)) + ")))"}
 	case *Bitmask:
 		return result, []string{w.ref(t) + "(v.s.Uint" + itoa(8*t.Width) + "(" + at + "))"}
+	case *Bitset:
+		return result, []string{"var m " + result, "m.SetBits(uint64(v.s.Uint" + itoa(8*t.Width) + "(" + at + ")))", "m"}
 	case *Fixed:
 		return result, []string{"v.s.Fixed(" + at + ", " + itoa(t.Digits) + ", " + itoa(t.Scale) + ")"}
 	case *String:

@@ -5,6 +5,7 @@ package bench
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -135,6 +136,24 @@ func (*Sample) SkipCDR(d *cdr.Decoder) {
 	d.Skip("due", 8, 8)
 	d.SkipSequence("payload", 1)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Sample) Clone() Sample {
+	c := *m
+	c.Payload = slices.Clone(c.Payload)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Sample) Equal(o *Sample) bool {
+	return m.Instance == o.Instance &&
+		m.Writer == o.Writer &&
+		m.Phase == o.Phase &&
+		m.Number == o.Number &&
+		m.Sent == o.Sent &&
+		m.Due == o.Due &&
+		slices.Equal(m.Payload, o.Payload)
 }
 
 // SampleView reads the members of an encoded Sample where they are. It ends, with the strings and bytes that it gives,
@@ -449,6 +468,24 @@ func (*KeyedSample) SkipCDR(d *cdr.Decoder) {
 	d.Skip("due", 8, 8)
 	d.SkipSequence("payload", 1)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *KeyedSample) Clone() KeyedSample {
+	c := *m
+	c.Payload = slices.Clone(c.Payload)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *KeyedSample) Equal(o *KeyedSample) bool {
+	return m.Instance == o.Instance &&
+		m.Writer == o.Writer &&
+		m.Phase == o.Phase &&
+		m.Number == o.Number &&
+		m.Sent == o.Sent &&
+		m.Due == o.Due &&
+		slices.Equal(m.Payload, o.Payload)
 }
 
 // KeyedSampleView reads the members of an encoded KeyedSample where they are. It ends, with the strings and bytes that it gives,

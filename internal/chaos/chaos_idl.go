@@ -5,6 +5,7 @@ package chaos
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -103,6 +104,21 @@ func (*Note) SkipCDR(d *cdr.Decoder) {
 	d.Skip("last", 1, 1)
 	d.SkipSequence("filling", 1)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Note) Clone() Note {
+	c := *m
+	c.Filling = slices.Clone(c.Filling)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Note) Equal(o *Note) bool {
+	return m.Writer == o.Writer &&
+		m.Number == o.Number &&
+		m.Last == o.Last &&
+		slices.Equal(m.Filling, o.Filling)
 }
 
 // NoteView reads the members of an encoded Note where they are. It ends, with the strings and bytes that it gives,

@@ -81,6 +81,18 @@ func (*Beat) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Beat) Clone() Beat {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Beat) Equal(o *Beat) bool {
+	return m.Host == o.Host &&
+		m.Number == o.Number
+}
+
 // BeatView reads the members of an encoded Beat where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type BeatView struct {

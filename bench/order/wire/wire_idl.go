@@ -5,6 +5,7 @@ package wire
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -66,6 +67,18 @@ func (*Message) SkipCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	d.SkipSequence("payload", 1)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Message) Clone() Message {
+	c := *m
+	c.Payload = slices.Clone(c.Payload)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Message) Equal(o *Message) bool {
+	return slices.Equal(m.Payload, o.Payload)
 }
 
 // MessageView reads the members of an encoded Message where they are. It ends, with the strings and bytes that it gives,

@@ -6,6 +6,7 @@ package testtypes
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -455,6 +456,30 @@ func (*Primitives) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Primitives) Clone() Primitives {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Primitives) Equal(o *Primitives) bool {
+	return m.B == o.B &&
+		m.O == o.O &&
+		m.C == o.C &&
+		m.Wc == o.Wc &&
+		m.I8 == o.I8 &&
+		m.U8 == o.U8 &&
+		m.I16 == o.I16 &&
+		m.U16 == o.U16 &&
+		m.I32 == o.I32 &&
+		m.U32 == o.U32 &&
+		m.I64 == o.I64 &&
+		m.U64 == o.U64 &&
+		m.F32 == o.F32 &&
+		m.F64 == o.F64
+}
+
 // PrimitivesView reads the members of an encoded Primitives where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type PrimitivesView struct {
@@ -834,6 +859,19 @@ func (*Point) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Point) Clone() Point {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Point) Equal(o *Point) bool {
+	return m.X == o.X &&
+		m.Y == o.Y &&
+		m.Quality == o.Quality
+}
+
 // PointView reads the members of an encoded Point where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type PointView struct {
@@ -1031,6 +1069,18 @@ func (*Ragged) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Ragged) Clone() Ragged {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Ragged) Equal(o *Ragged) bool {
+	return m.A == o.A &&
+		m.B == o.B
+}
+
 // RaggedView reads the members of an encoded Ragged where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type RaggedView struct {
@@ -1213,6 +1263,18 @@ func (*Base) SkipCDR(d *cdr.Decoder) {
 	d.SkipString("id")
 	d.Skip("count", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Base) Clone() Base {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Base) Equal(o *Base) bool {
+	return m.ID == o.ID &&
+		m.Count == o.Count
 }
 
 // BaseView reads the members of an encoded Base where they are. It ends, with the strings and bytes that it gives,
@@ -1416,6 +1478,20 @@ func (*Derived) SkipCDR(d *cdr.Decoder) {
 	d.SkipString("note")
 	d.Skip("color", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Derived) Clone() Derived {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Derived) Equal(o *Derived) bool {
+	return m.ID == o.ID &&
+		m.Count == o.Count &&
+		m.Note == o.Note &&
+		m.Color == o.Color
 }
 
 // DerivedView reads the members of an encoded Derived where they are. It ends, with the strings and bytes that it gives,
@@ -2379,6 +2455,57 @@ func (*Collections) SkipCDR(d *cdr.Decoder) {
 	}
 	d.Skip("level", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Collections) Clone() Collections {
+	c := *m
+	c.Blob = slices.Clone(c.Blob)
+	c.Doubles = slices.Clone(c.Doubles)
+	c.Flags = slices.Clone(c.Flags)
+	c.Names = slices.Clone(c.Names)
+	c.Wides = slices.Clone(c.Wides)
+	c.Colors = slices.Clone(c.Colors)
+	c.Smalls = slices.Clone(c.Smalls)
+	c.Points = slices.Clone(c.Points)
+	c.Ragged = slices.Clone(c.Ragged)
+	c.Items = slices.Clone(c.Items)
+	c.Table = slices.Clone(c.Table)
+	for i := range c.Table {
+		c.Table[i] = slices.Clone(c.Table[i])
+	}
+	c.Matrices = slices.Clone(c.Matrices)
+	c.Stamps = slices.Clone(c.Stamps)
+	c.Tagged = slices.Clone(c.Tagged)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Collections) Equal(o *Collections) bool {
+	return m.ID == o.ID &&
+		slices.Equal(m.Blob, o.Blob) &&
+		slices.Equal(m.Doubles, o.Doubles) &&
+		slices.Equal(m.Flags, o.Flags) &&
+		m.Switches == o.Switches &&
+		m.Mac == o.Mac &&
+		m.Grid == o.Grid &&
+		m.Matrix == o.Matrix &&
+		slices.Equal(m.Names, o.Names) &&
+		m.Labels == o.Labels &&
+		slices.Equal(m.Wides, o.Wides) &&
+		slices.Equal(m.Colors, o.Colors) &&
+		m.Tinies == o.Tinies &&
+		slices.Equal(m.Smalls, o.Smalls) &&
+		slices.EqualFunc(m.Points, o.Points, func(a, b Point) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Corners[:], o.Corners[:], func(a, b Point) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Ragged, o.Ragged, func(a, b Ragged) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Items, o.Items, func(a, b Derived) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Table, o.Table, func(a, b Shorts) bool { return slices.Equal(a, b) }) &&
+		slices.EqualFunc(m.Matrices, o.Matrices, func(a, b Matrix) bool { return a == b }) &&
+		m.Stamp.Equal(&o.Stamp) &&
+		slices.EqualFunc(m.Stamps, o.Stamps, func(a, b shared.Stamp) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Tagged, o.Tagged, func(a, b shared.Tagged) bool { return a.Equal(&b) }) &&
+		m.Level == o.Level
 }
 
 // CollectionsView reads the members of an encoded Collections where they are. It ends, with the strings and bytes that it gives,
@@ -3390,6 +3517,24 @@ func (*Keys) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Keys) Clone() Keys {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Keys) Equal(o *Keys) bool {
+	return m.Last == o.Last &&
+		m.Text == o.Text &&
+		m.Color == o.Color &&
+		m.Where.Equal(&o.Where) &&
+		m.Base.Equal(&o.Base) &&
+		m.Pair == o.Pair &&
+		m.Wide == o.Wide &&
+		m.Names == o.Names
+}
+
 // KeysView reads the members of an encoded Keys where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type KeysView struct {
@@ -3758,6 +3903,22 @@ func (*Node) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Node) Clone() Node {
+	c := *m
+	c.Children = slices.Clone(c.Children)
+	for i := range c.Children {
+		c.Children[i] = c.Children[i].Clone()
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Node) Equal(o *Node) bool {
+	return m.Value == o.Value &&
+		slices.EqualFunc(m.Children, o.Children, func(a, b Node) bool { return a.Equal(&b) })
+}
+
 // NodeView reads the members of an encoded Node where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type NodeView struct {
@@ -4028,6 +4189,24 @@ func (*Clash) SkipCDR(d *cdr.Decoder) {
 	d.Skip("d", 4, 4)
 	d.Skip("s", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Clash) Clone() Clash {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Clash) Equal(o *Clash) bool {
+	return m.Type == o.Type &&
+		m.MarshalCDR_ == o.MarshalCDR_ &&
+		m.Default == o.Default &&
+		m.ViewAt == o.ViewAt &&
+		m.E == o.E &&
+		m.M == o.M &&
+		m.D == o.D &&
+		m.S == o.S
 }
 
 // ClashView reads the members of an encoded Clash where they are. It ends, with the strings and bytes that it gives,
@@ -4332,6 +4511,23 @@ func (*Text) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Text) Clone() Text {
+	c := *m
+	c.Raw = slices.Clone(c.Raw)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Text) Equal(o *Text) bool {
+	return m.S == o.S &&
+		m.W == o.W &&
+		m.Mark == o.Mark &&
+		m.Value == o.Value &&
+		slices.Equal(m.Raw, o.Raw) &&
+		m.Check == o.Check
+}
+
 // TextView reads the members of an encoded Text where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type TextView struct {
@@ -4611,6 +4807,18 @@ func (*Version1) SkipCDR(d *cdr.Decoder) {
 	d.Skip("id", 4, 4)
 	d.Skip("color", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Version1) Clone() Version1 {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Version1) Equal(o *Version1) bool {
+	return m.ID == o.ID &&
+		m.Color == o.Color
 }
 
 // Version1View reads the members of an encoded Version1 where they are. It ends, with the strings and bytes that it gives,
@@ -4905,6 +5113,25 @@ func (*Version2) SkipCDR(d *cdr.Decoder) {
 		d.Leave("base")
 	}
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Version2) Clone() Version2 {
+	c := *m
+	c.More = slices.Clone(c.More)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Version2) Equal(o *Version2) bool {
+	return m.ID == o.ID &&
+		m.Color == o.Color &&
+		m.Accent == o.Accent &&
+		m.Text == o.Text &&
+		slices.Equal(m.More, o.More) &&
+		m.At.Equal(&o.At) &&
+		m.Last == o.Last &&
+		m.Base.Equal(&o.Base)
 }
 
 // Version2View reads the members of an encoded Version2 where they are. It ends, with the strings and bytes that it gives,
@@ -5587,6 +5814,36 @@ func (*Behind) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Behind) Clone() Behind {
+	c := *m
+	c.Shorts = slices.Clone(c.Shorts)
+	c.Matrices = slices.Clone(c.Matrices)
+	c.All = c.All.Clone()
+	c.Names = slices.Clone(c.Names)
+	c.Nodes = slices.Clone(c.Nodes)
+	for i := range c.Nodes {
+		c.Nodes[i] = c.Nodes[i].Clone()
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Behind) Equal(o *Behind) bool {
+	return slices.Equal(m.Shorts, o.Shorts) &&
+		m.Wide == o.Wide &&
+		slices.EqualFunc(m.Matrices, o.Matrices, func(a, b Matrix) bool { return a == b }) &&
+		m.All.Equal(&o.All) &&
+		m.Tiny == o.Tiny &&
+		m.Flags == o.Flags &&
+		slices.Equal(m.Names, o.Names) &&
+		m.Grid == o.Grid &&
+		slices.EqualFunc(m.Nodes, o.Nodes, func(a, b Node) bool { return a.Equal(&b) }) &&
+		m.Primitives.Equal(&o.Primitives) &&
+		m.ID == o.ID &&
+		m.More == o.More
+}
+
 // BehindView reads the members of an encoded Behind where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type BehindView struct {
@@ -6127,6 +6384,20 @@ func (*Extended) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Extended) Clone() Extended {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Extended) Equal(o *Extended) bool {
+	return m.Tag == o.Tag &&
+		m.At.Equal(&o.At) &&
+		m.Level == o.Level &&
+		m.Tagged_ == o.Tagged_
+}
+
 // ExtendedView reads the members of an encoded Extended where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type ExtendedView struct {
@@ -6397,6 +6668,19 @@ func (*Hashed) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Hashed) Clone() Hashed {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Hashed) Equal(o *Hashed) bool {
+	return m.Color == o.Color &&
+		m.Size == o.Size &&
+		m.Flags == o.Flags
+}
+
 // HashedView reads the members of an encoded Hashed where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type HashedView struct {
@@ -6587,6 +6871,17 @@ func (*Cell) SkipCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	d.Skip("value", 1, 1)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Cell) Clone() Cell {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Cell) Equal(o *Cell) bool {
+	return m.Value == o.Value
 }
 
 // CellView reads the members of an encoded Cell where they are. It ends, with the strings and bytes that it gives,
@@ -6797,6 +7092,18 @@ func (*Vast) SkipCDR(d *cdr.Decoder) {
 		d.End(s)
 	}
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Vast) Clone() Vast {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Vast) Equal(o *Vast) bool {
+	return m.ID == o.ID &&
+		slices.EqualFunc(m.Cells[:], o.Cells[:], func(a, b Cell) bool { return a.Equal(&b) })
 }
 
 // VastView reads the members of an encoded Vast where they are. It ends, with the strings and bytes that it gives,
@@ -7012,6 +7319,18 @@ func (*Around) SkipCDR(d *cdr.Decoder) {
 	}
 	d.Skip("id", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Around) Clone() Around {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Around) Equal(o *Around) bool {
+	return m.Vast.Equal(&o.Vast) &&
+		m.ID == o.ID
 }
 
 // AroundView reads the members of an encoded Around where they are. It ends, with the strings and bytes that it gives,
@@ -7235,6 +7554,17 @@ func (*Outside) SkipCDR(d *cdr.Decoder) {
 		d.Leave("around")
 	}
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Outside) Clone() Outside {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Outside) Equal(o *Outside) bool {
+	return m.Around.Equal(&o.Around)
 }
 
 // OutsideView reads the members of an encoded Outside where they are. It ends, with the strings and bytes that it gives,

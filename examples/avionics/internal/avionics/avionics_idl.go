@@ -169,6 +169,26 @@ func (*AirData) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *AirData) Clone() AirData {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *AirData) Equal(o *AirData) bool {
+	return m.Aircraft == o.Aircraft &&
+		m.Number == o.Number &&
+		m.Measured == o.Measured &&
+		m.Computer == o.Computer &&
+		m.StaticPressureHpa == o.StaticPressureHpa &&
+		m.PressureAltitudeFt == o.PressureAltitudeFt &&
+		m.IndicatedAirspeedKt == o.IndicatedAirspeedKt &&
+		m.TrueAirspeedKt == o.TrueAirspeedKt &&
+		m.Mach == o.Mach &&
+		m.StaticAirTemperatureC == o.StaticAirTemperatureC
+}
+
 // AirDataView reads the members of an encoded AirData where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type AirDataView struct {
@@ -636,6 +656,27 @@ func (*Position) SkipCDR(d *cdr.Decoder) {
 	d.Skip("track_deg", 4, 4)
 	d.Skip("vertical_rate_fpm", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Position) Clone() Position {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Position) Equal(o *Position) bool {
+	return m.Aircraft == o.Aircraft &&
+		m.Number == o.Number &&
+		m.FixedAt == o.FixedAt &&
+		m.Quality == o.Quality &&
+		m.Latitude == o.Latitude &&
+		m.Longitude == o.Longitude &&
+		m.PressureAltitudeFt == o.PressureAltitudeFt &&
+		m.GnssAltitudeFt == o.GnssAltitudeFt &&
+		m.GroundSpeedKt == o.GroundSpeedKt &&
+		m.TrackDeg == o.TrackDeg &&
+		m.VerticalRateFpm == o.VerticalRateFpm
 }
 
 // PositionView reads the members of an encoded Position where they are. It ends, with the strings and bytes that it gives,
@@ -1171,6 +1212,36 @@ func (*TrafficReport) SkipCDR(d *cdr.Decoder) {
 	d.Skip("ident", 1, 1)
 	d.Skip("on_ground", 1, 1)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *TrafficReport) Clone() TrafficReport {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *TrafficReport) Equal(o *TrafficReport) bool {
+	return m.Icao == o.Icao &&
+		m.Number == o.Number &&
+		m.Heard == o.Heard &&
+		m.Messages == o.Messages &&
+		m.TransmissionType == o.TransmissionType &&
+		m.Known == o.Known &&
+		m.Updated == o.Updated &&
+		m.Callsign == o.Callsign &&
+		m.AltitudeFt == o.AltitudeFt &&
+		m.GroundSpeedKt == o.GroundSpeedKt &&
+		m.TrackDeg == o.TrackDeg &&
+		m.Latitude == o.Latitude &&
+		m.Longitude == o.Longitude &&
+		m.PositionHeard == o.PositionHeard &&
+		m.VerticalRateFpm == o.VerticalRateFpm &&
+		m.Squawk == o.Squawk &&
+		m.Alert == o.Alert &&
+		m.Emergency == o.Emergency &&
+		m.Ident == o.Ident &&
+		m.OnGround == o.OnGround
 }
 
 // TrafficReportView reads the members of an encoded TrafficReport where they are. It ends, with the strings and bytes that it gives,
@@ -1782,6 +1853,26 @@ func (*Advisory) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Advisory) Clone() Advisory {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Advisory) Equal(o *Advisory) bool {
+	return m.Icao == o.Icao &&
+		m.Number == o.Number &&
+		m.Issued == o.Issued &&
+		m.Level == o.Level &&
+		m.RangeNm == o.RangeNm &&
+		m.BearingDeg == o.BearingDeg &&
+		m.RelativeBearingDeg == o.RelativeBearingDeg &&
+		m.RelativeAltitudeFt == o.RelativeAltitudeFt &&
+		m.ClosureKt == o.ClosureKt &&
+		m.Callsign == o.Callsign
+}
+
 // AdvisoryView reads the members of an encoded Advisory where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type AdvisoryView struct {
@@ -2232,6 +2323,26 @@ func (*FlightLog) SkipCDR(d *cdr.Decoder) {
 	d.Skip("true_airspeed_kt", 4, 4)
 	d.SkipString("text")
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *FlightLog) Clone() FlightLog {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *FlightLog) Equal(o *FlightLog) bool {
+	return m.Aircraft == o.Aircraft &&
+		m.Number == o.Number &&
+		m.At == o.At &&
+		m.Event == o.Event &&
+		m.Subject == o.Subject &&
+		m.Latitude == o.Latitude &&
+		m.Longitude == o.Longitude &&
+		m.PressureAltitudeFt == o.PressureAltitudeFt &&
+		m.TrueAirspeedKt == o.TrueAirspeedKt &&
+		m.Text == o.Text
 }
 
 // FlightLogView reads the members of an encoded FlightLog where they are. It ends, with the strings and bytes that it gives,

@@ -4,8 +4,11 @@
 package constructs
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -159,6 +162,19 @@ func (*Point) SkipCDR(d *cdr.Decoder) {
 	d.Skip("y", 8, 8)
 	d.Skip("quality", 1, 1)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Point) Clone() Point {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Point) Equal(o *Point) bool {
+	return m.X == o.X &&
+		m.Y == o.Y &&
+		m.Quality == o.Quality
 }
 
 // PointView reads the members of an encoded Point where they are. It ends, with the strings and bytes that it gives,
@@ -361,6 +377,18 @@ func (*Label) SkipCDR(d *cdr.Decoder) {
 	d.SkipString("text")
 	d.Skip("weight", 4, 4)
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Label) Clone() Label {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Label) Equal(o *Label) bool {
+	return m.Text == o.Text &&
+		m.Weight == o.Weight
 }
 
 // LabelView reads the members of an encoded Label where they are. It ends, with the strings and bytes that it gives,
@@ -899,6 +927,79 @@ func (*MaybeFinal) SkipCDR(d *cdr.Decoder) {
 		d.End(h)
 	}
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *MaybeFinal) Clone() MaybeFinal {
+	c := *m
+	if c.Height != nil {
+		v := *c.Height
+		c.Height = &v
+	}
+	if c.Flag != nil {
+		v := *c.Flag
+		c.Flag = &v
+	}
+	if c.Color != nil {
+		v := *c.Color
+		c.Color = &v
+	}
+	if c.Name != nil {
+		v := *c.Name
+		c.Name = &v
+	}
+	if c.At != nil {
+		v := *c.At
+		c.At = &v
+	}
+	if c.Numbers != nil {
+		v := *c.Numbers
+		v = slices.Clone(v)
+		c.Numbers = &v
+	}
+	if c.Labels != nil {
+		v := *c.Labels
+		v = slices.Clone(v)
+		c.Labels = &v
+	}
+	if c.Grid != nil {
+		v := *c.Grid
+		c.Grid = &v
+	}
+	if c.Corners != nil {
+		v := *c.Corners
+		c.Corners = &v
+	}
+	if c.Stamp != nil {
+		v := *c.Stamp
+		c.Stamp = &v
+	}
+	if c.Far != nil {
+		v := *c.Far
+		c.Far = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *MaybeFinal) Equal(o *MaybeFinal) bool {
+	return m.ID == o.ID &&
+		cdr.EqualPtr(m.Height, o.Height) &&
+		cdr.EqualPtr(m.Flag, o.Flag) &&
+		cdr.EqualPtr(m.Color, o.Color) &&
+		cdr.EqualPtr(m.Name, o.Name) &&
+		cdr.EqualPtrFunc(m.At, o.At, (*Point).Equal) &&
+		cdr.EqualPtrFunc(m.Numbers, o.Numbers, func(a, b *[]int32) bool { return slices.Equal((*a), (*b)) }) &&
+		cdr.EqualPtrFunc(m.Labels, o.Labels, func(a, b *[]Label) bool {
+			return slices.EqualFunc((*a), (*b), func(a, b Label) bool { return a.Equal(&b) })
+		}) &&
+		cdr.EqualPtr(m.Grid, o.Grid) &&
+		cdr.EqualPtrFunc(m.Corners, o.Corners, func(a, b *[2]Label) bool {
+			return slices.EqualFunc((*a)[:], (*b)[:], func(a, b Label) bool { return a.Equal(&b) })
+		}) &&
+		cdr.EqualPtr(m.Stamp, o.Stamp) &&
+		m.Tail == o.Tail &&
+		cdr.EqualPtr(m.Far, o.Far)
 }
 
 // MaybeFinalView reads the members of an encoded MaybeFinal where they are. It ends, with the strings and bytes that it gives,
@@ -1556,6 +1657,40 @@ func (*MaybeAppendable) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *MaybeAppendable) Clone() MaybeAppendable {
+	c := *m
+	if c.Height != nil {
+		v := *c.Height
+		c.Height = &v
+	}
+	if c.Label != nil {
+		v := *c.Label
+		c.Label = &v
+	}
+	if c.Inner != nil {
+		v := *c.Inner
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = v[i].Clone()
+		}
+		c.Inner = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *MaybeAppendable) Equal(o *MaybeAppendable) bool {
+	return m.ID == o.ID &&
+		cdr.EqualPtr(m.Height, o.Height) &&
+		m.Mark == o.Mark &&
+		cdr.EqualPtrFunc(m.Label, o.Label, (*Label).Equal) &&
+		cdr.EqualPtrFunc(m.Inner, o.Inner, func(a, b *[]MaybeFinal) bool {
+			return slices.EqualFunc((*a), (*b), func(a, b MaybeFinal) bool { return a.Equal(&b) })
+		}) &&
+		m.Tail == o.Tail
+}
+
 // MaybeAppendableView reads the members of an encoded MaybeAppendable where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type MaybeAppendableView struct {
@@ -2131,6 +2266,55 @@ func (*Loose) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 
 // SkipCDR passes over an encoded value.
 func (*Loose) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *Loose) Clone() Loose {
+	c := *m
+	c.Blob = slices.Clone(c.Blob)
+	c.Shorts = slices.Clone(c.Shorts)
+	c.Longs = slices.Clone(c.Longs)
+	c.Doubles = slices.Clone(c.Doubles)
+	c.Labels = slices.Clone(c.Labels)
+	if c.Height != nil {
+		v := *c.Height
+		c.Height = &v
+	}
+	if c.Extra != nil {
+		v := *c.Extra
+		c.Extra = &v
+	}
+	if c.Names != nil {
+		v := *c.Names
+		v = slices.Clone(v)
+		c.Names = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Loose) Equal(o *Loose) bool {
+	return m.ID == o.ID &&
+		m.O == o.O &&
+		m.S == o.S &&
+		m.D == o.D &&
+		m.Text == o.Text &&
+		slices.Equal(m.Blob, o.Blob) &&
+		slices.Equal(m.Shorts, o.Shorts) &&
+		slices.Equal(m.Longs, o.Longs) &&
+		slices.Equal(m.Doubles, o.Doubles) &&
+		slices.EqualFunc(m.Labels, o.Labels, func(a, b Label) bool { return a.Equal(&b) }) &&
+		m.At.Equal(&o.At) &&
+		m.Label.Equal(&o.Label) &&
+		m.Pair == o.Pair &&
+		m.Colors == o.Colors &&
+		m.Color == o.Color &&
+		m.Wide == o.Wide &&
+		cdr.EqualPtr(m.Height, o.Height) &&
+		cdr.EqualPtrFunc(m.Extra, o.Extra, (*Label).Equal) &&
+		m.Yes == o.Yes &&
+		cdr.EqualPtrFunc(m.Names, o.Names, func(a, b *[]string) bool { return slices.Equal((*a), (*b)) }) &&
+		m.Zone == o.Zone
+}
 
 // LooseView reads the members of an encoded Loose where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
@@ -2960,6 +3144,57 @@ func (*Around) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Around) Clone() Around {
+	c := *m
+	c.Loose = c.Loose.Clone()
+	c.More = slices.Clone(c.More)
+	for i := range c.More {
+		c.More[i] = c.More[i].Clone()
+	}
+	for i := range c.Keys {
+		c.Keys[i] = c.Keys[i].Clone()
+	}
+	if c.Where != nil {
+		v := *c.Where
+		c.Where = &v
+	}
+	if c.Again != nil {
+		v := *c.Again
+		v = v.Clone()
+		c.Again = &v
+	}
+	if c.Count != nil {
+		v := *c.Count
+		c.Count = &v
+	}
+	if c.Word != nil {
+		v := *c.Word
+		c.Word = &v
+	}
+	if c.List != nil {
+		v := *c.List
+		v = slices.Clone(v)
+		c.List = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Around) Equal(o *Around) bool {
+	return m.Head == o.Head &&
+		m.Loose.Equal(&o.Loose) &&
+		m.Number == o.Number &&
+		slices.EqualFunc(m.More, o.More, func(a, b Loose) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Keys[:], o.Keys[:], func(a, b Loose) bool { return a.Equal(&b) }) &&
+		cdr.EqualPtrFunc(m.Where, o.Where, (*Point).Equal) &&
+		cdr.EqualPtrFunc(m.Again, o.Again, (*Loose).Equal) &&
+		cdr.EqualPtr(m.Count, o.Count) &&
+		cdr.EqualPtr(m.Word, o.Word) &&
+		cdr.EqualPtrFunc(m.List, o.List, func(a, b *[]int32) bool { return slices.Equal((*a), (*b)) }) &&
+		m.Last == o.Last
+}
+
 // AroundView reads the members of an encoded Around where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type AroundView struct {
@@ -3380,6 +3615,21 @@ func (*Nothing) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 // SkipCDR passes over an encoded value.
 func (*Nothing) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Nothing) Clone() Nothing {
+	c := *m
+	if c.A != nil {
+		v := *c.A
+		c.A = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Nothing) Equal(o *Nothing) bool {
+	return cdr.EqualPtr(m.A, o.A)
+}
+
 // NothingView reads the members of an encoded Nothing where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type NothingView struct {
@@ -3484,3 +3734,10028 @@ func (b *NothingBuilder) SetA(v *int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *NothingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Access is the IDL bitmask constructs::Access.
+type Access uint16
+
+// Flags of Access.
+const (
+	AccessRead    Access = 1 << 0
+	AccessWrite   Access = 1 << 1
+	AccessExecute Access = 1 << 7
+)
+
+var accessFlags = []cdr.Flag{
+	{Name: "READ", Bit: 0},
+	{Name: "WRITE", Bit: 1},
+	{Name: "EXECUTE", Bit: 7},
+}
+
+// Has tells whether all of flags are set.
+func (v Access) Has(flags Access) bool { return v&flags == flags }
+
+// Set sets flags.
+func (v *Access) Set(flags Access) { *v |= flags }
+
+// Clear clears flags.
+func (v *Access) Clear(flags Access) { *v &^= flags }
+
+// String gives the names in IDL: A|B. Bits without a name come as a number.
+func (v Access) String() string { return cdr.FormatFlags(uint64(v), accessFlags) }
+
+// ParseAccess is the inverse of String.
+func ParseAccess(s string) (Access, error) {
+	v, err := cdr.ParseFlags(s, accessFlags, 16)
+	return Access(v), err
+}
+
+// MarshalJSON gives a list of names; bits without a name come as a number.
+func (v Access) MarshalJSON() ([]byte, error) { return cdr.MarshalFlagsJSON(uint64(v), accessFlags) }
+
+// UnmarshalJSON is the inverse of MarshalJSON. It takes a number, too.
+func (v *Access) UnmarshalJSON(data []byte) error {
+	bits, err := cdr.UnmarshalFlagsJSON(data, accessFlags, 16)
+	if err == nil {
+		*v = Access(bits)
+	}
+	return err
+}
+
+// Small is the IDL bitmask constructs::Small.
+type Small uint8
+
+// Flags of Small.
+const (
+	SmallA Small = 1 << 0
+	SmallB Small = 1 << 1
+	SmallC Small = 1 << 2
+)
+
+var smallFlags = []cdr.Flag{
+	{Name: "A", Bit: 0},
+	{Name: "B", Bit: 1},
+	{Name: "C", Bit: 2},
+}
+
+// Has tells whether all of flags are set.
+func (v Small) Has(flags Small) bool { return v&flags == flags }
+
+// Set sets flags.
+func (v *Small) Set(flags Small) { *v |= flags }
+
+// Clear clears flags.
+func (v *Small) Clear(flags Small) { *v &^= flags }
+
+// String gives the names in IDL: A|B. Bits without a name come as a number.
+func (v Small) String() string { return cdr.FormatFlags(uint64(v), smallFlags) }
+
+// ParseSmall is the inverse of String.
+func ParseSmall(s string) (Small, error) {
+	v, err := cdr.ParseFlags(s, smallFlags, 8)
+	return Small(v), err
+}
+
+// MarshalJSON gives a list of names; bits without a name come as a number.
+func (v Small) MarshalJSON() ([]byte, error) { return cdr.MarshalFlagsJSON(uint64(v), smallFlags) }
+
+// UnmarshalJSON is the inverse of MarshalJSON. It takes a number, too.
+func (v *Small) UnmarshalJSON(data []byte) error {
+	bits, err := cdr.UnmarshalFlagsJSON(data, smallFlags, 8)
+	if err == nil {
+		*v = Small(bits)
+	}
+	return err
+}
+
+// Large is the IDL bitmask constructs::Large.
+type Large uint64
+
+// Flags of Large.
+const (
+	LargeLow  Large = 1 << 0
+	LargeHigh Large = 1 << 32
+)
+
+var largeFlags = []cdr.Flag{
+	{Name: "LOW", Bit: 0},
+	{Name: "HIGH", Bit: 32},
+}
+
+// Has tells whether all of flags are set.
+func (v Large) Has(flags Large) bool { return v&flags == flags }
+
+// Set sets flags.
+func (v *Large) Set(flags Large) { *v |= flags }
+
+// Clear clears flags.
+func (v *Large) Clear(flags Large) { *v &^= flags }
+
+// String gives the names in IDL: A|B. Bits without a name come as a number.
+func (v Large) String() string { return cdr.FormatFlags(uint64(v), largeFlags) }
+
+// ParseLarge is the inverse of String.
+func ParseLarge(s string) (Large, error) {
+	v, err := cdr.ParseFlags(s, largeFlags, 64)
+	return Large(v), err
+}
+
+// MarshalJSON gives a list of names; bits without a name come as a number.
+func (v Large) MarshalJSON() ([]byte, error) { return cdr.MarshalFlagsJSON(uint64(v), largeFlags) }
+
+// UnmarshalJSON is the inverse of MarshalJSON. It takes a number, too.
+func (v *Large) UnmarshalJSON(data []byte) error {
+	bits, err := cdr.UnmarshalFlagsJSON(data, largeFlags, 64)
+	if err == nil {
+		*v = Large(bits)
+	}
+	return err
+}
+
+// Bits is the IDL bitset constructs::Bits.
+type Bits struct {
+	// 3 bits.
+	A byte `json:"a"`
+	// 1 bit.
+	Flag bool `json:"flag"`
+	// 12 bits.
+	SignedPart int32 `json:"signed_part"`
+	// 9 bits.
+	Wide uint16 `json:"wide"`
+}
+
+// Bits packs the fields, the first in the least significant bits. What does not fit its field is cut.
+func (m *Bits) Bits() uint64 {
+	var bits uint64
+	bits |= cdr.PackBits(uint64(m.A), 0, 3)
+	bits |= cdr.PackBits(cdr.BoolBit(m.Flag), 3, 1)
+	bits |= cdr.PackBits(uint64(m.SignedPart), 8, 12)
+	bits |= cdr.PackBits(uint64(m.Wide), 20, 9)
+	return bits
+}
+
+// SetBits is the inverse of Bits.
+func (m *Bits) SetBits(bits uint64) {
+	m.A = byte(cdr.UnpackBits(bits, 0, 3))
+	m.Flag = cdr.UnpackBits(bits, 3, 1) != 0
+	m.SignedPart = int32(cdr.UnpackSigned(bits, 8, 12))
+	m.Wide = uint16(cdr.UnpackBits(bits, 20, 9))
+}
+
+// MarshalCDR writes the packed fields. A value that does not fit its field is an error.
+func (m *Bits) MarshalCDR(e *cdr.Encoder) {
+	bits := m.Bits()
+	e.CheckBits("a", uint64(m.A), 3)
+	e.CheckSigned("signed_part", int64(m.SignedPart), 12)
+	e.CheckBits("wide", uint64(m.Wide), 9)
+	e.Uint32(uint32(bits))
+}
+
+// UnmarshalCDR reads the packed fields.
+func (m *Bits) UnmarshalCDR(d *cdr.Decoder) { m.SetBits(uint64(d.Uint32(""))) }
+
+// One branch of every kind.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Item struct {
+	discriminator int32
+	number        int32
+	real          float64
+	text          string
+	label         Label
+	labels        []Label
+	grid          [2][2]int16
+	blob          []byte
+	access        Access
+	bits_         Bits
+	color         Color
+	far           *Point
+	named         map[string]Label
+	words         []string
+	there         *int32
+}
+
+var itemType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Item",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@bit_bound(12) bitmask constructs::Access { @position(0) READ, @position(1) WRITE, @position(7) EXECUTE };
+bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfield<1, boolean> flag; @position(4) bitfield<4, octet> ; @position(8) bitfield<12, int32> signed_part; @position(20) bitfield<9, uint16> wide; };
+@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct constructs::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@appendable union constructs::Item switch(int32) {
+	case 0: @id(1) int32 number;
+	case 1: case -1: @id(2) double real;
+	case 2: @id(3) string<8> text;
+	case 3: @id(4) constructs::Label label;
+	case 4: @id(5) sequence<constructs::Label> labels;
+	case 5: @id(6) int16[2][2] grid;
+	case 6: @id(7) sequence<octet> blob;
+	case 7: @id(8) constructs::Access access;
+	case 8: @id(9) constructs::Bits bits;
+	case 9: @id(10) constructs::Color color;
+	case 10: @id(11) constructs::Point far;
+	case 11: @id(12) map<string<4>, constructs::Label> named;
+	case 12: @id(13) sequence<string<4>> words;
+	case 13: @id(14) int32 there;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Item) CDRType() *cdr.TypeInfo { return itemType }
+
+// itemMember gives the number of the member that d selects, -1 for none.
+func itemMember(d int32) int {
+	switch d {
+	case 0:
+		return 0
+	case 1, -1:
+		return 1
+	case 2:
+		return 2
+	case 3:
+		return 3
+	case 4:
+		return 4
+	case 5:
+		return 5
+	case 6:
+		return 6
+	case 7:
+		return 7
+	case 8:
+		return 8
+	case 9:
+		return 9
+	case 10:
+		return 10
+	case 11:
+		return 11
+	case 12:
+		return 12
+	case 13:
+		return 13
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Item) Discriminator() int32 { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Item) SetDiscriminator(d int32) error {
+	switch itemMember(d) {
+	case -1:
+		*m = Item{discriminator: d}
+	case itemMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Item selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Number gives number, if the union holds it.
+func (m *Item) Number() (v int32, ok bool) {
+	if itemMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.number, true
+}
+
+// SetNumber makes the union hold number.
+func (m *Item) SetNumber(v int32) {
+	*m = Item{discriminator: 0, number: v}
+}
+
+// Real gives real, if the union holds it.
+func (m *Item) Real() (v float64, ok bool) {
+	if itemMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.real, true
+}
+
+// SetReal makes the union hold real.
+func (m *Item) SetReal(v float64) {
+	*m = Item{discriminator: 1, real: v}
+}
+
+// Text gives text, if the union holds it.
+func (m *Item) Text() (v string, ok bool) {
+	if itemMember(m.discriminator) != 2 {
+		return v, false
+	}
+	return m.text, true
+}
+
+// SetText makes the union hold text.
+func (m *Item) SetText(v string) {
+	*m = Item{discriminator: 2, text: v}
+}
+
+// Label gives label, if the union holds it.
+func (m *Item) Label() (v *Label, ok bool) {
+	if itemMember(m.discriminator) != 3 {
+		return v, false
+	}
+	return &m.label, true
+}
+
+// SetLabel makes the union hold label.
+func (m *Item) SetLabel(v Label) {
+	*m = Item{discriminator: 3, label: v}
+}
+
+// Labels gives labels, if the union holds it.
+func (m *Item) Labels() (v []Label, ok bool) {
+	if itemMember(m.discriminator) != 4 {
+		return v, false
+	}
+	return m.labels, true
+}
+
+// SetLabels makes the union hold labels.
+func (m *Item) SetLabels(v []Label) {
+	*m = Item{discriminator: 4, labels: v}
+}
+
+// Grid gives grid, if the union holds it.
+func (m *Item) Grid() (v *[2][2]int16, ok bool) {
+	if itemMember(m.discriminator) != 5 {
+		return v, false
+	}
+	return &m.grid, true
+}
+
+// SetGrid makes the union hold grid.
+func (m *Item) SetGrid(v [2][2]int16) {
+	*m = Item{discriminator: 5, grid: v}
+}
+
+// Blob gives blob, if the union holds it.
+func (m *Item) Blob() (v []byte, ok bool) {
+	if itemMember(m.discriminator) != 6 {
+		return v, false
+	}
+	return m.blob, true
+}
+
+// SetBlob makes the union hold blob.
+func (m *Item) SetBlob(v []byte) {
+	*m = Item{discriminator: 6, blob: v}
+}
+
+// Access gives access, if the union holds it.
+func (m *Item) Access() (v Access, ok bool) {
+	if itemMember(m.discriminator) != 7 {
+		return v, false
+	}
+	return m.access, true
+}
+
+// SetAccess makes the union hold access.
+func (m *Item) SetAccess(v Access) {
+	*m = Item{discriminator: 7, access: v}
+}
+
+// Bits_ gives bits, if the union holds it.
+func (m *Item) Bits_() (v Bits, ok bool) {
+	if itemMember(m.discriminator) != 8 {
+		return v, false
+	}
+	return m.bits_, true
+}
+
+// SetBits_ makes the union hold bits.
+func (m *Item) SetBits_(v Bits) {
+	*m = Item{discriminator: 8, bits_: v}
+}
+
+// Color gives color, if the union holds it.
+func (m *Item) Color() (v Color, ok bool) {
+	if itemMember(m.discriminator) != 9 {
+		return v, false
+	}
+	return m.color, true
+}
+
+// SetColor makes the union hold color.
+func (m *Item) SetColor(v Color) {
+	*m = Item{discriminator: 9, color: v}
+}
+
+// Far gives far, if the union holds it.
+func (m *Item) Far() (v *Point, ok bool) {
+	if itemMember(m.discriminator) != 10 {
+		return v, false
+	}
+	return m.far, true
+}
+
+// SetFar makes the union hold far.
+func (m *Item) SetFar(v Point) {
+	*m = Item{discriminator: 10, far: &v}
+}
+
+// Named gives named, if the union holds it.
+func (m *Item) Named() (v map[string]Label, ok bool) {
+	if itemMember(m.discriminator) != 11 {
+		return v, false
+	}
+	return m.named, true
+}
+
+// SetNamed makes the union hold named.
+func (m *Item) SetNamed(v map[string]Label) {
+	*m = Item{discriminator: 11, named: v}
+}
+
+// Words gives words, if the union holds it.
+func (m *Item) Words() (v []string, ok bool) {
+	if itemMember(m.discriminator) != 12 {
+		return v, false
+	}
+	return m.words, true
+}
+
+// SetWords makes the union hold words.
+func (m *Item) SetWords(v []string) {
+	*m = Item{discriminator: 12, words: v}
+}
+
+// There gives there, if the union holds it.
+func (m *Item) There() (v int32, ok bool) {
+	if itemMember(m.discriminator) != 13 {
+		return v, false
+	}
+	return *cdr.OrZero(m.there), true
+}
+
+// SetThere makes the union hold there.
+func (m *Item) SetThere(v int32) {
+	*m = Item{discriminator: 13, there: &v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Item) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.discriminator)
+	switch itemMember(m.discriminator) {
+	case 0:
+		e.Int32(m.number)
+	case 1:
+		e.Float64(m.real)
+	case 2:
+		e.String("text", m.text, 8)
+	case 3:
+		if e.Enter() {
+			m.label.MarshalCDR(e)
+			e.Leave("label")
+		}
+	case 4:
+		labelsBegin := e.BeginSequence("labels", len(m.labels), 0, false)
+		for i := range m.labels {
+			if !e.Enter() {
+				break
+			}
+			m.labels[i].MarshalCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+	case 5:
+		for i := range m.grid {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, m.grid[i][:])
+			e.LeaveElement("grid", i)
+		}
+	case 6:
+		cdr.EncodeSequence(e, "blob", m.blob, 0)
+	case 7:
+		e.Uint16(uint16(m.access))
+	case 8:
+		if e.Enter() {
+			m.bits_.MarshalCDR(e)
+			e.Leave("bits")
+		}
+	case 9:
+		e.Enum("color", int32(m.color), 4, m.color.Valid())
+	case 10:
+		farValue := cdr.OrZero(m.far)
+		if e.Enter() {
+			farValue.MarshalCDR(e)
+			e.Leave("far")
+		}
+	case 11:
+		namedBegin := e.BeginMap("named", len(m.named), 0, false)
+		namedKeys := cdr.SortedKeys(e, m.named)
+		for _, i := range *namedKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			v0 := m.named[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "named", i)
+		}
+		cdr.ReleaseKeys(e, namedKeys)
+		e.End(namedBegin)
+	case 12:
+		wordsBegin := e.BeginSequence("words", len(m.words), 0, false)
+		for i := range m.words {
+			if !e.Enter() {
+				break
+			}
+			e.String("", m.words[i], 4)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+	case 13:
+		thereValue := cdr.OrZero(m.there)
+		e.Int32(*thereValue)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Item) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	was := itemMember(m.discriminator)
+	now := itemMember(disc)
+	if now != was {
+		*m = Item{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.number = d.Int32("number")
+	case 1:
+		m.real = d.Float64("real")
+	case 2:
+		m.text = d.String("text", 8)
+	case 3:
+		if d.Enter() {
+			m.label.UnmarshalCDR(d)
+			d.Leave("label")
+		}
+	case 4:
+		n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+		m.labels = cdr.GrowSequence(d, "labels", m.labels, n)
+		for i := range m.labels {
+			if !d.Enter() {
+				break
+			}
+			m.labels[i].UnmarshalCDR(d)
+			d.LeaveElement("labels", i)
+		}
+		d.End(labelsBegin)
+	case 5:
+		gridBegin := d.Begin(cdr.Final)
+		for i := range m.grid {
+			if !d.Enter() {
+				break
+			}
+			cdr.DecodeArray(d, "", m.grid[i][:])
+			d.LeaveElement("grid", i)
+		}
+		d.End(gridBegin)
+	case 6:
+		m.blob = cdr.DecodeSequence(d, "blob", m.blob, 0)
+	case 7:
+		m.access = Access(d.Uint16("access"))
+	case 8:
+		if d.Enter() {
+			m.bits_.UnmarshalCDR(d)
+			d.Leave("bits")
+		}
+	case 9:
+		m.color = Color(d.Enum("color", 4, int32(ColorBlue)))
+		if !m.color.Valid() {
+			d.NotEnumerator("color", int32(m.color))
+		}
+	case 10:
+		if cdr.Allocate(d, "far", &m.far) {
+			if d.Enter() {
+				m.far.UnmarshalCDR(d)
+				d.Leave("far")
+			}
+		}
+	case 11:
+		n, namedBegin := d.BeginMap("named", 0, 8, false)
+		m.named = cdr.MakeMap(d, "named", m.named, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i string
+			var v0 Label
+			i = d.String("", 4)
+			v0.UnmarshalCDR(d)
+			cdr.LeaveKeyOf(d, "named", i)
+			m.named[i] = v0
+		}
+		d.End(namedBegin)
+	case 12:
+		n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+		m.words = cdr.GrowSequence(d, "words", m.words, n)
+		for i := range m.words {
+			if !d.Enter() {
+				break
+			}
+			m.words[i] = d.String("", 4)
+			d.LeaveElement("words", i)
+		}
+		d.End(wordsBegin)
+	case 13:
+		if cdr.Allocate(d, "there", &m.there) {
+			*m.there = d.Int32("there")
+		}
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *Item) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.discriminator)
+	switch itemMember(m.discriminator) {
+	case 0:
+		e.Int32(m.number)
+	case 1:
+		e.Float64(m.real)
+	case 2:
+		e.String("text", m.text, 8)
+	case 3:
+		if e.Enter() {
+			m.label.MarshalKeyCDR(e)
+			e.Leave("label")
+		}
+	case 4:
+		labelsBegin := e.BeginSequence("labels", len(m.labels), 0, false)
+		for i := range m.labels {
+			if !e.Enter() {
+				break
+			}
+			m.labels[i].MarshalKeyCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+	case 5:
+		for i := range m.grid {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, m.grid[i][:])
+			e.LeaveElement("grid", i)
+		}
+	case 6:
+		cdr.EncodeSequence(e, "blob", m.blob, 0)
+	case 7:
+		e.Uint16(uint16(m.access))
+	case 8:
+		if e.Enter() {
+			m.bits_.MarshalCDR(e)
+			e.Leave("bits")
+		}
+	case 9:
+		e.Enum("color", int32(m.color), 4, m.color.Valid())
+	case 10:
+		farValue := cdr.OrZero(m.far)
+		if e.Enter() {
+			farValue.MarshalKeyCDR(e)
+			e.Leave("far")
+		}
+	case 11:
+		namedBegin := e.BeginMap("named", len(m.named), 0, false)
+		namedKeys := cdr.SortedKeys(e, m.named)
+		for _, i := range *namedKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			v0 := m.named[i]
+			v0.MarshalKeyCDR(e)
+			cdr.LeaveKey(e, "named", i)
+		}
+		cdr.ReleaseKeys(e, namedKeys)
+		e.End(namedBegin)
+	case 12:
+		wordsBegin := e.BeginSequence("words", len(m.words), 0, false)
+		for i := range m.words {
+			if !e.Enter() {
+				break
+			}
+			e.String("", m.words[i], 4)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+	case 13:
+		thereValue := cdr.OrZero(m.there)
+		e.Int32(*thereValue)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Item) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc int32
+	disc = d.Int32("discriminator")
+	now := itemMember(disc)
+	if now != itemMember(m.discriminator) {
+		*m = Item{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.number = d.Int32("number")
+	case 1:
+		m.real = d.Float64("real")
+	case 2:
+		m.text = d.String("text", 8)
+	case 3:
+		if d.Enter() {
+			m.label.UnmarshalKeyCDR(d)
+			d.Leave("label")
+		}
+	case 4:
+		n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+		m.labels = cdr.GrowSequence(d, "labels", m.labels, n)
+		for i := range m.labels {
+			if !d.Enter() {
+				break
+			}
+			m.labels[i].UnmarshalKeyCDR(d)
+			d.LeaveElement("labels", i)
+		}
+		d.End(labelsBegin)
+	case 5:
+		gridBegin := d.Begin(cdr.Final)
+		for i := range m.grid {
+			if !d.Enter() {
+				break
+			}
+			cdr.DecodeArray(d, "", m.grid[i][:])
+			d.LeaveElement("grid", i)
+		}
+		d.End(gridBegin)
+	case 6:
+		m.blob = cdr.DecodeSequence(d, "blob", m.blob, 0)
+	case 7:
+		m.access = Access(d.Uint16("access"))
+	case 8:
+		if d.Enter() {
+			m.bits_.UnmarshalCDR(d)
+			d.Leave("bits")
+		}
+	case 9:
+		m.color = Color(d.Enum("color", 4, int32(ColorBlue)))
+		if !m.color.Valid() {
+			d.NotEnumerator("color", int32(m.color))
+		}
+	case 10:
+		if cdr.Allocate(d, "far", &m.far) {
+			if d.Enter() {
+				m.far.UnmarshalKeyCDR(d)
+				d.Leave("far")
+			}
+		}
+	case 11:
+		n, namedBegin := d.BeginMap("named", 0, 8, false)
+		m.named = cdr.MakeMap(d, "named", m.named, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i string
+			var v0 Label
+			i = d.String("", 4)
+			v0.UnmarshalKeyCDR(d)
+			cdr.LeaveKeyOf(d, "named", i)
+			m.named[i] = v0
+		}
+		d.End(namedBegin)
+	case 12:
+		n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+		m.words = cdr.GrowSequence(d, "words", m.words, n)
+		for i := range m.words {
+			if !d.Enter() {
+				break
+			}
+			m.words[i] = d.String("", 4)
+			d.LeaveElement("words", i)
+		}
+		d.End(wordsBegin)
+	case 13:
+		if cdr.Allocate(d, "there", &m.there) {
+			*m.there = d.Int32("there")
+		}
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Item) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	e.Int32(disc)
+	switch itemMember(disc) {
+	case 0:
+		e.Int32(d.Int32("number"))
+	case 1:
+		e.Float64(d.Float64("real"))
+	case 2:
+		cdr.CopyString(d, e, "text", 8)
+	case 3:
+		if d.Enter() {
+			(*Label)(nil).TranscodeKeyCDR(d, e)
+			d.Leave("label")
+		}
+	case 4:
+	case 5:
+		cdr.CopyArray[int16](d, e, "grid", 4)
+	case 6:
+	case 7:
+		e.Uint16(d.Uint16("access"))
+	case 8:
+		e.Uint32(d.Uint32("bits"))
+	case 9:
+		e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
+	case 10:
+		if d.Enter() {
+			(*Point)(nil).TranscodeKeyCDR(d, e)
+			d.Leave("far")
+		}
+	case 11:
+	case 12:
+	case 13:
+		e.Int32(d.Int32("there"))
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Item) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	switch itemMember(disc) {
+	case 0:
+		d.Skip("number", 4, 4)
+	case 1:
+		d.Skip("real", 8, 8)
+	case 2:
+		d.SkipString("text")
+	case 3:
+		if d.EnterPresent() {
+			(*Label)(nil).SkipCDR(d)
+			d.Leave("label")
+		}
+	case 4:
+		if !d.SkipDelimited("labels") {
+			n, s := d.BeginSequence("labels", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				(*Label)(nil).SkipCDR(d)
+				d.LeaveElement("labels", i)
+			}
+			d.End(s)
+		}
+	case 5:
+		d.Skip("grid", 2, 8)
+	case 6:
+		d.SkipSequence("blob", 1)
+	case 7:
+		d.Skip("access", 2, 2)
+	case 8:
+		d.Skip("bits", 4, 4)
+	case 9:
+		d.Skip("color", 4, 4)
+	case 10:
+		if d.EnterPresent() {
+			(*Point)(nil).SkipCDR(d)
+			d.Leave("far")
+		}
+	case 11:
+		if !d.SkipDelimited("named") {
+			n, s := d.BeginMap("named", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.SkipString("")
+				(*Label)(nil).SkipCDR(d)
+				d.Leave("named")
+			}
+			d.End(s)
+		}
+	case 12:
+		if !d.SkipDelimited("words") {
+			n, s := d.BeginSequence("words", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.SkipString("")
+				d.LeaveElement("words", i)
+			}
+			d.End(s)
+		}
+	case 13:
+		d.Skip("there", 4, 4)
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "number": ...}.
+func (m Item) MarshalJSON() ([]byte, error) {
+	switch itemMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "number", &m.number)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "real", &m.real)
+	case 2:
+		return cdr.MarshalUnionJSON(m.discriminator, "text", &m.text)
+	case 3:
+		return cdr.MarshalUnionJSON(m.discriminator, "label", &m.label)
+	case 4:
+		return cdr.MarshalUnionJSON(m.discriminator, "labels", &m.labels)
+	case 5:
+		return cdr.MarshalUnionJSON(m.discriminator, "grid", &m.grid)
+	case 6:
+		return cdr.MarshalUnionJSON(m.discriminator, "blob", &m.blob)
+	case 7:
+		return cdr.MarshalUnionJSON(m.discriminator, "access", &m.access)
+	case 8:
+		return cdr.MarshalUnionJSON(m.discriminator, "bits", &m.bits_)
+	case 9:
+		return cdr.MarshalUnionJSON(m.discriminator, "color", &m.color)
+	case 10:
+		return cdr.MarshalUnionJSON(m.discriminator, "far", m.far)
+	case 11:
+		return cdr.MarshalUnionJSON(m.discriminator, "named", &m.named)
+	case 12:
+		return cdr.MarshalUnionJSON(m.discriminator, "words", &m.words)
+	case 13:
+		return cdr.MarshalUnionJSON(m.discriminator, "there", m.there)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Item) UnmarshalJSON(data []byte) error {
+	var u Item
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "number":
+		number = 0
+		if !hasLabel {
+			u.discriminator = 0
+		}
+		err = json.Unmarshal(member, &u.number)
+	case "real":
+		number = 1
+		if !hasLabel {
+			u.discriminator = 1
+		}
+		err = json.Unmarshal(member, &u.real)
+	case "text":
+		number = 2
+		if !hasLabel {
+			u.discriminator = 2
+		}
+		err = json.Unmarshal(member, &u.text)
+	case "label":
+		number = 3
+		if !hasLabel {
+			u.discriminator = 3
+		}
+		err = json.Unmarshal(member, &u.label)
+	case "labels":
+		number = 4
+		if !hasLabel {
+			u.discriminator = 4
+		}
+		err = json.Unmarshal(member, &u.labels)
+	case "grid":
+		number = 5
+		if !hasLabel {
+			u.discriminator = 5
+		}
+		err = json.Unmarshal(member, &u.grid)
+	case "blob":
+		number = 6
+		if !hasLabel {
+			u.discriminator = 6
+		}
+		err = json.Unmarshal(member, &u.blob)
+	case "access":
+		number = 7
+		if !hasLabel {
+			u.discriminator = 7
+		}
+		err = json.Unmarshal(member, &u.access)
+	case "bits":
+		number = 8
+		if !hasLabel {
+			u.discriminator = 8
+		}
+		err = json.Unmarshal(member, &u.bits_)
+	case "color":
+		number = 9
+		if !hasLabel {
+			u.discriminator = 9
+		}
+		err = json.Unmarshal(member, &u.color)
+	case "far":
+		number = 10
+		if !hasLabel {
+			u.discriminator = 10
+		}
+		err = json.Unmarshal(member, &u.far)
+	case "named":
+		number = 11
+		if !hasLabel {
+			u.discriminator = 11
+		}
+		err = json.Unmarshal(member, &u.named)
+	case "words":
+		number = 12
+		if !hasLabel {
+			u.discriminator = 12
+		}
+		err = json.Unmarshal(member, &u.words)
+	case "there":
+		number = 13
+		if !hasLabel {
+			u.discriminator = 13
+		}
+		err = json.Unmarshal(member, &u.there)
+	case "":
+	default:
+		return fmt.Errorf("Item has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != itemMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Item does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Item) Clone() Item {
+	c := *m
+	c.labels = slices.Clone(c.labels)
+	c.blob = slices.Clone(c.blob)
+	if c.far != nil {
+		v := *c.far
+		c.far = &v
+	}
+	c.named = maps.Clone(c.named)
+	c.words = slices.Clone(c.words)
+	if c.there != nil {
+		v := *c.there
+		c.there = &v
+	}
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Item) Equal(o *Item) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch itemMember(m.discriminator) {
+	case 0:
+		return m.number == o.number
+	case 1:
+		return m.real == o.real
+	case 2:
+		return m.text == o.text
+	case 3:
+		return m.label.Equal(&o.label)
+	case 4:
+		return slices.EqualFunc(m.labels, o.labels, func(a, b Label) bool { return a.Equal(&b) })
+	case 5:
+		return m.grid == o.grid
+	case 6:
+		return slices.Equal(m.blob, o.blob)
+	case 7:
+		return m.access == o.access
+	case 8:
+		return m.bits_ == o.bits_
+	case 9:
+		return m.color == o.color
+	case 10:
+		return cdr.EqualPtrFunc(m.far, o.far, (*Point).Equal)
+	case 11:
+		return maps.EqualFunc(m.named, o.named, func(a, b Label) bool { return a.Equal(&b) })
+	case 12:
+		return slices.Equal(m.words, o.words)
+	case 13:
+		return cdr.EqualPtr(m.there, o.there)
+	}
+	return true
+}
+
+// ItemView reads an encoded Item where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type ItemView struct {
+	s  cdr.Sample
+	d  int32
+	at int32 // offset of the member
+}
+
+// NewItemView checks the structure of an encoded sample, encapsulation header included.
+func NewItemView(sample []byte) (ItemView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, itemType); err != nil {
+		return ItemView{}, err
+	}
+	var v ItemView
+	v.ScanCDR(&d)
+	if err := d.Close(itemType); err != nil {
+		return ItemView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *ItemView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Appendable)
+	v.d = d.Int32("discriminator")
+	switch itemMember(v.d) {
+	case 0:
+		v.at = d.Locate("number", 4, 4)
+	case 1:
+		v.at = d.Locate("real", 8, 8)
+	case 2:
+		v.at = d.LocateString("text", 8)
+	case 3:
+		v.at = d.Here(1)
+		if d.EnterPresent() {
+			var e LabelView
+			e.ScanCDR(d)
+			d.Leave("label")
+		}
+	case 4:
+		v.at = d.Here(4)
+		n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			var e LabelView
+			e.ScanCDR(d)
+			d.LeaveElement("labels", i)
+		}
+		d.End(labelsBegin)
+	case 5:
+		v.at = d.Locate("grid", 2, 8)
+	case 6:
+		v.at = d.LocateSequence("blob", 0, 1)
+	case 7:
+		v.at = d.Locate("access", 2, 2)
+	case 8:
+		v.at = d.Locate("bits", 4, 4)
+	case 9:
+		v.at = d.Locate("color", 4, 4)
+	case 10:
+		v.at = d.Here(1)
+		if d.EnterPresent() {
+			var e PointView
+			e.ScanCDR(d)
+			d.Leave("far")
+		}
+	case 11:
+		v.at = d.Here(4)
+		n, namedBegin := d.BeginMap("named", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateString("", 4)
+			var e LabelView
+			e.ScanCDR(d)
+			d.Leave("named")
+		}
+		d.End(namedBegin)
+	case 12:
+		v.at = d.Here(4)
+		n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateString("", 4)
+			d.LeaveElement("words", i)
+		}
+		d.End(wordsBegin)
+	case 13:
+		v.at = d.Locate("there", 4, 4)
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v ItemView) Discriminator() int32 { return v.d }
+
+// Number reads number, if the union holds it.
+func (v ItemView) Number() (x int32, ok bool) {
+	if itemMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.Int32(v.at), true
+}
+
+// Real reads real, if the union holds it.
+func (v ItemView) Real() (x float64, ok bool) {
+	if itemMember(v.d) != 1 {
+		return x, false
+	}
+	return v.s.Float64(v.at), true
+}
+
+// Text reads text, if the union holds it.
+func (v ItemView) Text() (x string, ok bool) {
+	if itemMember(v.d) != 2 {
+		return x, false
+	}
+	return v.s.String(v.at), true
+}
+
+// Label reads label, if the union holds it.
+func (v ItemView) Label() (x LabelView, ok bool) {
+	if itemMember(v.d) != 3 {
+		return x, false
+	}
+	var d cdr.Decoder
+	var m LabelView
+	if v.s.Seek(&d, v.at) {
+		m.ScanCDR(&d)
+	}
+	return m, true
+}
+
+// Labels reads labels, if the union holds it.
+func (v ItemView) Labels() (x LabelViews, ok bool) {
+	if itemMember(v.d) != 4 {
+		return x, false
+	}
+	return LabelViewsOf(v.s.Elements(v.at, nil)), true
+}
+
+// Grid reads grid, if the union holds it.
+func (v ItemView) Grid() (x cdr.Values[int16], ok bool) {
+	if itemMember(v.d) != 5 {
+		return x, false
+	}
+	return cdr.ArrayValues[int16](v.s, v.at, 4), true
+}
+
+// Blob reads blob, if the union holds it.
+func (v ItemView) Blob() (x []byte, ok bool) {
+	if itemMember(v.d) != 6 {
+		return x, false
+	}
+	return v.s.Bytes(v.at), true
+}
+
+// Access reads access, if the union holds it.
+func (v ItemView) Access() (x Access, ok bool) {
+	if itemMember(v.d) != 7 {
+		return x, false
+	}
+	return Access(v.s.Uint16(v.at)), true
+}
+
+// Bits_ reads bits, if the union holds it.
+func (v ItemView) Bits_() (x Bits, ok bool) {
+	if itemMember(v.d) != 8 {
+		return x, false
+	}
+	var m Bits
+	m.SetBits(uint64(v.s.Uint32(v.at)))
+	return m, true
+}
+
+// Color reads color, if the union holds it.
+func (v ItemView) Color() (x Color, ok bool) {
+	if itemMember(v.d) != 9 {
+		return x, false
+	}
+	return Color(v.s.Enum(v.at, 4, int32(ColorBlue))), true
+}
+
+// Far reads far, if the union holds it.
+func (v ItemView) Far() (x PointView, ok bool) {
+	if itemMember(v.d) != 10 {
+		return x, false
+	}
+	var d cdr.Decoder
+	var m PointView
+	if v.s.Seek(&d, v.at) {
+		m.ScanCDR(&d)
+	}
+	return m, true
+}
+
+// Named reads named, if the union holds it.
+func (v ItemView) Named() (x map[string]Label, ok bool) {
+	if itemMember(v.d) != 11 {
+		return x, false
+	}
+	d := &cdr.Decoder{}
+	var m map[string]Label
+	if v.s.Seek(d, v.at) {
+		n, namedBegin := d.BeginMap("named", 0, 8, false)
+		m = cdr.MakeMap(d, "named", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i string
+			var v0 Label
+			i = d.String("", 4)
+			v0.UnmarshalCDR(d)
+			cdr.LeaveKeyOf(d, "named", i)
+			m[i] = v0
+		}
+		d.End(namedBegin)
+	}
+	return m, true
+}
+
+// Words reads words, if the union holds it.
+func (v ItemView) Words() (x cdr.Strings, ok bool) {
+	if itemMember(v.d) != 12 {
+		return x, false
+	}
+	return cdr.SequenceStrings(v.s, v.at), true
+}
+
+// There reads there, if the union holds it.
+func (v ItemView) There() (x int32, ok bool) {
+	if itemMember(v.d) != 13 {
+		return x, false
+	}
+	return v.s.Int32(v.at), true
+}
+
+// ItemViews reads the elements of an encoded sequence or array of Item.
+type ItemViews struct{ c cdr.Elements }
+
+// ItemViewsOf is for generated code.
+func ItemViewsOf(c cdr.Elements) ItemViews { return ItemViews{c} }
+
+// Len is the number of elements.
+func (vs ItemViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ItemViews) At(i int) ItemView {
+	var d cdr.Decoder
+	var v ItemView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ItemViews) All() iter.Seq2[int, ItemView] {
+	return func(yield func(int, ItemView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ItemView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var itemMembers = []string{
+	"discriminator",
+}
+
+// ItemBuilder builds an encoded Item in the caller's bytes, without an intermediate value. One member is set.
+type ItemBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewItemBuilder starts a sample in buf, encapsulation header included.
+func NewItemBuilder(buf []byte) ItemBuilder {
+	var b ItemBuilder
+	b.b.Init(buf, itemType, itemMembers)
+	return b
+}
+
+// SetNumber sets number and the discriminator.
+func (b *ItemBuilder) SetNumber(v int32) {
+	d := int32(0)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.Int32(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetReal sets real and the discriminator.
+func (b *ItemBuilder) SetReal(v float64) {
+	d := int32(1)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.Float64(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetText sets text and the discriminator.
+func (b *ItemBuilder) SetText(v string) {
+	d := int32(2)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.String("text", v, 8)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetLabel sets label and the discriminator.
+func (b *ItemBuilder) SetLabel(v *Label) {
+	d := int32(3)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("label")
+		}
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetLabels sets labels and the discriminator.
+func (b *ItemBuilder) SetLabels(v []Label) {
+	d := int32(4)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetGrid sets grid and the discriminator.
+func (b *ItemBuilder) SetGrid(v *[2][2]int16) {
+	d := int32(5)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("grid", i)
+		}
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetBlob sets blob and the discriminator.
+func (b *ItemBuilder) SetBlob(v []byte) {
+	d := int32(6)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		cdr.EncodeSequence(e, "blob", v, 0)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetAccess sets access and the discriminator.
+func (b *ItemBuilder) SetAccess(v Access) {
+	d := int32(7)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.Uint16(uint16(v))
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetBits_ sets bits and the discriminator.
+func (b *ItemBuilder) SetBits_(v *Bits) {
+	d := int32(8)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("bits")
+		}
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetColor sets color and the discriminator.
+func (b *ItemBuilder) SetColor(v Color) {
+	d := int32(9)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.Enum("color", int32(v), 4, v.Valid())
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetFar sets far and the discriminator.
+func (b *ItemBuilder) SetFar(v *Point) {
+	d := int32(10)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("far")
+		}
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetNamed sets named and the discriminator.
+func (b *ItemBuilder) SetNamed(v map[string]Label) {
+	d := int32(11)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		namedBegin := e.BeginMap("named", len(v), 0, false)
+		namedKeys := cdr.SortedKeys(e, v)
+		for _, i := range *namedKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "named", i)
+		}
+		cdr.ReleaseKeys(e, namedKeys)
+		e.End(namedBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetWords sets words and the discriminator.
+func (b *ItemBuilder) SetWords(v []string) {
+	d := int32(12)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 4)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetThere sets there and the discriminator.
+func (b *ItemBuilder) SetThere(v int32) {
+	d := int32(13)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.Int32(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (b *ItemBuilder) SetDiscriminator(d int32) {
+	if itemMember(d) >= 0 {
+		b.b.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *ItemBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// A default, an enum that selects, and a key.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Choice struct {
+	discriminator Color
+	small         byte
+	other         float64
+}
+
+var choiceType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Choice",
+	Extensibility: cdr.Final,
+	Keyed:         true,
+	MaxSize:       12,
+	MaxKeySize:    4,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final union constructs::Choice switch(@key constructs::Color) {
+	case 0: @id(1) octet small;
+	default: @id(2) double other;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Choice) CDRType() *cdr.TypeInfo { return choiceType }
+
+// choiceMember gives the number of the member that d selects, -1 for none.
+func choiceMember(d Color) int {
+	switch d {
+	case ColorRed:
+		return 0
+	}
+	return 1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Choice) Discriminator() Color { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Choice) SetDiscriminator(d Color) error {
+	switch choiceMember(d) {
+	case choiceMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Choice selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Small gives small, if the union holds it.
+func (m *Choice) Small() (v byte, ok bool) {
+	if choiceMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.small, true
+}
+
+// SetSmall makes the union hold small.
+func (m *Choice) SetSmall(v byte) {
+	*m = Choice{discriminator: ColorRed, small: v}
+}
+
+// Other gives other, if the union holds it.
+func (m *Choice) Other() (v float64, ok bool) {
+	if choiceMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.other, true
+}
+
+// SetOther makes the union hold other.
+func (m *Choice) SetOther(v float64) {
+	*m = Choice{discriminator: ColorGreen, other: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Choice) MarshalCDR(e *cdr.Encoder) {
+	e.Enum("discriminator", int32(m.discriminator), 4, m.discriminator.Valid())
+	switch choiceMember(m.discriminator) {
+	case 0:
+		e.Uint8(m.small)
+	case 1:
+		e.Float64(m.other)
+	}
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Choice) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc Color
+	disc = Color(d.Enum("discriminator", 4, int32(ColorBlue)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	was := choiceMember(m.discriminator)
+	now := choiceMember(disc)
+	if now != was {
+		*m = Choice{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.small = d.Uint8("small")
+	case 1:
+		m.other = d.Float64("other")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the discriminator, which is the key.
+func (m *Choice) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Enum("discriminator", int32(m.discriminator), 4, m.discriminator.Valid())
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Choice) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc Color
+	disc = Color(d.Enum("discriminator", 4, int32(ColorBlue)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	*m = Choice{discriminator: disc}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Choice) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	var disc Color
+	disc = Color(d.Enum("discriminator", 4, int32(ColorBlue)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	e.Enum("discriminator", int32(disc), 4, disc.Valid())
+	if d.Rest(s) {
+		switch choiceMember(disc) {
+		case 0:
+			d.Skip("small", 1, 1)
+		case 1:
+			d.Skip("other", 8, 8)
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Choice) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc Color
+	disc = Color(d.Enum("discriminator", 4, int32(ColorBlue)))
+	if !disc.Valid() {
+		d.NotEnumerator("discriminator", int32(disc))
+	}
+	switch choiceMember(disc) {
+	case 0:
+		d.Skip("small", 1, 1)
+	case 1:
+		d.Skip("other", 8, 8)
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "small": ...}.
+func (m Choice) MarshalJSON() ([]byte, error) {
+	switch choiceMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "small", &m.small)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "other", &m.other)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Choice) UnmarshalJSON(data []byte) error {
+	var u Choice
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "small":
+		number = 0
+		if !hasLabel {
+			u.discriminator = ColorRed
+		}
+		err = json.Unmarshal(member, &u.small)
+	case "other":
+		number = 1
+		if !hasLabel {
+			u.discriminator = ColorGreen
+		}
+		err = json.Unmarshal(member, &u.other)
+	case "":
+	default:
+		return fmt.Errorf("Choice has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != choiceMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Choice does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Choice) Clone() Choice {
+	c := *m
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Choice) Equal(o *Choice) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch choiceMember(m.discriminator) {
+	case 0:
+		return m.small == o.small
+	case 1:
+		return m.other == o.other
+	}
+	return true
+}
+
+// ChoiceView reads an encoded Choice where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type ChoiceView struct {
+	s  cdr.Sample
+	d  Color
+	at int32 // offset of the member
+}
+
+// NewChoiceView checks the structure of an encoded sample, encapsulation header included.
+func NewChoiceView(sample []byte) (ChoiceView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, choiceType); err != nil {
+		return ChoiceView{}, err
+	}
+	var v ChoiceView
+	v.ScanCDR(&d)
+	if err := d.Close(choiceType); err != nil {
+		return ChoiceView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *ChoiceView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Final)
+	v.d = Color(d.Enum("discriminator", 4, int32(ColorBlue)))
+	if !v.d.Valid() {
+		d.NotEnumerator("discriminator", int32(v.d))
+	}
+	switch choiceMember(v.d) {
+	case 0:
+		v.at = d.Locate("small", 1, 1)
+	case 1:
+		v.at = d.Locate("other", 8, 8)
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v ChoiceView) Discriminator() Color { return v.d }
+
+// Small reads small, if the union holds it.
+func (v ChoiceView) Small() (x byte, ok bool) {
+	if choiceMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.Uint8(v.at), true
+}
+
+// Other reads other, if the union holds it.
+func (v ChoiceView) Other() (x float64, ok bool) {
+	if choiceMember(v.d) != 1 {
+		return x, false
+	}
+	return v.s.Float64(v.at), true
+}
+
+// ChoiceViews reads the elements of an encoded sequence or array of Choice.
+type ChoiceViews struct{ c cdr.Elements }
+
+// ChoiceViewsOf is for generated code.
+func ChoiceViewsOf(c cdr.Elements) ChoiceViews { return ChoiceViews{c} }
+
+// Len is the number of elements.
+func (vs ChoiceViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ChoiceViews) At(i int) ChoiceView {
+	var d cdr.Decoder
+	var v ChoiceView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ChoiceViews) All() iter.Seq2[int, ChoiceView] {
+	return func(yield func(int, ChoiceView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ChoiceView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var choiceMembers = []string{
+	"discriminator",
+}
+
+// ChoiceBuilder builds an encoded Choice in the caller's bytes, without an intermediate value. One member is set.
+type ChoiceBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewChoiceBuilder starts a sample in buf, encapsulation header included.
+func NewChoiceBuilder(buf []byte) ChoiceBuilder {
+	var b ChoiceBuilder
+	b.b.Init(buf, choiceType, choiceMembers)
+	return b
+}
+
+// SetSmall sets small and the discriminator.
+func (b *ChoiceBuilder) SetSmall(v byte) {
+	d := Color(ColorRed)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		e.Uint8(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetOther sets other and the discriminator.
+func (b *ChoiceBuilder) SetOther(v float64) {
+	d := Color(ColorGreen)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		e.Float64(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *ChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Loosely is the IDL union constructs::Loosely.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Loosely struct {
+	discriminator byte
+	number        int32
+	text          string
+	loose         Loose
+}
+
+var looselyType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Loosely",
+	Extensibility: cdr.Mutable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@final struct constructs::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@mutable struct constructs::Loose {
+	@key @id(30) int32 id;
+	@id(7) octet o;
+	@id(6) int16 s;
+	@id(5) double d;
+	@must_understand @id(4) string<8> text;
+	@id(1) sequence<octet> blob;
+	@id(2) sequence<int16> shorts;
+	@id(3) sequence<int32> longs;
+	@id(20000) sequence<double> doubles;
+	@id(21) sequence<constructs::Label> labels;
+	@id(22) constructs::Point at;
+	@id(23) constructs::Label label;
+	@id(24) double[2] pair;
+	@id(25) constructs::Color[3] colors;
+	@id(26) constructs::Color color;
+	@id(27) wstring<4> wide;
+	@optional @id(28) double height;
+	@optional @id(29) constructs::Label extra;
+	@id(31) boolean yes;
+	@optional @id(0) sequence<string<4>> names;
+	@key @id(268435455) string<4> zone;
+};
+@mutable union constructs::Loosely switch(char) {
+	case 97: @id(7) int32 number;
+	case 98: @id(20000) string<8> text;
+	case 99: @id(5) constructs::Loose loose;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Loosely) CDRType() *cdr.TypeInfo { return looselyType }
+
+var looselyIDs = []uint32{
+	0,
+	5,
+	7,
+	20000,
+}
+
+// looselyMember gives the number of the member that d selects, -1 for none.
+func looselyMember(d byte) int {
+	switch d {
+	case 'a':
+		return 0
+	case 'b':
+		return 1
+	case 'c':
+		return 2
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Loosely) Discriminator() byte { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Loosely) SetDiscriminator(d byte) error {
+	switch looselyMember(d) {
+	case -1:
+		*m = Loosely{discriminator: d}
+	case looselyMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Loosely selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Number gives number, if the union holds it.
+func (m *Loosely) Number() (v int32, ok bool) {
+	if looselyMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.number, true
+}
+
+// SetNumber makes the union hold number.
+func (m *Loosely) SetNumber(v int32) {
+	*m = Loosely{discriminator: 'a', number: v}
+}
+
+// Text gives text, if the union holds it.
+func (m *Loosely) Text() (v string, ok bool) {
+	if looselyMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.text, true
+}
+
+// SetText makes the union hold text.
+func (m *Loosely) SetText(v string) {
+	*m = Loosely{discriminator: 'b', text: v}
+}
+
+// Loose gives loose, if the union holds it.
+func (m *Loosely) Loose() (v *Loose, ok bool) {
+	if looselyMember(m.discriminator) != 2 {
+		return v, false
+	}
+	return &m.loose, true
+}
+
+// SetLoose makes the union hold loose.
+func (m *Loosely) SetLoose(v Loose) {
+	*m = Loosely{discriminator: 'c', loose: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Loosely) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(0|cdr.MustUnderstand, 0)
+	e.Uint8(m.discriminator)
+	e.EndMember(h)
+	switch looselyMember(m.discriminator) {
+	case 0:
+		h = e.BeginMember(7, 2)
+		e.Int32(m.number)
+		e.EndMember(h)
+	case 1:
+		h = e.BeginMember(20000, 5)
+		e.String("text", m.text, 8)
+		e.EndMember(h)
+	case 2:
+		h = e.BeginMember(5, 4)
+		if e.Enter() {
+			m.loose.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		e.EndMember(h)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Loosely) UnmarshalCDR(d *cdr.Decoder) {
+	var at [4]cdr.Position
+	s := d.BeginMutable(looselyIDs, at[:])
+	var disc byte
+	d.Select(at[0])
+	disc = d.Uint8("discriminator")
+	was := looselyMember(m.discriminator)
+	now := looselyMember(disc)
+	if now != was {
+		*m = Loosely{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		d.Select(at[2])
+		m.number = d.Int32("number")
+	case 1:
+		d.Select(at[3])
+		m.text = d.String("text", 8)
+	case 2:
+		d.Select(at[1])
+		if d.Enter() {
+			m.loose.UnmarshalCDR(d)
+			d.Leave("loose")
+		}
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *Loosely) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Uint8(m.discriminator)
+	switch looselyMember(m.discriminator) {
+	case 0:
+		e.Int32(m.number)
+	case 1:
+		e.String("text", m.text, 8)
+	case 2:
+		if e.Enter() {
+			m.loose.MarshalKeyCDR(e)
+			e.Leave("loose")
+		}
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Loosely) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc byte
+	disc = d.Uint8("discriminator")
+	now := looselyMember(disc)
+	if now != looselyMember(m.discriminator) {
+		*m = Loosely{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.number = d.Int32("number")
+	case 1:
+		m.text = d.String("text", 8)
+	case 2:
+		if d.Enter() {
+			m.loose.UnmarshalKeyCDR(d)
+			d.Leave("loose")
+		}
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Loosely) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [4]cdr.Position
+	s := d.BeginMutable(looselyIDs, at[:])
+	var disc byte
+	d.Select(at[0])
+	disc = d.Uint8("discriminator")
+	e.Uint8(disc)
+	switch looselyMember(disc) {
+	case 0:
+		d.Select(at[2])
+		e.Int32(d.Int32("number"))
+	case 1:
+		d.Select(at[3])
+		cdr.CopyString(d, e, "text", 8)
+	case 2:
+		d.Select(at[1])
+		if d.Enter() {
+			(*Loose)(nil).TranscodeKeyCDR(d, e)
+			d.Leave("loose")
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Loosely) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "number": ...}.
+func (m Loosely) MarshalJSON() ([]byte, error) {
+	switch looselyMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "number", &m.number)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "text", &m.text)
+	case 2:
+		return cdr.MarshalUnionJSON(m.discriminator, "loose", &m.loose)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Loosely) UnmarshalJSON(data []byte) error {
+	var u Loosely
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "number":
+		number = 0
+		if !hasLabel {
+			u.discriminator = 'a'
+		}
+		err = json.Unmarshal(member, &u.number)
+	case "text":
+		number = 1
+		if !hasLabel {
+			u.discriminator = 'b'
+		}
+		err = json.Unmarshal(member, &u.text)
+	case "loose":
+		number = 2
+		if !hasLabel {
+			u.discriminator = 'c'
+		}
+		err = json.Unmarshal(member, &u.loose)
+	case "":
+	default:
+		return fmt.Errorf("Loosely has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != looselyMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Loosely does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Loosely) Clone() Loosely {
+	c := *m
+	c.loose = c.loose.Clone()
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Loosely) Equal(o *Loosely) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch looselyMember(m.discriminator) {
+	case 0:
+		return m.number == o.number
+	case 1:
+		return m.text == o.text
+	case 2:
+		return m.loose.Equal(&o.loose)
+	}
+	return true
+}
+
+// LooselyView reads an encoded Loosely where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type LooselyView struct {
+	s  cdr.Sample
+	d  byte
+	at int32 // offset of the member
+}
+
+// NewLooselyView checks the structure of an encoded sample, encapsulation header included.
+func NewLooselyView(sample []byte) (LooselyView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, looselyType); err != nil {
+		return LooselyView{}, err
+	}
+	var v LooselyView
+	v.ScanCDR(&d)
+	if err := d.Close(looselyType); err != nil {
+		return LooselyView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *LooselyView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	var at [4]cdr.Position
+	s := d.BeginMutable(looselyIDs, at[:])
+	d.Select(at[0])
+	v.d = d.Uint8("discriminator")
+	switch looselyMember(v.d) {
+	case 0:
+		d.Select(at[2])
+		v.at = d.Locate("number", 4, 4)
+	case 1:
+		d.Select(at[3])
+		v.at = d.LocateString("text", 8)
+	case 2:
+		d.Select(at[1])
+		v.at = d.Here(1)
+		if d.EnterPresent() {
+			var e LooseView
+			e.ScanCDR(d)
+			d.Leave("loose")
+		}
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v LooselyView) Discriminator() byte { return v.d }
+
+// Number reads number, if the union holds it.
+func (v LooselyView) Number() (x int32, ok bool) {
+	if looselyMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.Int32(v.at), true
+}
+
+// Text reads text, if the union holds it.
+func (v LooselyView) Text() (x string, ok bool) {
+	if looselyMember(v.d) != 1 {
+		return x, false
+	}
+	return v.s.String(v.at), true
+}
+
+// Loose reads loose, if the union holds it.
+func (v LooselyView) Loose() (x LooseView, ok bool) {
+	if looselyMember(v.d) != 2 {
+		return x, false
+	}
+	var d cdr.Decoder
+	var m LooseView
+	if v.s.Seek(&d, v.at) {
+		m.ScanCDR(&d)
+	}
+	return m, true
+}
+
+// LooselyViews reads the elements of an encoded sequence or array of Loosely.
+type LooselyViews struct{ c cdr.Elements }
+
+// LooselyViewsOf is for generated code.
+func LooselyViewsOf(c cdr.Elements) LooselyViews { return LooselyViews{c} }
+
+// Len is the number of elements.
+func (vs LooselyViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs LooselyViews) At(i int) LooselyView {
+	var d cdr.Decoder
+	var v LooselyView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs LooselyViews) All() iter.Seq2[int, LooselyView] {
+	return func(yield func(int, LooselyView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v LooselyView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var looselyMembers = []string{
+	"discriminator",
+}
+
+// LooselyBuilder builds an encoded Loosely in the caller's bytes, without an intermediate value. One member is set.
+type LooselyBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewLooselyBuilder starts a sample in buf, encapsulation header included.
+func NewLooselyBuilder(buf []byte) LooselyBuilder {
+	var b LooselyBuilder
+	b.b.Init(buf, looselyType, looselyMembers)
+	return b
+}
+
+// SetNumber sets number and the discriminator.
+func (b *LooselyBuilder) SetNumber(v int32) {
+	d := byte('a')
+	if e := b.b.Variable(0, 0); e != nil {
+		var h cdr.MemberMark
+		h = e.BeginMember(0|cdr.MustUnderstand, 0)
+		e.Uint8(d)
+		e.EndMember(h)
+		h = e.BeginMember(7, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetText sets text and the discriminator.
+func (b *LooselyBuilder) SetText(v string) {
+	d := byte('b')
+	if e := b.b.Variable(0, 0); e != nil {
+		var h cdr.MemberMark
+		h = e.BeginMember(0|cdr.MustUnderstand, 0)
+		e.Uint8(d)
+		e.EndMember(h)
+		h = e.BeginMember(20000, 5)
+		e.String("text", v, 8)
+		e.EndMember(h)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetLoose sets loose and the discriminator.
+func (b *LooselyBuilder) SetLoose(v *Loose) {
+	d := byte('c')
+	if e := b.b.Variable(0, 0); e != nil {
+		var h cdr.MemberMark
+		h = e.BeginMember(0|cdr.MustUnderstand, 0)
+		e.Uint8(d)
+		e.EndMember(h)
+		h = e.BeginMember(5, 4)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		e.EndMember(h)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (b *LooselyBuilder) SetDiscriminator(d byte) {
+	if looselyMember(d) >= 0 {
+		b.b.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	if e := b.b.Variable(0, 0); e != nil {
+		var h cdr.MemberMark
+		h = e.BeginMember(0|cdr.MustUnderstand, 0)
+		e.Uint8(d)
+		e.EndMember(h)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *LooselyBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Everything is labelled.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Both struct {
+	discriminator bool
+	yes           int32
+	type_         int32
+}
+
+var bothType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Both",
+	Extensibility: cdr.Final,
+	MaxSize:       8,
+	MaxKeySize:    0,
+	Text: `@final union constructs::Both switch(boolean) {
+	case 1: @id(1) int32 yes;
+	case 0: @id(2) int32 type;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Both) CDRType() *cdr.TypeInfo { return bothType }
+
+// bothMember gives the number of the member that d selects, -1 for none.
+func bothMember(d bool) int {
+	switch d {
+	case true:
+		return 0
+	case false:
+		return 1
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Both) Discriminator() bool { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Both) SetDiscriminator(d bool) error {
+	switch bothMember(d) {
+	case bothMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Both selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Yes gives yes, if the union holds it.
+func (m *Both) Yes() (v int32, ok bool) {
+	if bothMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.yes, true
+}
+
+// SetYes makes the union hold yes.
+func (m *Both) SetYes(v int32) {
+	*m = Both{discriminator: true, yes: v}
+}
+
+// Type gives type, if the union holds it.
+func (m *Both) Type() (v int32, ok bool) {
+	if bothMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.type_, true
+}
+
+// SetType makes the union hold type.
+func (m *Both) SetType(v int32) {
+	*m = Both{discriminator: false, type_: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Both) MarshalCDR(e *cdr.Encoder) {
+	e.Bool(m.discriminator)
+	switch bothMember(m.discriminator) {
+	case 0:
+		e.Int32(m.yes)
+	case 1:
+		e.Int32(m.type_)
+	}
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Both) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc bool
+	disc = d.Bool("discriminator")
+	was := bothMember(m.discriminator)
+	now := bothMember(disc)
+	if now != was {
+		*m = Both{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.yes = d.Int32("yes")
+	case 1:
+		m.type_ = d.Int32("type")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *Both) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Bool(m.discriminator)
+	switch bothMember(m.discriminator) {
+	case 0:
+		e.Int32(m.yes)
+	case 1:
+		e.Int32(m.type_)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Both) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc bool
+	disc = d.Bool("discriminator")
+	now := bothMember(disc)
+	if now != bothMember(m.discriminator) {
+		*m = Both{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.yes = d.Int32("yes")
+	case 1:
+		m.type_ = d.Int32("type")
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Both) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	var disc bool
+	disc = d.Bool("discriminator")
+	e.Bool(disc)
+	switch bothMember(disc) {
+	case 0:
+		e.Int32(d.Int32("yes"))
+	case 1:
+		e.Int32(d.Int32("type"))
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Both) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc bool
+	disc = d.Bool("discriminator")
+	switch bothMember(disc) {
+	case 0:
+		d.Skip("yes", 4, 4)
+	case 1:
+		d.Skip("type", 4, 4)
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "yes": ...}.
+func (m Both) MarshalJSON() ([]byte, error) {
+	switch bothMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "yes", &m.yes)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "type", &m.type_)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Both) UnmarshalJSON(data []byte) error {
+	var u Both
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "yes":
+		number = 0
+		if !hasLabel {
+			u.discriminator = true
+		}
+		err = json.Unmarshal(member, &u.yes)
+	case "type":
+		number = 1
+		if !hasLabel {
+			u.discriminator = false
+		}
+		err = json.Unmarshal(member, &u.type_)
+	case "":
+	default:
+		return fmt.Errorf("Both has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != bothMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Both does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Both) Clone() Both {
+	c := *m
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Both) Equal(o *Both) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch bothMember(m.discriminator) {
+	case 0:
+		return m.yes == o.yes
+	case 1:
+		return m.type_ == o.type_
+	}
+	return true
+}
+
+// BothView reads an encoded Both where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type BothView struct {
+	s  cdr.Sample
+	d  bool
+	at int32 // offset of the member
+}
+
+// NewBothView checks the structure of an encoded sample, encapsulation header included.
+func NewBothView(sample []byte) (BothView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, bothType); err != nil {
+		return BothView{}, err
+	}
+	var v BothView
+	v.ScanCDR(&d)
+	if err := d.Close(bothType); err != nil {
+		return BothView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *BothView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Final)
+	v.d = d.Bool("discriminator")
+	switch bothMember(v.d) {
+	case 0:
+		v.at = d.Locate("yes", 4, 4)
+	case 1:
+		v.at = d.Locate("type", 4, 4)
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v BothView) Discriminator() bool { return v.d }
+
+// Yes reads yes, if the union holds it.
+func (v BothView) Yes() (x int32, ok bool) {
+	if bothMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.Int32(v.at), true
+}
+
+// Type reads type, if the union holds it.
+func (v BothView) Type() (x int32, ok bool) {
+	if bothMember(v.d) != 1 {
+		return x, false
+	}
+	return v.s.Int32(v.at), true
+}
+
+// BothViews reads the elements of an encoded sequence or array of Both.
+type BothViews struct{ c cdr.Elements }
+
+// BothViewsOf is for generated code.
+func BothViewsOf(c cdr.Elements) BothViews { return BothViews{c} }
+
+// Len is the number of elements.
+func (vs BothViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BothViews) At(i int) BothView {
+	var d cdr.Decoder
+	var v BothView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BothViews) All() iter.Seq2[int, BothView] {
+	return func(yield func(int, BothView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BothView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var bothMembers = []string{
+	"discriminator",
+}
+
+// BothBuilder builds an encoded Both in the caller's bytes, without an intermediate value. One member is set.
+type BothBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewBothBuilder starts a sample in buf, encapsulation header included.
+func NewBothBuilder(buf []byte) BothBuilder {
+	var b BothBuilder
+	b.b.Init(buf, bothType, bothMembers)
+	return b
+}
+
+// SetYes sets yes and the discriminator.
+func (b *BothBuilder) SetYes(v int32) {
+	d := bool(true)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Bool(d)
+		e.Int32(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetType sets type and the discriminator.
+func (b *BothBuilder) SetType(v int32) {
+	d := bool(false)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Bool(d)
+		e.Int32(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *BothBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Wide is the IDL union constructs::Wide.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Wide struct {
+	discriminator uint64
+	most          int64
+	rest          byte
+}
+
+var wideType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Wide",
+	Extensibility: cdr.Final,
+	MaxSize:       16,
+	MaxKeySize:    0,
+	Text: `@final union constructs::Wide switch(uint64) {
+	case -1: @id(1) int64 most;
+	default: @id(2) octet rest;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Wide) CDRType() *cdr.TypeInfo { return wideType }
+
+// wideMember gives the number of the member that d selects, -1 for none.
+func wideMember(d uint64) int {
+	switch d {
+	case 18446744073709551615:
+		return 0
+	}
+	return 1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Wide) Discriminator() uint64 { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Wide) SetDiscriminator(d uint64) error {
+	switch wideMember(d) {
+	case wideMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Wide selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Most gives most, if the union holds it.
+func (m *Wide) Most() (v int64, ok bool) {
+	if wideMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.most, true
+}
+
+// SetMost makes the union hold most.
+func (m *Wide) SetMost(v int64) {
+	*m = Wide{discriminator: 18446744073709551615, most: v}
+}
+
+// Rest gives rest, if the union holds it.
+func (m *Wide) Rest() (v byte, ok bool) {
+	if wideMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.rest, true
+}
+
+// SetRest makes the union hold rest.
+func (m *Wide) SetRest(v byte) {
+	*m = Wide{discriminator: 0, rest: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Wide) MarshalCDR(e *cdr.Encoder) {
+	e.Uint64(m.discriminator)
+	switch wideMember(m.discriminator) {
+	case 0:
+		e.Int64(m.most)
+	case 1:
+		e.Uint8(m.rest)
+	}
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Wide) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc uint64
+	disc = d.Uint64("discriminator")
+	was := wideMember(m.discriminator)
+	now := wideMember(disc)
+	if now != was {
+		*m = Wide{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.most = d.Int64("most")
+	case 1:
+		m.rest = d.Uint8("rest")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *Wide) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Uint64(m.discriminator)
+	switch wideMember(m.discriminator) {
+	case 0:
+		e.Int64(m.most)
+	case 1:
+		e.Uint8(m.rest)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Wide) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc uint64
+	disc = d.Uint64("discriminator")
+	now := wideMember(disc)
+	if now != wideMember(m.discriminator) {
+		*m = Wide{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.most = d.Int64("most")
+	case 1:
+		m.rest = d.Uint8("rest")
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Wide) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	var disc uint64
+	disc = d.Uint64("discriminator")
+	e.Uint64(disc)
+	switch wideMember(disc) {
+	case 0:
+		e.Int64(d.Int64("most"))
+	case 1:
+		e.Uint8(d.Uint8("rest"))
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Wide) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc uint64
+	disc = d.Uint64("discriminator")
+	switch wideMember(disc) {
+	case 0:
+		d.Skip("most", 8, 8)
+	case 1:
+		d.Skip("rest", 1, 1)
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "most": ...}.
+func (m Wide) MarshalJSON() ([]byte, error) {
+	switch wideMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "most", &m.most)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "rest", &m.rest)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Wide) UnmarshalJSON(data []byte) error {
+	var u Wide
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "most":
+		number = 0
+		if !hasLabel {
+			u.discriminator = 18446744073709551615
+		}
+		err = json.Unmarshal(member, &u.most)
+	case "rest":
+		number = 1
+		if !hasLabel {
+			u.discriminator = 0
+		}
+		err = json.Unmarshal(member, &u.rest)
+	case "":
+	default:
+		return fmt.Errorf("Wide has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != wideMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Wide does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Wide) Clone() Wide {
+	c := *m
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Wide) Equal(o *Wide) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch wideMember(m.discriminator) {
+	case 0:
+		return m.most == o.most
+	case 1:
+		return m.rest == o.rest
+	}
+	return true
+}
+
+// WideView reads an encoded Wide where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type WideView struct {
+	s  cdr.Sample
+	d  uint64
+	at int32 // offset of the member
+}
+
+// NewWideView checks the structure of an encoded sample, encapsulation header included.
+func NewWideView(sample []byte) (WideView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, wideType); err != nil {
+		return WideView{}, err
+	}
+	var v WideView
+	v.ScanCDR(&d)
+	if err := d.Close(wideType); err != nil {
+		return WideView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *WideView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Final)
+	v.d = d.Uint64("discriminator")
+	switch wideMember(v.d) {
+	case 0:
+		v.at = d.Locate("most", 8, 8)
+	case 1:
+		v.at = d.Locate("rest", 1, 1)
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v WideView) Discriminator() uint64 { return v.d }
+
+// Most reads most, if the union holds it.
+func (v WideView) Most() (x int64, ok bool) {
+	if wideMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.Int64(v.at), true
+}
+
+// Rest reads rest, if the union holds it.
+func (v WideView) Rest() (x byte, ok bool) {
+	if wideMember(v.d) != 1 {
+		return x, false
+	}
+	return v.s.Uint8(v.at), true
+}
+
+// WideViews reads the elements of an encoded sequence or array of Wide.
+type WideViews struct{ c cdr.Elements }
+
+// WideViewsOf is for generated code.
+func WideViewsOf(c cdr.Elements) WideViews { return WideViews{c} }
+
+// Len is the number of elements.
+func (vs WideViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs WideViews) At(i int) WideView {
+	var d cdr.Decoder
+	var v WideView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs WideViews) All() iter.Seq2[int, WideView] {
+	return func(yield func(int, WideView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v WideView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var wideMembers = []string{
+	"discriminator",
+}
+
+// WideBuilder builds an encoded Wide in the caller's bytes, without an intermediate value. One member is set.
+type WideBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewWideBuilder starts a sample in buf, encapsulation header included.
+func NewWideBuilder(buf []byte) WideBuilder {
+	var b WideBuilder
+	b.b.Init(buf, wideType, wideMembers)
+	return b
+}
+
+// SetMost sets most and the discriminator.
+func (b *WideBuilder) SetMost(v int64) {
+	d := uint64(18446744073709551615)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Uint64(d)
+		e.Int64(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetRest sets rest and the discriminator.
+func (b *WideBuilder) SetRest(v byte) {
+	d := uint64(0)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Uint64(d)
+		e.Uint8(v)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *WideBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Holder is the IDL struct constructs::Holder.
+type Holder struct {
+	// Key.
+	Choice  Choice    `json:"choice"`
+	Item    Item      `json:"item"`
+	Many    []Item    `json:"many"`
+	Both    [2]Both   `json:"both"`
+	Loosely *Loosely  `json:"loosely,omitempty"`
+	More    []Loosely `json:"more"`
+	Wide    Wide      `json:"wide"`
+}
+
+var holderType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Holder",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    4,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final union constructs::Choice switch(@key constructs::Color) {
+	case 0: @id(1) octet small;
+	default: @id(2) double other;
+};
+@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@bit_bound(12) bitmask constructs::Access { @position(0) READ, @position(1) WRITE, @position(7) EXECUTE };
+bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfield<1, boolean> flag; @position(4) bitfield<4, octet> ; @position(8) bitfield<12, int32> signed_part; @position(20) bitfield<9, uint16> wide; };
+@final struct constructs::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@appendable union constructs::Item switch(int32) {
+	case 0: @id(1) int32 number;
+	case 1: case -1: @id(2) double real;
+	case 2: @id(3) string<8> text;
+	case 3: @id(4) constructs::Label label;
+	case 4: @id(5) sequence<constructs::Label> labels;
+	case 5: @id(6) int16[2][2] grid;
+	case 6: @id(7) sequence<octet> blob;
+	case 7: @id(8) constructs::Access access;
+	case 8: @id(9) constructs::Bits bits;
+	case 9: @id(10) constructs::Color color;
+	case 10: @id(11) constructs::Point far;
+	case 11: @id(12) map<string<4>, constructs::Label> named;
+	case 12: @id(13) sequence<string<4>> words;
+	case 13: @id(14) int32 there;
+};
+@final union constructs::Both switch(boolean) {
+	case 1: @id(1) int32 yes;
+	case 0: @id(2) int32 type;
+};
+@mutable struct constructs::Loose {
+	@key @id(30) int32 id;
+	@id(7) octet o;
+	@id(6) int16 s;
+	@id(5) double d;
+	@must_understand @id(4) string<8> text;
+	@id(1) sequence<octet> blob;
+	@id(2) sequence<int16> shorts;
+	@id(3) sequence<int32> longs;
+	@id(20000) sequence<double> doubles;
+	@id(21) sequence<constructs::Label> labels;
+	@id(22) constructs::Point at;
+	@id(23) constructs::Label label;
+	@id(24) double[2] pair;
+	@id(25) constructs::Color[3] colors;
+	@id(26) constructs::Color color;
+	@id(27) wstring<4> wide;
+	@optional @id(28) double height;
+	@optional @id(29) constructs::Label extra;
+	@id(31) boolean yes;
+	@optional @id(0) sequence<string<4>> names;
+	@key @id(268435455) string<4> zone;
+};
+@mutable union constructs::Loosely switch(char) {
+	case 97: @id(7) int32 number;
+	case 98: @id(20000) string<8> text;
+	case 99: @id(5) constructs::Loose loose;
+};
+@final union constructs::Wide switch(uint64) {
+	case -1: @id(1) int64 most;
+	default: @id(2) octet rest;
+};
+@appendable struct constructs::Holder {
+	@key @id(0) constructs::Choice choice;
+	@id(1) constructs::Item item;
+	@id(2) sequence<constructs::Item, 3> many;
+	@id(3) constructs::Both[2] both;
+	@optional @id(4) constructs::Loosely loosely;
+	@id(5) sequence<constructs::Loosely> more;
+	@id(6) constructs::Wide wide;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Holder) CDRType() *cdr.TypeInfo { return holderType }
+
+// MarshalCDR writes all members.
+func (m *Holder) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	if e.Enter() {
+		m.Choice.MarshalCDR(e)
+		e.Leave("choice")
+	}
+	if e.Enter() {
+		m.Item.MarshalCDR(e)
+		e.Leave("item")
+	}
+	manyBegin := e.BeginSequence("many", len(m.Many), 3, false)
+	for i := range m.Many {
+		if !e.Enter() {
+			break
+		}
+		m.Many[i].MarshalCDR(e)
+		e.LeaveElement("many", i)
+	}
+	e.End(manyBegin)
+	bothBegin := e.BeginArray()
+	for i := range m.Both {
+		if !e.Enter() {
+			break
+		}
+		m.Both[i].MarshalCDR(e)
+		e.LeaveElement("both", i)
+	}
+	e.End(bothBegin)
+	if h, ok := e.BeginOptional(4, m.Loosely != nil); ok {
+		if e.Enter() {
+			m.Loosely.MarshalCDR(e)
+			e.Leave("loosely")
+		}
+		e.EndMember(h)
+	}
+	moreBegin := e.BeginSequence("more", len(m.More), 0, false)
+	for i := range m.More {
+		if !e.Enter() {
+			break
+		}
+		m.More[i].MarshalCDR(e)
+		e.LeaveElement("more", i)
+	}
+	e.End(moreBegin)
+	if e.Enter() {
+		m.Wide.MarshalCDR(e)
+		e.Leave("wide")
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Holder) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	if d.Enter() {
+		m.Choice.UnmarshalCDR(d)
+		d.Leave("choice")
+	}
+	if d.Enter() {
+		m.Item.UnmarshalCDR(d)
+		d.Leave("item")
+	}
+	n, manyBegin := d.BeginSequence("many", 3, 1, false)
+	m.Many = cdr.GrowSequence(d, "many", m.Many, n)
+	for i := range m.Many {
+		if !d.Enter() {
+			break
+		}
+		m.Many[i].UnmarshalCDR(d)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	bothBegin := d.BeginArray("both")
+	for i := range m.Both {
+		if !d.Enter() {
+			break
+		}
+		m.Both[i].UnmarshalCDR(d)
+		d.LeaveElement("both", i)
+	}
+	d.End(bothBegin)
+	if h, ok := d.BeginOptional("loosely", 4); ok {
+		if cdr.Allocate(d, "loosely", &m.Loosely) {
+			if d.Enter() {
+				m.Loosely.UnmarshalCDR(d)
+				d.Leave("loosely")
+			}
+		}
+		d.End(h)
+	} else {
+		m.Loosely = nil
+	}
+	n, moreBegin := d.BeginSequence("more", 0, 1, false)
+	m.More = cdr.GrowSequence(d, "more", m.More, n)
+	for i := range m.More {
+		if !d.Enter() {
+			break
+		}
+		m.More[i].UnmarshalCDR(d)
+		d.LeaveElement("more", i)
+	}
+	d.End(moreBegin)
+	if d.Enter() {
+		m.Wide.UnmarshalCDR(d)
+		d.Leave("wide")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Holder) MarshalKeyCDR(e *cdr.Encoder) {
+	if e.Enter() {
+		m.Choice.MarshalKeyCDR(e)
+		e.Leave("choice")
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Holder) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	if d.Enter() {
+		m.Choice.UnmarshalKeyCDR(d)
+		d.Leave("choice")
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Holder) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	if d.Enter() {
+		(*Choice)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("choice")
+	}
+	if d.Rest(s) {
+		if d.EnterPresent() {
+			(*Item)(nil).SkipCDR(d)
+			d.Leave("item")
+		}
+		if !d.SkipDelimited("many") {
+			n, s := d.BeginSequence("many", 0, 1, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				(*Item)(nil).SkipCDR(d)
+				d.LeaveElement("many", i)
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("both") {
+			s := d.BeginArray("both")
+			for i := range 2 {
+				if !d.EnterPresent() {
+					break
+				}
+				(*Both)(nil).SkipCDR(d)
+				d.LeaveElement("both", i)
+			}
+			d.End(s)
+		}
+		if h, ok := d.BeginOptional("loosely", 4); ok {
+			if d.EnterPresent() {
+				(*Loosely)(nil).SkipCDR(d)
+				d.Leave("loosely")
+			}
+			d.End(h)
+		}
+		if !d.SkipDelimited("more") {
+			n, s := d.BeginSequence("more", 0, 1, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				(*Loosely)(nil).SkipCDR(d)
+				d.LeaveElement("more", i)
+			}
+			d.End(s)
+		}
+		if d.EnterPresent() {
+			(*Wide)(nil).SkipCDR(d)
+			d.Leave("wide")
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Holder) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	if d.EnterPresent() {
+		(*Choice)(nil).SkipCDR(d)
+		d.Leave("choice")
+	}
+	if d.EnterPresent() {
+		(*Item)(nil).SkipCDR(d)
+		d.Leave("item")
+	}
+	if !d.SkipDelimited("many") {
+		n, s := d.BeginSequence("many", 0, 1, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Item)(nil).SkipCDR(d)
+			d.LeaveElement("many", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("both") {
+		s := d.BeginArray("both")
+		for i := range 2 {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Both)(nil).SkipCDR(d)
+			d.LeaveElement("both", i)
+		}
+		d.End(s)
+	}
+	if h, ok := d.BeginOptional("loosely", 4); ok {
+		if d.EnterPresent() {
+			(*Loosely)(nil).SkipCDR(d)
+			d.Leave("loosely")
+		}
+		d.End(h)
+	}
+	if !d.SkipDelimited("more") {
+		n, s := d.BeginSequence("more", 0, 1, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Loosely)(nil).SkipCDR(d)
+			d.LeaveElement("more", i)
+		}
+		d.End(s)
+	}
+	if d.EnterPresent() {
+		(*Wide)(nil).SkipCDR(d)
+		d.Leave("wide")
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Holder) Clone() Holder {
+	c := *m
+	c.Item = c.Item.Clone()
+	c.Many = slices.Clone(c.Many)
+	for i := range c.Many {
+		c.Many[i] = c.Many[i].Clone()
+	}
+	if c.Loosely != nil {
+		v := *c.Loosely
+		v = v.Clone()
+		c.Loosely = &v
+	}
+	c.More = slices.Clone(c.More)
+	for i := range c.More {
+		c.More[i] = c.More[i].Clone()
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Holder) Equal(o *Holder) bool {
+	return m.Choice.Equal(&o.Choice) &&
+		m.Item.Equal(&o.Item) &&
+		slices.EqualFunc(m.Many, o.Many, func(a, b Item) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Both[:], o.Both[:], func(a, b Both) bool { return a.Equal(&b) }) &&
+		cdr.EqualPtrFunc(m.Loosely, o.Loosely, (*Loosely).Equal) &&
+		slices.EqualFunc(m.More, o.More, func(a, b Loosely) bool { return a.Equal(&b) }) &&
+		m.Wide.Equal(&o.Wide)
+}
+
+// HolderView reads the members of an encoded Holder where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type HolderView struct {
+	s  cdr.Sample
+	at [7]int32 // offsets of the members
+}
+
+// NewHolderView checks the structure of an encoded sample, encapsulation header included.
+func NewHolderView(sample []byte) (HolderView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, holderType); err != nil {
+		return HolderView{}, err
+	}
+	var v HolderView
+	v.ScanCDR(&d)
+	if err := d.Close(holderType); err != nil {
+		return HolderView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *HolderView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Here(1)
+	if d.EnterPresent() {
+		var e ChoiceView
+		e.ScanCDR(d)
+		d.Leave("choice")
+	}
+	v.at[1] = d.Here(1)
+	if d.EnterPresent() {
+		var e ItemView
+		e.ScanCDR(d)
+		d.Leave("item")
+	}
+	v.at[2] = d.Here(4)
+	n, manyBegin := d.BeginSequence("many", 3, 1, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e ItemView
+		e.ScanCDR(d)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	v.at[3] = d.HereArray(1)
+	bothBegin := d.BeginArray("both")
+	for i := range 2 {
+		if !d.EnterPresent() {
+			break
+		}
+		var e BothView
+		e.ScanCDR(d)
+		d.LeaveElement("both", i)
+	}
+	d.End(bothBegin)
+	if h, ok := d.BeginOptional("loosely", 4); ok {
+		v.at[4] = d.Here(1)
+		if d.EnterPresent() {
+			var e LooselyView
+			e.ScanCDR(d)
+			d.Leave("loosely")
+		}
+		d.End(h)
+	} else {
+		v.at[4] = cdr.Missing
+	}
+	v.at[5] = d.Here(4)
+	n, moreBegin := d.BeginSequence("more", 0, 1, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e LooselyView
+		e.ScanCDR(d)
+		d.LeaveElement("more", i)
+	}
+	d.End(moreBegin)
+	v.at[6] = d.Here(1)
+	if d.EnterPresent() {
+		var e WideView
+		e.ScanCDR(d)
+		d.Leave("wide")
+	}
+	d.End(s)
+}
+
+// Choice reads choice.
+func (v HolderView) Choice() ChoiceView {
+	var d cdr.Decoder
+	var m ChoiceView
+	if v.s.Seek(&d, v.at[0]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Item reads item.
+func (v HolderView) Item() ItemView {
+	var d cdr.Decoder
+	var m ItemView
+	if v.s.Seek(&d, v.at[1]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Many reads many.
+func (v HolderView) Many() ItemViews { return ItemViewsOf(v.s.Elements(v.at[2], nil)) }
+
+// Both reads both.
+func (v HolderView) Both() BothViews { return BothViewsOf(v.s.ArrayElements(v.at[3], 2, nil)) }
+
+// Loosely reads loosely, and tells whether it is there.
+func (v HolderView) Loosely() (LooselyView, bool) {
+	there := v.at[4] >= 0
+	var d cdr.Decoder
+	var m LooselyView
+	if v.s.Seek(&d, v.at[4]) {
+		m.ScanCDR(&d)
+	}
+	return m, there
+}
+
+// More reads more.
+func (v HolderView) More() LooselyViews { return LooselyViewsOf(v.s.Elements(v.at[5], nil)) }
+
+// Wide reads wide.
+func (v HolderView) Wide() WideView {
+	var d cdr.Decoder
+	var m WideView
+	if v.s.Seek(&d, v.at[6]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// HolderViews reads the elements of an encoded sequence or array of Holder.
+type HolderViews struct{ c cdr.Elements }
+
+// HolderViewsOf is for generated code.
+func HolderViewsOf(c cdr.Elements) HolderViews { return HolderViews{c} }
+
+// Len is the number of elements.
+func (vs HolderViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs HolderViews) At(i int) HolderView {
+	var d cdr.Decoder
+	var v HolderView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs HolderViews) All() iter.Seq2[int, HolderView] {
+	return func(yield func(int, HolderView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v HolderView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var holderMembers = []string{
+	"choice",
+	"item",
+	"many",
+	"both",
+	"loosely",
+	"more",
+	"wide",
+}
+
+// HolderBuilder builds an encoded Holder in the caller's bytes, without an intermediate value.
+// Set in this order: Choice, Item, Many, Both, Loosely, More, Wide.
+// Another member may be set as soon as those of them that are declared before it are set.
+type HolderBuilder struct {
+	b   cdr.Builder
+	has [7]bool
+}
+
+// NewHolderBuilder starts a sample in buf, encapsulation header included.
+func NewHolderBuilder(buf []byte) HolderBuilder {
+	var b HolderBuilder
+	b.b.Init(buf, holderType, holderMembers)
+	return b
+}
+
+// SetChoice sets choice.
+func (b *HolderBuilder) SetChoice(v *Choice) {
+	if e := b.b.Variable(0, 0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("choice")
+		}
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetItem sets item.
+func (b *HolderBuilder) SetItem(v *Item) {
+	if e := b.b.Variable(1, 1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("item")
+		}
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// SetMany sets many.
+func (b *HolderBuilder) SetMany(v []Item) {
+	if e := b.b.Variable(2, 2); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 3, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// SetBoth sets both.
+func (b *HolderBuilder) SetBoth(v *[2]Both) {
+	if e := b.b.Variable(3, 3); e != nil {
+		bothBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("both", i)
+		}
+		e.End(bothBegin)
+		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// SetLoosely sets loosely; nil says that it is absent.
+func (b *HolderBuilder) SetLoosely(v *Loosely) {
+	if e := b.b.Variable(4, 4); e != nil {
+		if h, ok := e.BeginOptional(4, v != nil); ok {
+			if e.Enter() {
+				v.MarshalCDR(e)
+				e.Leave("loosely")
+			}
+			e.EndMember(h)
+		}
+		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// SetMore sets more.
+func (b *HolderBuilder) SetMore(v []Loosely) {
+	if e := b.b.Variable(5, 5); e != nil {
+		moreBegin := e.BeginSequence("more", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("more", i)
+		}
+		e.End(moreBegin)
+		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// SetWide sets wide.
+func (b *HolderBuilder) SetWide(v *Wide) {
+	if e := b.b.Variable(6, 6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("wide")
+		}
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *HolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Bitty is the IDL struct constructs::Bitty.
+type Bitty struct {
+	// Key.
+	Access Access   `json:"access"`
+	Small  Small    `json:"small"`
+	Large  Large    `json:"large"`
+	Mark   byte     `json:"mark"`
+	Bits_  Bits     `json:"bits"`
+	List   []Access `json:"list"`
+	Three  [3]Small `json:"three"`
+	Larges []Large  `json:"larges"`
+	Packed []Bits   `json:"packed"`
+	Pair   [2]Bits  `json:"pair"`
+	// Key.
+	ID Bits `json:"id"`
+}
+
+var bittyType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Bitty",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    8,
+	Text: `@bit_bound(12) bitmask constructs::Access { @position(0) READ, @position(1) WRITE, @position(7) EXECUTE };
+@bit_bound(3) bitmask constructs::Small { @position(0) A, @position(1) B, @position(2) C };
+@bit_bound(33) bitmask constructs::Large { @position(0) LOW, @position(32) HIGH };
+bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfield<1, boolean> flag; @position(4) bitfield<4, octet> ; @position(8) bitfield<12, int32> signed_part; @position(20) bitfield<9, uint16> wide; };
+@appendable struct constructs::Bitty {
+	@key @id(0) constructs::Access access;
+	@id(1) constructs::Small small;
+	@id(2) constructs::Large large;
+	@id(3) octet mark;
+	@id(4) constructs::Bits bits;
+	@id(5) sequence<constructs::Access> list;
+	@id(6) constructs::Small[3] three;
+	@id(7) sequence<constructs::Large> larges;
+	@id(8) sequence<constructs::Bits> packed;
+	@id(9) constructs::Bits[2] pair;
+	@key @id(10) constructs::Bits id;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Bitty) CDRType() *cdr.TypeInfo { return bittyType }
+
+// MarshalCDR writes all members.
+func (m *Bitty) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	switch b, fast := e.Run(4, 13); {
+	case b != nil:
+		cdr.PutUint16(b, uint16(m.Access))
+		b[2] = byte(m.Small)
+		b[3] = 0
+		cdr.PutUint64(b[4:], uint64(m.Large))
+		b[12] = m.Mark
+	case !fast:
+		e.Uint16(uint16(m.Access))
+		e.Uint8(uint8(m.Small))
+		e.Uint64(uint64(m.Large))
+		e.Uint8(m.Mark)
+	}
+	if e.Enter() {
+		m.Bits_.MarshalCDR(e)
+		e.Leave("bits")
+	}
+	listBegin := e.BeginSequence("list", len(m.List), 0, false)
+	for i := range m.List {
+		if !e.Enter() {
+			break
+		}
+		e.Uint16(uint16(m.List[i]))
+		e.LeaveElement("list", i)
+	}
+	e.End(listBegin)
+	threeBegin := e.BeginArray()
+	for i := range m.Three {
+		if !e.Enter() {
+			break
+		}
+		e.Uint8(uint8(m.Three[i]))
+		e.LeaveElement("three", i)
+	}
+	e.End(threeBegin)
+	largesBegin := e.BeginSequence("larges", len(m.Larges), 0, false)
+	for i := range m.Larges {
+		if !e.Enter() {
+			break
+		}
+		e.Uint64(uint64(m.Larges[i]))
+		e.LeaveElement("larges", i)
+	}
+	e.End(largesBegin)
+	packedBegin := e.BeginSequence("packed", len(m.Packed), 0, false)
+	for i := range m.Packed {
+		if !e.Enter() {
+			break
+		}
+		m.Packed[i].MarshalCDR(e)
+		e.LeaveElement("packed", i)
+	}
+	e.End(packedBegin)
+	pairBegin := e.BeginArray()
+	for i := range m.Pair {
+		if !e.Enter() {
+			break
+		}
+		m.Pair[i].MarshalCDR(e)
+		e.LeaveElement("pair", i)
+	}
+	e.End(pairBegin)
+	if e.Enter() {
+		m.ID.MarshalCDR(e)
+		e.Leave("id")
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Bitty) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	if b := d.Run(4, 13); b != nil {
+		m.Access = Access(cdr.GetUint16(b))
+		m.Small = Small(b[2])
+		m.Large = Large(cdr.GetUint64(b[4:]))
+		m.Mark = b[12]
+	} else {
+		m.Access = Access(d.Uint16("access"))
+		m.Small = Small(d.Uint8("small"))
+		m.Large = Large(d.Uint64("large"))
+		m.Mark = d.Uint8("mark")
+	}
+	if d.Enter() {
+		m.Bits_.UnmarshalCDR(d)
+		d.Leave("bits")
+	}
+	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	m.List = cdr.GrowSequence(d, "list", m.List, n)
+	for i := range m.List {
+		if !d.Enter() {
+			break
+		}
+		m.List[i] = Access(d.Uint16(""))
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	threeBegin := d.BeginArray("three")
+	for i := range m.Three {
+		if !d.Enter() {
+			break
+		}
+		m.Three[i] = Small(d.Uint8(""))
+		d.LeaveElement("three", i)
+	}
+	d.End(threeBegin)
+	n, largesBegin := d.BeginSequence("larges", 0, 8, false)
+	m.Larges = cdr.GrowSequence(d, "larges", m.Larges, n)
+	for i := range m.Larges {
+		if !d.Enter() {
+			break
+		}
+		m.Larges[i] = Large(d.Uint64(""))
+		d.LeaveElement("larges", i)
+	}
+	d.End(largesBegin)
+	n, packedBegin := d.BeginSequence("packed", 0, 4, false)
+	m.Packed = cdr.GrowSequence(d, "packed", m.Packed, n)
+	for i := range m.Packed {
+		if !d.Enter() {
+			break
+		}
+		m.Packed[i].UnmarshalCDR(d)
+		d.LeaveElement("packed", i)
+	}
+	d.End(packedBegin)
+	pairBegin := d.BeginArray("pair")
+	for i := range m.Pair {
+		if !d.Enter() {
+			break
+		}
+		m.Pair[i].UnmarshalCDR(d)
+		d.LeaveElement("pair", i)
+	}
+	d.End(pairBegin)
+	if d.Enter() {
+		m.ID.UnmarshalCDR(d)
+		d.Leave("id")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Bitty) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Uint16(uint16(m.Access))
+	if e.Enter() {
+		m.ID.MarshalCDR(e)
+		e.Leave("id")
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Bitty) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Access = Access(d.Uint16("access"))
+	if d.Enter() {
+		m.ID.UnmarshalCDR(d)
+		d.Leave("id")
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Bitty) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Uint16(d.Uint16("access"))
+	d.Skip("small", 1, 1)
+	d.Skip("large", 8, 8)
+	d.Skip("mark", 1, 1)
+	d.Skip("bits", 4, 4)
+	if !d.SkipDelimited("list") {
+		n, s := d.BeginSequence("list", 0, 2, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 2)
+			d.LeaveElement("list", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("three") {
+		s := d.BeginArray("three")
+		for i := range 3 {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 1)
+			d.LeaveElement("three", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("larges") {
+		n, s := d.BeginSequence("larges", 0, 8, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 8, 8)
+			d.LeaveElement("larges", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("packed") {
+		n, s := d.BeginSequence("packed", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LeaveElement("packed", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("pair") {
+		s := d.BeginArray("pair")
+		for i := range 2 {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LeaveElement("pair", i)
+		}
+		d.End(s)
+	}
+	e.Uint32(d.Uint32("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Bitty) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("access", 2, 2)
+	d.Skip("small", 1, 1)
+	d.Skip("large", 8, 8)
+	d.Skip("mark", 1, 1)
+	d.Skip("bits", 4, 4)
+	if !d.SkipDelimited("list") {
+		n, s := d.BeginSequence("list", 0, 2, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 2)
+			d.LeaveElement("list", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("three") {
+		s := d.BeginArray("three")
+		for i := range 3 {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 1)
+			d.LeaveElement("three", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("larges") {
+		n, s := d.BeginSequence("larges", 0, 8, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 8, 8)
+			d.LeaveElement("larges", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("packed") {
+		n, s := d.BeginSequence("packed", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LeaveElement("packed", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("pair") {
+		s := d.BeginArray("pair")
+		for i := range 2 {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LeaveElement("pair", i)
+		}
+		d.End(s)
+	}
+	d.Skip("id", 4, 4)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Bitty) Clone() Bitty {
+	c := *m
+	c.List = slices.Clone(c.List)
+	c.Larges = slices.Clone(c.Larges)
+	c.Packed = slices.Clone(c.Packed)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Bitty) Equal(o *Bitty) bool {
+	return m.Access == o.Access &&
+		m.Small == o.Small &&
+		m.Large == o.Large &&
+		m.Mark == o.Mark &&
+		m.Bits_ == o.Bits_ &&
+		slices.Equal(m.List, o.List) &&
+		m.Three == o.Three &&
+		slices.Equal(m.Larges, o.Larges) &&
+		slices.Equal(m.Packed, o.Packed) &&
+		m.Pair == o.Pair &&
+		m.ID == o.ID
+}
+
+// BittyView reads the members of an encoded Bitty where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type BittyView struct {
+	s  cdr.Sample
+	at [11]int32 // offsets of the members
+}
+
+// NewBittyView checks the structure of an encoded sample, encapsulation header included.
+func NewBittyView(sample []byte) (BittyView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, bittyType); err != nil {
+		return BittyView{}, err
+	}
+	var v BittyView
+	v.ScanCDR(&d)
+	if err := d.Close(bittyType); err != nil {
+		return BittyView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *BittyView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	if at := d.RunAt(4, 13); at >= 0 {
+		v.at[0] = at
+		v.at[1] = at + 2
+		v.at[2] = at + 4
+		v.at[3] = at + 12
+	} else {
+		v.at[0] = d.Locate("access", 2, 2)
+		v.at[1] = d.Locate("small", 1, 1)
+		v.at[2] = d.Locate("large", 8, 8)
+		v.at[3] = d.Locate("mark", 1, 1)
+	}
+	v.at[4] = d.Locate("bits", 4, 4)
+	v.at[5] = d.Here(4)
+	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	d.SkipElements("list", n, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}})
+	d.End(listBegin)
+	v.at[6] = d.HereArray(1)
+	threeBegin := d.BeginArray("three")
+	d.SkipElements("three", 3, &cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{1, 1}, Stride: [2]int{1, 1}})
+	d.End(threeBegin)
+	v.at[7] = d.Here(4)
+	n, largesBegin := d.BeginSequence("larges", 0, 8, false)
+	d.SkipElements("larges", n, &cdr.Layout{Align: [2]int{8, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}})
+	d.End(largesBegin)
+	v.at[8] = d.Here(4)
+	n, packedBegin := d.BeginSequence("packed", 0, 4, false)
+	d.SkipElements("packed", n, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+	d.End(packedBegin)
+	v.at[9] = d.HereArray(4)
+	pairBegin := d.BeginArray("pair")
+	d.SkipElements("pair", 2, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+	d.End(pairBegin)
+	v.at[10] = d.Locate("id", 4, 4)
+	d.End(s)
+}
+
+// Access reads access.
+func (v BittyView) Access() Access { return Access(v.s.Uint16(v.at[0])) }
+
+// Small reads small.
+func (v BittyView) Small() Small { return Small(v.s.Uint8(v.at[1])) }
+
+// Large reads large.
+func (v BittyView) Large() Large { return Large(v.s.Uint64(v.at[2])) }
+
+// Mark reads mark.
+func (v BittyView) Mark() byte { return v.s.Uint8(v.at[3]) }
+
+// Bits_ decodes bits.
+func (v BittyView) Bits_() Bits {
+	var m Bits
+	m.SetBits(uint64(v.s.Uint32(v.at[4])))
+	return m
+}
+
+// List decodes list into new memory.
+func (v BittyView) List() []Access {
+	d := &cdr.Decoder{}
+	var m []Access
+	if v.s.Seek(d, v.at[5]) {
+		n, listBegin := d.BeginSequence("list", 0, 2, false)
+		m = cdr.GrowSequence(d, "list", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = Access(d.Uint16(""))
+			d.LeaveElement("list", i)
+		}
+		d.End(listBegin)
+	}
+	return m
+}
+
+// Three decodes three into new memory.
+func (v BittyView) Three() [3]Small {
+	d := &cdr.Decoder{}
+	var m [3]Small
+	if v.s.Seek(d, v.at[6]) {
+		threeBegin := d.BeginArray("three")
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = Small(d.Uint8(""))
+			d.LeaveElement("three", i)
+		}
+		d.End(threeBegin)
+	}
+	return m
+}
+
+// Larges decodes larges into new memory.
+func (v BittyView) Larges() []Large {
+	d := &cdr.Decoder{}
+	var m []Large
+	if v.s.Seek(d, v.at[7]) {
+		n, largesBegin := d.BeginSequence("larges", 0, 8, false)
+		m = cdr.GrowSequence(d, "larges", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = Large(d.Uint64(""))
+			d.LeaveElement("larges", i)
+		}
+		d.End(largesBegin)
+	}
+	return m
+}
+
+// Packed decodes packed into new memory.
+func (v BittyView) Packed() []Bits {
+	d := &cdr.Decoder{}
+	var m []Bits
+	if v.s.Seek(d, v.at[8]) {
+		n, packedBegin := d.BeginSequence("packed", 0, 4, false)
+		m = cdr.GrowSequence(d, "packed", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i].UnmarshalCDR(d)
+			d.LeaveElement("packed", i)
+		}
+		d.End(packedBegin)
+	}
+	return m
+}
+
+// Pair decodes pair into new memory.
+func (v BittyView) Pair() [2]Bits {
+	d := &cdr.Decoder{}
+	var m [2]Bits
+	if v.s.Seek(d, v.at[9]) {
+		pairBegin := d.BeginArray("pair")
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i].UnmarshalCDR(d)
+			d.LeaveElement("pair", i)
+		}
+		d.End(pairBegin)
+	}
+	return m
+}
+
+// ID decodes id.
+func (v BittyView) ID() Bits {
+	var m Bits
+	m.SetBits(uint64(v.s.Uint32(v.at[10])))
+	return m
+}
+
+// BittyViews reads the elements of an encoded sequence or array of Bitty.
+type BittyViews struct{ c cdr.Elements }
+
+// BittyViewsOf is for generated code.
+func BittyViewsOf(c cdr.Elements) BittyViews { return BittyViews{c} }
+
+// Len is the number of elements.
+func (vs BittyViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BittyViews) At(i int) BittyView {
+	var d cdr.Decoder
+	var v BittyView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BittyViews) All() iter.Seq2[int, BittyView] {
+	return func(yield func(int, BittyView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BittyView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var bittyMembers = []string{
+	"access",
+	"small",
+	"large",
+	"mark",
+	"bits",
+	"list",
+	"three",
+	"larges",
+	"packed",
+	"pair",
+	"id",
+}
+
+// BittyBuilder builds an encoded Bitty in the caller's bytes, without an intermediate value.
+// Set in this order: List, Three, Larges, Packed, Pair.
+// Another member may be set as soon as those of them that are declared before it are set.
+type BittyBuilder struct {
+	b   cdr.Builder
+	has [11]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewBittyBuilder starts a sample in buf, encapsulation header included.
+func NewBittyBuilder(buf []byte) BittyBuilder {
+	var b BittyBuilder
+	b.b.Init(buf, bittyType, bittyMembers)
+	b.b.Claim(0, 24)
+	return b
+}
+
+// SetAccess sets access.
+func (b *BittyBuilder) SetAccess(v Access) {
+	if f := b.b.Field(0, 0, 4, 2); f != nil {
+		cdr.PutUint16(f, uint16(v))
+		b.has[0] = true
+	}
+}
+
+// SetSmall sets small.
+func (b *BittyBuilder) SetSmall(v Small) {
+	if f := b.b.Field(1, 0, 6, 1); f != nil {
+		f[0] = byte(v)
+		b.has[1] = true
+	}
+}
+
+// SetLarge sets large.
+func (b *BittyBuilder) SetLarge(v Large) {
+	if f := b.b.Field(2, 0, 8, 8); f != nil {
+		cdr.PutUint64(f, uint64(v))
+		b.has[2] = true
+	}
+}
+
+// SetMark sets mark.
+func (b *BittyBuilder) SetMark(v byte) {
+	if f := b.b.Field(3, 0, 16, 1); f != nil {
+		f[0] = v
+		b.has[3] = true
+	}
+}
+
+// SetBits_ sets bits.
+func (b *BittyBuilder) SetBits_(v *Bits) {
+	if e := b.b.FieldEncoder(4, 0, 20, 4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("bits")
+		}
+		b.has[4] = b.b.EndField(4)
+	}
+}
+
+// SetList sets list.
+func (b *BittyBuilder) SetList(v []Access) {
+	if e := b.b.Variable(5, 0); e != nil {
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Uint16(uint16(v[i]))
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// SetThree sets three.
+func (b *BittyBuilder) SetThree(v *[3]Small) {
+	if e := b.b.Variable(6, 1); e != nil {
+		threeBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Uint8(uint8(v[i]))
+			e.LeaveElement("three", i)
+		}
+		e.End(threeBegin)
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// SetLarges sets larges.
+func (b *BittyBuilder) SetLarges(v []Large) {
+	if e := b.b.Variable(7, 2); e != nil {
+		largesBegin := e.BeginSequence("larges", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Uint64(uint64(v[i]))
+			e.LeaveElement("larges", i)
+		}
+		e.End(largesBegin)
+		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// SetPacked sets packed.
+func (b *BittyBuilder) SetPacked(v []Bits) {
+	if e := b.b.Variable(8, 3); e != nil {
+		packedBegin := e.BeginSequence("packed", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("packed", i)
+		}
+		e.End(packedBegin)
+		b.has[8] = b.b.EndVariable(8)
+	}
+}
+
+// SetPair sets pair.
+func (b *BittyBuilder) SetPair(v *[2]Bits) {
+	if e := b.b.Variable(9, 4); e != nil {
+		pairBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("pair", i)
+		}
+		e.End(pairBegin)
+		b.has[9] = b.b.EndVariable(9)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(10, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetID sets id.
+func (b *BittyBuilder) SetID(v *Bits) {
+	p := b.seg[0]
+	if e := b.b.FieldEncoder(10, 5, cdr.AlignUp(p, 4), 4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("id")
+		}
+		b.has[10] = b.b.EndField(10)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *BittyBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Maps is the IDL struct constructs::Maps.
+type Maps struct {
+	// Key.
+	ID      int32                     `json:"id"`
+	Numbers map[int32]float64         `json:"numbers"`
+	Words   map[string]int32          `json:"words"`
+	Names   map[byte]string           `json:"names"`
+	Labels  map[Color]Label           `json:"labels"`
+	Lists   map[int16][]Item          `json:"lists"`
+	Nested  map[int32]map[string]bool `json:"nested"`
+	Choices map[uint64]Choice         `json:"choices"`
+	Many    []map[int32]int32         `json:"many"`
+	Points  map[byte]Point            `json:"points"`
+}
+
+var mapsType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Maps",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    4,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@bit_bound(12) bitmask constructs::Access { @position(0) READ, @position(1) WRITE, @position(7) EXECUTE };
+bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfield<1, boolean> flag; @position(4) bitfield<4, octet> ; @position(8) bitfield<12, int32> signed_part; @position(20) bitfield<9, uint16> wide; };
+@final struct constructs::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@appendable union constructs::Item switch(int32) {
+	case 0: @id(1) int32 number;
+	case 1: case -1: @id(2) double real;
+	case 2: @id(3) string<8> text;
+	case 3: @id(4) constructs::Label label;
+	case 4: @id(5) sequence<constructs::Label> labels;
+	case 5: @id(6) int16[2][2] grid;
+	case 6: @id(7) sequence<octet> blob;
+	case 7: @id(8) constructs::Access access;
+	case 8: @id(9) constructs::Bits bits;
+	case 9: @id(10) constructs::Color color;
+	case 10: @id(11) constructs::Point far;
+	case 11: @id(12) map<string<4>, constructs::Label> named;
+	case 12: @id(13) sequence<string<4>> words;
+	case 13: @id(14) int32 there;
+};
+@final union constructs::Choice switch(@key constructs::Color) {
+	case 0: @id(1) octet small;
+	default: @id(2) double other;
+};
+@appendable struct constructs::Maps {
+	@key @id(0) int32 id;
+	@id(1) map<int32, double> numbers;
+	@id(2) map<string<4>, int32, 5> words;
+	@id(3) map<octet, string> names;
+	@id(4) map<constructs::Color, constructs::Label> labels;
+	@id(5) map<int16, sequence<constructs::Item>> lists;
+	@id(6) map<int32, map<string, boolean>> nested;
+	@id(7) map<uint64, constructs::Choice> choices;
+	@id(8) sequence<map<int32, int32>> many;
+	@id(9) map<char, constructs::Point> points;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Maps) CDRType() *cdr.TypeInfo { return mapsType }
+
+// MarshalCDR writes all members.
+func (m *Maps) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.ID)
+	numbersBegin := e.BeginMap("numbers", len(m.Numbers), 0, true)
+	numbersKeys := cdr.SortedKeys(e, m.Numbers)
+	for _, i := range *numbersKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.Float64(m.Numbers[i])
+		cdr.LeaveKey(e, "numbers", i)
+	}
+	cdr.ReleaseKeys(e, numbersKeys)
+	e.End(numbersBegin)
+	wordsBegin := e.BeginMap("words", len(m.Words), 5, false)
+	wordsKeys := cdr.SortedKeys(e, m.Words)
+	for _, i := range *wordsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.String("", i, 4)
+		e.Int32(m.Words[i])
+		cdr.LeaveKey(e, "words", i)
+	}
+	cdr.ReleaseKeys(e, wordsKeys)
+	e.End(wordsBegin)
+	namesBegin := e.BeginMap("names", len(m.Names), 0, false)
+	namesKeys := cdr.SortedKeys(e, m.Names)
+	for _, i := range *namesKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Uint8(i)
+		e.String("", m.Names[i], 0)
+		cdr.LeaveKey(e, "names", i)
+	}
+	cdr.ReleaseKeys(e, namesKeys)
+	e.End(namesBegin)
+	labelsBegin := e.BeginMap("labels", len(m.Labels), 0, false)
+	labelsKeys := cdr.SortedKeys(e, m.Labels)
+	for _, i := range *labelsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(i), 4, i.Valid())
+		v0 := m.Labels[i]
+		v0.MarshalCDR(e)
+		cdr.LeaveKey(e, "labels", i)
+	}
+	cdr.ReleaseKeys(e, labelsKeys)
+	e.End(labelsBegin)
+	listsBegin := e.BeginMap("lists", len(m.Lists), 0, false)
+	listsKeys := cdr.SortedKeys(e, m.Lists)
+	for _, i := range *listsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int16(i)
+		begin1 := e.BeginSequence("", len(m.Lists[i]), 0, false)
+		for j := range m.Lists[i] {
+			if !e.Enter() {
+				break
+			}
+			m.Lists[i][j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		cdr.LeaveKey(e, "lists", i)
+	}
+	cdr.ReleaseKeys(e, listsKeys)
+	e.End(listsBegin)
+	nestedBegin := e.BeginMap("nested", len(m.Nested), 0, false)
+	nestedKeys := cdr.SortedKeys(e, m.Nested)
+	for _, i := range *nestedKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		begin1 := e.BeginMap("", len(m.Nested[i]), 0, false)
+		keys1 := cdr.SortedKeys(e, m.Nested[i])
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.String("", j, 0)
+			e.Bool(m.Nested[i][j])
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		cdr.LeaveKey(e, "nested", i)
+	}
+	cdr.ReleaseKeys(e, nestedKeys)
+	e.End(nestedBegin)
+	choicesBegin := e.BeginMap("choices", len(m.Choices), 0, false)
+	choicesKeys := cdr.SortedKeys(e, m.Choices)
+	for _, i := range *choicesKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Uint64(i)
+		v0 := m.Choices[i]
+		v0.MarshalCDR(e)
+		cdr.LeaveKey(e, "choices", i)
+	}
+	cdr.ReleaseKeys(e, choicesKeys)
+	e.End(choicesBegin)
+	manyBegin := e.BeginSequence("many", len(m.Many), 0, false)
+	for i := range m.Many {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginMap("", len(m.Many[i]), 0, true)
+		keys1 := cdr.SortedKeys(e, m.Many[i])
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(j)
+			e.Int32(m.Many[i][j])
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		e.LeaveElement("many", i)
+	}
+	e.End(manyBegin)
+	pointsBegin := e.BeginMap("points", len(m.Points), 0, false)
+	pointsKeys := cdr.SortedKeys(e, m.Points)
+	for _, i := range *pointsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Uint8(i)
+		v0 := m.Points[i]
+		v0.MarshalCDR(e)
+		cdr.LeaveKey(e, "points", i)
+	}
+	cdr.ReleaseKeys(e, pointsKeys)
+	e.End(pointsBegin)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Maps) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.ID = d.Int32("id")
+	n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
+	m.Numbers = cdr.MakeMap(d, "numbers", m.Numbers, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 float64
+		i = d.Int32("")
+		v0 = d.Float64("")
+		cdr.LeaveKeyOf(d, "numbers", i)
+		m.Numbers[i] = v0
+	}
+	d.End(numbersBegin)
+	n, wordsBegin := d.BeginMap("words", 5, 8, false)
+	m.Words = cdr.MakeMap(d, "words", m.Words, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 int32
+		i = d.String("", 4)
+		v0 = d.Int32("")
+		cdr.LeaveKeyOf(d, "words", i)
+		m.Words[i] = v0
+	}
+	d.End(wordsBegin)
+	n, namesBegin := d.BeginMap("names", 0, 5, false)
+	m.Names = cdr.MakeMap(d, "names", m.Names, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i byte
+		var v0 string
+		i = d.Uint8("")
+		v0 = d.String("", 0)
+		cdr.LeaveKeyOf(d, "names", i)
+		m.Names[i] = v0
+	}
+	d.End(namesBegin)
+	n, labelsBegin := d.BeginMap("labels", 0, 8, false)
+	m.Labels = cdr.MakeMap(d, "labels", m.Labels, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i Color
+		var v0 Label
+		i = Color(d.Enum("", 4, int32(ColorBlue)))
+		if !i.Valid() {
+			d.NotEnumerator("", int32(i))
+		}
+		v0.UnmarshalCDR(d)
+		cdr.LeaveKeyOf(d, "labels", i)
+		m.Labels[i] = v0
+	}
+	d.End(labelsBegin)
+	n, listsBegin := d.BeginMap("lists", 0, 6, false)
+	m.Lists = cdr.MakeMap(d, "lists", m.Lists, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int16
+		var v0 []Item
+		i = d.Int16("")
+		n, begin1 := d.BeginSequence("", 0, 1, false)
+		v0 = cdr.GrowSequence(d, "", v0, n)
+		for j := range v0 {
+			if !d.Enter() {
+				break
+			}
+			v0[j].UnmarshalCDR(d)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		cdr.LeaveKeyOf(d, "lists", i)
+		m.Lists[i] = v0
+	}
+	d.End(listsBegin)
+	n, nestedBegin := d.BeginMap("nested", 0, 8, false)
+	m.Nested = cdr.MakeMap(d, "nested", m.Nested, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 map[string]bool
+		i = d.Int32("")
+		n1, begin1 := d.BeginMap("", 0, 5, false)
+		v0 = cdr.MakeMap(d, "", v0, n1)
+		for range n1 {
+			if !d.Enter() {
+				break
+			}
+			var j string
+			var v1 bool
+			j = d.String("", 0)
+			v1 = d.Bool("")
+			cdr.LeaveKeyOf(d, "", j)
+			v0[j] = v1
+		}
+		d.End(begin1)
+		cdr.LeaveKeyOf(d, "nested", i)
+		m.Nested[i] = v0
+	}
+	d.End(nestedBegin)
+	n, choicesBegin := d.BeginMap("choices", 0, 12, false)
+	m.Choices = cdr.MakeMap(d, "choices", m.Choices, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i uint64
+		var v0 Choice
+		i = d.Uint64("")
+		v0.UnmarshalCDR(d)
+		cdr.LeaveKeyOf(d, "choices", i)
+		m.Choices[i] = v0
+	}
+	d.End(choicesBegin)
+	n, manyBegin := d.BeginSequence("many", 0, 4, false)
+	m.Many = cdr.GrowSequence(d, "many", m.Many, n)
+	for i := range m.Many {
+		if !d.Enter() {
+			break
+		}
+		n1, begin1 := d.BeginMap("", 0, 8, true)
+		m.Many[i] = cdr.MakeMap(d, "", m.Many[i], n1)
+		for range n1 {
+			if !d.Enter() {
+				break
+			}
+			var j int32
+			var v1 int32
+			j = d.Int32("")
+			v1 = d.Int32("")
+			cdr.LeaveKeyOf(d, "", j)
+			m.Many[i][j] = v1
+		}
+		d.End(begin1)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	n, pointsBegin := d.BeginMap("points", 0, 18, false)
+	m.Points = cdr.MakeMap(d, "points", m.Points, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i byte
+		var v0 Point
+		i = d.Uint8("")
+		v0.UnmarshalCDR(d)
+		cdr.LeaveKeyOf(d, "points", i)
+		m.Points[i] = v0
+	}
+	d.End(pointsBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Maps) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Maps) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Maps) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Int32(d.Int32("id"))
+	if d.Rest(s) {
+		{
+			n, s := d.BeginMap("numbers", 0, 12, true)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 4, 4)
+				d.Skip("", 8, 8)
+				d.Leave("numbers")
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("words") {
+			n, s := d.BeginMap("words", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.SkipString("")
+				d.Skip("", 4, 4)
+				d.Leave("words")
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("names") {
+			n, s := d.BeginMap("names", 0, 5, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 1, 1)
+				d.SkipString("")
+				d.Leave("names")
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("labels") {
+			n, s := d.BeginMap("labels", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 4, 4)
+				(*Label)(nil).SkipCDR(d)
+				d.Leave("labels")
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("lists") {
+			n, s := d.BeginMap("lists", 0, 6, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 2, 2)
+				if !d.SkipDelimited("") {
+					n, s := d.BeginSequence("", 0, 1, false)
+					for j := range n {
+						if !d.EnterPresent() {
+							break
+						}
+						(*Item)(nil).SkipCDR(d)
+						d.LeaveElement("", j)
+					}
+					d.End(s)
+				}
+				d.Leave("lists")
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("nested") {
+			n, s := d.BeginMap("nested", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 4, 4)
+				if !d.SkipDelimited("") {
+					n, s := d.BeginMap("", 0, 5, false)
+					for range n {
+						if !d.EnterPresent() {
+							break
+						}
+						d.SkipString("")
+						d.Skip("", 1, 1)
+						d.Leave("")
+					}
+					d.End(s)
+				}
+				d.Leave("nested")
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("choices") {
+			n, s := d.BeginMap("choices", 0, 12, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 8, 8)
+				(*Choice)(nil).SkipCDR(d)
+				d.Leave("choices")
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("many") {
+			n, s := d.BeginSequence("many", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				{
+					n, s := d.BeginMap("", 0, 8, true)
+					for range n {
+						if !d.EnterPresent() {
+							break
+						}
+						d.Skip("", 4, 4)
+						d.Skip("", 4, 4)
+						d.Leave("")
+					}
+					d.End(s)
+				}
+				d.LeaveElement("many", i)
+			}
+			d.End(s)
+		}
+		if !d.SkipDelimited("points") {
+			n, s := d.BeginMap("points", 0, 18, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 1, 1)
+				(*Point)(nil).SkipCDR(d)
+				d.Leave("points")
+			}
+			d.End(s)
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Maps) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("id", 4, 4)
+	{
+		n, s := d.BeginMap("numbers", 0, 12, true)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.Skip("", 8, 8)
+			d.Leave("numbers")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("words") {
+		n, s := d.BeginMap("words", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipString("")
+			d.Skip("", 4, 4)
+			d.Leave("words")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("names") {
+		n, s := d.BeginMap("names", 0, 5, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 1)
+			d.SkipString("")
+			d.Leave("names")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("labels") {
+		n, s := d.BeginMap("labels", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			(*Label)(nil).SkipCDR(d)
+			d.Leave("labels")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("lists") {
+		n, s := d.BeginMap("lists", 0, 6, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 2)
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 1, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					(*Item)(nil).SkipCDR(d)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.Leave("lists")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("nested") {
+		n, s := d.BeginMap("nested", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			if !d.SkipDelimited("") {
+				n, s := d.BeginMap("", 0, 5, false)
+				for range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.SkipString("")
+					d.Skip("", 1, 1)
+					d.Leave("")
+				}
+				d.End(s)
+			}
+			d.Leave("nested")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("choices") {
+		n, s := d.BeginMap("choices", 0, 12, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 8, 8)
+			(*Choice)(nil).SkipCDR(d)
+			d.Leave("choices")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("many") {
+		n, s := d.BeginSequence("many", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			{
+				n, s := d.BeginMap("", 0, 8, true)
+				for range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.Skip("", 4, 4)
+					d.Skip("", 4, 4)
+					d.Leave("")
+				}
+				d.End(s)
+			}
+			d.LeaveElement("many", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("points") {
+		n, s := d.BeginMap("points", 0, 18, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 1)
+			(*Point)(nil).SkipCDR(d)
+			d.Leave("points")
+		}
+		d.End(s)
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Maps) Clone() Maps {
+	c := *m
+	c.Numbers = maps.Clone(c.Numbers)
+	c.Words = maps.Clone(c.Words)
+	c.Names = maps.Clone(c.Names)
+	c.Labels = maps.Clone(c.Labels)
+	c.Lists = maps.Clone(c.Lists)
+	for i, v0 := range c.Lists {
+		v0 = slices.Clone(v0)
+		for j := range v0 {
+			v0[j] = v0[j].Clone()
+		}
+		c.Lists[i] = v0
+	}
+	c.Nested = maps.Clone(c.Nested)
+	for i, v0 := range c.Nested {
+		v0 = maps.Clone(v0)
+		c.Nested[i] = v0
+	}
+	c.Choices = maps.Clone(c.Choices)
+	c.Many = slices.Clone(c.Many)
+	for i := range c.Many {
+		c.Many[i] = maps.Clone(c.Many[i])
+	}
+	c.Points = maps.Clone(c.Points)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Maps) Equal(o *Maps) bool {
+	return m.ID == o.ID &&
+		maps.Equal(m.Numbers, o.Numbers) &&
+		maps.Equal(m.Words, o.Words) &&
+		maps.Equal(m.Names, o.Names) &&
+		maps.EqualFunc(m.Labels, o.Labels, func(a, b Label) bool { return a.Equal(&b) }) &&
+		maps.EqualFunc(m.Lists, o.Lists, func(a, b []Item) bool { return slices.EqualFunc(a, b, func(a, b Item) bool { return a.Equal(&b) }) }) &&
+		maps.EqualFunc(m.Nested, o.Nested, func(a, b map[string]bool) bool { return maps.Equal(a, b) }) &&
+		maps.EqualFunc(m.Choices, o.Choices, func(a, b Choice) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Many, o.Many, func(a, b map[int32]int32) bool { return maps.Equal(a, b) }) &&
+		maps.EqualFunc(m.Points, o.Points, func(a, b Point) bool { return a.Equal(&b) })
+}
+
+// MapsView reads the members of an encoded Maps where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type MapsView struct {
+	s  cdr.Sample
+	at [10]int32 // offsets of the members
+}
+
+// NewMapsView checks the structure of an encoded sample, encapsulation header included.
+func NewMapsView(sample []byte) (MapsView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, mapsType); err != nil {
+		return MapsView{}, err
+	}
+	var v MapsView
+	v.ScanCDR(&d)
+	if err := d.Close(mapsType); err != nil {
+		return MapsView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *MapsView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("id", 4, 4)
+	v.at[1] = d.Here(4)
+	n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		d.Skip("", 8, 8)
+		d.Leave("numbers")
+	}
+	d.End(numbersBegin)
+	v.at[2] = d.Here(4)
+	n, wordsBegin := d.BeginMap("words", 5, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateString("", 4)
+		d.Skip("", 4, 4)
+		d.Leave("words")
+	}
+	d.End(wordsBegin)
+	v.at[3] = d.Here(4)
+	n, namesBegin := d.BeginMap("names", 0, 5, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 1, 1)
+		d.LocateString("", 0)
+		d.Leave("names")
+	}
+	d.End(namesBegin)
+	v.at[4] = d.Here(4)
+	n, labelsBegin := d.BeginMap("labels", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		var e LabelView
+		e.ScanCDR(d)
+		d.Leave("labels")
+	}
+	d.End(labelsBegin)
+	v.at[5] = d.Here(4)
+	n, listsBegin := d.BeginMap("lists", 0, 6, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 2, 2)
+		n, begin1 := d.BeginSequence("", 0, 1, false)
+		for j := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			var e ItemView
+			e.ScanCDR(d)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.Leave("lists")
+	}
+	d.End(listsBegin)
+	v.at[6] = d.Here(4)
+	n, nestedBegin := d.BeginMap("nested", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		n, begin1 := d.BeginMap("", 0, 5, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateString("", 0)
+			d.Skip("", 1, 1)
+			d.Leave("")
+		}
+		d.End(begin1)
+		d.Leave("nested")
+	}
+	d.End(nestedBegin)
+	v.at[7] = d.Here(4)
+	n, choicesBegin := d.BeginMap("choices", 0, 12, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 8, 8)
+		var e ChoiceView
+		e.ScanCDR(d)
+		d.Leave("choices")
+	}
+	d.End(choicesBegin)
+	v.at[8] = d.Here(4)
+	n, manyBegin := d.BeginSequence("many", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginMap("", 0, 8, true)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.Skip("", 4, 4)
+			d.Leave("")
+		}
+		d.End(begin1)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	v.at[9] = d.Here(4)
+	n, pointsBegin := d.BeginMap("points", 0, 18, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 1, 1)
+		var e PointView
+		e.ScanCDR(d)
+		d.Leave("points")
+	}
+	d.End(pointsBegin)
+	d.End(s)
+}
+
+// ID reads id.
+func (v MapsView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// Numbers decodes numbers into new memory.
+func (v MapsView) Numbers() map[int32]float64 {
+	d := &cdr.Decoder{}
+	var m map[int32]float64
+	if v.s.Seek(d, v.at[1]) {
+		n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
+		m = cdr.MakeMap(d, "numbers", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int32
+			var v0 float64
+			i = d.Int32("")
+			v0 = d.Float64("")
+			cdr.LeaveKeyOf(d, "numbers", i)
+			m[i] = v0
+		}
+		d.End(numbersBegin)
+	}
+	return m
+}
+
+// Words decodes words into new memory.
+func (v MapsView) Words() map[string]int32 {
+	d := &cdr.Decoder{}
+	var m map[string]int32
+	if v.s.Seek(d, v.at[2]) {
+		n, wordsBegin := d.BeginMap("words", 5, 8, false)
+		m = cdr.MakeMap(d, "words", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i string
+			var v0 int32
+			i = d.String("", 4)
+			v0 = d.Int32("")
+			cdr.LeaveKeyOf(d, "words", i)
+			m[i] = v0
+		}
+		d.End(wordsBegin)
+	}
+	return m
+}
+
+// Names decodes names into new memory.
+func (v MapsView) Names() map[byte]string {
+	d := &cdr.Decoder{}
+	var m map[byte]string
+	if v.s.Seek(d, v.at[3]) {
+		n, namesBegin := d.BeginMap("names", 0, 5, false)
+		m = cdr.MakeMap(d, "names", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i byte
+			var v0 string
+			i = d.Uint8("")
+			v0 = d.String("", 0)
+			cdr.LeaveKeyOf(d, "names", i)
+			m[i] = v0
+		}
+		d.End(namesBegin)
+	}
+	return m
+}
+
+// Labels decodes labels into new memory.
+func (v MapsView) Labels() map[Color]Label {
+	d := &cdr.Decoder{}
+	var m map[Color]Label
+	if v.s.Seek(d, v.at[4]) {
+		n, labelsBegin := d.BeginMap("labels", 0, 8, false)
+		m = cdr.MakeMap(d, "labels", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i Color
+			var v0 Label
+			i = Color(d.Enum("", 4, int32(ColorBlue)))
+			if !i.Valid() {
+				d.NotEnumerator("", int32(i))
+			}
+			v0.UnmarshalCDR(d)
+			cdr.LeaveKeyOf(d, "labels", i)
+			m[i] = v0
+		}
+		d.End(labelsBegin)
+	}
+	return m
+}
+
+// Lists decodes lists into new memory.
+func (v MapsView) Lists() map[int16][]Item {
+	d := &cdr.Decoder{}
+	var m map[int16][]Item
+	if v.s.Seek(d, v.at[5]) {
+		n, listsBegin := d.BeginMap("lists", 0, 6, false)
+		m = cdr.MakeMap(d, "lists", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int16
+			var v0 []Item
+			i = d.Int16("")
+			n, begin1 := d.BeginSequence("", 0, 1, false)
+			v0 = cdr.GrowSequence(d, "", v0, n)
+			for j := range v0 {
+				if !d.Enter() {
+					break
+				}
+				v0[j].UnmarshalCDR(d)
+				d.LeaveElement("", j)
+			}
+			d.End(begin1)
+			cdr.LeaveKeyOf(d, "lists", i)
+			m[i] = v0
+		}
+		d.End(listsBegin)
+	}
+	return m
+}
+
+// Nested decodes nested into new memory.
+func (v MapsView) Nested() map[int32]map[string]bool {
+	d := &cdr.Decoder{}
+	var m map[int32]map[string]bool
+	if v.s.Seek(d, v.at[6]) {
+		n, nestedBegin := d.BeginMap("nested", 0, 8, false)
+		m = cdr.MakeMap(d, "nested", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int32
+			var v0 map[string]bool
+			i = d.Int32("")
+			n1, begin1 := d.BeginMap("", 0, 5, false)
+			v0 = cdr.MakeMap(d, "", v0, n1)
+			for range n1 {
+				if !d.Enter() {
+					break
+				}
+				var j string
+				var v1 bool
+				j = d.String("", 0)
+				v1 = d.Bool("")
+				cdr.LeaveKeyOf(d, "", j)
+				v0[j] = v1
+			}
+			d.End(begin1)
+			cdr.LeaveKeyOf(d, "nested", i)
+			m[i] = v0
+		}
+		d.End(nestedBegin)
+	}
+	return m
+}
+
+// Choices decodes choices into new memory.
+func (v MapsView) Choices() map[uint64]Choice {
+	d := &cdr.Decoder{}
+	var m map[uint64]Choice
+	if v.s.Seek(d, v.at[7]) {
+		n, choicesBegin := d.BeginMap("choices", 0, 12, false)
+		m = cdr.MakeMap(d, "choices", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i uint64
+			var v0 Choice
+			i = d.Uint64("")
+			v0.UnmarshalCDR(d)
+			cdr.LeaveKeyOf(d, "choices", i)
+			m[i] = v0
+		}
+		d.End(choicesBegin)
+	}
+	return m
+}
+
+// Many decodes many into new memory.
+func (v MapsView) Many() []map[int32]int32 {
+	d := &cdr.Decoder{}
+	var m []map[int32]int32
+	if v.s.Seek(d, v.at[8]) {
+		n, manyBegin := d.BeginSequence("many", 0, 4, false)
+		m = cdr.GrowSequence(d, "many", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			n1, begin1 := d.BeginMap("", 0, 8, true)
+			m[i] = cdr.MakeMap(d, "", m[i], n1)
+			for range n1 {
+				if !d.Enter() {
+					break
+				}
+				var j int32
+				var v1 int32
+				j = d.Int32("")
+				v1 = d.Int32("")
+				cdr.LeaveKeyOf(d, "", j)
+				m[i][j] = v1
+			}
+			d.End(begin1)
+			d.LeaveElement("many", i)
+		}
+		d.End(manyBegin)
+	}
+	return m
+}
+
+// Points decodes points into new memory.
+func (v MapsView) Points() map[byte]Point {
+	d := &cdr.Decoder{}
+	var m map[byte]Point
+	if v.s.Seek(d, v.at[9]) {
+		n, pointsBegin := d.BeginMap("points", 0, 18, false)
+		m = cdr.MakeMap(d, "points", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i byte
+			var v0 Point
+			i = d.Uint8("")
+			v0.UnmarshalCDR(d)
+			cdr.LeaveKeyOf(d, "points", i)
+			m[i] = v0
+		}
+		d.End(pointsBegin)
+	}
+	return m
+}
+
+// MapsViews reads the elements of an encoded sequence or array of Maps.
+type MapsViews struct{ c cdr.Elements }
+
+// MapsViewsOf is for generated code.
+func MapsViewsOf(c cdr.Elements) MapsViews { return MapsViews{c} }
+
+// Len is the number of elements.
+func (vs MapsViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs MapsViews) At(i int) MapsView {
+	var d cdr.Decoder
+	var v MapsView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs MapsViews) All() iter.Seq2[int, MapsView] {
+	return func(yield func(int, MapsView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v MapsView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var mapsMembers = []string{
+	"id",
+	"numbers",
+	"words",
+	"names",
+	"labels",
+	"lists",
+	"nested",
+	"choices",
+	"many",
+	"points",
+}
+
+// MapsBuilder builds an encoded Maps in the caller's bytes, without an intermediate value.
+// Set in this order: Numbers, Words, Names, Labels, Lists, Nested, Choices, Many, Points.
+// Another member may be set as soon as those of them that are declared before it are set.
+type MapsBuilder struct {
+	b   cdr.Builder
+	has [10]bool
+}
+
+// NewMapsBuilder starts a sample in buf, encapsulation header included.
+func NewMapsBuilder(buf []byte) MapsBuilder {
+	var b MapsBuilder
+	b.b.Init(buf, mapsType, mapsMembers)
+	b.b.Claim(0, 8)
+	return b
+}
+
+// SetID sets id.
+func (b *MapsBuilder) SetID(v int32) {
+	if f := b.b.Field(0, 0, 4, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// SetNumbers sets numbers.
+func (b *MapsBuilder) SetNumbers(v map[int32]float64) {
+	if e := b.b.Variable(1, 0); e != nil {
+		numbersBegin := e.BeginMap("numbers", len(v), 0, true)
+		numbersKeys := cdr.SortedKeys(e, v)
+		for _, i := range *numbersKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.Float64(v[i])
+			cdr.LeaveKey(e, "numbers", i)
+		}
+		cdr.ReleaseKeys(e, numbersKeys)
+		e.End(numbersBegin)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// SetWords sets words.
+func (b *MapsBuilder) SetWords(v map[string]int32) {
+	if e := b.b.Variable(2, 1); e != nil {
+		wordsBegin := e.BeginMap("words", len(v), 5, false)
+		wordsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *wordsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			e.Int32(v[i])
+			cdr.LeaveKey(e, "words", i)
+		}
+		cdr.ReleaseKeys(e, wordsKeys)
+		e.End(wordsBegin)
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// SetNames sets names.
+func (b *MapsBuilder) SetNames(v map[byte]string) {
+	if e := b.b.Variable(3, 2); e != nil {
+		namesBegin := e.BeginMap("names", len(v), 0, false)
+		namesKeys := cdr.SortedKeys(e, v)
+		for _, i := range *namesKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Uint8(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "names", i)
+		}
+		cdr.ReleaseKeys(e, namesKeys)
+		e.End(namesBegin)
+		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// SetLabels sets labels.
+func (b *MapsBuilder) SetLabels(v map[Color]Label) {
+	if e := b.b.Variable(4, 3); e != nil {
+		labelsBegin := e.BeginMap("labels", len(v), 0, false)
+		labelsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *labelsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(i), 4, i.Valid())
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "labels", i)
+		}
+		cdr.ReleaseKeys(e, labelsKeys)
+		e.End(labelsBegin)
+		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// SetLists sets lists.
+func (b *MapsBuilder) SetLists(v map[int16][]Item) {
+	if e := b.b.Variable(5, 4); e != nil {
+		listsBegin := e.BeginMap("lists", len(v), 0, false)
+		listsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *listsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "lists", i)
+		}
+		cdr.ReleaseKeys(e, listsKeys)
+		e.End(listsBegin)
+		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// SetNested sets nested.
+func (b *MapsBuilder) SetNested(v map[int32]map[string]bool) {
+	if e := b.b.Variable(6, 5); e != nil {
+		nestedBegin := e.BeginMap("nested", len(v), 0, false)
+		nestedKeys := cdr.SortedKeys(e, v)
+		for _, i := range *nestedKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			begin1 := e.BeginMap("", len(v[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.String("", j, 0)
+				e.Bool(v[i][j])
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			cdr.LeaveKey(e, "nested", i)
+		}
+		cdr.ReleaseKeys(e, nestedKeys)
+		e.End(nestedBegin)
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// SetChoices sets choices.
+func (b *MapsBuilder) SetChoices(v map[uint64]Choice) {
+	if e := b.b.Variable(7, 6); e != nil {
+		choicesBegin := e.BeginMap("choices", len(v), 0, false)
+		choicesKeys := cdr.SortedKeys(e, v)
+		for _, i := range *choicesKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Uint64(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "choices", i)
+		}
+		cdr.ReleaseKeys(e, choicesKeys)
+		e.End(choicesBegin)
+		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// SetMany sets many.
+func (b *MapsBuilder) SetMany(v []map[int32]int32) {
+	if e := b.b.Variable(8, 7); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginMap("", len(v[i]), 0, true)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.Int32(j)
+				e.Int32(v[i][j])
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		b.has[8] = b.b.EndVariable(8)
+	}
+}
+
+// SetPoints sets points.
+func (b *MapsBuilder) SetPoints(v map[byte]Point) {
+	if e := b.b.Variable(9, 8); e != nil {
+		pointsBegin := e.BeginMap("points", len(v), 0, false)
+		pointsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *pointsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Uint8(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "points", i)
+		}
+		cdr.ReleaseKeys(e, pointsKeys)
+		e.End(pointsBegin)
+		b.has[9] = b.b.EndVariable(9)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *MapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// encoding/json has no maps with such keys.
+type Switches struct {
+	Flags map[bool]byte `json:"flags"`
+}
+
+var switchesType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Switches",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@appendable struct constructs::Switches {
+	@id(0) map<boolean, octet> flags;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Switches) CDRType() *cdr.TypeInfo { return switchesType }
+
+// MarshalCDR writes all members.
+func (m *Switches) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	flagsBegin := e.BeginMap("flags", len(m.Flags), 0, true)
+	flagsKeys := cdr.SortedBools(e, m.Flags)
+	for _, i := range *flagsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Bool(i)
+		e.Uint8(m.Flags[i])
+		cdr.LeaveKey(e, "flags", i)
+	}
+	cdr.ReleaseKeys(e, flagsKeys)
+	e.End(flagsBegin)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Switches) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	n, flagsBegin := d.BeginMap("flags", 0, 2, true)
+	m.Flags = cdr.MakeMap(d, "flags", m.Flags, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i bool
+		var v0 byte
+		i = d.Bool("")
+		v0 = d.Uint8("")
+		cdr.LeaveKeyOf(d, "flags", i)
+		m.Flags[i] = v0
+	}
+	d.End(flagsBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Switches) MarshalKeyCDR(e *cdr.Encoder) {
+	flagsBegin := e.BeginMap("flags", len(m.Flags), 0, true)
+	flagsKeys := cdr.SortedBools(e, m.Flags)
+	for _, i := range *flagsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Bool(i)
+		e.Uint8(m.Flags[i])
+		cdr.LeaveKey(e, "flags", i)
+	}
+	cdr.ReleaseKeys(e, flagsKeys)
+	e.End(flagsBegin)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Switches) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	n, flagsBegin := d.BeginMap("flags", 0, 2, true)
+	m.Flags = cdr.MakeMap(d, "flags", m.Flags, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i bool
+		var v0 byte
+		i = d.Bool("")
+		v0 = d.Uint8("")
+		cdr.LeaveKeyOf(d, "flags", i)
+		m.Flags[i] = v0
+	}
+	d.End(flagsBegin)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Switches) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Switches) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	{
+		n, s := d.BeginMap("flags", 0, 2, true)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 1)
+			d.Skip("", 1, 1)
+			d.Leave("flags")
+		}
+		d.End(s)
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Switches) Clone() Switches {
+	c := *m
+	c.Flags = maps.Clone(c.Flags)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Switches) Equal(o *Switches) bool {
+	return maps.Equal(m.Flags, o.Flags)
+}
+
+// SwitchesView reads the members of an encoded Switches where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type SwitchesView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewSwitchesView checks the structure of an encoded sample, encapsulation header included.
+func NewSwitchesView(sample []byte) (SwitchesView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, switchesType); err != nil {
+		return SwitchesView{}, err
+	}
+	var v SwitchesView
+	v.ScanCDR(&d)
+	if err := d.Close(switchesType); err != nil {
+		return SwitchesView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *SwitchesView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Here(4)
+	n, flagsBegin := d.BeginMap("flags", 0, 2, true)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 1, 1)
+		d.Skip("", 1, 1)
+		d.Leave("flags")
+	}
+	d.End(flagsBegin)
+	d.End(s)
+}
+
+// Flags decodes flags into new memory.
+func (v SwitchesView) Flags() map[bool]byte {
+	d := &cdr.Decoder{}
+	var m map[bool]byte
+	if v.s.Seek(d, v.at[0]) {
+		n, flagsBegin := d.BeginMap("flags", 0, 2, true)
+		m = cdr.MakeMap(d, "flags", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i bool
+			var v0 byte
+			i = d.Bool("")
+			v0 = d.Uint8("")
+			cdr.LeaveKeyOf(d, "flags", i)
+			m[i] = v0
+		}
+		d.End(flagsBegin)
+	}
+	return m
+}
+
+// SwitchesViews reads the elements of an encoded sequence or array of Switches.
+type SwitchesViews struct{ c cdr.Elements }
+
+// SwitchesViewsOf is for generated code.
+func SwitchesViewsOf(c cdr.Elements) SwitchesViews { return SwitchesViews{c} }
+
+// Len is the number of elements.
+func (vs SwitchesViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs SwitchesViews) At(i int) SwitchesView {
+	var d cdr.Decoder
+	var v SwitchesView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs SwitchesViews) All() iter.Seq2[int, SwitchesView] {
+	return func(yield func(int, SwitchesView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v SwitchesView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var switchesMembers = []string{
+	"flags",
+}
+
+// SwitchesBuilder builds an encoded Switches in the caller's bytes, without an intermediate value.
+// Set in this order: Flags.
+// Another member may be set as soon as those of them that are declared before it are set.
+type SwitchesBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewSwitchesBuilder starts a sample in buf, encapsulation header included.
+func NewSwitchesBuilder(buf []byte) SwitchesBuilder {
+	var b SwitchesBuilder
+	b.b.Init(buf, switchesType, switchesMembers)
+	return b
+}
+
+// SetFlags sets flags.
+func (b *SwitchesBuilder) SetFlags(v map[bool]byte) {
+	if e := b.b.Variable(0, 0); e != nil {
+		flagsBegin := e.BeginMap("flags", len(v), 0, true)
+		flagsKeys := cdr.SortedBools(e, v)
+		for _, i := range *flagsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Bool(i)
+			e.Uint8(v[i])
+			cdr.LeaveKey(e, "flags", i)
+		}
+		cdr.ReleaseKeys(e, flagsKeys)
+		e.End(flagsBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *SwitchesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// LooseMaps is the IDL struct constructs::LooseMaps.
+type LooseMaps struct {
+	Numbers map[int32]float64 `json:"numbers"`
+	Bits_   map[string]Bits   `json:"bits"`
+	Access  Access            `json:"access"`
+	Large   Large             `json:"large"`
+	Packed  Bits              `json:"packed"`
+	Item    Item              `json:"item"`
+	List    []Access          `json:"list"`
+}
+
+var looseMapsType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::LooseMaps",
+	Extensibility: cdr.Mutable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfield<1, boolean> flag; @position(4) bitfield<4, octet> ; @position(8) bitfield<12, int32> signed_part; @position(20) bitfield<9, uint16> wide; };
+@bit_bound(12) bitmask constructs::Access { @position(0) READ, @position(1) WRITE, @position(7) EXECUTE };
+@bit_bound(33) bitmask constructs::Large { @position(0) LOW, @position(32) HIGH };
+@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct constructs::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@appendable union constructs::Item switch(int32) {
+	case 0: @id(1) int32 number;
+	case 1: case -1: @id(2) double real;
+	case 2: @id(3) string<8> text;
+	case 3: @id(4) constructs::Label label;
+	case 4: @id(5) sequence<constructs::Label> labels;
+	case 5: @id(6) int16[2][2] grid;
+	case 6: @id(7) sequence<octet> blob;
+	case 7: @id(8) constructs::Access access;
+	case 8: @id(9) constructs::Bits bits;
+	case 9: @id(10) constructs::Color color;
+	case 10: @id(11) constructs::Point far;
+	case 11: @id(12) map<string<4>, constructs::Label> named;
+	case 12: @id(13) sequence<string<4>> words;
+	case 13: @id(14) int32 there;
+};
+@mutable struct constructs::LooseMaps {
+	@id(0) map<int32, double> numbers;
+	@id(1) map<string, constructs::Bits> bits;
+	@id(2) constructs::Access access;
+	@id(3) constructs::Large large;
+	@id(4) constructs::Bits packed;
+	@id(5) constructs::Item item;
+	@id(6) sequence<constructs::Access> list;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*LooseMaps) CDRType() *cdr.TypeInfo { return looseMapsType }
+
+var looseMapsIDs = []uint32{
+	0,
+	1,
+	2,
+	3,
+	4,
+	5,
+	6,
+}
+
+// MarshalCDR writes all members.
+func (m *LooseMaps) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(0, 4)
+	numbersBegin := e.BeginMap("numbers", len(m.Numbers), 0, true)
+	numbersKeys := cdr.SortedKeys(e, m.Numbers)
+	for _, i := range *numbersKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.Float64(m.Numbers[i])
+		cdr.LeaveKey(e, "numbers", i)
+	}
+	cdr.ReleaseKeys(e, numbersKeys)
+	e.End(numbersBegin)
+	e.EndMember(h)
+	h = e.BeginMember(1, 5)
+	bitsBegin := e.BeginMap("bits", len(m.Bits_), 0, false)
+	bitsKeys := cdr.SortedKeys(e, m.Bits_)
+	for _, i := range *bitsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.String("", i, 0)
+		v0 := m.Bits_[i]
+		v0.MarshalCDR(e)
+		cdr.LeaveKey(e, "bits", i)
+	}
+	cdr.ReleaseKeys(e, bitsKeys)
+	e.End(bitsBegin)
+	e.EndMember(h)
+	h = e.BeginMember(2, 1)
+	e.Uint16(uint16(m.Access))
+	e.EndMember(h)
+	h = e.BeginMember(3, 3)
+	e.Uint64(uint64(m.Large))
+	e.EndMember(h)
+	h = e.BeginMember(4, 2)
+	if e.Enter() {
+		m.Packed.MarshalCDR(e)
+		e.Leave("packed")
+	}
+	e.EndMember(h)
+	h = e.BeginMember(5, 4)
+	if e.Enter() {
+		m.Item.MarshalCDR(e)
+		e.Leave("item")
+	}
+	e.EndMember(h)
+	h = e.BeginMember(6, 5)
+	listBegin := e.BeginSequence("list", len(m.List), 0, false)
+	for i := range m.List {
+		if !e.Enter() {
+			break
+		}
+		e.Uint16(uint16(m.List[i]))
+		e.LeaveElement("list", i)
+	}
+	e.End(listBegin)
+	e.EndMember(h)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *LooseMaps) UnmarshalCDR(d *cdr.Decoder) {
+	var at [7]cdr.Position
+	s := d.BeginMutable(looseMapsIDs, at[:])
+	d.Select(at[0])
+	n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
+	m.Numbers = cdr.MakeMap(d, "numbers", m.Numbers, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 float64
+		i = d.Int32("")
+		v0 = d.Float64("")
+		cdr.LeaveKeyOf(d, "numbers", i)
+		m.Numbers[i] = v0
+	}
+	d.End(numbersBegin)
+	d.Select(at[1])
+	n, bitsBegin := d.BeginMap("bits", 0, 8, false)
+	m.Bits_ = cdr.MakeMap(d, "bits", m.Bits_, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 Bits
+		i = d.String("", 0)
+		v0.UnmarshalCDR(d)
+		cdr.LeaveKeyOf(d, "bits", i)
+		m.Bits_[i] = v0
+	}
+	d.End(bitsBegin)
+	d.Select(at[2])
+	m.Access = Access(d.Uint16("access"))
+	d.Select(at[3])
+	m.Large = Large(d.Uint64("large"))
+	d.Select(at[4])
+	if d.Enter() {
+		m.Packed.UnmarshalCDR(d)
+		d.Leave("packed")
+	}
+	d.Select(at[5])
+	if d.Enter() {
+		m.Item.UnmarshalCDR(d)
+		d.Leave("item")
+	}
+	d.Select(at[6])
+	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	m.List = cdr.GrowSequence(d, "list", m.List, n)
+	for i := range m.List {
+		if !d.Enter() {
+			break
+		}
+		m.List[i] = Access(d.Uint16(""))
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *LooseMaps) MarshalKeyCDR(e *cdr.Encoder) {
+	numbersBegin := e.BeginMap("numbers", len(m.Numbers), 0, true)
+	numbersKeys := cdr.SortedKeys(e, m.Numbers)
+	for _, i := range *numbersKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.Float64(m.Numbers[i])
+		cdr.LeaveKey(e, "numbers", i)
+	}
+	cdr.ReleaseKeys(e, numbersKeys)
+	e.End(numbersBegin)
+	bitsBegin := e.BeginMap("bits", len(m.Bits_), 0, false)
+	bitsKeys := cdr.SortedKeys(e, m.Bits_)
+	for _, i := range *bitsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.String("", i, 0)
+		v0 := m.Bits_[i]
+		v0.MarshalCDR(e)
+		cdr.LeaveKey(e, "bits", i)
+	}
+	cdr.ReleaseKeys(e, bitsKeys)
+	e.End(bitsBegin)
+	e.Uint16(uint16(m.Access))
+	e.Uint64(uint64(m.Large))
+	if e.Enter() {
+		m.Packed.MarshalCDR(e)
+		e.Leave("packed")
+	}
+	if e.Enter() {
+		m.Item.MarshalKeyCDR(e)
+		e.Leave("item")
+	}
+	listBegin := e.BeginSequence("list", len(m.List), 0, false)
+	for i := range m.List {
+		if !e.Enter() {
+			break
+		}
+		e.Uint16(uint16(m.List[i]))
+		e.LeaveElement("list", i)
+	}
+	e.End(listBegin)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *LooseMaps) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
+	m.Numbers = cdr.MakeMap(d, "numbers", m.Numbers, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 float64
+		i = d.Int32("")
+		v0 = d.Float64("")
+		cdr.LeaveKeyOf(d, "numbers", i)
+		m.Numbers[i] = v0
+	}
+	d.End(numbersBegin)
+	n, bitsBegin := d.BeginMap("bits", 0, 8, false)
+	m.Bits_ = cdr.MakeMap(d, "bits", m.Bits_, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 Bits
+		i = d.String("", 0)
+		v0.UnmarshalCDR(d)
+		cdr.LeaveKeyOf(d, "bits", i)
+		m.Bits_[i] = v0
+	}
+	d.End(bitsBegin)
+	m.Access = Access(d.Uint16("access"))
+	m.Large = Large(d.Uint64("large"))
+	if d.Enter() {
+		m.Packed.UnmarshalCDR(d)
+		d.Leave("packed")
+	}
+	if d.Enter() {
+		m.Item.UnmarshalKeyCDR(d)
+		d.Leave("item")
+	}
+	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	m.List = cdr.GrowSequence(d, "list", m.List, n)
+	for i := range m.List {
+		if !d.Enter() {
+			break
+		}
+		m.List[i] = Access(d.Uint16(""))
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*LooseMaps) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [7]cdr.Position
+	s := d.BeginMutable(looseMapsIDs, at[:])
+	d.Select(at[0])
+	d.Select(at[1])
+	d.Select(at[2])
+	e.Uint16(d.Uint16("access"))
+	d.Select(at[3])
+	e.Uint64(d.Uint64("large"))
+	d.Select(at[4])
+	e.Uint32(d.Uint32("packed"))
+	d.Select(at[5])
+	if d.Enter() {
+		(*Item)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("item")
+	}
+	d.Select(at[6])
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*LooseMaps) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *LooseMaps) Clone() LooseMaps {
+	c := *m
+	c.Numbers = maps.Clone(c.Numbers)
+	c.Bits_ = maps.Clone(c.Bits_)
+	c.Item = c.Item.Clone()
+	c.List = slices.Clone(c.List)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *LooseMaps) Equal(o *LooseMaps) bool {
+	return maps.Equal(m.Numbers, o.Numbers) &&
+		maps.Equal(m.Bits_, o.Bits_) &&
+		m.Access == o.Access &&
+		m.Large == o.Large &&
+		m.Packed == o.Packed &&
+		m.Item.Equal(&o.Item) &&
+		slices.Equal(m.List, o.List)
+}
+
+// LooseMapsView reads the members of an encoded LooseMaps where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type LooseMapsView struct {
+	s  cdr.Sample
+	at [7]int32 // offsets of the members
+}
+
+// NewLooseMapsView checks the structure of an encoded sample, encapsulation header included.
+func NewLooseMapsView(sample []byte) (LooseMapsView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, looseMapsType); err != nil {
+		return LooseMapsView{}, err
+	}
+	var v LooseMapsView
+	v.ScanCDR(&d)
+	if err := d.Close(looseMapsType); err != nil {
+		return LooseMapsView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *LooseMapsView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [7]cdr.Position
+	s := d.BeginMutable(looseMapsIDs, at[:])
+	d.Select(at[0])
+	v.at[0] = d.Here(4)
+	n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		d.Skip("", 8, 8)
+		d.Leave("numbers")
+	}
+	d.End(numbersBegin)
+	d.Select(at[1])
+	v.at[1] = d.Here(4)
+	n, bitsBegin := d.BeginMap("bits", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateString("", 0)
+		d.Skip("", 4, 4)
+		d.Leave("bits")
+	}
+	d.End(bitsBegin)
+	d.Select(at[2])
+	v.at[2] = d.Locate("access", 2, 2)
+	d.Select(at[3])
+	v.at[3] = d.Locate("large", 8, 8)
+	d.Select(at[4])
+	v.at[4] = d.Locate("packed", 4, 4)
+	d.Select(at[5])
+	v.at[5] = d.Here(1)
+	if d.EnterPresent() {
+		var e ItemView
+		e.ScanCDR(d)
+		d.Leave("item")
+	}
+	d.Select(at[6])
+	v.at[6] = d.Here(4)
+	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	d.SkipElements("list", n, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}})
+	d.End(listBegin)
+	d.End(s)
+}
+
+// Numbers decodes numbers into new memory.
+func (v LooseMapsView) Numbers() map[int32]float64 {
+	d := &cdr.Decoder{}
+	var m map[int32]float64
+	if v.s.Seek(d, v.at[0]) {
+		n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
+		m = cdr.MakeMap(d, "numbers", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int32
+			var v0 float64
+			i = d.Int32("")
+			v0 = d.Float64("")
+			cdr.LeaveKeyOf(d, "numbers", i)
+			m[i] = v0
+		}
+		d.End(numbersBegin)
+	}
+	return m
+}
+
+// Bits_ decodes bits into new memory.
+func (v LooseMapsView) Bits_() map[string]Bits {
+	d := &cdr.Decoder{}
+	var m map[string]Bits
+	if v.s.Seek(d, v.at[1]) {
+		n, bitsBegin := d.BeginMap("bits", 0, 8, false)
+		m = cdr.MakeMap(d, "bits", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i string
+			var v0 Bits
+			i = d.String("", 0)
+			v0.UnmarshalCDR(d)
+			cdr.LeaveKeyOf(d, "bits", i)
+			m[i] = v0
+		}
+		d.End(bitsBegin)
+	}
+	return m
+}
+
+// Access reads access.
+func (v LooseMapsView) Access() Access { return Access(v.s.Uint16(v.at[2])) }
+
+// Large reads large.
+func (v LooseMapsView) Large() Large { return Large(v.s.Uint64(v.at[3])) }
+
+// Packed decodes packed.
+func (v LooseMapsView) Packed() Bits {
+	var m Bits
+	m.SetBits(uint64(v.s.Uint32(v.at[4])))
+	return m
+}
+
+// Item reads item.
+func (v LooseMapsView) Item() ItemView {
+	var d cdr.Decoder
+	var m ItemView
+	if v.s.Seek(&d, v.at[5]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// List decodes list into new memory.
+func (v LooseMapsView) List() []Access {
+	d := &cdr.Decoder{}
+	var m []Access
+	if v.s.Seek(d, v.at[6]) {
+		n, listBegin := d.BeginSequence("list", 0, 2, false)
+		m = cdr.GrowSequence(d, "list", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = Access(d.Uint16(""))
+			d.LeaveElement("list", i)
+		}
+		d.End(listBegin)
+	}
+	return m
+}
+
+// LooseMapsViews reads the elements of an encoded sequence or array of LooseMaps.
+type LooseMapsViews struct{ c cdr.Elements }
+
+// LooseMapsViewsOf is for generated code.
+func LooseMapsViewsOf(c cdr.Elements) LooseMapsViews { return LooseMapsViews{c} }
+
+// Len is the number of elements.
+func (vs LooseMapsViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs LooseMapsViews) At(i int) LooseMapsView {
+	var d cdr.Decoder
+	var v LooseMapsView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs LooseMapsViews) All() iter.Seq2[int, LooseMapsView] {
+	return func(yield func(int, LooseMapsView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v LooseMapsView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var looseMapsMembers = []string{
+	"numbers",
+	"bits",
+	"access",
+	"large",
+	"packed",
+	"item",
+	"list",
+}
+
+// LooseMapsBuilder builds an encoded LooseMaps in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type LooseMapsBuilder struct {
+	b   cdr.Builder
+	has [7]bool
+}
+
+// NewLooseMapsBuilder starts a sample in buf, encapsulation header included.
+func NewLooseMapsBuilder(buf []byte) LooseMapsBuilder {
+	var b LooseMapsBuilder
+	b.b.Init(buf, looseMapsType, looseMapsMembers)
+	return b
+}
+
+// SetNumbers sets numbers.
+func (b *LooseMapsBuilder) SetNumbers(v map[int32]float64) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(0, 4)
+		numbersBegin := e.BeginMap("numbers", len(v), 0, true)
+		numbersKeys := cdr.SortedKeys(e, v)
+		for _, i := range *numbersKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.Float64(v[i])
+			cdr.LeaveKey(e, "numbers", i)
+		}
+		cdr.ReleaseKeys(e, numbersKeys)
+		e.End(numbersBegin)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// SetBits_ sets bits.
+func (b *LooseMapsBuilder) SetBits_(v map[string]Bits) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(1, 5)
+		bitsBegin := e.BeginMap("bits", len(v), 0, false)
+		bitsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *bitsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 0)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "bits", i)
+		}
+		cdr.ReleaseKeys(e, bitsKeys)
+		e.End(bitsBegin)
+		e.EndMember(h)
+		b.has[1] = b.b.EndMember(1)
+	}
+}
+
+// SetAccess sets access.
+func (b *LooseMapsBuilder) SetAccess(v Access) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(2, 1)
+		e.Uint16(uint16(v))
+		e.EndMember(h)
+		b.has[2] = b.b.EndMember(2)
+	}
+}
+
+// SetLarge sets large.
+func (b *LooseMapsBuilder) SetLarge(v Large) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(3, 3)
+		e.Uint64(uint64(v))
+		e.EndMember(h)
+		b.has[3] = b.b.EndMember(3)
+	}
+}
+
+// SetPacked sets packed.
+func (b *LooseMapsBuilder) SetPacked(v *Bits) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(4, 2)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("packed")
+		}
+		e.EndMember(h)
+		b.has[4] = b.b.EndMember(4)
+	}
+}
+
+// SetItem sets item.
+func (b *LooseMapsBuilder) SetItem(v *Item) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(5, 4)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("item")
+		}
+		e.EndMember(h)
+		b.has[5] = b.b.EndMember(5)
+	}
+}
+
+// SetList sets list.
+func (b *LooseMapsBuilder) SetList(v []Access) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(6, 5)
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Uint16(uint16(v[i]))
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		e.EndMember(h)
+		b.has[6] = b.b.EndMember(6)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
+func (b *LooseMapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Numbers is the IDL struct constructs::Numbers.
+type Numbers struct {
+	Mark   byte                 `json:"mark"`
+	Big    cdr.LongDouble       `json:"big"`
+	Price  cdr.Fixed            `json:"price"`
+	Tiny   cdr.Fixed            `json:"tiny"`
+	Digit  cdr.Fixed            `json:"digit"`
+	Bigs   []cdr.LongDouble     `json:"bigs"`
+	Grid   [2][2]cdr.LongDouble `json:"grid"`
+	Prices []cdr.Fixed          `json:"prices"`
+	// Key.
+	Key cdr.Fixed `json:"key"`
+	// Key.
+	ID cdr.LongDouble `json:"id"`
+}
+
+var numbersType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Numbers",
+	Extensibility: cdr.Final,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    20,
+	Text: `@final struct constructs::Numbers {
+	@id(0) octet mark;
+	@id(1) long double big;
+	@id(2) fixed<5, 2> price;
+	@id(3) fixed<31, 31> tiny;
+	@id(4) fixed<1, 0> digit;
+	@id(5) sequence<long double> bigs;
+	@id(6) long double[2][2] grid;
+	@id(7) sequence<fixed<4, 2>> prices;
+	@key @id(8) fixed<4, 2> key;
+	@key @id(9) long double id;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Numbers) CDRType() *cdr.TypeInfo { return numbersType }
+
+// MarshalCDR writes all members.
+func (m *Numbers) MarshalCDR(e *cdr.Encoder) {
+	e.Uint8(m.Mark)
+	e.LongDouble(m.Big)
+	e.Fixed("price", m.Price, 5, 2)
+	e.Fixed("tiny", m.Tiny, 31, 31)
+	e.Fixed("digit", m.Digit, 1, 0)
+	bigsBegin := e.BeginSequence("bigs", len(m.Bigs), 0, true)
+	for i := range m.Bigs {
+		if !e.Enter() {
+			break
+		}
+		e.LongDouble(m.Bigs[i])
+		e.LeaveElement("bigs", i)
+	}
+	e.End(bigsBegin)
+	for i := range m.Grid {
+		if !e.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(m.Grid[i][j])
+			e.LeaveElement("", j)
+		}
+		e.LeaveElement("grid", i)
+	}
+	pricesBegin := e.BeginSequence("prices", len(m.Prices), 0, false)
+	for i := range m.Prices {
+		if !e.Enter() {
+			break
+		}
+		e.Fixed("", m.Prices[i], 4, 2)
+		e.LeaveElement("prices", i)
+	}
+	e.End(pricesBegin)
+	e.Fixed("key", m.Key, 4, 2)
+	e.LongDouble(m.ID)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Numbers) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Mark = d.Uint8("mark")
+	m.Big = d.LongDouble("big")
+	m.Price = d.Fixed("price", 5, 2)
+	m.Tiny = d.Fixed("tiny", 31, 31)
+	m.Digit = d.Fixed("digit", 1, 0)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 16, true)
+	m.Bigs = cdr.GrowSequence(d, "bigs", m.Bigs, n)
+	for i := range m.Bigs {
+		if !d.Enter() {
+			break
+		}
+		m.Bigs[i] = d.LongDouble("")
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	gridBegin := d.Begin(cdr.Final)
+	for i := range m.Grid {
+		if !d.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Grid[i][j] = d.LongDouble("")
+			d.LeaveElement("", j)
+		}
+		d.LeaveElement("grid", i)
+	}
+	d.End(gridBegin)
+	n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+	m.Prices = cdr.GrowSequence(d, "prices", m.Prices, n)
+	for i := range m.Prices {
+		if !d.Enter() {
+			break
+		}
+		m.Prices[i] = d.Fixed("", 4, 2)
+		d.LeaveElement("prices", i)
+	}
+	d.End(pricesBegin)
+	m.Key = d.Fixed("key", 4, 2)
+	m.ID = d.LongDouble("id")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Numbers) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Fixed("key", m.Key, 4, 2)
+	e.LongDouble(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Numbers) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Key = d.Fixed("key", 4, 2)
+	m.ID = d.LongDouble("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Numbers) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	d.Skip("mark", 1, 1)
+	d.Skip("big", 16, 16)
+	d.Skip("price", 1, 3)
+	d.Skip("tiny", 1, 16)
+	d.Skip("digit", 1, 1)
+	d.SkipSequence("bigs", 16)
+	d.Skip("grid", 16, 64)
+	if !d.SkipDelimited("prices") {
+		n, s := d.BeginSequence("prices", 0, 3, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 3)
+			d.LeaveElement("prices", i)
+		}
+		d.End(s)
+	}
+	e.Fixed("key", d.Fixed("key", 4, 2), 4, 2)
+	e.LongDouble(d.LongDouble("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Numbers) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.Skip("mark", 1, 1)
+	d.Skip("big", 16, 16)
+	d.Skip("price", 1, 3)
+	d.Skip("tiny", 1, 16)
+	d.Skip("digit", 1, 1)
+	d.SkipSequence("bigs", 16)
+	d.Skip("grid", 16, 64)
+	if !d.SkipDelimited("prices") {
+		n, s := d.BeginSequence("prices", 0, 3, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 3)
+			d.LeaveElement("prices", i)
+		}
+		d.End(s)
+	}
+	d.Skip("key", 1, 3)
+	d.Skip("id", 16, 16)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Numbers) Clone() Numbers {
+	c := *m
+	c.Bigs = slices.Clone(c.Bigs)
+	c.Prices = slices.Clone(c.Prices)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Numbers) Equal(o *Numbers) bool {
+	return m.Mark == o.Mark &&
+		m.Big == o.Big &&
+		m.Price == o.Price &&
+		m.Tiny == o.Tiny &&
+		m.Digit == o.Digit &&
+		slices.Equal(m.Bigs, o.Bigs) &&
+		m.Grid == o.Grid &&
+		slices.Equal(m.Prices, o.Prices) &&
+		m.Key == o.Key &&
+		m.ID == o.ID
+}
+
+// NumbersView reads the members of an encoded Numbers where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type NumbersView struct {
+	s  cdr.Sample
+	at [10]int32 // offsets of the members
+}
+
+// NewNumbersView checks the structure of an encoded sample, encapsulation header included.
+func NewNumbersView(sample []byte) (NumbersView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, numbersType); err != nil {
+		return NumbersView{}, err
+	}
+	var v NumbersView
+	v.ScanCDR(&d)
+	if err := d.Close(numbersType); err != nil {
+		return NumbersView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *NumbersView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	v.at[0] = d.Locate("mark", 1, 1)
+	v.at[1] = d.Locate("big", 16, 16)
+	v.at[2] = d.Locate("price", 1, 3)
+	v.at[3] = d.Locate("tiny", 1, 16)
+	v.at[4] = d.Locate("digit", 1, 1)
+	v.at[5] = d.LocateSequence("bigs", 0, 16)
+	v.at[6] = d.Locate("grid", 16, 64)
+	v.at[7] = d.Here(4)
+	n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 1, 3)
+		d.LeaveElement("prices", i)
+	}
+	d.End(pricesBegin)
+	v.at[8] = d.Locate("key", 1, 3)
+	v.at[9] = d.Locate("id", 16, 16)
+	d.End(s)
+}
+
+// Mark reads mark.
+func (v NumbersView) Mark() byte { return v.s.Uint8(v.at[0]) }
+
+// Big reads big.
+func (v NumbersView) Big() cdr.LongDouble { return v.s.LongDouble(v.at[1]) }
+
+// Price reads price.
+func (v NumbersView) Price() cdr.Fixed { return v.s.Fixed(v.at[2], 5, 2) }
+
+// Tiny reads tiny.
+func (v NumbersView) Tiny() cdr.Fixed { return v.s.Fixed(v.at[3], 31, 31) }
+
+// Digit reads digit.
+func (v NumbersView) Digit() cdr.Fixed { return v.s.Fixed(v.at[4], 1, 0) }
+
+// Bigs decodes bigs into new memory.
+func (v NumbersView) Bigs() []cdr.LongDouble {
+	d := &cdr.Decoder{}
+	var m []cdr.LongDouble
+	if v.s.Seek(d, v.at[5]) {
+		n, bigsBegin := d.BeginSequence("bigs", 0, 16, true)
+		m = cdr.GrowSequence(d, "bigs", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = d.LongDouble("")
+			d.LeaveElement("bigs", i)
+		}
+		d.End(bigsBegin)
+	}
+	return m
+}
+
+// Grid decodes grid into new memory.
+func (v NumbersView) Grid() [2][2]cdr.LongDouble {
+	d := &cdr.Decoder{}
+	var m [2][2]cdr.LongDouble
+	if v.s.Seek(d, v.at[6]) {
+		gridBegin := d.Begin(cdr.Final)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			for j := range m[i] {
+				if !d.Enter() {
+					break
+				}
+				m[i][j] = d.LongDouble("")
+				d.LeaveElement("", j)
+			}
+			d.LeaveElement("grid", i)
+		}
+		d.End(gridBegin)
+	}
+	return m
+}
+
+// Prices decodes prices into new memory.
+func (v NumbersView) Prices() []cdr.Fixed {
+	d := &cdr.Decoder{}
+	var m []cdr.Fixed
+	if v.s.Seek(d, v.at[7]) {
+		n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+		m = cdr.GrowSequence(d, "prices", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = d.Fixed("", 4, 2)
+			d.LeaveElement("prices", i)
+		}
+		d.End(pricesBegin)
+	}
+	return m
+}
+
+// Key reads key.
+func (v NumbersView) Key() cdr.Fixed { return v.s.Fixed(v.at[8], 4, 2) }
+
+// ID reads id.
+func (v NumbersView) ID() cdr.LongDouble { return v.s.LongDouble(v.at[9]) }
+
+// NumbersViews reads the elements of an encoded sequence or array of Numbers.
+type NumbersViews struct{ c cdr.Elements }
+
+// NumbersViewsOf is for generated code.
+func NumbersViewsOf(c cdr.Elements) NumbersViews { return NumbersViews{c} }
+
+// Len is the number of elements.
+func (vs NumbersViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs NumbersViews) At(i int) NumbersView {
+	var d cdr.Decoder
+	var v NumbersView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs NumbersViews) All() iter.Seq2[int, NumbersView] {
+	return func(yield func(int, NumbersView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v NumbersView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var numbersMembers = []string{
+	"mark",
+	"big",
+	"price",
+	"tiny",
+	"digit",
+	"bigs",
+	"grid",
+	"prices",
+	"key",
+	"id",
+}
+
+// NumbersBuilder builds an encoded Numbers in the caller's bytes, without an intermediate value.
+// Set in this order: Bigs, Prices.
+// Another member may be set as soon as those of them that are declared before it are set.
+type NumbersBuilder struct {
+	b   cdr.Builder
+	has [10]bool
+	seg [2]int // where the members behind one of variable size begin
+}
+
+// NewNumbersBuilder starts a sample in buf, encapsulation header included.
+func NewNumbersBuilder(buf []byte) NumbersBuilder {
+	var b NumbersBuilder
+	b.b.Init(buf, numbersType, numbersMembers)
+	b.b.Claim(0, 40)
+	return b
+}
+
+// SetMark sets mark.
+func (b *NumbersBuilder) SetMark(v byte) {
+	if f := b.b.Field(0, 0, 0, 1); f != nil {
+		f[0] = v
+		b.has[0] = true
+	}
+}
+
+// SetBig sets big.
+func (b *NumbersBuilder) SetBig(v *cdr.LongDouble) {
+	if e := b.b.FieldEncoder(1, 0, 4, 16); e != nil {
+		e.LongDouble(*v)
+		b.has[1] = b.b.EndField(1)
+	}
+}
+
+// SetPrice sets price.
+func (b *NumbersBuilder) SetPrice(v cdr.Fixed) {
+	if e := b.b.FieldEncoder(2, 0, 20, 3); e != nil {
+		e.Fixed("price", v, 5, 2)
+		b.has[2] = b.b.EndField(2)
+	}
+}
+
+// SetTiny sets tiny.
+func (b *NumbersBuilder) SetTiny(v cdr.Fixed) {
+	if e := b.b.FieldEncoder(3, 0, 23, 16); e != nil {
+		e.Fixed("tiny", v, 31, 31)
+		b.has[3] = b.b.EndField(3)
+	}
+}
+
+// SetDigit sets digit.
+func (b *NumbersBuilder) SetDigit(v cdr.Fixed) {
+	if e := b.b.FieldEncoder(4, 0, 39, 1); e != nil {
+		e.Fixed("digit", v, 1, 0)
+		b.has[4] = b.b.EndField(4)
+	}
+}
+
+// SetBigs sets bigs.
+func (b *NumbersBuilder) SetBigs(v []cdr.LongDouble) {
+	if e := b.b.Variable(5, 0); e != nil {
+		bigsBegin := e.BeginSequence("bigs", len(v), 0, true)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[i])
+			e.LeaveElement("bigs", i)
+		}
+		e.End(bigsBegin)
+		b.has[5] = b.b.EndVariable(5)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(6, cdr.AlignUp(p, 4)+64)
+	}
+}
+
+// SetGrid sets grid.
+func (b *NumbersBuilder) SetGrid(v *[2][2]cdr.LongDouble) {
+	p := b.seg[0]
+	if e := b.b.FieldEncoder(6, 1, cdr.AlignUp(p, 4), 64); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.LongDouble(v[i][j])
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("grid", i)
+		}
+		b.has[6] = b.b.EndField(6)
+	}
+}
+
+// SetPrices sets prices.
+func (b *NumbersBuilder) SetPrices(v []cdr.Fixed) {
+	if e := b.b.Variable(7, 1); e != nil {
+		pricesBegin := e.BeginSequence("prices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Fixed("", v[i], 4, 2)
+			e.LeaveElement("prices", i)
+		}
+		e.End(pricesBegin)
+		b.has[7] = b.b.EndVariable(7)
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(8, cdr.AlignUp(p+3, 4)+16)
+	}
+}
+
+// SetKey sets key.
+func (b *NumbersBuilder) SetKey(v cdr.Fixed) {
+	p := b.seg[1]
+	if e := b.b.FieldEncoder(8, 2, p, 3); e != nil {
+		e.Fixed("key", v, 4, 2)
+		b.has[8] = b.b.EndField(8)
+	}
+}
+
+// SetID sets id.
+func (b *NumbersBuilder) SetID(v *cdr.LongDouble) {
+	p := b.seg[1]
+	if e := b.b.FieldEncoder(9, 2, cdr.AlignUp(p+3, 4), 16); e != nil {
+		e.LongDouble(*v)
+		b.has[9] = b.b.EndField(9)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *NumbersBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Trees is the IDL typedef constructs::Trees.
+type Trees = []Tree
+
+// Branch is the IDL struct constructs::Branch.
+type Branch struct {
+	Children Trees `json:"children"`
+}
+
+var branchType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Branch",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@appendable union constructs::Tree switch(int32) {
+	case 0: @id(1) string<8> leaf;
+	case 1: @id(2) constructs::Branch branch;
+};
+@appendable struct constructs::Branch {
+	@id(0) sequence<constructs::Tree> children;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Branch) CDRType() *cdr.TypeInfo { return branchType }
+
+// MarshalCDR writes all members.
+func (m *Branch) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	childrenBegin := e.BeginSequence("children", len(m.Children), 0, false)
+	for i := range m.Children {
+		if !e.Enter() {
+			break
+		}
+		m.Children[i].MarshalCDR(e)
+		e.LeaveElement("children", i)
+	}
+	e.End(childrenBegin)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Branch) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	n, childrenBegin := d.BeginSequence("children", 0, 1, false)
+	m.Children = cdr.GrowSequence(d, "children", m.Children, n)
+	for i := range m.Children {
+		if !d.Enter() {
+			break
+		}
+		m.Children[i].UnmarshalCDR(d)
+		d.LeaveElement("children", i)
+	}
+	d.End(childrenBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Branch) MarshalKeyCDR(e *cdr.Encoder) {
+	childrenBegin := e.BeginSequence("children", len(m.Children), 0, false)
+	for i := range m.Children {
+		if !e.Enter() {
+			break
+		}
+		m.Children[i].MarshalKeyCDR(e)
+		e.LeaveElement("children", i)
+	}
+	e.End(childrenBegin)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Branch) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	n, childrenBegin := d.BeginSequence("children", 0, 1, false)
+	m.Children = cdr.GrowSequence(d, "children", m.Children, n)
+	for i := range m.Children {
+		if !d.Enter() {
+			break
+		}
+		m.Children[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("children", i)
+	}
+	d.End(childrenBegin)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Branch) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Branch) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	if !d.SkipDelimited("children") {
+		n, s := d.BeginSequence("children", 0, 1, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Tree)(nil).SkipCDR(d)
+			d.LeaveElement("children", i)
+		}
+		d.End(s)
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Branch) Clone() Branch {
+	c := *m
+	c.Children = slices.Clone(c.Children)
+	for i := range c.Children {
+		c.Children[i] = c.Children[i].Clone()
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Branch) Equal(o *Branch) bool {
+	return slices.EqualFunc(m.Children, o.Children, func(a, b Tree) bool { return a.Equal(&b) })
+}
+
+// BranchView reads the members of an encoded Branch where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type BranchView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewBranchView checks the structure of an encoded sample, encapsulation header included.
+func NewBranchView(sample []byte) (BranchView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, branchType); err != nil {
+		return BranchView{}, err
+	}
+	var v BranchView
+	v.ScanCDR(&d)
+	if err := d.Close(branchType); err != nil {
+		return BranchView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *BranchView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Here(4)
+	n, childrenBegin := d.BeginSequence("children", 0, 1, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e TreeView
+		e.ScanCDR(d)
+		d.LeaveElement("children", i)
+	}
+	d.End(childrenBegin)
+	d.End(s)
+}
+
+// Children reads children.
+func (v BranchView) Children() TreeViews { return TreeViewsOf(v.s.Elements(v.at[0], nil)) }
+
+// BranchViews reads the elements of an encoded sequence or array of Branch.
+type BranchViews struct{ c cdr.Elements }
+
+// BranchViewsOf is for generated code.
+func BranchViewsOf(c cdr.Elements) BranchViews { return BranchViews{c} }
+
+// Len is the number of elements.
+func (vs BranchViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BranchViews) At(i int) BranchView {
+	var d cdr.Decoder
+	var v BranchView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BranchViews) All() iter.Seq2[int, BranchView] {
+	return func(yield func(int, BranchView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BranchView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var branchMembers = []string{
+	"children",
+}
+
+// BranchBuilder builds an encoded Branch in the caller's bytes, without an intermediate value.
+// Set in this order: Children.
+// Another member may be set as soon as those of them that are declared before it are set.
+type BranchBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewBranchBuilder starts a sample in buf, encapsulation header included.
+func NewBranchBuilder(buf []byte) BranchBuilder {
+	var b BranchBuilder
+	b.b.Init(buf, branchType, branchMembers)
+	return b
+}
+
+// SetChildren sets children.
+func (b *BranchBuilder) SetChildren(v Trees) {
+	if e := b.b.Variable(0, 0); e != nil {
+		childrenBegin := e.BeginSequence("children", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("children", i)
+		}
+		e.End(childrenBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *BranchBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Tree is the IDL union constructs::Tree.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Tree struct {
+	discriminator int32
+	leaf          string
+	branch        Branch
+}
+
+var treeType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Tree",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@appendable struct constructs::Branch {
+	@id(0) sequence<constructs::Tree> children;
+};
+@appendable union constructs::Tree switch(int32) {
+	case 0: @id(1) string<8> leaf;
+	case 1: @id(2) constructs::Branch branch;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Tree) CDRType() *cdr.TypeInfo { return treeType }
+
+// treeMember gives the number of the member that d selects, -1 for none.
+func treeMember(d int32) int {
+	switch d {
+	case 0:
+		return 0
+	case 1:
+		return 1
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Tree) Discriminator() int32 { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Tree) SetDiscriminator(d int32) error {
+	switch treeMember(d) {
+	case -1:
+		*m = Tree{discriminator: d}
+	case treeMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Tree selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Leaf gives leaf, if the union holds it.
+func (m *Tree) Leaf() (v string, ok bool) {
+	if treeMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.leaf, true
+}
+
+// SetLeaf makes the union hold leaf.
+func (m *Tree) SetLeaf(v string) {
+	*m = Tree{discriminator: 0, leaf: v}
+}
+
+// Branch gives branch, if the union holds it.
+func (m *Tree) Branch() (v *Branch, ok bool) {
+	if treeMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return &m.branch, true
+}
+
+// SetBranch makes the union hold branch.
+func (m *Tree) SetBranch(v Branch) {
+	*m = Tree{discriminator: 1, branch: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Tree) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.discriminator)
+	switch treeMember(m.discriminator) {
+	case 0:
+		e.String("leaf", m.leaf, 8)
+	case 1:
+		if e.Enter() {
+			m.branch.MarshalCDR(e)
+			e.Leave("branch")
+		}
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Tree) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	was := treeMember(m.discriminator)
+	now := treeMember(disc)
+	if now != was {
+		*m = Tree{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.leaf = d.String("leaf", 8)
+	case 1:
+		if d.Enter() {
+			m.branch.UnmarshalCDR(d)
+			d.Leave("branch")
+		}
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *Tree) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.discriminator)
+	switch treeMember(m.discriminator) {
+	case 0:
+		e.String("leaf", m.leaf, 8)
+	case 1:
+		if e.Enter() {
+			m.branch.MarshalKeyCDR(e)
+			e.Leave("branch")
+		}
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Tree) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc int32
+	disc = d.Int32("discriminator")
+	now := treeMember(disc)
+	if now != treeMember(m.discriminator) {
+		*m = Tree{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.leaf = d.String("leaf", 8)
+	case 1:
+		if d.Enter() {
+			m.branch.UnmarshalKeyCDR(d)
+			d.Leave("branch")
+		}
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Tree) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	e.Int32(disc)
+	switch treeMember(disc) {
+	case 0:
+		cdr.CopyString(d, e, "leaf", 8)
+	case 1:
+		if d.Enter() {
+			(*Branch)(nil).TranscodeKeyCDR(d, e)
+			d.Leave("branch")
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Tree) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	switch treeMember(disc) {
+	case 0:
+		d.SkipString("leaf")
+	case 1:
+		if d.EnterPresent() {
+			(*Branch)(nil).SkipCDR(d)
+			d.Leave("branch")
+		}
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "leaf": ...}.
+func (m Tree) MarshalJSON() ([]byte, error) {
+	switch treeMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "leaf", &m.leaf)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "branch", &m.branch)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Tree) UnmarshalJSON(data []byte) error {
+	var u Tree
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "leaf":
+		number = 0
+		if !hasLabel {
+			u.discriminator = 0
+		}
+		err = json.Unmarshal(member, &u.leaf)
+	case "branch":
+		number = 1
+		if !hasLabel {
+			u.discriminator = 1
+		}
+		err = json.Unmarshal(member, &u.branch)
+	case "":
+	default:
+		return fmt.Errorf("Tree has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != treeMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Tree does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Tree) Clone() Tree {
+	c := *m
+	c.branch = c.branch.Clone()
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Tree) Equal(o *Tree) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch treeMember(m.discriminator) {
+	case 0:
+		return m.leaf == o.leaf
+	case 1:
+		return m.branch.Equal(&o.branch)
+	}
+	return true
+}
+
+// TreeView reads an encoded Tree where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type TreeView struct {
+	s  cdr.Sample
+	d  int32
+	at int32 // offset of the member
+}
+
+// NewTreeView checks the structure of an encoded sample, encapsulation header included.
+func NewTreeView(sample []byte) (TreeView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, treeType); err != nil {
+		return TreeView{}, err
+	}
+	var v TreeView
+	v.ScanCDR(&d)
+	if err := d.Close(treeType); err != nil {
+		return TreeView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *TreeView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Appendable)
+	v.d = d.Int32("discriminator")
+	switch treeMember(v.d) {
+	case 0:
+		v.at = d.LocateString("leaf", 8)
+	case 1:
+		v.at = d.Here(1)
+		if d.EnterPresent() {
+			var e BranchView
+			e.ScanCDR(d)
+			d.Leave("branch")
+		}
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v TreeView) Discriminator() int32 { return v.d }
+
+// Leaf reads leaf, if the union holds it.
+func (v TreeView) Leaf() (x string, ok bool) {
+	if treeMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.String(v.at), true
+}
+
+// Branch reads branch, if the union holds it.
+func (v TreeView) Branch() (x BranchView, ok bool) {
+	if treeMember(v.d) != 1 {
+		return x, false
+	}
+	var d cdr.Decoder
+	var m BranchView
+	if v.s.Seek(&d, v.at) {
+		m.ScanCDR(&d)
+	}
+	return m, true
+}
+
+// TreeViews reads the elements of an encoded sequence or array of Tree.
+type TreeViews struct{ c cdr.Elements }
+
+// TreeViewsOf is for generated code.
+func TreeViewsOf(c cdr.Elements) TreeViews { return TreeViews{c} }
+
+// Len is the number of elements.
+func (vs TreeViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs TreeViews) At(i int) TreeView {
+	var d cdr.Decoder
+	var v TreeView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs TreeViews) All() iter.Seq2[int, TreeView] {
+	return func(yield func(int, TreeView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v TreeView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var treeMembers = []string{
+	"discriminator",
+}
+
+// TreeBuilder builds an encoded Tree in the caller's bytes, without an intermediate value. One member is set.
+type TreeBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewTreeBuilder starts a sample in buf, encapsulation header included.
+func NewTreeBuilder(buf []byte) TreeBuilder {
+	var b TreeBuilder
+	b.b.Init(buf, treeType, treeMembers)
+	return b
+}
+
+// SetLeaf sets leaf and the discriminator.
+func (b *TreeBuilder) SetLeaf(v string) {
+	d := int32(0)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.String("leaf", v, 8)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetBranch sets branch and the discriminator.
+func (b *TreeBuilder) SetBranch(v *Branch) {
+	d := int32(1)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("branch")
+		}
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (b *TreeBuilder) SetDiscriminator(d int32) {
+	if treeMember(d) >= 0 {
+		b.b.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *TreeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Chain is the IDL struct constructs::Chain.
+type Chain struct {
+	Value int32  `json:"value"`
+	Next  *Chain `json:"next,omitempty"`
+}
+
+var chainType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Chain",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@appendable struct constructs::Chain {
+	@id(0) int32 value;
+	@optional @id(1) constructs::Chain next;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Chain) CDRType() *cdr.TypeInfo { return chainType }
+
+// MarshalCDR writes all members.
+func (m *Chain) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.Value)
+	if h, ok := e.BeginOptional(1, m.Next != nil); ok {
+		if e.Enter() {
+			m.Next.MarshalCDR(e)
+			e.Leave("next")
+		}
+		e.EndMember(h)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Chain) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Value = d.Int32("value")
+	if h, ok := d.BeginOptional("next", 1); ok {
+		if cdr.Allocate(d, "next", &m.Next) {
+			if d.Enter() {
+				m.Next.UnmarshalCDR(d)
+				d.Leave("next")
+			}
+		}
+		d.End(h)
+	} else {
+		m.Next = nil
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Chain) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.Value)
+	if h, ok := e.BeginOptional(1, m.Next != nil); ok {
+		if e.Enter() {
+			m.Next.MarshalKeyCDR(e)
+			e.Leave("next")
+		}
+		e.EndMember(h)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Chain) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Value = d.Int32("value")
+	if h, ok := d.BeginOptional("next", 1); !ok {
+		m.Next = nil
+	} else if cdr.Allocate(d, "next", &m.Next) {
+		if d.Enter() {
+			m.Next.UnmarshalKeyCDR(d)
+			d.Leave("next")
+		}
+		d.End(h)
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Chain) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Int32(d.Int32("value"))
+	{
+		h, ok := d.BeginOptional("next", 1)
+		if g, ok := e.BeginOptional(1, ok); ok {
+			if d.Enter() {
+				(*Chain)(nil).TranscodeKeyCDR(d, e)
+				d.Leave("next")
+			}
+			e.EndMember(g)
+			d.End(h)
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Chain) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("value", 4, 4)
+	if h, ok := d.BeginOptional("next", 1); ok {
+		if d.EnterPresent() {
+			(*Chain)(nil).SkipCDR(d)
+			d.Leave("next")
+		}
+		d.End(h)
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Chain) Clone() Chain {
+	c := *m
+	if c.Next != nil {
+		v := *c.Next
+		v = v.Clone()
+		c.Next = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Chain) Equal(o *Chain) bool {
+	return m.Value == o.Value &&
+		cdr.EqualPtrFunc(m.Next, o.Next, (*Chain).Equal)
+}
+
+// ChainView reads the members of an encoded Chain where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type ChainView struct {
+	s  cdr.Sample
+	at [2]int32 // offsets of the members
+}
+
+// NewChainView checks the structure of an encoded sample, encapsulation header included.
+func NewChainView(sample []byte) (ChainView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, chainType); err != nil {
+		return ChainView{}, err
+	}
+	var v ChainView
+	v.ScanCDR(&d)
+	if err := d.Close(chainType); err != nil {
+		return ChainView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *ChainView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("value", 4, 4)
+	if h, ok := d.BeginOptional("next", 1); ok {
+		v.at[1] = d.Here(1)
+		if d.EnterPresent() {
+			var e ChainView
+			e.ScanCDR(d)
+			d.Leave("next")
+		}
+		d.End(h)
+	} else {
+		v.at[1] = cdr.Missing
+	}
+	d.End(s)
+}
+
+// Value reads value.
+func (v ChainView) Value() int32 { return v.s.Int32(v.at[0]) }
+
+// Next reads next, and tells whether it is there.
+func (v ChainView) Next() (ChainView, bool) {
+	there := v.at[1] >= 0
+	var d cdr.Decoder
+	var m ChainView
+	if v.s.Seek(&d, v.at[1]) {
+		m.ScanCDR(&d)
+	}
+	return m, there
+}
+
+// ChainViews reads the elements of an encoded sequence or array of Chain.
+type ChainViews struct{ c cdr.Elements }
+
+// ChainViewsOf is for generated code.
+func ChainViewsOf(c cdr.Elements) ChainViews { return ChainViews{c} }
+
+// Len is the number of elements.
+func (vs ChainViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ChainViews) At(i int) ChainView {
+	var d cdr.Decoder
+	var v ChainView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ChainViews) All() iter.Seq2[int, ChainView] {
+	return func(yield func(int, ChainView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ChainView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var chainMembers = []string{
+	"value",
+	"next",
+}
+
+// ChainBuilder builds an encoded Chain in the caller's bytes, without an intermediate value.
+// Set in this order: Next.
+// Another member may be set as soon as those of them that are declared before it are set.
+type ChainBuilder struct {
+	b   cdr.Builder
+	has [2]bool
+}
+
+// NewChainBuilder starts a sample in buf, encapsulation header included.
+func NewChainBuilder(buf []byte) ChainBuilder {
+	var b ChainBuilder
+	b.b.Init(buf, chainType, chainMembers)
+	b.b.Claim(0, 8)
+	return b
+}
+
+// SetValue sets value.
+func (b *ChainBuilder) SetValue(v int32) {
+	if f := b.b.Field(0, 0, 4, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// SetNext sets next; nil says that it is absent.
+func (b *ChainBuilder) SetNext(v *Chain) {
+	if e := b.b.Variable(1, 0); e != nil {
+		if h, ok := e.BeginOptional(1, v != nil); ok {
+			if e.Enter() {
+				v.MarshalCDR(e)
+				e.Leave("next")
+			}
+			e.EndMember(h)
+		}
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *ChainBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Rate is the IDL constant constructs::RATE.
+var Rate cdr.Fixed = cdr.MustFixed("1.2500000000000000000000000000000")
+
+// Pi2 is the IDL constant constructs::PI2.
+var Pi2 cdr.LongDouble = cdr.LongDoubleOf(6.25)
+
+// All is the IDL constant constructs::ALL.
+const All Access = 3
+
+// Defaulted is the IDL struct constructs::Defaulted.
+type Defaulted struct {
+	// Default: 5.
+	Five int32 `json:"five"`
+	// Default: "abc".
+	Text string `json:"text"`
+	// Default: true.
+	Yes bool `json:"yes"`
+	// Default: 1.5.
+	// Range: -10 to 10.
+	Ranged float64 `json:"ranged"`
+	// Default: 3.
+	// At least 1.
+	Low byte `json:"low"`
+	// At most 9.
+	High int16 `json:"high"`
+	// Default: ColorGreen.
+	Color   Color `json:"color"`
+	Scratch int32 `json:"scratch"`
+}
+
+var defaultedType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Defaulted",
+	Extensibility: cdr.Final,
+	MaxSize:       36,
+	MaxKeySize:    0,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct constructs::Defaulted {
+	@id(0) int32 five;
+	@id(1) string<8> text;
+	@id(2) boolean yes;
+	@id(3) double ranged;
+	@id(4) octet low;
+	@id(5) int16 high;
+	@id(6) constructs::Color color;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Defaulted) CDRType() *cdr.TypeInfo { return defaultedType }
+
+// MarshalCDR writes all members.
+func (m *Defaulted) MarshalCDR(e *cdr.Encoder) {
+	e.Int32(m.Five)
+	e.String("text", m.Text, 8)
+	e.Bool(m.Yes)
+	switch b, fast := e.Run(4, 16); {
+	case b != nil:
+		cdr.PutFloat64(b, m.Ranged)
+		b[8] = m.Low
+		b[9] = 0
+		cdr.PutInt16(b[10:], m.High)
+		cdr.PutInt32(b[12:], int32(m.Color))
+		if !m.Color.Valid() {
+			e.NotEnumerator("color", int32(m.Color))
+		}
+	case !fast:
+		e.Float64(m.Ranged)
+		e.Uint8(m.Low)
+		e.Int16(m.High)
+		e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	}
+}
+
+// UnmarshalCDR reads all members.
+func (m *Defaulted) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	if !d.Absent() {
+		m.Five = d.Int32("five")
+	} else {
+		m.Five = 5
+	}
+	if !d.Absent() {
+		m.Text = d.String("text", 8)
+	} else {
+		m.Text = "abc"
+	}
+	if !d.Absent() {
+		m.Yes = d.Bool("yes")
+	} else {
+		m.Yes = true
+	}
+	if b := d.Run(4, 16); b != nil {
+		m.Ranged = cdr.GetFloat64(b)
+		m.Low = b[8]
+		m.High = cdr.GetInt16(b[10:])
+		m.Color = Color(cdr.GetInt32(b[12:]))
+		if !m.Color.Valid() {
+			d.NotEnumerator("color", int32(m.Color))
+		}
+	} else {
+		if !d.Absent() {
+			m.Ranged = d.Float64("ranged")
+		} else {
+			m.Ranged = 1.5
+		}
+		if !d.Absent() {
+			m.Low = d.Uint8("low")
+		} else {
+			m.Low = 3
+		}
+		m.High = d.Int16("high")
+		if !d.Absent() {
+			m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+			if !m.Color.Valid() {
+				d.NotEnumerator("color", int32(m.Color))
+			}
+		} else {
+			m.Color = ColorGreen
+		}
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Defaulted) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.Five)
+	e.String("text", m.Text, 8)
+	e.Bool(m.Yes)
+	e.Float64(m.Ranged)
+	e.Uint8(m.Low)
+	e.Int16(m.High)
+	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Defaulted) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Five = d.Int32("five")
+	m.Text = d.String("text", 8)
+	m.Yes = d.Bool("yes")
+	m.Ranged = d.Float64("ranged")
+	m.Low = d.Uint8("low")
+	m.High = d.Int16("high")
+	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+	if !m.Color.Valid() {
+		d.NotEnumerator("color", int32(m.Color))
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Defaulted) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	e.Int32(d.Int32("five"))
+	cdr.CopyString(d, e, "text", 8)
+	e.Bool(d.Bool("yes"))
+	e.Float64(d.Float64("ranged"))
+	e.Uint8(d.Uint8("low"))
+	e.Int16(d.Int16("high"))
+	e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Defaulted) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.Skip("five", 4, 4)
+	d.SkipString("text")
+	d.Skip("yes", 1, 1)
+	d.Skip("ranged", 8, 8)
+	d.Skip("low", 1, 1)
+	d.Skip("high", 2, 2)
+	d.Skip("color", 4, 4)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Defaulted) Clone() Defaulted {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Defaulted) Equal(o *Defaulted) bool {
+	return m.Five == o.Five &&
+		m.Text == o.Text &&
+		m.Yes == o.Yes &&
+		m.Ranged == o.Ranged &&
+		m.Low == o.Low &&
+		m.High == o.High &&
+		m.Color == o.Color &&
+		m.Scratch == o.Scratch
+}
+
+// DefaultedView reads the members of an encoded Defaulted where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type DefaultedView struct {
+	s  cdr.Sample
+	at [7]int32 // offsets of the members
+}
+
+// NewDefaultedView checks the structure of an encoded sample, encapsulation header included.
+func NewDefaultedView(sample []byte) (DefaultedView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, defaultedType); err != nil {
+		return DefaultedView{}, err
+	}
+	var v DefaultedView
+	v.ScanCDR(&d)
+	if err := d.Close(defaultedType); err != nil {
+		return DefaultedView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *DefaultedView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	v.at[0] = d.Locate("five", 4, 4)
+	v.at[1] = d.LocateString("text", 8)
+	v.at[2] = d.Locate("yes", 1, 1)
+	if at := d.RunAt(4, 16); at >= 0 {
+		v.at[3] = at
+		v.at[4] = at + 8
+		v.at[5] = at + 10
+		v.at[6] = at + 12
+	} else {
+		v.at[3] = d.Locate("ranged", 8, 8)
+		v.at[4] = d.Locate("low", 1, 1)
+		v.at[5] = d.Locate("high", 2, 2)
+		v.at[6] = d.Locate("color", 4, 4)
+	}
+	d.End(s)
+}
+
+// Five reads five.
+func (v DefaultedView) Five() int32 {
+	if v.at[0] < 0 {
+		return 5
+	}
+	return v.s.Int32(v.at[0])
+}
+
+// Text reads text.
+func (v DefaultedView) Text() string {
+	if v.at[1] < 0 {
+		return "abc"
+	}
+	return v.s.String(v.at[1])
+}
+
+// Yes reads yes.
+func (v DefaultedView) Yes() bool {
+	if v.at[2] < 0 {
+		return true
+	}
+	return v.s.Bool(v.at[2])
+}
+
+// Ranged reads ranged.
+func (v DefaultedView) Ranged() float64 {
+	if v.at[3] < 0 {
+		return 1.5
+	}
+	return v.s.Float64(v.at[3])
+}
+
+// Low reads low.
+func (v DefaultedView) Low() byte {
+	if v.at[4] < 0 {
+		return 3
+	}
+	return v.s.Uint8(v.at[4])
+}
+
+// High reads high.
+func (v DefaultedView) High() int16 { return v.s.Int16(v.at[5]) }
+
+// Color reads color.
+func (v DefaultedView) Color() Color {
+	if v.at[6] < 0 {
+		return ColorGreen
+	}
+	return Color(v.s.Enum(v.at[6], 4, int32(ColorBlue)))
+}
+
+// DefaultedViews reads the elements of an encoded sequence or array of Defaulted.
+type DefaultedViews struct{ c cdr.Elements }
+
+// DefaultedViewsOf is for generated code.
+func DefaultedViewsOf(c cdr.Elements) DefaultedViews { return DefaultedViews{c} }
+
+// Len is the number of elements.
+func (vs DefaultedViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs DefaultedViews) At(i int) DefaultedView {
+	var d cdr.Decoder
+	var v DefaultedView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs DefaultedViews) All() iter.Seq2[int, DefaultedView] {
+	return func(yield func(int, DefaultedView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v DefaultedView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var defaultedMembers = []string{
+	"five",
+	"text",
+	"yes",
+	"ranged",
+	"low",
+	"high",
+	"color",
+}
+
+// DefaultedBuilder builds an encoded Defaulted in the caller's bytes, without an intermediate value.
+// Set in this order: Text.
+// Another member may be set as soon as those of them that are declared before it are set.
+type DefaultedBuilder struct {
+	b   cdr.Builder
+	has [7]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewDefaultedBuilder starts a sample in buf, encapsulation header included.
+func NewDefaultedBuilder(buf []byte) DefaultedBuilder {
+	var b DefaultedBuilder
+	b.b.Init(buf, defaultedType, defaultedMembers)
+	b.b.Claim(0, 4)
+	return b
+}
+
+// SetFive sets five.
+func (b *DefaultedBuilder) SetFive(v int32) {
+	if f := b.b.Field(0, 0, 0, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// SetText sets text.
+func (b *DefaultedBuilder) SetText(v string) {
+	if e := b.b.Variable(1, 0); e != nil {
+		e.String("text", v, 8)
+		b.has[1] = b.b.EndVariable(1)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(2, cdr.AlignUp(p+1, 4)+16)
+	}
+}
+
+// SetYes sets yes.
+func (b *DefaultedBuilder) SetYes(v bool) {
+	p := b.seg[0]
+	if f := b.b.Field(2, 1, p, 1); f != nil {
+		cdr.PutBool(f, v)
+		b.has[2] = true
+	}
+}
+
+// SetRanged sets ranged.
+func (b *DefaultedBuilder) SetRanged(v float64) {
+	p := b.seg[0]
+	if f := b.b.Field(3, 1, cdr.AlignUp(p+1, 4), 8); f != nil {
+		cdr.PutFloat64(f, v)
+		b.has[3] = true
+	}
+}
+
+// SetLow sets low.
+func (b *DefaultedBuilder) SetLow(v byte) {
+	p := b.seg[0]
+	if f := b.b.Field(4, 1, cdr.AlignUp(p+1, 4)+8, 1); f != nil {
+		f[0] = v
+		b.has[4] = true
+	}
+}
+
+// SetHigh sets high.
+func (b *DefaultedBuilder) SetHigh(v int16) {
+	p := b.seg[0]
+	if f := b.b.Field(5, 1, cdr.AlignUp(p+1, 4)+10, 2); f != nil {
+		cdr.PutInt16(f, v)
+		b.has[5] = true
+	}
+}
+
+// SetColor sets color.
+func (b *DefaultedBuilder) SetColor(v Color) {
+	if !v.Valid() {
+		b.b.Reject(6, int32(v))
+		return
+	}
+	p := b.seg[0]
+	if f := b.b.Field(6, 1, cdr.AlignUp(p+1, 4)+12, 4); f != nil {
+		cdr.PutInt32(f, int32(v))
+		b.has[6] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *DefaultedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Older is the IDL struct constructs::Older.
+type Older struct {
+	// Key.
+	ID int32 `json:"id"`
+}
+
+var olderType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Older",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       8,
+	MaxKeySize:    4,
+	Text: `@appendable struct constructs::Older {
+	@key @id(0) int32 id;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Older) CDRType() *cdr.TypeInfo { return olderType }
+
+// MarshalCDR writes all members.
+func (m *Older) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.ID)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Older) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Older) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Older) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Older) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Int32(d.Int32("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Older) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("id", 4, 4)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Older) Clone() Older {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Older) Equal(o *Older) bool {
+	return m.ID == o.ID
+}
+
+// OlderView reads the members of an encoded Older where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type OlderView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewOlderView checks the structure of an encoded sample, encapsulation header included.
+func NewOlderView(sample []byte) (OlderView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, olderType); err != nil {
+		return OlderView{}, err
+	}
+	var v OlderView
+	v.ScanCDR(&d)
+	if err := d.Close(olderType); err != nil {
+		return OlderView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *OlderView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("id", 4, 4)
+	d.End(s)
+}
+
+// ID reads id.
+func (v OlderView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// OlderViews reads the elements of an encoded sequence or array of Older.
+type OlderViews struct{ c cdr.Elements }
+
+// OlderViewsOf is for generated code.
+func OlderViewsOf(c cdr.Elements) OlderViews { return OlderViews{c} }
+
+// Len is the number of elements.
+func (vs OlderViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs OlderViews) At(i int) OlderView {
+	var d cdr.Decoder
+	var v OlderView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs OlderViews) All() iter.Seq2[int, OlderView] {
+	return func(yield func(int, OlderView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v OlderView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var olderMembers = []string{
+	"id",
+}
+
+// OlderBuilder builds an encoded Older in the caller's bytes, without an intermediate value.
+// The members may be set in any order.
+type OlderBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewOlderBuilder starts a sample in buf, encapsulation header included.
+func NewOlderBuilder(buf []byte) OlderBuilder {
+	var b OlderBuilder
+	b.b.Init(buf, olderType, olderMembers)
+	b.b.Claim(0, 8)
+	return b
+}
+
+// SetID sets id.
+func (b *OlderBuilder) SetID(v int32) {
+	if f := b.b.Field(0, 0, 4, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *OlderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Newer is the IDL struct constructs::Newer.
+type Newer struct {
+	// Key.
+	ID int32 `json:"id"`
+	// Unit: m.
+	// Default: 7.
+	Height int32     `json:"height"`
+	All    Defaulted `json:"all"`
+	// Default: "x".
+	Name string `json:"name"`
+	// Default: 4.
+	Maybe *int32 `json:"maybe,omitempty"`
+}
+
+var newerType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Newer",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       64,
+	MaxKeySize:    4,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct constructs::Defaulted {
+	@id(0) int32 five;
+	@id(1) string<8> text;
+	@id(2) boolean yes;
+	@id(3) double ranged;
+	@id(4) octet low;
+	@id(5) int16 high;
+	@id(6) constructs::Color color;
+};
+@appendable struct constructs::Newer {
+	@key @id(0) int32 id;
+	@id(1) int32 height;
+	@id(2) constructs::Defaulted all;
+	@id(3) string<4> name;
+	@optional @id(4) int32 maybe;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Newer) CDRType() *cdr.TypeInfo { return newerType }
+
+// MarshalCDR writes all members.
+func (m *Newer) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	switch b, fast := e.Run(4, 8); {
+	case b != nil:
+		cdr.PutInt32(b, m.ID)
+		cdr.PutInt32(b[4:], m.Height)
+	case !fast:
+		e.Int32(m.ID)
+		e.Int32(m.Height)
+	}
+	if e.Enter() {
+		m.All.MarshalCDR(e)
+		e.Leave("all")
+	}
+	e.String("name", m.Name, 4)
+	if h, ok := e.BeginOptional(4, m.Maybe != nil); ok {
+		e.Int32(*m.Maybe)
+		e.EndMember(h)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Newer) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	if b := d.Run(4, 8); b != nil {
+		m.ID = cdr.GetInt32(b)
+		m.Height = cdr.GetInt32(b[4:])
+	} else {
+		m.ID = d.Int32("id")
+		if !d.Absent() {
+			m.Height = d.Int32("height")
+		} else {
+			m.Height = 7
+		}
+	}
+	if d.Enter() {
+		m.All.UnmarshalCDR(d)
+		d.Leave("all")
+	}
+	if !d.Absent() {
+		m.Name = d.String("name", 4)
+	} else {
+		m.Name = "x"
+	}
+	if h, ok := d.BeginOptional("maybe", 4); ok {
+		if cdr.Allocate(d, "maybe", &m.Maybe) {
+			*m.Maybe = d.Int32("maybe")
+		}
+		d.End(h)
+	} else {
+		m.Maybe = nil
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Newer) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Newer) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Newer) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Int32(d.Int32("id"))
+	if d.Rest(s) {
+		d.Skip("height", 4, 4)
+		if d.EnterPresent() {
+			(*Defaulted)(nil).SkipCDR(d)
+			d.Leave("all")
+		}
+		d.SkipString("name")
+		if h, ok := d.BeginOptional("maybe", 4); ok {
+			d.Skip("maybe", 4, 4)
+			d.End(h)
+		}
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Newer) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("id", 4, 4)
+	d.Skip("height", 4, 4)
+	if d.EnterPresent() {
+		(*Defaulted)(nil).SkipCDR(d)
+		d.Leave("all")
+	}
+	d.SkipString("name")
+	if h, ok := d.BeginOptional("maybe", 4); ok {
+		d.Skip("maybe", 4, 4)
+		d.End(h)
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Newer) Clone() Newer {
+	c := *m
+	if c.Maybe != nil {
+		v := *c.Maybe
+		c.Maybe = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Newer) Equal(o *Newer) bool {
+	return m.ID == o.ID &&
+		m.Height == o.Height &&
+		m.All.Equal(&o.All) &&
+		m.Name == o.Name &&
+		cdr.EqualPtr(m.Maybe, o.Maybe)
+}
+
+// NewerView reads the members of an encoded Newer where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type NewerView struct {
+	s  cdr.Sample
+	at [5]int32 // offsets of the members
+}
+
+// NewNewerView checks the structure of an encoded sample, encapsulation header included.
+func NewNewerView(sample []byte) (NewerView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, newerType); err != nil {
+		return NewerView{}, err
+	}
+	var v NewerView
+	v.ScanCDR(&d)
+	if err := d.Close(newerType); err != nil {
+		return NewerView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *NewerView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	if at := d.RunAt(4, 8); at >= 0 {
+		v.at[0] = at
+		v.at[1] = at + 4
+	} else {
+		v.at[0] = d.Locate("id", 4, 4)
+		v.at[1] = d.Locate("height", 4, 4)
+	}
+	v.at[2] = d.Here(1)
+	if d.EnterPresent() {
+		var e DefaultedView
+		e.ScanCDR(d)
+		d.Leave("all")
+	}
+	v.at[3] = d.LocateString("name", 4)
+	if h, ok := d.BeginOptional("maybe", 4); ok {
+		v.at[4] = d.Locate("maybe", 4, 4)
+		d.End(h)
+	} else {
+		v.at[4] = cdr.Missing
+	}
+	d.End(s)
+}
+
+// ID reads id.
+func (v NewerView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// Height reads height.
+func (v NewerView) Height() int32 {
+	if v.at[1] < 0 {
+		return 7
+	}
+	return v.s.Int32(v.at[1])
+}
+
+// All reads all.
+func (v NewerView) All() DefaultedView {
+	var d cdr.Decoder
+	var m DefaultedView
+	if v.s.Seek(&d, v.at[2]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Name reads name.
+func (v NewerView) Name() string {
+	if v.at[3] < 0 {
+		return "x"
+	}
+	return v.s.String(v.at[3])
+}
+
+// Maybe reads maybe, and tells whether it is there.
+func (v NewerView) Maybe() (int32, bool) {
+	there := v.at[4] >= 0
+	return v.s.Int32(v.at[4]), there
+}
+
+// NewerViews reads the elements of an encoded sequence or array of Newer.
+type NewerViews struct{ c cdr.Elements }
+
+// NewerViewsOf is for generated code.
+func NewerViewsOf(c cdr.Elements) NewerViews { return NewerViews{c} }
+
+// Len is the number of elements.
+func (vs NewerViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs NewerViews) At(i int) NewerView {
+	var d cdr.Decoder
+	var v NewerView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs NewerViews) All() iter.Seq2[int, NewerView] {
+	return func(yield func(int, NewerView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v NewerView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var newerMembers = []string{
+	"id",
+	"height",
+	"all",
+	"name",
+	"maybe",
+}
+
+// NewerBuilder builds an encoded Newer in the caller's bytes, without an intermediate value.
+// Set in this order: All, Name, Maybe.
+// Another member may be set as soon as those of them that are declared before it are set.
+type NewerBuilder struct {
+	b   cdr.Builder
+	has [5]bool
+}
+
+// NewNewerBuilder starts a sample in buf, encapsulation header included.
+func NewNewerBuilder(buf []byte) NewerBuilder {
+	var b NewerBuilder
+	b.b.Init(buf, newerType, newerMembers)
+	b.b.Claim(0, 12)
+	return b
+}
+
+// SetID sets id.
+func (b *NewerBuilder) SetID(v int32) {
+	if f := b.b.Field(0, 0, 4, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// SetHeight sets height.
+func (b *NewerBuilder) SetHeight(v int32) {
+	if f := b.b.Field(1, 0, 8, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[1] = true
+	}
+}
+
+// SetAll sets all.
+func (b *NewerBuilder) SetAll(v *Defaulted) {
+	if e := b.b.Variable(2, 0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("all")
+		}
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// SetName sets name.
+func (b *NewerBuilder) SetName(v string) {
+	if e := b.b.Variable(3, 1); e != nil {
+		e.String("name", v, 4)
+		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// SetMaybe sets maybe; nil says that it is absent.
+func (b *NewerBuilder) SetMaybe(v *int32) {
+	if e := b.b.Variable(4, 2); e != nil {
+		if h, ok := e.BeginOptional(4, v != nil); ok {
+			e.Int32(*v)
+			e.EndMember(h)
+		}
+		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *NewerBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// OlderLoose is the IDL struct constructs::OlderLoose.
+type OlderLoose struct {
+	// Key.
+	ID int32 `json:"id"`
+}
+
+var olderLooseType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::OlderLoose",
+	Extensibility: cdr.Mutable,
+	Keyed:         true,
+	MaxSize:       12,
+	MaxKeySize:    4,
+	Text: `@mutable struct constructs::OlderLoose {
+	@key @id(3) int32 id;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*OlderLoose) CDRType() *cdr.TypeInfo { return olderLooseType }
+
+var olderLooseIDs = []uint32{
+	3,
+}
+
+// MarshalCDR writes all members.
+func (m *OlderLoose) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(3|cdr.MustUnderstand, 2)
+	e.Int32(m.ID)
+	e.EndMember(h)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *OlderLoose) UnmarshalCDR(d *cdr.Decoder) {
+	var at [1]cdr.Position
+	s := d.BeginMutable(olderLooseIDs, at[:])
+	d.Select(at[0])
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *OlderLoose) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *OlderLoose) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*OlderLoose) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [1]cdr.Position
+	s := d.BeginMutable(olderLooseIDs, at[:])
+	d.Select(at[0])
+	e.Int32(d.Int32("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*OlderLoose) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *OlderLoose) Clone() OlderLoose {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *OlderLoose) Equal(o *OlderLoose) bool {
+	return m.ID == o.ID
+}
+
+// OlderLooseView reads the members of an encoded OlderLoose where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type OlderLooseView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewOlderLooseView checks the structure of an encoded sample, encapsulation header included.
+func NewOlderLooseView(sample []byte) (OlderLooseView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, olderLooseType); err != nil {
+		return OlderLooseView{}, err
+	}
+	var v OlderLooseView
+	v.ScanCDR(&d)
+	if err := d.Close(olderLooseType); err != nil {
+		return OlderLooseView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *OlderLooseView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [1]cdr.Position
+	s := d.BeginMutable(olderLooseIDs, at[:])
+	d.Select(at[0])
+	v.at[0] = d.Locate("id", 4, 4)
+	d.End(s)
+}
+
+// ID reads id.
+func (v OlderLooseView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// OlderLooseViews reads the elements of an encoded sequence or array of OlderLoose.
+type OlderLooseViews struct{ c cdr.Elements }
+
+// OlderLooseViewsOf is for generated code.
+func OlderLooseViewsOf(c cdr.Elements) OlderLooseViews { return OlderLooseViews{c} }
+
+// Len is the number of elements.
+func (vs OlderLooseViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs OlderLooseViews) At(i int) OlderLooseView {
+	var d cdr.Decoder
+	var v OlderLooseView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs OlderLooseViews) All() iter.Seq2[int, OlderLooseView] {
+	return func(yield func(int, OlderLooseView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v OlderLooseView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var olderLooseMembers = []string{
+	"id",
+}
+
+// OlderLooseBuilder builds an encoded OlderLoose in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type OlderLooseBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewOlderLooseBuilder starts a sample in buf, encapsulation header included.
+func NewOlderLooseBuilder(buf []byte) OlderLooseBuilder {
+	var b OlderLooseBuilder
+	b.b.Init(buf, olderLooseType, olderLooseMembers)
+	return b
+}
+
+// SetID sets id.
+func (b *OlderLooseBuilder) SetID(v int32) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(3|cdr.MustUnderstand, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
+func (b *OlderLooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// NewerLoose is the IDL struct constructs::NewerLoose.
+type NewerLoose struct {
+	// Default: 7.
+	Height int32     `json:"height"`
+	All    Defaulted `json:"all"`
+	// Key.
+	ID   int32 `json:"id"`
+	Item Item  `json:"item"`
+}
+
+var newerLooseType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::NewerLoose",
+	Extensibility: cdr.Mutable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    4,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct constructs::Defaulted {
+	@id(0) int32 five;
+	@id(1) string<8> text;
+	@id(2) boolean yes;
+	@id(3) double ranged;
+	@id(4) octet low;
+	@id(5) int16 high;
+	@id(6) constructs::Color color;
+};
+@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@bit_bound(12) bitmask constructs::Access { @position(0) READ, @position(1) WRITE, @position(7) EXECUTE };
+bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfield<1, boolean> flag; @position(4) bitfield<4, octet> ; @position(8) bitfield<12, int32> signed_part; @position(20) bitfield<9, uint16> wide; };
+@final struct constructs::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@appendable union constructs::Item switch(int32) {
+	case 0: @id(1) int32 number;
+	case 1: case -1: @id(2) double real;
+	case 2: @id(3) string<8> text;
+	case 3: @id(4) constructs::Label label;
+	case 4: @id(5) sequence<constructs::Label> labels;
+	case 5: @id(6) int16[2][2] grid;
+	case 6: @id(7) sequence<octet> blob;
+	case 7: @id(8) constructs::Access access;
+	case 8: @id(9) constructs::Bits bits;
+	case 9: @id(10) constructs::Color color;
+	case 10: @id(11) constructs::Point far;
+	case 11: @id(12) map<string<4>, constructs::Label> named;
+	case 12: @id(13) sequence<string<4>> words;
+	case 13: @id(14) int32 there;
+};
+@mutable struct constructs::NewerLoose {
+	@id(1) int32 height;
+	@id(2) constructs::Defaulted all;
+	@key @id(3) int32 id;
+	@id(4) constructs::Item item;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*NewerLoose) CDRType() *cdr.TypeInfo { return newerLooseType }
+
+var newerLooseIDs = []uint32{
+	1,
+	2,
+	3,
+	4,
+}
+
+// MarshalCDR writes all members.
+func (m *NewerLoose) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(1, 2)
+	e.Int32(m.Height)
+	e.EndMember(h)
+	h = e.BeginMember(2, 4)
+	if e.Enter() {
+		m.All.MarshalCDR(e)
+		e.Leave("all")
+	}
+	e.EndMember(h)
+	h = e.BeginMember(3|cdr.MustUnderstand, 2)
+	e.Int32(m.ID)
+	e.EndMember(h)
+	h = e.BeginMember(4, 4)
+	if e.Enter() {
+		m.Item.MarshalCDR(e)
+		e.Leave("item")
+	}
+	e.EndMember(h)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *NewerLoose) UnmarshalCDR(d *cdr.Decoder) {
+	var at [4]cdr.Position
+	s := d.BeginMutable(newerLooseIDs, at[:])
+	if d.Select(at[0]) {
+		m.Height = d.Int32("height")
+	} else {
+		m.Height = 7
+	}
+	d.Select(at[1])
+	if d.Enter() {
+		m.All.UnmarshalCDR(d)
+		d.Leave("all")
+	}
+	d.Select(at[2])
+	m.ID = d.Int32("id")
+	d.Select(at[3])
+	if d.Enter() {
+		m.Item.UnmarshalCDR(d)
+		d.Leave("item")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *NewerLoose) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *NewerLoose) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*NewerLoose) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [4]cdr.Position
+	s := d.BeginMutable(newerLooseIDs, at[:])
+	d.Select(at[2])
+	e.Int32(d.Int32("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*NewerLoose) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *NewerLoose) Clone() NewerLoose {
+	c := *m
+	c.Item = c.Item.Clone()
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *NewerLoose) Equal(o *NewerLoose) bool {
+	return m.Height == o.Height &&
+		m.All.Equal(&o.All) &&
+		m.ID == o.ID &&
+		m.Item.Equal(&o.Item)
+}
+
+// NewerLooseView reads the members of an encoded NewerLoose where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type NewerLooseView struct {
+	s  cdr.Sample
+	at [4]int32 // offsets of the members
+}
+
+// NewNewerLooseView checks the structure of an encoded sample, encapsulation header included.
+func NewNewerLooseView(sample []byte) (NewerLooseView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, newerLooseType); err != nil {
+		return NewerLooseView{}, err
+	}
+	var v NewerLooseView
+	v.ScanCDR(&d)
+	if err := d.Close(newerLooseType); err != nil {
+		return NewerLooseView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *NewerLooseView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [4]cdr.Position
+	s := d.BeginMutable(newerLooseIDs, at[:])
+	d.Select(at[0])
+	v.at[0] = d.Locate("height", 4, 4)
+	d.Select(at[1])
+	v.at[1] = d.Here(1)
+	if d.EnterPresent() {
+		var e DefaultedView
+		e.ScanCDR(d)
+		d.Leave("all")
+	}
+	d.Select(at[2])
+	v.at[2] = d.Locate("id", 4, 4)
+	d.Select(at[3])
+	v.at[3] = d.Here(1)
+	if d.EnterPresent() {
+		var e ItemView
+		e.ScanCDR(d)
+		d.Leave("item")
+	}
+	d.End(s)
+}
+
+// Height reads height.
+func (v NewerLooseView) Height() int32 {
+	if v.at[0] < 0 {
+		return 7
+	}
+	return v.s.Int32(v.at[0])
+}
+
+// All reads all.
+func (v NewerLooseView) All() DefaultedView {
+	var d cdr.Decoder
+	var m DefaultedView
+	if v.s.Seek(&d, v.at[1]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// ID reads id.
+func (v NewerLooseView) ID() int32 { return v.s.Int32(v.at[2]) }
+
+// Item reads item.
+func (v NewerLooseView) Item() ItemView {
+	var d cdr.Decoder
+	var m ItemView
+	if v.s.Seek(&d, v.at[3]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// NewerLooseViews reads the elements of an encoded sequence or array of NewerLoose.
+type NewerLooseViews struct{ c cdr.Elements }
+
+// NewerLooseViewsOf is for generated code.
+func NewerLooseViewsOf(c cdr.Elements) NewerLooseViews { return NewerLooseViews{c} }
+
+// Len is the number of elements.
+func (vs NewerLooseViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs NewerLooseViews) At(i int) NewerLooseView {
+	var d cdr.Decoder
+	var v NewerLooseView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs NewerLooseViews) All() iter.Seq2[int, NewerLooseView] {
+	return func(yield func(int, NewerLooseView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v NewerLooseView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var newerLooseMembers = []string{
+	"height",
+	"all",
+	"id",
+	"item",
+}
+
+// NewerLooseBuilder builds an encoded NewerLoose in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type NewerLooseBuilder struct {
+	b   cdr.Builder
+	has [4]bool
+}
+
+// NewNewerLooseBuilder starts a sample in buf, encapsulation header included.
+func NewNewerLooseBuilder(buf []byte) NewerLooseBuilder {
+	var b NewerLooseBuilder
+	b.b.Init(buf, newerLooseType, newerLooseMembers)
+	return b
+}
+
+// SetHeight sets height.
+func (b *NewerLooseBuilder) SetHeight(v int32) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(1, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// SetAll sets all.
+func (b *NewerLooseBuilder) SetAll(v *Defaulted) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(2, 4)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("all")
+		}
+		e.EndMember(h)
+		b.has[1] = b.b.EndMember(1)
+	}
+}
+
+// SetID sets id.
+func (b *NewerLooseBuilder) SetID(v int32) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(3|cdr.MustUnderstand, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[2] = b.b.EndMember(2)
+	}
+}
+
+// SetItem sets item.
+func (b *NewerLooseBuilder) SetItem(v *Item) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(4, 4)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("item")
+		}
+		e.EndMember(h)
+		b.has[3] = b.b.EndMember(3)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
+func (b *NewerLooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

@@ -133,6 +133,20 @@ func (*Holder) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Holder) Clone() Holder {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Holder) Equal(o *Holder) bool {
+	return m.At.Equal(&o.At) &&
+		m.Name == o.Name &&
+		m.After == o.After &&
+		m.Tail == o.Tail
+}
+
 // HolderView reads the members of an encoded Holder where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type HolderView struct {

@@ -92,6 +92,18 @@ func (*Stamp) SkipCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+// Clone gives a copy that shares no memory with m.
+func (m *Stamp) Clone() Stamp {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Stamp) Equal(o *Stamp) bool {
+	return m.Sec == o.Sec &&
+		m.Nanosec == o.Nanosec
+}
+
 // StampView reads the members of an encoded Stamp where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type StampView struct {
@@ -300,6 +312,18 @@ func (*Tagged) SkipCDR(d *cdr.Decoder) {
 		d.Leave("at")
 	}
 	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Tagged) Clone() Tagged {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Tagged) Equal(o *Tagged) bool {
+	return m.Tag == o.Tag &&
+		m.At.Equal(&o.At)
 }
 
 // TaggedView reads the members of an encoded Tagged where they are. It ends, with the strings and bytes that it gives,

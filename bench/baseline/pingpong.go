@@ -37,13 +37,13 @@ func spinUntil(w *atomic.Int64, value int64) (got int64) {
 }
 
 // withChild runs parent while the child of this name runs with the same memory, each on its processor.
-func withChild(o options, name string, size int, parent func(memory) error) error {
+func withChild(o options, name string, size int, parent func(memory) error, args ...string) error {
 	m, f, err := newMemory(size)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	c, err := child(f, name)
+	c, err := child(f, append([]string{name}, args...)...)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,32 @@ func pass(m memory, turn *atomic.Uint32, to uint32) {
 	wakeAll(turn)
 }
 
+// rested is how long the second measurement lets the other one sleep before it wakes it: as long as a reader of 1000 samples a second does. Its
+// processor is idle by then, and takes longer to begin.
+const rested = time.Millisecond
+
+// awakeFor is how long before that the one who wakes is awake, as who writes on schedule is (dds perf --spin).
+const awakeFor = 60 * time.Microsecond
+
 // futexWakeUp measures from before one process wakes another until that one runs.
 func futexWakeUp(o options) ([]result.Result, error) {
+	var results []result.Result
+	for _, pause := range []time.Duration{0, rested} {
+		r, err := futexAfter(o, pause)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// futexAfter is the process that sleeps.
+func futexAfter(o options, pause time.Duration) (result.Result, error) {
 	r := result.Result{Size: 4, Readers: 1, What: "one way: from before FUTEX_WAKE in one process until the other, which slept, runs"}
+	if pause > 0 {
+		r.What = fmt.Sprintf("one way, after %v of sleep: from before FUTEX_WAKE in one process until the other runs", pause)
+	}
 	err := withChild(o, "futex", pageBytes, func(m memory) error {
 		turn := m.word(pingLine)
 		defer wakeAll(turn)
@@ -169,18 +192,39 @@ func futexWakeUp(o options) ([]result.Result, error) {
 		r.SetThroughput(h.TotalCount(), time.Since(start))
 		r.SetLatency(h)
 		return nil
-	})
-	return []result.Result{r}, err
+	}, pause.String())
+	return r, err
 }
 
-func futexChild([]string) error {
+// futexChild is the one that wakes, some time after it was woken.
+func futexChild(args []string) error {
+	if len(args) != 1 {
+		return errors.New("needs the time to wait")
+	}
+	pause, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
 	m, err := inherited()
 	if err != nil {
 		return err
 	}
 	turn := m.word(pingLine)
 	for await(turn, childsTurn) != over {
+		rest(pause)
 		pass(m, turn, parentsTurn)
 	}
 	return nil
+}
+
+// rest sleeps for a time, and is awake for the end of it.
+func rest(d time.Duration) {
+	until := monotonic() + d.Nanoseconds()
+	if d > awakeFor {
+		t := unix.NsecToTimespec((d - awakeFor).Nanoseconds())
+		_ = unix.Nanosleep(&t, nil) // one that is interrupted spins for longer
+	}
+	for monotonic() < until {
+		yield()
+	}
 }

@@ -37,6 +37,7 @@ type cell struct {
 	processes int
 	inflight  int  // of order
 	shares    bool // of slow: the two topics are on one subgroup
+	paced     bool // of slow: the writers have a rate, and leave the processors time
 }
 
 // sized is the workload of one writer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strconv"
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
 	"github.com/omg-dds-go/dds/internal/bench"
@@ -18,28 +19,37 @@ const (
 	slowNeighbor
 )
 
-// newSlow has two topics, each with a writer at full speed. One of them has a reader that takes its time.
+// pacedRate is that of each writer where they are paced: with two processors a quarter to a half of full speed.
+const pacedRate = 100_000
+
+// newSlow has two topics, each with a writer. One of them has a reader that takes its time. At full speed all share what processors there
+// are, and what the slow reader works the others lose; at a rate that leaves some time, what they lose is the doing of the middleware.
 func newSlow(ctx context.Context, c config, scratch string) (suite, []string, error) {
 	p, err := newPerf(ctx, c, scratch)
 	const undisturbed = "0s"
 	s := &ways{
-		what: "Two topics, each with a writer at full speed and a reader; one has a second reader, whose listener spends the time in the first column on each sample. Samples per second",
+		what: "Two topics, each with a writer and a reader; one has a second reader, whose listener spends the time in the first column on each sample. Samples per second, and the processors that all five processes used",
 		read: func(_ impl, _ cell, r []result.Result) []figure {
 			return []figure{
 				{otherTopic, min(r[slowNeighborPub].Rate, r[slowNeighbor].Rate), result.PerSecond},
 				{otherReader, min(r[slowPub].Rate, r[slowOther].Rate), result.PerSecond},
 				{"the slow reader itself", r[slowReader].Rate, result.PerSecond},
+				{"processors", processors(r), func(v float64) string { return fmt.Sprintf("%.2f", v) }},
 			}
 		},
 	}
 	for _, size := range c.sizes {
-		for _, shares := range []bool{false, true} {
-			at := cell{table: fmt.Sprintf("%d bytes; the topics are on different subgroups", size), size: size, readers: 2}
-			if shares {
-				at.table = fmt.Sprintf("%d bytes; the topics share a subgroup", size)
-				at.shares = true
+		for _, paced := range []bool{true, false} {
+			for _, shares := range []bool{false, true} {
+				pace, place := "full speed", "are on different subgroups"
+				if paced {
+					pace = fmt.Sprintf("%d samples a second for each writer", pacedRate)
+				}
+				if shares {
+					place = "share a subgroup"
+				}
+				s.at = append(s.at, cell{table: fmt.Sprintf("%d bytes; %s; the topics %s", size, pace, place), size: size, readers: 2, shares: shares, paced: paced})
 			}
-			s.at = append(s.at, at)
 		}
 	}
 	s.commands = func(ctx context.Context, i impl, at cell) []*exec.Cmd {
@@ -47,11 +57,15 @@ func newSlow(ctx context.Context, c config, scratch string) (suite, []string, er
 		topic := bench.Neighbor(d.Topic, d.Subgroups, at.shares)
 		neighbor := at
 		neighbor.readers = 1
+		var rate []string
+		if at.paced {
+			rate = []string{"--rate", strconv.Itoa(pacedRate)}
+		}
 		return []*exec.Cmd{
-			slowPub:         p.command(ctx, "pub", at),
+			slowPub:         p.command(ctx, "pub", at, rate...),
 			slowOther:       p.command(ctx, "sub", at, "--keep", "100"),
 			slowReader:      p.command(ctx, "sub", at, "--keep", "100", "--listener", "--work", i.name),
-			slowNeighborPub: p.command(ctx, "pub", neighbor, "--topic", topic),
+			slowNeighborPub: p.command(ctx, "pub", neighbor, append([]string{"--topic", topic}, rate...)...),
 			slowNeighbor:    p.command(ctx, "sub", neighbor, "--topic", topic),
 		}
 	}
@@ -75,3 +89,14 @@ const (
 	otherTopic  = "the other topic"
 	otherReader = "the other reader of the topic"
 )
+
+// processors is how many were busy with these processes, on average.
+func processors(results []result.Result) float64 {
+	busy := 0.0
+	for _, r := range results {
+		if r.Seconds > 0 {
+			busy += (r.CPUUser + r.CPUSys) / r.Seconds
+		}
+	}
+	return busy
+}

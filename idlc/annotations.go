@@ -178,6 +178,17 @@ func verbatims(list []*Applied) []Verbatim {
 	return all
 }
 
+// documented gives the text that documents a declaration: the comments around it, or what ROS 2 says in an annotation of the
+// language "comment".
+func documented(doc string, said []Verbatim) string {
+	for _, v := range said {
+		if v.Language == "comment" {
+			doc = joinLines(doc, v.Text)
+		}
+	}
+	return doc
+}
+
 // placement reads the text form in which IDL before 4.2 gave it: "before-declaration".
 func placement(s string) (Value, bool) {
 	e := placementKind.names.get(strings.ReplaceAll(strings.ToUpper(s), "-", "_"))

@@ -75,7 +75,7 @@ func (c *checker) knownAnnotations(yield func(string) bool) {
 		}
 	}
 	for _, t := range c.unit.Annotations {
-		if !yield("@" + t.Name) {
+		if !yield("@" + t.Scoped()) {
 			return
 		}
 	}
@@ -138,6 +138,9 @@ func (t *AnnotationType) paramNames(yield func(string) bool) {
 
 func argumentCount(t *AnnotationType) string {
 	least := 0
+	if len(t.Params) == 0 {
+		return "no argument"
+	}
 	for _, p := range t.Params {
 		if !p.Default.Valid() {
 			least++

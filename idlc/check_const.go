@@ -27,6 +27,7 @@ func (c *checker) constDef(d *constDef) {
 	k := &Const{Common: c.common(d.Name, d.Doc), Type: t, Value: v}
 	k.Applied = c.annotations(d.Annotations, subject{on: onConst, name: k.Name, typ: t})
 	k.Verbatim = verbatims(k.Applied)
+	k.Doc = documented(k.Doc, k.Verbatim)
 	var said Constraints
 	c.constrain(&said, k.Applied, subject{on: onConst, name: k.Name, typ: t})
 	k.Unit = said.Unit

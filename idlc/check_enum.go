@@ -9,6 +9,7 @@ func (c *checker) enumDef(d *enumDef) {
 	e := &Enum{Common: c.common(d.Name, d.Doc), Extensibility: c.extensibility, Nested: c.nested, BitBound: 32, names: newScope(d.Name.Text, nil)}
 	e.Applied = c.annotations(d.Annotations, subject{on: onEnum, name: e.Name})
 	e.Verbatim = verbatims(e.Applied)
+	e.Doc = documented(e.Doc, e.Verbatim)
 	for _, a := range e.Applied {
 		if x, ok := a.extensibility(); ok {
 			e.Extensibility = x
@@ -108,6 +109,7 @@ func (c *checker) bitmaskDef(d *bitmaskDef) {
 	b := &Bitmask{Common: c.common(d.Name, d.Doc), Extensibility: c.extensibility, Nested: c.nested, BitBound: 32, names: newScope(d.Name.Text, nil)}
 	b.Applied = c.annotations(d.Annotations, subject{on: onBitmask, name: b.Name})
 	b.Verbatim = verbatims(b.Applied)
+	b.Doc = documented(b.Doc, b.Verbatim)
 	for _, a := range b.Applied {
 		if x, ok := a.extensibility(); ok {
 			b.Extensibility = x
@@ -162,6 +164,7 @@ func (c *checker) bitsetDef(d *bitsetDef) {
 	b := &Bitset{Common: c.common(d.Name, d.Doc)}
 	b.Applied = c.annotations(d.Annotations, subject{on: onBitset, name: b.Name})
 	b.Verbatim = verbatims(b.Applied)
+	b.Doc = documented(b.Doc, b.Verbatim)
 	c.declare(d.Name, b)
 	names := map[string]*Bitfield{}
 	if d.Base != nil {

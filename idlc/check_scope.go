@@ -56,9 +56,10 @@ func (c *checker) cleanName(n *ident) string {
 		return rest
 	}
 	switch lower := strings.ToLower(n.Text); {
-	case reserved[lower], reservedElsewhere[lower] && c.strict:
+	case !reserved[lower] && !reservedElsewhere[lower]:
+	case reserved[n.Text] || n.Text == "TRUE" || n.Text == "FALSE" || c.strict:
 		c.report.errorf(n.Pos, "write _"+n.Text, "%q is a keyword of IDL", n.Text)
-	case reservedElsewhere[lower]:
+	default: // other compilers take it
 		c.report.warnf(n.Pos, "write _"+n.Text+", which is the same name", "%q is a keyword of IDL", n.Text)
 	}
 	return n.Text
@@ -67,6 +68,9 @@ func (c *checker) cleanName(n *ident) string {
 // declare enters a name into the current scope.
 func (c *checker) declare(n *ident, what any) bool {
 	name := c.cleanName(n)
+	if c.strict && strings.EqualFold(name, c.scope.name) {
+		c.report.errorf(n.Pos, "", "%s cannot be declared within %s itself", name, c.scope.name)
+	}
 	old := c.scope.enter(name, n.Pos, what)
 	switch {
 	case old == nil:
@@ -124,7 +128,7 @@ func (c *checker) lookup(n *scopedName, what string) any {
 		}
 		switch {
 		case e == nil:
-			c.report.errorf(part.Pos, c.unknownHint(part, start, here), "unknown %s %s", what, n)
+			c.report.errorf(part.Pos, c.unknownHint(part, start, here, what), "unknown %s %s", what, n)
 			return nil
 		case e.name != name:
 			c.report.errorf(part.Pos, "did you mean "+e.name+"?", "unknown %s %s: case counts", what, n)
@@ -162,7 +166,7 @@ func (c *checker) lookup(n *scopedName, what string) any {
 }
 
 // unknownHint tells what may be meant by a name that is not known: one that is declared later, or one that looks like it.
-func (c *checker) unknownHint(part *ident, from *scope, here bool) string {
+func (c *checker) unknownHint(part *ident, from *scope, here bool, what string) string {
 	if c.report.full() {
 		return ""
 	}
@@ -180,10 +184,20 @@ func (c *checker) unknownHint(part *ident, from *scope, here bool) string {
 				return
 			}
 		}
+		for w := range primitiveWords {
+			if what == "type" && !here && !yield(w) {
+				return
+			}
+		}
+		for _, w := range []string{"string", "wstring", "sequence", "map", "unsigned", "TRUE", "FALSE"} {
+			if (what == "type") != (w == "TRUE" || w == "FALSE") && !here && !yield(w) {
+				return
+			}
+		}
 	})
 }
 
-// visible lists the names that can be used in a scope, primitive types included.
+// visible lists the names that can be used in a scope.
 func (s *scope) visible(here bool) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for ; s != nil; s = s.parent {
@@ -193,16 +207,6 @@ func (s *scope) visible(here bool) func(func(string) bool) {
 				}
 			}
 			if here {
-				return
-			}
-		}
-		for w := range primitiveWords {
-			if !yield(w) {
-				return
-			}
-		}
-		for _, w := range []string{"string", "wstring", "sequence", "map", "unsigned"} {
-			if !yield(w) {
 				return
 			}
 		}

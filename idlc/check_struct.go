@@ -57,6 +57,7 @@ func (c *checker) limits(kind string, common *Common, m *measures) {
 func (c *checker) aggregate(g *Aggregate, common *Common) (explicit bool) {
 	g.Extensibility, g.AutoID, g.Nested = c.extensibility, c.autoID, c.nested
 	common.Verbatim = verbatims(common.Applied)
+	common.Doc = documented(common.Doc, common.Verbatim)
 	topic := false
 	for _, a := range common.Applied {
 		if x, ok := a.extensibility(); ok {
@@ -212,6 +213,7 @@ func (c *checker) annotateMember(m *Member, list []*annotation, on target, decla
 	subject := subject{on: on, name: m.Name, typ: m.Type}
 	m.Applied = c.annotations(list, subject)
 	m.Verbatim = verbatims(m.Applied)
+	m.Doc = documented(m.Doc, m.Verbatim)
 	for _, a := range m.Applied {
 		switch a.standard() {
 		case "key":

@@ -95,7 +95,7 @@ func (c *checker) fixedType(s *typeSpec) Type {
 		c.report.errorf(s.Pos, "write fixed<DIGITS, SCALE>", "fixed needs its digits and its scale here")
 		return nil
 	}
-	digits, ok := c.bound(s.Fixed.Digits)
+	digits, ok := c.positive(s.Fixed.Digits.Pos, c.eval(&s.Fixed.Digits.expr), "number of digits")
 	scale := c.eval(&s.Fixed.Scale.expr)
 	switch {
 	case !ok || !scale.Valid():
@@ -240,6 +240,7 @@ func (c *checker) typedef(d *typedefDef) {
 		a := &Alias{Common: c.common(decl.Name, d.Doc), Target: target, final: resolve(target)}
 		a.Applied = c.annotations(d.Annotations, subject{on: onTypedef, name: a.Name, typ: target})
 		a.Verbatim = verbatims(a.Applied)
+		a.Doc = documented(a.Doc, a.Verbatim)
 		c.constrain(&a.Constraints, a.Applied, subject{on: onTypedef, name: a.Name, typ: target})
 		if c.declare(decl.Name, a) {
 			c.unit.Decls = append(c.unit.Decls, a)

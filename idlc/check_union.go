@@ -90,7 +90,7 @@ func (c *checker) cases(u *Union, d *unionDef) {
 
 // labels checks those of one case.
 func (c *checker) labels(u *Union, k *Case, syn *caseDef, labels map[int64]*Case) {
-	for _, l := range syn.Labels {
+	for _, l := range syn.Labels.List {
 		if l.Default {
 			if u.Default != nil {
 				c.report.errorf(l.Pos, "", "union %s has two defaults, the first at %s", u.Name, c.near(l.Pos, u.Default.Pos))

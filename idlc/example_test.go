@@ -44,7 +44,7 @@ const octet LIMIT = 256;`
 	}})
 	fmt.Print(report)
 	// Output:
-	// track.idl:3:22: unexpected "icao"; did you mean unsigned?
+	// track.idl:3:22: unexpected "icao", expected ";"; did you mean unsigned?
 	// track.idl:4:20: bound must be at least 1, not 0
 	// track.idl:6:21: 256 does not fit into octet, which holds 0 to 255
 }

@@ -26,7 +26,7 @@ func (p *parser) items(what, stops string, item func(c chunk) bool) (broken bool
 		c := p.next(stops)
 		switch {
 		case startsDefinition(c):
-			if len(c.toks) > 2 && c.stop.is("{") && p.inlineType(c, kind) {
+			if c.stop.is("{") && p.inlineType(c, kind) {
 				broken = true
 				continue
 			}
@@ -274,7 +274,11 @@ func (p *parser) bitsetDef(c chunk, h *bitsetHeader, open bool) definition {
 // annotationDef parses @annotation NAME { parameters, types and constants };
 func (p *parser) annotationDef(c chunk, open bool) definition {
 	if len(c.toks) > 1 && c.toks[1].word("Annotation") { // @Annotation local interface, before IDL 4
-		return p.skip(c, c.toks[0], "annotation of XTypes 1.0")
+		name := nameBehind(c.toks, c.toks[min(3, len(c.toks)-1)])
+		if open {
+			p.skipBraces()
+		}
+		return &skippedDef{c.toks[0].Pos, "annotation in the form of XTypes 1.0,", name}
 	}
 	h := runGrammar(p, annotationParser, c)
 	if h == nil || !open {

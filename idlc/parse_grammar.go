@@ -76,9 +76,14 @@ func runGrammar[G any](p *parser, g *participle.Parser[G], c chunk) *G {
 		}
 		if e := expectation(perr.Message()); e != "" {
 			what += ", expected " + e
+		} else if unexpected.Expect == "" && !unexpected.Unexpected.EOF() && !strings.Contains(perr.Message(), "(expected ") && len(c.toks) > 0 {
+			what += ", expected " + c.separator()
 		}
 	}
-	hint := semicolonHint(c, pos)
+	hint := shiftHint(c, pos)
+	if hint == "" {
+		hint = semicolonHint(c, pos)
+	}
 	if hint == "" {
 		hint = keywordHint(c, pos)
 	}
@@ -103,6 +108,16 @@ func keywordHint(c chunk, pos Pos) string {
 	return ""
 }
 
+// shiftHint explains why ">>" does not shift between angle brackets.
+func shiftHint(c chunk, pos Pos) string {
+	for i, t := range c.toks {
+		if t.Pos == pos && t.is(">") && i > 0 && c.toks[i-1].is(">") {
+			return "a shift to the right in a bound needs parentheses"
+		}
+	}
+	return ""
+}
+
 // semicolonHint guesses that a declaration which goes on over a line's end lacks its semicolon.
 func semicolonHint(c chunk, pos Pos) string {
 	for i, t := range c.toks {
@@ -121,6 +136,9 @@ func expectation(message string) string {
 	}
 	after = strings.TrimSuffix(after, ")")
 	switch {
+	case strings.Contains(after, `" or "`):
+		return after
+
 	case strings.HasPrefix(after, `"unsigned`), strings.HasPrefix(after, "TypeSpec"), strings.HasPrefix(after, "ElementSpec"):
 		return "a type"
 	}
@@ -138,6 +156,17 @@ func expectation(message string) string {
 		return first
 	}
 	return ""
+}
+
+// separator is what ends a declaration like this one.
+func (c chunk) separator() string {
+	if c.stop.is(",") || c.stop.is("}") {
+		return `","`
+	}
+	if c.stop.is("{") {
+		return `"{"`
+	}
+	return `";"`
 }
 
 func stopText(c chunk) string {

@@ -13,7 +13,7 @@ const maxSuggestWork = 1 << 18
 // didYouMean suggests the candidate nearest to a name that is not known; "" if none is near, or if there are so many that
 // the search is not worth it.
 func didYouMean(name string, candidates iter.Seq[string]) string {
-	best, bestDistance := "", len(name)/3+1
+	best, bestDistance := "", (len(name)+2)/3
 	work := 0
 	for c := range candidates {
 		if work += (len(name) + 1) * (len(c) + 1); work > maxSuggestWork {

@@ -27,16 +27,17 @@ type (
 	}
 	caseSyntax struct {
 		Pos         Pos
-		Before      []*annotation  `parser:"@@*"` // belongs behind the labels, and is found here
-		Labels      []*labelSyntax `parser:"@@+"`
-		Annotations []*annotation  `parser:"@@*"`
-		Type        *typeSpec      `parser:"@@"`
-		Declarator  *declarator    `parser:"@@"`
+		Before      []*annotation `parser:"@@*"` // belongs behind the labels, and is found here
+		Labels      *labelsSyntax `parser:"@@"`
+		Annotations []*annotation `parser:"@@*"`
+		Type        *typeSpec     `parser:"@@"`
+		Declarator  *declarator   `parser:"@@"`
 	}
-	labelSyntax struct {
+	labelsSyntax struct{ List []*labelSyntax } // parses itself
+	labelSyntax  struct {
 		Pos     Pos
-		Default bool  `parser:"( @'default' ':'"`
-		Value   *expr `parser:"| 'case' @@ ':' )"`
+		Default bool
+		Value   *expr
 	}
 	bitfieldSyntax struct {
 		Pos         Pos

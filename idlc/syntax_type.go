@@ -223,10 +223,10 @@ func (s *typeSpec) Parse(lex *lexer.PeekingLexer) (err error) {
 }
 
 func (s *typeSpec) unsigned(lex *lexer.PeekingLexer) error {
-	first := *lex.Next()
+	lex.Next()
 	switch w := word(lex, "short", "long"); {
 	case w == "":
-		return &participle.UnexpectedTokenError{Unexpected: first}
+		return unexpected(lex, `"short" or "long"`)
 	case w == "long" && word(lex, "long") != "":
 		s.Primitive = "unsigned long long"
 	default:
@@ -293,4 +293,29 @@ func (e *elementSpec) Parse(lex *lexer.PeekingLexer) error {
 	}
 	e.Type = &typeSpec{}
 	return e.Type.Parse(lex)
+}
+
+// Parse is what participle calls for the labels of a case.
+func (l *labelsSyntax) Parse(lex *lexer.PeekingLexer) error {
+	for {
+		one := &labelSyntax{Pos: lex.Peek().Pos}
+		switch word(lex, "default", "case") {
+		case "default":
+			one.Default = true
+		case "case":
+			one.Value = &expr{}
+			if err := one.Value.Parse(lex); err != nil {
+				return err
+			}
+		default:
+			if len(l.List) == 0 {
+				return unexpected(lex, `"case" or "default"`)
+			}
+			return nil
+		}
+		if err := expect(lex, ":"); err != nil {
+			return err
+		}
+		l.List = append(l.List, one)
+	}
 }

@@ -12,6 +12,7 @@
 //	unordered  ours on one host: what total order costs
 //	subgroups  ours: one active topic among others that are idle
 //	growth     ours: memory and throughput by processes and topics, and a formula for the memory
+//	lend       ours: samples that readers are lent, and samples copied out for them
 //	slow       ours: what a slow reader does to another topic, and to another reader of its topic
 //	wake       ours: readers that look for samples and readers that sleep; a cache line and a futex by themselves
 //	baseline   the limits of the machine (bench/baseline)

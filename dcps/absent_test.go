@@ -116,11 +116,15 @@ func callsOnAbsent() []absentCall {
 	}
 	for _, pub := range []*Publisher{nil, {}} {
 		add("Publisher.WaitForAcknowledgments", func() any { return pub.WaitForAcknowledgments(ctx) })
+		add("Publisher.BeginCoherentChanges", func() any { return pub.BeginCoherentChanges() })
+		add("Publisher.EndCoherentChanges", func() any { return pub.EndCoherentChanges(ctx) })
 		add("Publisher.Close", func() any { return pub.Close() })
 		add("Publisher.Participant", func() any { return pub.Participant() })
 		add("Publisher.Qos", func() any { return pub.Qos() })
 	}
 	for _, sub := range []*Subscriber{nil, {}} {
+		add("Subscriber.BeginAccess", func() any { return sub.BeginAccess() })
+		add("Subscriber.EndAccess", func() any { return sub.EndAccess() })
 		add("Subscriber.Close", func() any { return sub.Close() })
 		add("Subscriber.Participant", func() any { return sub.Participant() })
 		add("Subscriber.Qos", func() any { return sub.Qos() })

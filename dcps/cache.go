@@ -285,6 +285,41 @@ func (c *cache) room(in *instance) outcome {
 	return accepted
 }
 
+// fits applies RESOURCE_LIMITS to items that are to be let in together.
+func (c *cache) fits(set []*item) outcome {
+	more := make(map[InstanceHandle]int)
+	samples, instances := 0, 0
+	for _, it := range set {
+		if it.kind != itemData {
+			continue
+		}
+		held, in := more[it.handle], c.instances[it.handle]
+		if in != nil {
+			held += in.samples
+		} else if more[it.handle] == 0 {
+			instances++
+		}
+		switch {
+		case !c.keepAll && held >= c.depth:
+			continue // it replaces one
+		case held >= c.maxPerInstance:
+			return fullPerInstance
+		}
+		more[it.handle]++
+		samples++
+	}
+	for in := c.empty.first; in != nil && len(c.instances)+instances > c.maxInstances; in = in.emptyAfter {
+		instances-- // it gives way
+	}
+	switch {
+	case len(c.instances)+instances > c.maxInstances:
+		return fullInstances
+	case c.samples+samples > c.maxSamples:
+		return fullSamples
+	}
+	return accepted
+}
+
 // forgetDisposed makes room for a new instance: it gives up what is known of the one that has been disposed and empty for longest.
 func (c *cache) forgetDisposed() bool {
 	in := c.empty.first

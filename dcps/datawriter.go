@@ -365,8 +365,10 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 	if err != nil {
 		return Loan{}, err
 	}
-	l := Loan{w: u, at: r.at, placed: r.at, slot: r.slot, room: r.slot.bytes}
-	if !r.sent {
+	l := Loan{w: u, at: r.at, placed: r.at, slot: r.slot}
+	if r.sent {
+		l.room = r.slot.bytes[:maxBytes]
+	} else {
 		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
 	}
 	if !u.loans.lend(&l, r) {

@@ -97,6 +97,8 @@
 //   - When the domain goes on without a process, its writers are not alive at once, whatever lease_duration says.
 //   - TIME_BASED_FILTER goes by the time of reception. A RELIABLE reader gets the last sample of an instance when
 //     minimum_separation is over, or when the instance ends.
+//   - PRESENTATION: coherent sets are whole for each Subscriber; in GROUP scope readers are read between BeginAccess and
+//     EndAccess (docs/adr/0023). With coherent_access in the scopes INSTANCE and TOPIC a set is one of a writer.
 //   - DESTINATION_ORDER BY_SOURCE_TIMESTAMP drops what is older than a sample that was read or taken (cachesource.go).
 //   - An instance that a writer lost by not being alive, or not being matched, is alive again with the writer's next
 //     sample, and OWNERSHIP EXCLUSIVE goes to whoever writes next.
@@ -104,5 +106,5 @@
 //
 // # What it does not do
 //
-// ContentFilteredTopic, QueryCondition, MultiTopic, coherent sets, built-in topics, entities that are created disabled, and changing the QoS of an entity.
+// ContentFilteredTopic, QueryCondition, MultiTopic, built-in topics, entities that are created disabled, and changing the QoS of an entity.
 package dcps

@@ -177,13 +177,13 @@ func (p *DomainParticipant) defaultsNow() defaults {
 // SetDefaultPublisherQos sets the QoS that Publishers are made with from now on (DDS: set_default_publisher_qos).
 func (p *DomainParticipant) SetDefaultPublisherQos(q qos.Publisher) error {
 	const op = "SetDefaultPublisherQos"
-	return p.setDefault(op, func() error { return checkGroup(op, q.Validate(), q.Presentation) }, func(d *defaults) { d.publisher = q })
+	return p.setDefault(op, func() error { return invalid(op, "", q.Validate()) }, func(d *defaults) { d.publisher = q })
 }
 
 // SetDefaultSubscriberQos does so for Subscribers (DDS: set_default_subscriber_qos).
 func (p *DomainParticipant) SetDefaultSubscriberQos(q qos.Subscriber) error {
 	const op = "SetDefaultSubscriberQos"
-	return p.setDefault(op, func() error { return checkGroup(op, q.Validate(), q.Presentation) }, func(d *defaults) { d.subscriber = q })
+	return p.setDefault(op, func() error { return invalid(op, "", q.Validate()) }, func(d *defaults) { d.subscriber = q })
 }
 
 // SetDefaultTopicQos does so for Topics (DDS: set_default_topic_qos).

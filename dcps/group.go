@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-
-	"github.com/omg-dds-go/dds/qos"
 )
 
 // group is what Publisher and Subscriber are: a list of writers or readers that is closed as a whole.
@@ -41,18 +39,6 @@ func (g *groupEntity) apply(it *item) {
 
 func (g *groupEntity) nextTick() int64 { return 0 }
 func (g *groupEntity) tick(int64)      {}
-
-// checkGroup refuses what is not enforced of the QoS that Publisher and Subscriber share: coherent sets, and order over
-// several topics.
-func checkGroup(op string, found error, p qos.Presentation) error {
-	if err := invalid(op, "", found); err != nil {
-		return err
-	}
-	if p.CoherentAccess || (p.AccessScope == qos.PresentationGroup && p.OrderedAccess) {
-		return unsupported(op, "", qos.PolicyPresentation, p.String())
-	}
-	return nil
-}
 
 // begin makes the group one of a participant.
 func (g *group[E]) begin(p *DomainParticipant, what string) {

@@ -94,12 +94,14 @@ func (h *hub) resume(key channelKey, c *channel) {
 	for i := range later {
 		d := &later[i]
 		c.keep(d.w, &d.m, d.h)
+		h.beside = d.b
 		for _, t := range d.w.matches {
 			if t.r.durable {
 				h.enqueue(t, &d.m, itemOf(d.m.Kind), d.h, at)
 			}
 		}
 	}
+	h.beside = beside{}
 	h.flush()
 	h.endHistories(key) // who waits for the history sees also what was delivered, and acknowledged, meanwhile
 }
@@ -210,7 +212,7 @@ func (h *hub) matchPast(r *endpoint, w *storedWriter) *match {
 	if !h.matched(e, r) {
 		return nil
 	}
-	return r.remember(&match{r.reader, newSource(e)})
+	return r.remember(&match{r: r.reader, src: newSource(e)})
 }
 
 // successor is a stored writer that lives, be it in another incarnation of its process; nil if it is gone.

@@ -28,6 +28,9 @@ type hub struct {
 	failed    []failedLog
 	latest    *endpoint // the writer of the latest message, which is likely that of the next
 	touched   []*reader // readers with items to post
+	accesses  []*access // with something new that they hold back
+	cuts      []*access // with something to be seen once it is posted
+	beside    beside    // of the message that is delivered
 	isolated  bool      // too few of the others are heard
 	view      hubView
 	// shortestLease is the lease_duration that is told from an even shorter one: two heartbeats of the core.
@@ -51,6 +54,7 @@ type endpoint struct {
 	at      channelKey // of a writer: where its samples travel
 	path    topic.Path
 	keys    *topic.Keys            // of a writer: set once an endpoint of this process has its type
+	fresh   bool                   // of a writer: it has sent nothing yet
 	matches []match                // of a writer: the readers of this process that it serves
 	writer  *writer                // if it is a writer of this process
 	reader  *reader                // if it is a reader of this process
@@ -59,8 +63,9 @@ type endpoint struct {
 
 // match is one reader of this process as a writer of the domain serves it.
 type match struct {
-	r   *reader
-	src *source
+	r      *reader
+	src    *source
+	stream *stream // nil if nothing is held back
 }
 
 // topicPeers are the endpoints of a topic.
@@ -84,6 +89,7 @@ type putOff struct {
 	w *endpoint
 	h InstanceHandle
 	m derecho.Message // Payload is its own
+	b beside
 }
 
 func newHub(p *DomainParticipant) *hub {
@@ -159,9 +165,11 @@ func (h *hub) join(e *endpoint) {
 	if e.ann.writes {
 		e.keys = peers.keys[e.ann.signature]
 		peers.writers = append(peers.writers, e)
+		e.fresh = true
 		for _, r := range peers.readers {
 			h.consider(e, r)
 		}
+		e.fresh = false
 		return
 	}
 	peers.readers = append(peers.readers, e)
@@ -217,11 +225,11 @@ func (h *hub) pair(w, r *endpoint) {
 	var src *source
 	if r.reader != nil {
 		src = newSource(w)
-		w.matches = append(w.matches, match{r.reader, src})
+		w.matches = append(w.matches, h.newMatch(w, r.reader, src))
 	}
 	h.tell(w, r, itemMatched, nil, src)
 	if src != nil && !w.alive {
-		h.tellLife(w, match{r.reader, src})
+		h.tellLife(w, match{r: r.reader, src: src})
 	}
 }
 
@@ -293,9 +301,9 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 	}
 	for _, m := range w.matches {
 		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
-		m.r.post(it, it)
+		h.endMatch(m, it)
 		if m.r.durable && w.path.Keeps() && m.r.self != nil {
-			m.r.self.remember(&match{m.r, m.src})
+			m.r.self.remember(&match{r: m.r, src: m.src})
 		}
 	}
 	if w.writer != nil {
@@ -325,12 +333,13 @@ func (h *hub) readerGone(w, r *endpoint) {
 	for i, m := range w.matches {
 		if m.r == r.reader {
 			w.matches = append(w.matches[:i:i], w.matches[i+1:]...)
+			h.dropStream(m)
 			if r.withdrawn() {
 				return
 			}
 			// Its process was excluded: it is to know, and takes nothing twice when it is back.
 			if m.r.durable && w.path.Keeps() {
-				r.remember(&match{m.r, m.src})
+				r.remember(&match{r: m.r, src: m.src})
 			}
 			it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
 			m.r.post(it, it)
@@ -378,7 +387,7 @@ func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 	at := time.Now().UnixNano()
 	for i := range batch {
 		m := &batch[i]
-		if m.Kind == kindNothing && !h.unordered(sg) {
+		if m.Kind == kindNothing && m.Flags == 0 && !h.unordered(sg) {
 			continue
 		}
 		w := h.writerOf(m)
@@ -409,7 +418,17 @@ func (h *hub) writerOf(m *derecho.Message) *endpoint {
 }
 
 func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
-	handle, ok := instanceOf(w.keys, m)
+	ok := true
+	if m.Flags&flagOrdered != 0 || m.Kind == kindSetEnd {
+		var err error
+		h.beside, err = unwrap(m)
+		ok = err == nil
+		defer func() { h.beside = beside{} }()
+	}
+	handle := HandleNil
+	if ok {
+		handle, ok = instanceOf(w.keys, m)
+	}
 	if !ok {
 		for _, t := range w.matches {
 			h.enqueue(t, m, itemLost, HandleNil, at)
@@ -425,7 +444,7 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	switch {
 	case c == nil || covered:
 	case c.awaiting:
-		c.putOff = append(c.putOff, putOff{w, handle, m.With(slices.Clone(m.Payload))})
+		c.putOff = append(c.putOff, putOff{w, handle, m.With(slices.Clone(m.Payload)), h.beside})
 	default:
 		c.keep(w, m, handle)
 	}
@@ -451,7 +470,7 @@ func (c *channel) keep(w *endpoint, m *derecho.Message, handle InstanceHandle) {
 // here.
 func instanceOf(keys *topic.Keys, m *derecho.Message) (InstanceHandle, bool) {
 	switch m.Kind {
-	case kindNothing, kindClosing, kindAlive:
+	case kindNothing, kindClosing, kindAlive, kindSetEnd:
 		return HandleNil, true
 	case kindData, kindDispose, kindUnregister, kindRegister:
 	default:
@@ -478,7 +497,7 @@ func itemOf(k derecho.Kind) itemKind {
 		return itemUnregister
 	case kindRegister:
 		return itemRegister
-	case kindNothing:
+	case kindNothing, kindSetEnd:
 		return itemNothing
 	case kindClosing:
 		return itemClosing
@@ -492,23 +511,39 @@ func itemOf(k derecho.Kind) itemKind {
 func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHandle, at int64) {
 	var it *item
 	if k == itemData {
-		it = t.r.receive(m)
+		it = t.r.receive(m, t.stream == nil)
 	} else {
 		it = t.r.pool.get(0)
 	}
 	it.kind, it.src, it.handle = k, t.src, handle
 	it.seq, it.writerSeq, it.epoch, it.flags = m.Seq, m.WriterSeq, m.Epoch, m.Flags
 	it.sourceNs, it.receiveNs = m.Timestamp, at
-	if t.r.pendingHead == nil {
-		h.touched = append(h.touched, t.r)
-		t.r.pendingTail = it
+	if t.stream != nil && k != itemShown {
+		if t.src.lease != 0 && m.Flags&(flagPast|flagAgain) == 0 {
+			h.push(t.r, &item{kind: itemShown, refs: 1, src: t.src, receiveNs: at}) // it shows life now, whatever it waits for
+		}
+		h.hold(t.stream, it, m)
+		return
 	}
-	it.next = t.r.pendingHead
-	t.r.pendingHead = it
+	h.push(t.r, it)
+}
+
+// push adds an item to those that flush posts to a reader.
+func (h *hub) push(r *reader, it *item) {
+	if r.pendingHead == nil {
+		h.touched = append(h.touched, r)
+		r.pendingTail = it
+	}
+	it.next = r.pendingHead
+	r.pendingHead = it
 }
 
 // flush posts what enqueue gathered: one post, and at most one wake-up, for each reader.
 func (h *hub) flush() {
+	if len(h.accesses) > 0 {
+		h.advance()
+		defer h.reveal()
+	}
 	for i, r := range h.touched {
 		head, tail := r.pendingHead, r.pendingTail
 		r.pendingHead, r.pendingTail = nil, nil

@@ -17,6 +17,7 @@ const (
 	kindNothing    derecho.Kind = 5 // no payload: a sequence number that carries no sample
 	kindClosing    derecho.Kind = 6 // no payload: the writer unregisters all its instances and ends
 	kindAlive      derecho.Kind = 7 // no payload, no number: LIVELINESS was asserted; Timestamp is how long ago that was, in ns
+	kindSetEnd     derecho.Kind = 8 // payload: a setEnd; see coherent.go
 )
 
 // flagDispose, in derecho.Header.Flags of kindUnregister and kindClosing: dispose first
@@ -41,6 +42,7 @@ const (
 	itemNothing
 	itemClosing
 	itemShown // its writer has asserted that it is alive
+	itemSet   // several of these that are let in together, or not at all
 	itemGone  // the writer's endpoint is gone, or ended long before its history arrived
 
 	// What concerns statuses.
@@ -57,6 +59,8 @@ const (
 	itemFailed
 	itemOnReaders // readers of a Subscriber have data
 	itemView      // the view of the domain, of a participant
+
+	itemVisible // what was let in for GROUP access may be seen
 
 	itemReclaim // what is lent and lies in the cache is to be copied
 )
@@ -98,6 +102,9 @@ type item struct {
 	lentBefore, lentAfter *item // of lending, if loan is not nil
 
 	ctl *control // of the status kinds
+
+	set   []*item // of itemSet
+	order uint64  // place in the order in which a Subscriber sees what its readers got, for GROUP access; or the cut of an itemSet
 
 	count, bytes int // of itemPool
 }

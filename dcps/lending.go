@@ -35,9 +35,10 @@ func (l *lending) init(q qos.DataReader, from int) {
 }
 
 // receive makes an item with the bytes of a message, for the polling goroutine: lent if that is worth it, otherwise a copy.
-func (r *reader) receive(m *derecho.Message) *item {
+// It is not lent if it may be held back for long.
+func (r *reader) receive(m *derecho.Message, soon bool) *item {
 	l := &r.lending
-	if l.from > 0 && len(m.Payload) >= l.from && l.cold.Load() == 0 {
+	if soon && l.from > 0 && len(m.Payload) >= l.from && l.cold.Load() == 0 {
 		if loan := m.Lend(); loan != nil {
 			it := r.pool.get(0)
 			it.loan, it.buf = loan, m.Payload

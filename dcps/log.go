@@ -251,7 +251,7 @@ type logBatch struct {
 
 // Append takes a message. What does not concern a sample of the past is not stored.
 func (b *logBatch) Append(m *derecho.Message) {
-	if b.err != nil || m.Kind == kindNothing || m.Kind == kindRegister || b.log.disk.Load() == nil {
+	if b.err != nil || m.Kind == kindNothing || m.Kind == kindRegister || m.Kind == kindAlive || b.log.disk.Load() == nil {
 		return
 	}
 	if key := (endpointKey{m.Sender, m.Writer}); key != b.last || len(b.writers) == 0 {
@@ -408,6 +408,9 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 		m := derecho.Message{
 			Header: derecho.Header{Writer: key.id, WriterSeq: r.WriterSeq, Timestamp: r.Timestamp, Kind: derecho.Kind(r.Kind), Flags: r.Flags},
 			Sender: key.node, Channel: ch, Epoch: r.Epoch, Seq: r.Seq, Payload: r.Payload,
+		}
+		if _, err := unwrap(&m); err != nil {
+			continue
 		}
 		if h, ok := instanceOf(keys, &m); ok {
 			s.add(w, &m, h)

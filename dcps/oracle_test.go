@@ -75,7 +75,7 @@ func (n *naive) expired(e naiveEntry, now int64) bool {
 	return n.lifespans[e.writer] > 0 && now >= e.source+n.lifespans[e.writer]
 }
 
-func latest(a *naiveEntry, b naiveEntry) *naiveEntry {
+func newest(a *naiveEntry, b naiveEntry) *naiveEntry {
 	if a == nil || a.before(b) {
 		return &b
 	}
@@ -226,7 +226,7 @@ func (n *naive) accept(in *naiveInstance, e naiveEntry, now int64) outcome {
 	in.writers[e.writer] = true
 	in.owner = e.writer
 	in.accepted, in.held = now, nil
-	in.latest = latest(in.latest, e)
+	in.latest = newest(in.latest, e)
 	if n.q.Deadline.Period != qos.Infinite {
 		in.due = now + int64(n.q.Deadline.Period)
 	}
@@ -268,7 +268,7 @@ func (n *naive) dispose(e naiveEntry, now int64) {
 		if e.before(*in.latest) {
 			return
 		}
-		in.latest, in.floor = &e, latest(in.floor, e)
+		in.latest, in.floor = &e, newest(in.floor, e)
 	}
 	n.end(e.id, e, InstanceNotAliveDisposed, now)
 }
@@ -362,7 +362,7 @@ func (n *naive) collect(s *selection) []string {
 		in := n.instances[n.entries[i].id]
 		in.view = ViewNotNew
 		if n.entries[i].valid {
-			in.floor = latest(in.floor, n.entries[i])
+			in.floor = newest(in.floor, n.entries[i])
 		}
 	}
 	if s.take {

@@ -94,6 +94,8 @@ func TestDueQueueSteps(t *testing.T) {
 }
 
 // A KEEP_LAST reader that stops taking slows nobody: not its writers, not other readers.
+//
+// Clauses: 2.2.3.18
 func TestDDS14_2_2_3_14_StoppedKeepLastReaderSlowsNobody(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t), d.node(t)
@@ -121,6 +123,8 @@ func countTaken(t *testing.T, r *DataReader[track]) int {
 }
 
 // A KEEP_ALL reader that is full makes exactly the writers of its topic wait, and no longer than max_blocking_time.
+//
+// Clauses: 2.2.3.19
 func TestDDS14_2_2_3_14_FullKeepAllReaderBlocksItsWritersOnly(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t), d.node(t)

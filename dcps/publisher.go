@@ -15,6 +15,8 @@ type Publisher struct {
 	// Guarded by group.mu.
 	qos      qos.Publisher
 	defaults qos.DataWriter
+
+	present presenting // set up before the Publisher is enabled
 }
 
 type publisherConfig struct {
@@ -45,11 +47,12 @@ func (p *DomainParticipant) NewPublisher(opts ...PublisherOption) (*Publisher, e
 	if err := configure(op, &c, opts); err != nil {
 		return nil, err
 	}
-	if err := checkGroup(op, c.qos.Validate(), c.qos.Presentation); err != nil {
+	if err := invalid(op, "", c.qos.Validate()); err != nil {
 		return nil, err
 	}
 	pub := &Publisher{qos: c.qos, defaults: qos.DefaultDataWriter(), listener: bound[PublisherListener]{c.listener, AnyStatus}}
 	pub.begin(p, "publisher")
+	pub.present.configure(c.qos.Presentation)
 	if err := p.adopt(op, &pub.state, func() { p.publishers = append(p.publishers, pub) }); err != nil {
 		return nil, err
 	}

@@ -59,6 +59,8 @@ type reader struct {
 	writers        map[endpointKey]*source
 	leases         dueQueue[*source]        // of the writers that have to assert that they are alive
 	lines          map[endpointKey]*lineage // by origin
+	staged         []*item                  // sets that GROUP access does not show yet
+	frozen         bool                     // between BeginAccess and EndAccess in GROUP scope
 	complete       bool                     // no history is owed
 	matched        MatchedStatus
 	liveliness     LivelinessChangedStatus
@@ -149,9 +151,13 @@ func (r *reader) apply(it *item) {
 	case itemOutage:
 	case itemReclaim:
 		r.lending.reclaim()
+	case itemVisible:
+		if !r.frozen {
+			r.see(r.sub.access.visible.Load())
+		}
 	default:
 		if r.closed {
-			r.release(it)
+			r.discard(it)
 			return
 		}
 		if it.src.lease != 0 && it.flags&(flagPast|flagAgain) == 0 {
@@ -161,9 +167,21 @@ func (r *reader) apply(it *item) {
 			r.release(it)
 			return
 		}
+		if it.kind == itemSet {
+			r.stage(it)
+			return
+		}
 		r.lending.admit(it)
 		r.admit(it)
 	}
+}
+
+// discard releases what comes too late.
+func (r *reader) discard(it *item) {
+	for _, member := range it.set {
+		r.release(member)
+	}
+	r.release(it)
 }
 
 // life follows a writer that is not alive any more, or is again. Its instances lose it until it writes anew.
@@ -188,7 +206,13 @@ func (r *reader) life(s *source, at int64) {
 
 // depart takes a writer from its instances, behind what came of it before.
 func (r *reader) depart(s *source, at int64) {
-	r.admit(&item{kind: itemGone, refs: 1, src: s, receiveNs: at, sourceNs: at})
+	it := &item{kind: itemGone, refs: 1, src: s, receiveNs: at, sourceNs: at}
+	if n := len(r.staged); n > 0 {
+		it.order = r.staged[n-1].order
+		r.staged = append(r.staged, it)
+		return
+	}
+	r.admit(it)
 }
 
 // lineOf gives what the reader remembers of a writer.
@@ -212,6 +236,9 @@ func (r *reader) admit(it *item) {
 
 // deliver gives an item to the cache; false if it has to wait for room.
 func (r *reader) deliver(it *item) bool {
+	if it.kind == itemSet {
+		return r.deliverSet(it)
+	}
 	s, seq := it.src, it.writerSeq // the cache may give it back for reuse
 	line := r.lineOf(s)
 	if seq != 0 && it.kind != itemGone {
@@ -296,12 +323,25 @@ func (r *reader) park(it *item) {
 	} else {
 		r.parkedTail.next = it
 	}
-	if sg := it.src.sg; sg != 0 && !slices.Contains(r.holding, sg) {
+	r.holdWriters(it.src.sg)
+	it.next = nil
+	r.parkedTail = it
+}
+
+// holdWriters makes the writers of a subgroup wait.
+func (r *reader) holdWriters(sg derecho.SubgroupID) {
+	if sg != 0 && !slices.Contains(r.holding, sg) {
 		r.holding = append(r.holding, sg)
 		r.p.holds.add(sg, r.channel, 1)
 	}
-	it.next = nil
-	r.parkedTail = it
+}
+
+// letWriters lets the writers go on.
+func (r *reader) letWriters() {
+	for _, sg := range r.holding {
+		r.p.holds.add(sg, r.channel, -1)
+	}
+	r.holding = r.holding[:0]
 }
 
 // unpark lets in what waits, as far as there is room.
@@ -317,10 +357,9 @@ func (r *reader) unpark() {
 		r.parkedHead = next
 	}
 	r.parkedTail = nil
-	for _, sg := range r.holding {
-		r.p.holds.add(sg, r.channel, -1)
+	if len(r.staged) <= maxStaged {
+		r.letWriters()
 	}
-	r.holding = r.holding[:0]
 }
 
 func (r *reader) nextTick() int64 {
@@ -353,6 +392,9 @@ func (r *reader) tryCollect(op string, s *selection) (*collection, error) {
 	r.lock()
 	defer r.unlock()
 	if err := r.usable(op); err != nil {
+		return nil, err
+	}
+	if err := r.accessible(op); err != nil {
 		return nil, err
 	}
 	c := r.collectLocked(s)
@@ -413,11 +455,12 @@ func (r *reader) finish() {
 		it := r.parkedHead
 		r.parkedHead = it.next
 		it.next = nil
-		r.release(it)
+		r.discard(it)
 	}
 	r.parkedTail = nil
-	for _, sg := range r.holding {
-		r.p.holds.add(sg, r.channel, -1)
+	for _, it := range r.staged {
+		r.discard(it)
 	}
-	r.holding = r.holding[:0]
+	r.staged = nil
+	r.letWriters()
 }

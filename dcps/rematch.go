@@ -63,7 +63,7 @@ func (h *hub) separate(w, r *endpoint) {
 		if r.reader != nil && m.r == r.reader {
 			w.matches = slices.Delete(slices.Clone(w.matches), i, i+1)
 			it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
-			m.r.post(it, it)
+			h.endMatch(m, it)
 			return
 		}
 	}

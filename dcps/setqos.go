@@ -158,7 +158,7 @@ func (pub *Publisher) SetQos(q qos.Publisher) error {
 	if pub.absent() {
 		return missing(op, "the publisher", "NewPublisher")
 	}
-	if err := checkGroup(op, q.Validate(), q.Presentation); err != nil {
+	if err := invalid(op, "", q.Validate()); err != nil {
 		return err
 	}
 	pub.mu.Lock()
@@ -171,6 +171,9 @@ func (pub *Publisher) SetQos(q qos.Publisher) error {
 	}
 	if err == nil {
 		pub.qos = q
+		if !pub.state.enabled.Load() {
+			pub.present.configure(q.Presentation) // no writer is enabled yet
+		}
 	}
 	pub.mu.Unlock()
 	if err != nil {
@@ -189,7 +192,7 @@ func (sub *Subscriber) SetQos(q qos.Subscriber) error {
 	if sub.absent() {
 		return missing(op, "the subscriber", "NewSubscriber")
 	}
-	if err := checkGroup(op, q.Validate(), q.Presentation); err != nil {
+	if err := invalid(op, "", q.Validate()); err != nil {
 		return err
 	}
 	sub.mu.Lock()
@@ -201,6 +204,9 @@ func (sub *Subscriber) SetQos(q qos.Subscriber) error {
 		err = immutable(op, sub.what, sub.qos.ImmutableChanges(q))
 	}
 	if err == nil {
+		if !sub.state.enabled.Load() {
+			sub.access = newAccess(q.Presentation) // no reader is enabled yet
+		}
 		sub.qos = q
 	}
 	sub.mu.Unlock()

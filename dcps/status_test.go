@@ -180,12 +180,7 @@ func TestUnsupportedPoliciesAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnsupported, name)
 		require.ErrorContains(t, err, name)
 	}
-	pub := qos.DefaultPublisher()
-	pub.Presentation.CoherentAccess = true
-	_, err := n.p.NewPublisher(WithPublisherQos(pub))
-	require.ErrorIs(t, err, ErrUnsupported)
-	require.ErrorContains(t, err, "PRESENTATION")
-	_, err = NewDataWriter(n.pub, tp, WithWriterQos(writerQos(func(q *qos.DataWriter) {
+	_, err := NewDataWriter(n.pub, tp, WithWriterQos(writerQos(func(q *qos.DataWriter) {
 		q.History.Depth, q.ResourceLimits.MaxSamplesPerInstance = 8, 4
 	})))
 	require.ErrorIs(t, err, ErrInconsistentPolicy)

@@ -18,7 +18,8 @@ import (
 //
 // Of each instance it keeps, for each writer, the latest samples: as many as the writer's HISTORY says, or for
 // TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. A disposal removes the samples of the instance:
-// who comes late never learns of it. The samples of a TRANSIENT_LOCAL writer go when it goes.
+// who comes late never learns of it. The samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set
+// counts for those who come late when the set has ended, and never if its writer goes before that.
 //
 // Owned by the polling goroutine.
 type store struct {
@@ -38,6 +39,7 @@ type storedWriter struct {
 	depth int // samples kept of an instance; 0 for all
 	limit int // of samples of an instance with KEEP_ALL
 	gone  bool
+	open  []*record // of the coherent set that has not ended
 }
 
 type storedInstance struct {
@@ -57,6 +59,7 @@ type record struct {
 	handle  InstanceHandle
 	arrival uint64
 	message derecho.Message // Payload is the record's own
+	open    bool            // of a coherent set that has not ended
 }
 
 func newStore() *store {
@@ -97,6 +100,13 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 			s.dispose(w, h)
 		}
 		s.unregister(w, h)
+	case kindSetEnd:
+		for _, r := range w.open {
+			if r.w == w {
+				r.open = false
+			}
+		}
+		w.open = nil
 	case kindClosing:
 		s.depart(w, m.Flags&flagDispose != 0)
 	}
@@ -118,6 +128,10 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	r := s.newRecord()
 	payload := append(r.message.Payload[:0], m.Payload...)
 	*r = record{w: w, handle: h, arrival: s.arrivals, message: m.With(payload)}
+	r.message.Flags &^= flagInSet
+	if r.open = m.Flags&flagInSet != 0; r.open {
+		w.open = append(w.open, r)
+	}
 	l.records = append(l.records, r)
 	s.trim(in)
 }
@@ -235,6 +249,7 @@ func (s *store) end(key endpointKey) {
 		return
 	}
 	w.gone = true
+	s.dropOpen(w)
 	if w.ann.writer.Durability.Kind == qos.DurabilityTransientLocal {
 		for h, in := range s.instances {
 			s.removeLines(h, in, func(l *storedLine) bool { return l.w == w })
@@ -248,6 +263,22 @@ func (s *store) end(key endpointKey) {
 		if w.gone && !s.used(w) {
 			delete(s.writers, key)
 		}
+	}
+}
+
+// dropOpen removes what a writer that is gone has in a set which can not end any more.
+func (s *store) dropOpen(w *storedWriter) {
+	if w.open == nil {
+		return
+	}
+	w.open = nil
+	for h, in := range s.instances {
+		for _, l := range in.lines {
+			if l.w == w {
+				l.records = slices.DeleteFunc(l.records, func(r *record) bool { return r.open })
+			}
+		}
+		s.removeLines(h, in, func(l *storedLine) bool { return len(l.records) == 0 })
 	}
 }
 
@@ -298,7 +329,11 @@ func (s *store) history() []*record {
 	var all []*record
 	for _, in := range s.instances {
 		for _, l := range in.lines {
-			all = append(all, l.records...)
+			for _, r := range l.records {
+				if !r.open {
+					all = append(all, r)
+				}
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
@@ -332,6 +367,7 @@ const (
 	stateMagic       = 'H'
 	stateVersion     = 1
 	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
+	stateOpen        = 2 // it is of a coherent set that has not ended
 	stateWriterSize  = 8 + 4 + 1 + 4
 	stateRecordSize  = 4 + 16 + 1 + 4 + 8 + 8 + 8 + 4
 )
@@ -354,9 +390,15 @@ func (s *store) snapshot() func() []byte {
 	}
 	var records []*record
 	last := make(map[*record]bool)
+	open := make(map[*record]bool)
 	for _, in := range s.instances {
 		for _, l := range in.lines {
 			records = append(records, l.records...)
+			for _, r := range l.records {
+				if r.open {
+					open[r] = true
+				}
+			}
 			if l.unregistered && len(l.records) > 0 {
 				last[l.latest()] = true
 			}
@@ -385,7 +427,7 @@ func (s *store) snapshot() func() []byte {
 			m := &r.message
 			out = le.AppendUint32(out, index[r.w])
 			out = append(out, r.handle[:]...)
-			out = append(out, boolByte(last[r])*stateUnregisters)
+			out = append(out, boolByte(last[r])*stateUnregisters|boolByte(open[r])*stateOpen)
 			out = le.AppendUint32(out, m.Epoch)
 			out = le.AppendUint64(out, m.Seq)
 			out = le.AppendUint64(out, m.WriterSeq)
@@ -491,6 +533,9 @@ func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
 	}
 	w := writers[index]
 	m.Kind, m.Sender, m.Writer = kindData, w.key.node, w.key.id
+	if flags&stateOpen != 0 {
+		m.Flags = flagInSet
+	}
 	s.keep(w, &m, h)
 	if flags&stateUnregisters != 0 {
 		s.unregister(w, h)

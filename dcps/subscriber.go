@@ -16,6 +16,9 @@ type Subscriber struct {
 	// Guarded by group.mu.
 	qos      qos.Subscriber
 	defaults qos.DataReader
+
+	access    *access // nil if PRESENTATION asks for nothing that the hub has to hold samples back for; set up before the Subscriber is enabled
+	accessing accessState
 }
 
 type subscriberConfig struct {
@@ -46,10 +49,11 @@ func (p *DomainParticipant) NewSubscriber(opts ...SubscriberOption) (*Subscriber
 	if err := configure(op, &c, opts); err != nil {
 		return nil, err
 	}
-	if err := checkGroup(op, c.qos.Validate(), c.qos.Presentation); err != nil {
+	if err := invalid(op, "", c.qos.Validate()); err != nil {
 		return nil, err
 	}
 	sub := newSubscriber(p, c)
+	sub.access = newAccess(c.qos.Presentation)
 	if err := p.adopt(op, &sub.state, func() { p.subs = append(p.subs, sub) }); err != nil {
 		return nil, err
 	}
@@ -176,12 +180,17 @@ func (d *dataOnReaders) arrived(g *groupEntity) {
 	}
 }
 
-// Readers lists the readers that have samples in the given states (DDS: get_datareaders).
+// Readers lists the readers that have samples in the given states (DDS: get_datareaders). With PRESENTATION access_scope
+// GROUP and ordered_access it has a reader once for each sample, in the order in which they are to be read: take one sample
+// from each (MaxSamples(1)), one after the other, between BeginAccess and EndAccess.
 func (sub *Subscriber) Readers(samples SampleState, views ViewState, instances InstanceState) []AnyDataReader {
 	if sub.absent() {
 		return nil
 	}
 	s := selection{samples: samples, views: views, instances: instances}
+	if sub.access != nil && sub.access.ordered {
+		return sub.inOrder(sub.list(), &s)
+	}
 	var out []AnyDataReader
 	for _, r := range sub.list() {
 		r.lock()

@@ -51,10 +51,11 @@ type writer struct {
 	ending    ending          // of Close
 	lifetime  context.Context // ends when Close begins
 	die       context.CancelFunc
-	life      life   // LIVELINESS
-	bySource  bool   // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
-	stamped   int64  // with it, ns of the latest timestamp; who has turn
-	info      []byte // what the domain was told of the writer; guarded by entity.changing
+	life      life    // LIVELINESS
+	set       openSet // PRESENTATION coherent_access; who has turn
+	bySource  bool    // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
+	stamped   int64   // with it, ns of the latest timestamp; who has turn
+	info      []byte  // what the domain was told of the writer; guarded by entity.changing
 
 	// Guarded by mu.
 	matched        MatchedStatus
@@ -150,6 +151,9 @@ type reservation struct {
 	node derecho.NodeID // the incarnation of this process in whose ring it is
 	sent bool           // false: best effort, and there was no room
 	at   time.Time      // source timestamp
+	// flags and tail are what PRESENTATION adds to the message; see coherent.go.
+	flags uint8
+	tail  []byte
 	// exclusions is doubt.exclusions from before the place was taken.
 	exclusions uint64
 }
@@ -158,6 +162,12 @@ type reservation struct {
 // and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for; if it is zero
 // it is from.
 func (w *writer) reserve(ctx context.Context, op string, size int, from, at time.Time) (reservation, error) {
+	var others []*writer
+	if w.pub.present.ordered {
+		var room int
+		others, room = w.tailRoom()
+		size += room
+	}
 	if size > w.maxSize {
 		return reservation{}, &Error{
 			Op: op, Entity: w.what, Code: ErrOutOfResources, Err: derecho.ErrTooLarge,
@@ -188,7 +198,9 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 	}
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1)
-		return reservation{seq: w.seq.Add(1), node: node, at: at}, nil
+		r := reservation{node: node, at: at}
+		w.number(&r, others)
+		return r, nil
 	}
 	if err != nil {
 		if failed := w.p.failed(op, w.what); failed != nil {
@@ -200,7 +212,9 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 		}
 		return reservation{}, failure(op, w.what, detail, err)
 	}
-	return reservation{slot: s, seq: w.seq.Add(1), node: node, sent: true, at: at, exclusions: exclusions}, nil
+	r := reservation{slot: s, node: node, sent: true, at: at, exclusions: exclusions}
+	w.number(&r, others)
+	return r, nil
 }
 
 // stamp gives a message its source timestamp. With DESTINATION_ORDER BY_SOURCE_TIMESTAMP a writer's ascend, as its numbers
@@ -230,6 +244,10 @@ func (w *writer) stamp(op string, from, at time.Time) (time.Time, error) {
 
 // publish sends what was built in a reservation.
 func (w *writer) publish(r reservation, h derecho.Header, size int) {
+	h.Flags |= r.flags
+	if r.tail != nil {
+		size += copy(r.slot.bytes[size:], r.tail)
+	}
 	r.slot.commit(h, size)
 	w.doubt.sent(r.exclusions)
 	w.showLife()
@@ -285,12 +303,13 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	return nil
 }
 
-// waste gives a reservation up. Where readers count gaps as loss, the number is sent without a sample.
+// waste gives a reservation up. Where readers count gaps as loss, or have to know what belongs together, the number is sent
+// without a sample.
 func (w *writer) waste(r reservation) {
 	switch {
 	case !r.sent:
-	case w.path == topic.Unordered:
-		r.slot.commit(w.header(kindNothing, r.seq, 0, r.at), 0)
+	case w.path == topic.Unordered || r.flags != 0:
+		r.slot.commit(w.header(kindNothing, r.seq, r.flags, r.at), copy(r.slot.bytes, r.tail))
 	default:
 		r.slot.abort()
 	}

@@ -1,0 +1,438 @@
+package dcps
+
+import (
+	"sync/atomic"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// PRESENTATION at the readers' side: the hub holds back what may not be seen yet, before it reaches a reader. See
+// docs/adr/0023 for the whole, and coherent.go for what travels.
+//
+// What a writer sends to a reader whose Subscriber asks for coherent_access, or for ordered_access in GROUP scope, passes a
+// stream. It leaves the stream
+//
+//   - if it is of a coherent set: when all parts of the set that this Subscriber's readers get are there, all at once. Of
+//     a set that can not become complete, because its writer or a message is lost, or because the reader came in the
+//     midst of it, nothing is seen: SAMPLE_LOST.
+//   - in GROUP scope with ordered_access: behind all that the Publisher's other writers had sent before it to readers of
+//     this Subscriber. A reader that came late does not wait for what it has no right to.
+
+// access is what the hub knows of a Subscriber. It belongs to the polling goroutine, except what says otherwise.
+type access struct {
+	coherent, ordered, group bool // never change
+
+	streams  map[endpointKey][]*stream // by writer
+	all      []*stream                 // in the order in which they came
+	released uint64                    // entries that left the streams
+	broken   [64]setID                 // sets of which nothing more is seen: the latest ones
+	nBroken  int
+	touched  bool
+
+	// visible is the cut up to which all readers have been posted what is to be seen: stored after the posts, so who
+	// loads a cut and looks into the inboxes after that finds everything up to it.
+	visible atomic.Uint64
+	cut     uint64
+	cutting []*reader // that were posted something of the cut which is made now
+}
+
+// newAccess gives nil if samples need not be held back.
+func newAccess(q qos.Presentation) *access {
+	a := &access{coherent: q.CoherentAccess, group: q.AccessScope == qos.PresentationGroup}
+	a.ordered = a.group && q.OrderedAccess
+	if !a.coherent && !a.ordered {
+		return nil
+	}
+	a.streams = make(map[endpointKey][]*stream)
+	return a
+}
+
+// setID names a coherent set.
+type setID struct {
+	writer endpointKey // that of its first part
+	number uint64
+}
+
+// stream is what comes from one writer to one reader.
+type stream struct {
+	a     *access
+	r     *reader
+	src   *source
+	key   endpointKey // the writer
+	known bool        // the reader gets all that the writer sends, from its first message on
+	lossy bool        // unordered path: what does not come may never do so
+	heard bool
+	last  uint64 // latest number that left the stream
+	gone  bool   // the writer is
+	queue []waiting
+	set   []*item // of the set that is leaving
+}
+
+// waiting is an entry of a stream.
+type waiting struct {
+	it    *item
+	after []latest
+	inSet bool
+	end   *setEnd
+	free  bool // its set is complete: it may leave
+}
+
+// newMatch makes what a reader of this process gets from a writer.
+func (h *hub) newMatch(w *endpoint, r *reader, src *source) match {
+	m := match{r: r, src: src}
+	if a := r.sub.access; a != nil {
+		m.stream = &stream{
+			a: a, r: r, src: src, key: w.key, lossy: w.path == topic.Unordered,
+			known: w.fresh && w.key.node.Incarnation() == 1,
+		}
+		a.streams[w.key] = append(a.streams[w.key], m.stream)
+		a.all = append(a.all, m.stream)
+	}
+	return m
+}
+
+// beside is what goes with the message that is delivered now.
+type beside struct {
+	after []latest
+	end   *setEnd
+}
+
+// unwrap takes from a message what PRESENTATION has added.
+func unwrap(m *derecho.Message) (b beside, err error) {
+	if m.Flags&flagOrdered != 0 {
+		b.after, err = cutTrailer(m)
+	} else if m.Kind == kindSetEnd {
+		b.end, err = decodeSetEnd(m.Payload)
+	}
+	return b, err
+}
+
+// hold puts an item into a stream.
+func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
+	s.heard = true
+	s.queue = append(s.queue, waiting{it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0})
+	h.touch(s.a)
+}
+
+func (h *hub) touch(a *access) {
+	if !a.touched {
+		a.touched = true
+		h.accesses = append(h.accesses, a)
+	}
+}
+
+// endMatch tells a reader that its writer is not matched any more, behind what is held back of it.
+func (h *hub) endMatch(m match, it *item) {
+	s := m.stream
+	if s == nil {
+		m.r.post(it, it)
+		return
+	}
+	s.gone = true
+	for i := len(s.queue) - 1; i >= 0 && s.queue[i].inSet && s.queue[i].end == nil; i-- {
+		s.queue[i].lose() // no end can come
+	}
+	s.queue = append(s.queue, waiting{it: it})
+	h.touch(s.a)
+	h.flush()
+}
+
+// dropStream forgets a stream whose reader is gone.
+func (h *hub) dropStream(m match) {
+	if s := m.stream; s != nil {
+		s.queue = nil
+		s.a.remove(s)
+		h.touch(s.a)
+		h.flush()
+	}
+}
+
+func (a *access) remove(s *stream) {
+	of := a.streams[s.key]
+	for i, o := range of {
+		if o == s {
+			of = append(of[:i:i], of[i+1:]...)
+		}
+	}
+	if a.streams[s.key] = of; len(of) == 0 {
+		delete(a.streams, s.key)
+	}
+	for i, o := range a.all {
+		if o == s {
+			a.all = append(a.all[:i:i], a.all[i+1:]...)
+			return
+		}
+	}
+}
+
+// lose makes of an entry that nobody sees what counts it.
+func (e *waiting) lose() {
+	if e.inSet = false; e.it.kind == itemData {
+		e.it.kind = itemLost
+	} else {
+		e.it.kind = itemNothing
+	}
+}
+
+// advance lets out what may leave the streams of the Subscribers that got something. flush posts it.
+func (h *hub) advance() {
+	for i, a := range h.accesses {
+		h.accesses[i], a.touched = nil, false
+		for again := true; again; {
+			again = false
+			for _, s := range a.all {
+				for len(s.queue) > 0 && h.step(s) {
+					again = true
+				}
+			}
+		}
+		for i := 0; i < len(a.all); {
+			if s := a.all[i]; s.gone && len(s.queue) == 0 {
+				a.remove(s)
+				continue
+			}
+			i++
+		}
+		if len(a.cutting) > 0 {
+			h.cuts = append(h.cuts, a)
+		}
+	}
+	h.accesses = h.accesses[:0]
+}
+
+// step does what can be done about the first entry of a stream: false if that has to wait.
+func (h *hub) step(s *stream) bool {
+	e := &s.queue[0]
+	if e.inSet && !e.free {
+		return s.a.judge(s)
+	}
+	if !s.a.inTurn(s, e, nil) {
+		return false
+	}
+	h.release(s, e)
+	s.queue[0] = waiting{}
+	s.queue = s.queue[1:]
+	return true
+}
+
+// release gives an entry to the reader.
+func (h *hub) release(s *stream, e *waiting) {
+	a, it := s.a, e.it
+	if it.writerSeq > s.last {
+		s.last = it.writerSeq
+	}
+	a.released++
+	switch it.order = a.released; {
+	case it.kind > itemGone: // of a status
+		h.push(s.r, it)
+	case e.free:
+		s.set = append(s.set, it)
+		if e.end != nil {
+			h.pushSet(s, s.set)
+			s.set = nil
+		}
+	case a.group:
+		h.pushSet(s, []*item{it})
+	default:
+		h.push(s.r, it)
+	}
+}
+
+// pushSet gives a reader items that it sees together, and a Subscriber with GROUP access not before those of its other
+// readers are there.
+func (h *hub) pushSet(s *stream, set []*item) {
+	it := &item{kind: itemSet, refs: 1, src: s.src, receiveNs: set[0].receiveNs, set: set}
+	if a := s.a; a.group {
+		if len(a.cutting) == 0 {
+			a.cut++
+		}
+		it.order = a.cut
+		a.cutting = append(a.cutting, s.r)
+	}
+	h.push(s.r, it)
+}
+
+// reveal has the readers show what was posted to all of them.
+func (h *hub) reveal() {
+	for i, a := range h.cuts {
+		h.cuts[i] = nil
+		a.visible.Store(a.cut)
+		for j, r := range a.cutting {
+			a.cutting[j] = nil
+			it := &item{kind: itemVisible}
+			r.post(it, it)
+		}
+		a.cutting = a.cutting[:0]
+	}
+	h.cuts = h.cuts[:0]
+}
+
+// inTurn tells whether all has left that was sent before an entry. done is how far streams will be, besides what they are.
+func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
+	if !a.ordered {
+		return true
+	}
+	for _, l := range e.after {
+		for _, o := range a.streams[endpointKey{s.key.node, l.writer}] {
+			switch {
+			case o.lossy, o.gone && len(o.queue) == 0, !o.known && !o.heard:
+			case max(o.last, done[o]) < l.seq:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// judge looks at the set with which the queue of a stream begins: it is let out, or lost, or has to wait, which is false.
+func (a *access) judge(s *stream) bool {
+	n := s.ends()
+	if n == 0 {
+		return s.endless()
+	}
+	end := s.queue[n-1].end
+	if own, ok := end.of(s.key.id); !ok {
+		s.discard(n)
+		return true
+	} else if earlier := s.before(own.first); earlier > 0 {
+		s.discard(earlier) // of a set whose end was lost
+		return true
+	}
+	id := setID{endpointKey{s.key.node, end.parts[0].writer}, end.number}
+	lengths, ok := a.partsOf(s, end, id)
+	if !ok {
+		if lengths != nil {
+			a.broken[a.nBroken%len(a.broken)] = id
+			a.nBroken++
+			s.discard(n)
+		}
+		return lengths != nil
+	}
+	if !a.orderly(lengths) {
+		return false
+	}
+	for o, n := range lengths {
+		for i := range o.queue[:n] {
+			o.queue[i].free = true
+		}
+	}
+	return true
+}
+
+// partsOf finds the parts of a set, with the number of their entries: all are there if ok; if lengths is nil the set has to
+// wait, and otherwise it is broken.
+func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]int, ok bool) {
+	for _, b := range a.broken {
+		if b == id {
+			return map[*stream]int{}, false
+		}
+	}
+	lengths = make(map[*stream]int)
+	for _, p := range end.parts {
+		for _, o := range a.streams[endpointKey{s.key.node, p.writer}] {
+			if !a.group && o != s {
+				continue
+			}
+			switch n := o.ends(); {
+			case n > 0 && o.queue[n-1].end.number == end.number && o.complete(n, p):
+				lengths[o] = n
+			case n > 0 && o.queue[n-1].end.number == end.number, o.gone:
+				return map[*stream]int{}, false
+			case o.expects(p):
+				return nil, false
+			}
+		}
+	}
+	return lengths, true
+}
+
+// ends is how many entries the set has with which the queue begins, its end included; 0 if that is not there.
+func (s *stream) ends() int {
+	for i := range s.queue {
+		switch e := &s.queue[i]; {
+		case e.end != nil:
+			return i + 1
+		case !e.inSet:
+			return 0
+		}
+	}
+	return 0
+}
+
+// endless gives up a set whose end was lost: something else follows.
+func (s *stream) endless() bool {
+	for i := range s.queue {
+		if !s.queue[i].inSet {
+			s.discard(i)
+			return true
+		}
+	}
+	return false
+}
+
+// before is how many entries have a smaller number.
+func (s *stream) before(seq uint64) int {
+	for i := range s.queue {
+		if s.queue[i].it.writerSeq >= seq {
+			return i
+		}
+	}
+	return len(s.queue)
+}
+
+// complete tells whether the first n entries are a whole part.
+func (s *stream) complete(n int, p part) bool {
+	if uint64(n-1) != p.last-p.first+1 {
+		return false
+	}
+	for i := range s.queue[:n-1] {
+		if s.queue[i].it.writerSeq != p.first+uint64(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// expects tells whether a part that is not there, or not whole, is still to come. It is not if the reader was matched in
+// the midst of the set, or after it.
+func (s *stream) expects(p part) bool {
+	if len(s.queue) > 0 {
+		return s.queue[0].it.writerSeq <= p.first
+	}
+	return s.known && s.last < p.first || s.heard && s.last < p.first
+}
+
+// discard counts the first n entries as lost.
+func (s *stream) discard(n int) {
+	for i := range s.queue[:n] {
+		s.queue[i].lose()
+		s.queue[i].end = nil
+	}
+}
+
+// orderly tells whether the entries of a set can leave one after the other, each in its turn.
+func (a *access) orderly(lengths map[*stream]int) bool {
+	done := make(map[*stream]uint64)
+	at := make(map[*stream]int)
+	left := 0
+	for _, n := range lengths {
+		left += n
+	}
+	for left > 0 {
+		moved := false
+		for s, n := range lengths {
+			for at[s] < n && a.inTurn(s, &s.queue[at[s]], done) {
+				done[s] = max(done[s], s.queue[at[s]].it.writerSeq)
+				at[s]++
+				left--
+				moved = true
+			}
+		}
+		if !moved {
+			return false
+		}
+	}
+	return true
+}

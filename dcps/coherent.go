@@ -1,0 +1,273 @@
+package dcps
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// PRESENTATION at the writers' side (DDS 1.4 §2.2.3.6, §2.2.2.4.1.10 and 11): which messages belong together, and in which
+// order those of several writers were sent. See docs/adr/0023 for the whole, and access.go for the readers' side.
+//
+// Wire format. A message with flagInSet belongs to the coherent set that its writer has open; the set ends with a message
+// kindSetEnd, whose payload lists the parts of the set: the numbers (Header.WriterSeq) of the first and the last message
+// of each writer that has a part in it. All numbers in between are sent: what was reserved and given up is a kindNothing.
+//
+//	set end: number(u64) count(u16) parts; part: writer(u32) first(u64) last(u64)
+//
+// A message with flagOrdered ends with what its publisher had sent before it, that is the latest number of each of its
+// other writers; the sample is what comes before.
+//
+//	trailer: entries count(u16); entry: writer(u32) latest(u64)
+//
+// All little endian.
+const (
+	flagInSet   = 4
+	flagOrdered = 8
+
+	partBytes  = 4 + 8 + 8
+	endBytes   = 8 + 2
+	entryBytes = 4 + 8
+	countBytes = 2
+)
+
+var errTogether = errors.New("what a peer says of the coherence or order of its samples is malformed")
+
+// part is what a writer has in a coherent set.
+type part struct {
+	writer      derecho.EndpointID
+	first, last uint64
+}
+
+// setEnd is the payload of kindSetEnd.
+type setEnd struct {
+	number uint64
+	parts  []part
+}
+
+func (s *setEnd) encode() []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint64(make([]byte, 0, endBytes+len(s.parts)*partBytes), s.number)
+	b = le.AppendUint16(b, uint16(len(s.parts)))
+	for _, p := range s.parts {
+		b = le.AppendUint32(b, uint32(p.writer))
+		b = le.AppendUint64(b, p.first)
+		b = le.AppendUint64(b, p.last)
+	}
+	return b
+}
+
+func decodeSetEnd(b []byte) (*setEnd, error) {
+	le := binary.LittleEndian
+	if len(b) < endBytes || len(b) != endBytes+int(le.Uint16(b[8:]))*partBytes {
+		return nil, fmt.Errorf("%w: the end of a set has %d bytes", errTogether, len(b))
+	}
+	s := &setEnd{number: le.Uint64(b)}
+	for b = b[endBytes:]; len(b) > 0; b = b[partBytes:] {
+		s.parts = append(s.parts, part{derecho.EndpointID(le.Uint32(b)), le.Uint64(b[4:]), le.Uint64(b[12:])})
+	}
+	return s, nil
+}
+
+// of gives the part of a writer.
+func (s *setEnd) of(id derecho.EndpointID) (part, bool) {
+	i := slices.IndexFunc(s.parts, func(p part) bool { return p.writer == id })
+	if i < 0 {
+		return part{}, false
+	}
+	return s.parts[i], true
+}
+
+// latest is how far a writer was.
+type latest struct {
+	writer derecho.EndpointID
+	seq    uint64
+}
+
+// cutTrailer takes the trailer off a message.
+func cutTrailer(m *derecho.Message) ([]latest, error) {
+	b, le := m.Payload, binary.LittleEndian
+	end := len(b) - countBytes
+	if end < 0 {
+		return nil, fmt.Errorf("%w: a sample of %d bytes has no trailer", errTogether, len(b))
+	}
+	from := end - int(le.Uint16(b[end:]))*entryBytes
+	if from < 0 {
+		return nil, fmt.Errorf("%w: a sample of %d bytes can not have that many entries in its trailer", errTogether, len(b))
+	}
+	var out []latest
+	for e := b[from:end]; len(e) > 0; e = e[entryBytes:] {
+		out = append(out, latest{derecho.EndpointID(le.Uint32(e)), le.Uint64(e[4:])})
+	}
+	m.Payload = b[:from]
+	m.Flags &^= flagOrdered
+	return out, nil
+}
+
+// presenting is what a Publisher knows of its coherent sets, and of the order of its writers' messages.
+type presenting struct {
+	coherent bool
+	ordered  bool // in GROUP scope; in the others each writer's order is that of its messages
+	group    bool
+
+	open atomic.Int32 // begun and not ended; who stores it holds sets
+
+	sets   sync.Mutex // of BeginCoherentChanges and EndCoherentChanges
+	number uint64     // of the latest set; guarded by sets
+
+	// order makes number and trailer of a message one step: so the messages of all writers are in one order.
+	order sync.Mutex
+}
+
+func (p *presenting) configure(q qos.Presentation) {
+	p.coherent = q.CoherentAccess
+	p.group = q.AccessScope == qos.PresentationGroup
+	p.ordered = p.group && q.OrderedAccess
+}
+
+// openSet is a writer's part of the set that is open; who has the writer's turn.
+type openSet struct{ first uint64 }
+
+// tailRoom gives the writers of the Publisher, and how many bytes a message has after its sample to tell of them.
+func (w *writer) tailRoom() ([]*writer, int) {
+	all := w.pub.list()
+	return all, len(all)*entryBytes + countBytes
+}
+
+// number gives a message its number, and what goes with it. The caller has the turn.
+func (w *writer) number(r *reservation, all []*writer) {
+	p := &w.pub.present
+	if !p.coherent && !p.ordered {
+		r.seq = w.seq.Add(1)
+		return
+	}
+	if p.ordered {
+		p.order.Lock()
+		defer p.order.Unlock()
+	}
+	r.seq = w.seq.Add(1)
+	if p.coherent && (p.open.Load() > 0 || w.set.first != 0) {
+		r.flags |= flagInSet
+		if w.set.first == 0 {
+			w.set.first = r.seq
+		}
+	}
+	if !p.ordered {
+		return
+	}
+	r.flags |= flagOrdered
+	le, n := binary.LittleEndian, 0
+	for _, o := range all {
+		if seq := o.seq.Load(); o != w && seq > 0 {
+			r.tail = le.AppendUint32(r.tail, uint32(o.id))
+			r.tail = le.AppendUint64(r.tail, seq)
+			n++
+		}
+	}
+	r.tail = le.AppendUint16(r.tail, uint16(n))
+}
+
+// BeginCoherentChanges begins a coherent set (DDS: begin_coherent_changes): what the writers of the Publisher send until the
+// matching EndCoherentChanges is seen by readers together, or not at all. Calls may be nested; the outermost pair counts. It has an
+// effect if PRESENTATION of the Publisher has coherent_access, and for readers whose Subscriber has it too: in scope
+// GROUP over all writers, in the other scopes for each writer by itself.
+func (pub *Publisher) BeginCoherentChanges() error {
+	if pub.absent() {
+		return missing("BeginCoherentChanges", "the publisher", "NewPublisher")
+	}
+	p := &pub.present
+	p.sets.Lock()
+	defer p.sets.Unlock()
+	p.open.Add(1)
+	return nil
+}
+
+// EndCoherentChanges ends a coherent set (DDS: end_coherent_changes). Without a BeginCoherentChanges before it fails with
+// ErrPreconditionNotMet. It waits for room like Write; if it fails, readers do not see the set.
+func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
+	const op = "EndCoherentChanges"
+	if pub.absent() {
+		return missing(op, "the publisher", "NewPublisher")
+	}
+	if ctx == nil {
+		return isNil(op, pub.what, "ctx")
+	}
+	p := &pub.present
+	p.sets.Lock()
+	defer p.sets.Unlock()
+	if p.open.Load() == 0 {
+		return &Error{Op: op, Entity: pub.what, Code: ErrPreconditionNotMet, Detail: "no coherent set is open: call BeginCoherentChanges first"}
+	}
+	if p.open.Add(-1) > 0 || !p.coherent {
+		return nil
+	}
+	p.number++
+	return pub.endSet(ctx, op)
+}
+
+// endSet sends the ends of all parts. It has the turns of all writers meanwhile, so that each part is all that its writer
+// has sent before.
+func (pub *Publisher) endSet(ctx context.Context, op string) error {
+	writers := pub.list()
+	slices.SortFunc(writers, func(a, b *writer) int { return int(a.id) - int(b.id) })
+	end := &setEnd{number: pub.present.number}
+	var in []*writer
+	var errs []error
+	for _, w := range writers {
+		if err := w.takeTurn(ctx, op, w.deadlineFrom(time.Now())); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		defer w.turn.leave()
+		if w.set.first != 0 {
+			in = append(in, w)
+			end.parts = append(end.parts, part{w.id, w.set.first, w.seq.Load()})
+			w.set.first = 0
+		}
+	}
+	for i, w := range in {
+		own := end
+		if !pub.present.group {
+			own = &setEnd{number: end.number, parts: end.parts[i : i+1]}
+		}
+		errs = append(errs, w.sendSetEnd(ctx, op, own))
+	}
+	return errors.Join(errs...)
+}
+
+// sendSetEnd sends the end of a set. The caller has the turn.
+func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
+	payload := end.encode()
+	// Without channel: a full reader does not hold the end up, which takes no room there.
+	s, err := w.p.core.reserve(ctx, w.at.sg, 0, len(payload), w.deadlineFrom(time.Now()))
+	if errors.Is(err, derecho.ErrWouldBlock) {
+		w.dropped.Add(1) // and so is the set, which readers count as lost
+		w.seq.Add(1)
+		return nil
+	}
+	if err != nil {
+		return failure(op, w.what, "the coherent set is lost", err)
+	}
+	copy(s.bytes, payload)
+	exclusions := w.doubt.exclusions.Load()
+	s.commit(w.header(kindSetEnd, w.seq.Add(1), 0, time.Now()), len(payload))
+	w.doubt.sent(exclusions)
+	return nil
+}
+
+// deadlineFrom is when max_blocking_time is over; zero for never.
+func (w *writer) deadlineFrom(from time.Time) time.Time {
+	if w.path == topic.Unordered || w.blocking == qos.Infinite {
+		return time.Time{}
+	}
+	return from.Add(w.blocking)
+}

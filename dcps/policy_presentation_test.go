@@ -1,0 +1,425 @@
+package dcps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// stage is a publisher and a subscriber with the same PRESENTATION, and a writer and a reader for each of some topics.
+type stage struct {
+	d       *domain
+	a, b    *node
+	pub     *Publisher
+	sub     *Subscriber
+	writers []*DataWriter[track]
+	readers []*DataReader[track]
+}
+
+func present(scope qos.PresentationAccessScopeKind, coherent, ordered bool) qos.Presentation {
+	return qos.Presentation{AccessScope: scope, CoherentAccess: coherent, OrderedAccess: ordered}
+}
+
+func newStage(t *testing.T, d *domain, p qos.Presentation, topics ...string) *stage {
+	s := newStageOn(t, d, p, topics...)
+	synctest.Wait()
+	return s
+}
+
+func newStageOn(t *testing.T, d *domain, p qos.Presentation, topics ...string) *stage {
+	s := &stage{d: d, a: d.node(t), b: d.node(t)}
+	pub, sub := qos.DefaultPublisher(), qos.DefaultSubscriber()
+	pub.Presentation, sub.Presentation = p, p
+	var err error
+	s.pub, err = s.a.p.NewPublisher(WithPublisherQos(pub))
+	require.NoError(t, err)
+	s.sub, err = s.b.p.NewSubscriber(WithSubscriberQos(sub))
+	require.NoError(t, err)
+	for _, name := range topics {
+		s.readers = append(s.readers, readerOn(t, s.b, s.sub, name, readerQos()))
+	}
+	for _, name := range topics {
+		s.writers = append(s.writers, writerOn(t, s.a, s.pub, name, writerQos()))
+	}
+	return s
+}
+
+func writerOn(t *testing.T, n *node, pub *Publisher, name string, q qos.DataWriter) *DataWriter[track] {
+	tp, err := NewTopic[track](n.p, name)
+	require.NoError(t, err)
+	w, err := NewDataWriter(pub, tp, WithWriterQos(q))
+	require.NoError(t, err)
+	return w
+}
+
+func readerOn(t *testing.T, n *node, sub *Subscriber, name string, q qos.DataReader) *DataReader[track] {
+	tp, err := NewTopic[track](n.p, name)
+	require.NoError(t, err)
+	r, err := NewDataReader(sub, tp, WithReaderQos(q))
+	require.NoError(t, err)
+	return r
+}
+
+// seen gives what each reader has, within one access.
+func (s *stage) seen(t *testing.T) string {
+	t.Helper()
+	synctest.Wait()
+	require.NoError(t, s.sub.BeginAccess())
+	var out []string
+	for _, r := range s.readers {
+		out = append(out, taken(t, r))
+	}
+	require.NoError(t, s.sub.EndAccess())
+	return strings.Join(out, " | ")
+}
+
+func (s *stage) begin(t *testing.T) { require.NoError(t, s.pub.BeginCoherentChanges()) }
+func (s *stage) end(t *testing.T)   { require.NoError(t, s.pub.EndCoherentChanges(patiently(t))) }
+
+// Coherent changes of a writer become visible together, in the scopes INSTANCE and TOPIC for each writer by itself.
+//
+// Clauses: 2.2.2.4.1.10, 2.2.2.4.1.11
+func TestDDS14_2_2_3_6_CoherentChangesOfAWriter(t *testing.T) {
+	for _, scope := range []qos.PresentationAccessScopeKind{qos.PresentationInstance, qos.PresentationTopic} {
+		virtually(t, func(t *testing.T, d *domain) {
+			s := newStage(t, d, present(scope, true, false), "A", "B")
+			plain := readerOn(t, s.b, s.b.sub, "A", readerQos())
+			write(t, s.writers[0], 1, 0)
+			require.Equal(t, "1:0 | data", s.seen(t), "outside of a set all is seen at once")
+			s.begin(t)
+			s.begin(t)
+			write(t, s.writers[0], 1, 1)
+			write(t, s.writers[0], 2, 1)
+			write(t, s.writers[1], 1, 1)
+			s.end(t)
+			require.Equal(t, "data | data", s.seen(t), "the outermost end counts")
+			require.Equal(t, "1:0 1:1 2:1", taken(t, plain), "a Subscriber that does not ask for it sees changes as they come")
+			require.NoError(t, s.writers[0].Dispose(patiently(t), &track{ID: 2}))
+			s.end(t)
+			require.Equal(t, "1:1 2:1 | 1:1", s.seen(t))
+			require.ErrorIs(t, s.pub.EndCoherentChanges(patiently(t)), ErrPreconditionNotMet)
+			write(t, s.writers[0], 1, 2)
+			require.Equal(t, "1:2 | data", s.seen(t))
+		})
+	}
+}
+
+// A set of which a part can not come any more, because its writer died, is never seen, and counts as lost.
+func TestDDS14_2_2_3_6_IncompleteSetIsNeverSeen(t *testing.T) {
+	for _, scope := range []qos.PresentationAccessScopeKind{qos.PresentationTopic, qos.PresentationGroup} {
+		virtually(t, func(t *testing.T, d *domain) {
+			s := newStage(t, d, present(scope, true, true), "A", "B")
+			s.begin(t)
+			write(t, s.writers[0], 1, 1)
+			write(t, s.writers[1], 2, 1)
+			s.end(t)
+			s.begin(t)
+			write(t, s.writers[0], 1, 2)
+			write(t, s.writers[1], 2, 2)
+			synctest.Wait()
+			d.crash(s.a)
+			require.Equal(t, "1:1 | 2:1", s.seen(t))
+			require.Equal(t, "data | data", s.seen(t))
+			for _, r := range s.readers {
+				require.Equal(t, int32(1), r.SampleLostStatus().TotalCount)
+			}
+		})
+	}
+}
+
+// GROUP: a set of several topics is seen when all its parts are there. The parts of the topics come in any order, as each
+// topic may have a subgroup of its own.
+func TestDDS14_2_2_3_6_GroupCoherentSet(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B", "C")
+		late := &delayed{d: d, at: s.b}
+		late.hold(t, s.writers[1].writer) // what comes of topic B is on its way for long
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		s.end(t)
+		write(t, s.writers[2], 3, 3)
+		require.Equal(t, "data | data | 3:3", s.seen(t), "A has its part, but B has not")
+		late.release()
+		require.Equal(t, "1:1 | 2:1 | data", s.seen(t))
+	})
+}
+
+// A set of which one topic's part is lost is not seen on the other topics either.
+func TestDDS14_2_2_3_6_GroupSetIsAllOrNothing(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
+		late := &delayed{d: d, at: s.b}
+		late.hold(t, s.writers[1].writer)
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		s.end(t)
+		synctest.Wait()
+		late.drop()
+		d.crash(s.a)
+		require.Equal(t, "data | data", s.seen(t))
+	})
+}
+
+// GROUP with ordered_access: get_datareaders lists the readers in the order of the changes of the Publisher, over all its
+// topics, in whatever order they came.
+//
+// Clauses: 2.2.2.5.2.10
+func TestDDS14_2_2_3_6_GroupOrderedAccess(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, false, true), "A", "B", "C")
+		late := &delayed{d: d, at: s.b}
+		late.hold(t, s.writers[0].writer)
+		var want []string
+		for i := range int32(9) {
+			topic := int(i*i) % 3
+			write(t, s.writers[topic], 1, i)
+			want = append(want, fmt.Sprintf("%c%d", 'A'+topic, i))
+		}
+		synctest.Wait()
+		require.Empty(t, s.listed(t), "the first one is of topic A, and on its way")
+		late.release()
+		require.Equal(t, strings.Join(want, " "), s.listed(t))
+	})
+}
+
+// listed takes one sample after the other, as get_datareaders says.
+func (s *stage) listed(t *testing.T) string {
+	t.Helper()
+	synctest.Wait()
+	return s.list(t)
+}
+
+func (s *stage) list(t *testing.T) string {
+	t.Helper()
+	require.NoError(t, s.sub.BeginAccess())
+	defer func() { require.NoError(t, s.sub.EndAccess()) }()
+	var out []string
+	for _, any := range s.sub.Readers(AnySampleState, AnyViewState, AnyInstanceState) {
+		samples, err := any.(*DataReader[track]).Take(MaxSamples(1))
+		require.NoError(t, err)
+		x := samples.At(0)
+		out = append(out, fmt.Sprintf("%s%d", any.TopicName(), x.Data().Value))
+		samples.Close()
+	}
+	return strings.Join(out, " ")
+}
+
+// Between begin_access and end_access the readers of a Subscriber with GROUP access stand still; outside they can not be
+// read.
+//
+// Clauses: 2.2.2.5.2.9
+func TestDDS14_2_2_2_5_2_8_Access(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, true), "A", "B")
+		write(t, s.writers[0], 1, 1)
+		synctest.Wait()
+		_, err := s.readers[0].Take()
+		require.ErrorIs(t, err, ErrPreconditionNotMet)
+		require.ErrorContains(t, err, "BeginAccess")
+		require.ErrorIs(t, s.sub.EndAccess(), ErrPreconditionNotMet)
+
+		require.NoError(t, s.sub.BeginAccess())
+		require.NoError(t, s.sub.BeginAccess())
+		write(t, s.writers[0], 1, 2)
+		require.Equal(t, "1:1", taken(t, s.readers[0]))
+		require.NoError(t, s.sub.EndAccess())
+		require.Equal(t, "data", taken(t, s.readers[0]), "nested")
+		require.NoError(t, s.sub.EndAccess())
+		require.Equal(t, "1:2 | data", s.seen(t))
+		require.NoError(t, s.b.sub.BeginAccess(), "has no effect in other scopes")
+		require.NoError(t, s.b.sub.EndAccess())
+	})
+}
+
+// A reader that comes in the midst of a set sees nothing of it; one that comes late gets from the history what was complete.
+func TestDDS14_2_2_3_6_LateReaderSeesWholeSets(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationTopic, true, false))
+		w := writerOn(t, s.a, s.pub, "A", writerQos(func(q *qos.DataWriter) {
+			q.Durability.Kind, q.History = qos.DurabilityTransient, qos.History{Kind: qos.HistoryKeepAll, Depth: 1}
+		}))
+		durable := readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransient })
+		keeper := readerOn(t, s.b, s.sub, "A", durable)
+		s.begin(t)
+		write(t, w, 1, 1)
+		write(t, w, 2, 1)
+		s.end(t)
+		s.begin(t)
+		write(t, w, 1, 2)
+		synctest.Wait()
+		c := d.node(t)
+		sub, err := c.p.NewSubscriber(WithSubscriberQos(s.sub.Qos()))
+		require.NoError(t, err)
+		late := readerOn(t, c, sub, "A", durable)
+		volatile := readerOn(t, c, sub, "A", readerQos())
+		require.NoError(t, late.WaitForHistoricalData(patiently(t)))
+		require.Equal(t, "1:1 2:1", taken(t, late))
+		write(t, w, 2, 2)
+		s.end(t)
+		require.Equal(t, "1:1 1:2 2:1 2:2", taken(t, keeper))
+		require.Equal(t, "data", taken(t, volatile))
+		s.begin(t)
+		write(t, w, 3, 3)
+		synctest.Wait()
+		d.crash(s.a)
+		synctest.Wait()
+		after := readerOn(t, c, sub, "A", durable)
+		require.NoError(t, after.WaitForHistoricalData(patiently(t)))
+		require.Equal(t, "1:1 1:2 2:1 2:2", taken(t, after), "the set that did not end is not part of the history")
+	})
+}
+
+// delayed keeps what comes of a writer at a node, as another subgroup may be slower.
+type delayed struct {
+	d    *domain
+	at   *node
+	sg   derecho.SubgroupID
+	from derecho.EndpointID
+	kept []derecho.Message
+}
+
+func (l *delayed) hold(t *testing.T, w *writer) {
+	l.sg, l.from = w.at.sg, w.id
+	b := l.d.bus
+	node := b.of(l.at)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lose = func(m *derecho.Message, to *busNode) bool {
+		if to != node || m.Writer != l.from {
+			return false
+		}
+		kept := *m
+		kept.Payload = append([]byte(nil), m.Payload...)
+		l.kept = append(l.kept, kept)
+		return true
+	}
+}
+
+func (l *delayed) drop() {
+	l.d.bus.mu.Lock()
+	defer l.d.bus.mu.Unlock()
+	l.d.bus.lose, l.kept = nil, nil
+}
+
+func (l *delayed) release() {
+	b := l.d.bus
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lose = nil
+	node := b.of(l.at)
+	for _, m := range l.kept {
+		node.do(func() { node.h.Deliver(l.sg, []derecho.Message{m}) })
+	}
+	l.kept = nil
+}
+
+// Whatever a Publisher writes on three topics, in and out of coherent sets, and however the topics' messages overtake each
+// other on their way: a Subscriber with GROUP access sees all of it, in the order in which it was written, and every set in
+// one access. The twin is the list of what was written.
+func TestGroupAccessUnderAnyInterleaving(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := onBus(t)
+		s := newStageOn(t, d, present(qos.PresentationGroup, true, true), "A", "B", "C")
+		defer func() {
+			for _, n := range d.nodes {
+				_ = n.p.Close()
+			}
+		}()
+		d.bus.settle(t)
+		on := d.bus.of(s.b)
+		underway := make(map[derecho.EndpointID][]derecho.Message)
+		d.bus.mu.Lock()
+		d.bus.lose = func(m *derecho.Message, to *busNode) bool {
+			if to != on {
+				return false
+			}
+			kept := *m
+			kept.Payload = append([]byte(nil), m.Payload...)
+			underway[m.Writer] = append(underway[m.Writer], kept)
+			return true
+		}
+		d.bus.mu.Unlock()
+		var written, got []string
+		set := make(map[string]int) // by sample
+		sets, open := 0, false
+		for i := range int32(rapid.IntRange(1, 25).Draw(rt, "samples")) {
+			switch {
+			case open && rapid.IntRange(0, 3).Draw(rt, "end") == 0:
+				s.end(t)
+				open = false
+			case !open && rapid.IntRange(0, 3).Draw(rt, "begin") == 0:
+				s.begin(t)
+				open = true
+				sets++
+			}
+			w := rapid.IntRange(0, 2).Draw(rt, "topic")
+			write(t, s.writers[w], 1, i)
+			name := fmt.Sprintf("%c%d", 'A'+w, i)
+			written = append(written, name)
+			if open {
+				set[name] = sets
+			}
+		}
+		if open {
+			s.end(t)
+		}
+		d.bus.settle(t)
+		look := func() {
+			var here []string
+			if text := s.list(t); text != "" {
+				here = strings.Split(text, " ")
+			}
+			got = append(got, here...)
+			for _, of := range set {
+				members := 0
+				for _, name := range here {
+					if set[name] == of {
+						members++
+					}
+				}
+				all := 0
+				for _, o := range set {
+					if o == of {
+						all++
+					}
+				}
+				if members != 0 && members != all {
+					rt.Fatalf("%d of %d samples of set %d were seen: %v", members, all, of, here)
+				}
+			}
+		}
+		for len(underway) > 0 {
+			var from []derecho.EndpointID
+			for id := range underway {
+				from = append(from, id)
+			}
+			slices.Sort(from)
+			id := rapid.SampledFrom(from).Draw(rt, "from")
+			m := underway[id][0]
+			if underway[id] = underway[id][1:]; len(underway[id]) == 0 {
+				delete(underway, id)
+			}
+			sg := s.writers[0].at.sg // that of any topic: what counts is the writer
+			d.bus.mu.Lock()
+			on.do(func() { on.h.Deliver(sg, []derecho.Message{m}) })
+			d.bus.mu.Unlock()
+			d.bus.settle(t)
+			if rapid.Bool().Draw(rt, "look") {
+				look()
+			}
+		}
+		look()
+		if !slices.Equal(got, written) {
+			rt.Fatalf("written %v\nseen    %v", written, got)
+		}
+	})
+}

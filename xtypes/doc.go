@@ -14,6 +14,7 @@
 //	the model       kind.go type.go build.go path.go scalar.go
 //	bytes           layout.go cursor.go; accessor.go finds one value in a sample
 //	dynamic data    data.go data_decode.go data_encode.go json.go
+//	type objects    typeid.go typeobject.go identify.go; resolve.go builds types of them; describe.go is what generated code carries
 //
 // # Ownership and concurrency
 //

@@ -15,6 +15,7 @@
 //	check       syntax tree       -> model (model.go)                  check*.go
 //	plan        model             -> packages, names, sizes            plan*.go, names.go
 //	print       plan              -> formatted Go files                print*.go
+//	types       model             -> types of package xtypes           typeobject.go
 //
 // The grammar of single declarations is in struct tags that participle reads. What surrounds them is cut up by hand at
 // semicolons and braces, which is where parsing resumes after an error.

@@ -22,7 +22,6 @@ const (
 	cobra      = "github.com/spf13/cobra"
 	pflag      = "github.com/spf13/pflag"
 	plot       = "gonum.org/v1/plot"
-	yaml       = "go.yaml.in/yaml/v3"
 )
 
 // order is what bench/order compares.
@@ -42,7 +41,6 @@ var layers = map[string]layer{
 	"cdr":               {level: 0},
 	"qos/internal/tree": {level: 0},
 	"qos":               {level: 1, imports: []string{"qos/internal/tree"}},
-	"qos/qosyaml":       {level: 2, imports: []string{"qos", "qos/internal/tree", yaml}},
 
 	"rdma":        {level: 1, imports: []string{unix}},
 	"rdma/mem":    {level: 2, imports: []string{"rdma"}},
@@ -62,23 +60,22 @@ var layers = map[string]layer{
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/mutant"}},
 	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage"}},
 
-	"idlc":        {level: 1, imports: []string{"cdr", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
+	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
-	"conformance": {level: 6, tests: []string{"qos"}},
+	"conformance": {level: 6, tests: []string{"idlc", "qos", "xtypes"}},
 
 	// Tools may use libraries (ADR 0014).
 	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", "topic", hdr, unix}, tests: []string{"storage"}},
 	"bench/internal/result":     {level: 6, imports: []string{hdr}},
-	"bench/internal/quiet":      {level: 6, imports: []string{"derecho"}},
 	"bench/internal/isolate":    {level: 6, imports: []string{unix}},
 	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},
-	"bench/baseline":            {level: 7, imports: []string{"derecho", "bench/internal/quiet", "bench/internal/result", unix}},
+	"bench/baseline":            {level: 7, imports: []string{"bench/internal/result", unix}},
 	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", unix}},
-	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/quiet", "bench/internal/result", hdr, unix}},
+	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/result", hdr, unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},
 	"internal/bench/report":     {level: 8, imports: []string{"internal/bench", "internal/bench/experiment", unix, plot, plot + "/plotter", plot + "/plotutil", plot + "/vg", plot + "/vg/vgsvg"}},
-	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", "qos", "qos/qosyaml", cobra, pflag}},
+	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", cobra, pflag}},
 }
 
 // families are subtrees whose packages share one entry, and may import each other as far as Go allows. They are not in

@@ -1,5 +1,6 @@
 // Package qos holds the QoS policies of DDS 1.4 (clause 2.2.3) and the two of XTypes 1.3 as plain values:
-// their defaults, their consistency rules, request-offered (RxO) matching, and QoS profiles in DDS-XML 1.0.
+// their defaults, their consistency rules, request-offered (RxO) matching, and QoS profiles from files: DDS-XML 1.0 and the dialects
+// of RTI Connext, Fast DDS, OpenDDS and Cyclone DDS, and YAML with package qosyaml. docs/qos.md describes it all for users.
 //
 // Start from the default of the standard, change fields, validate once:
 //
@@ -29,6 +30,9 @@
 //  3. Compatible and PartitionsMatch depend on nothing but their arguments, so both ends of a match agree.
 //  4. Nothing that stands in a file makes this package panic, and what it allocates is bounded by the file's size.
 //  5. A file is loaded completely or not at all: after an error the Provider is as it was before.
+//  6. Whatever its dialect, a file is brought into one tree, with the places of what its author wrote, before it is judged
+//     (dialect.go). Nothing behind that knows dialects but by how freely they spell values.
+//  7. What is written (WriteXML) reads as the same values, but for what was said to be lost.
 //
 // # Where the standard leaves room
 //
@@ -43,6 +47,6 @@
 //
 // # What it does not do
 //
-// It gives no policy an effect: that is package dcps. It reads the standard's XML only, not the formats of
-// RTI, Fast DDS, OpenDDS or Cyclone DDS where they differ from it.
+// It gives no policy an effect, and changes none of a live entity: that is package dcps. It maps no settings of vendors that are not
+// policies (transports, discovery, protocol): they are warned of. It has no clock: Watch takes its ticks.
 package qos

@@ -28,6 +28,8 @@ type Setting struct {
 	Path   string // in XML: "history/depth"
 	Value  string // as YAML and String spell it: "KEEP_LAST", "1.5s", "UNLIMITED"
 	Origin Origin
+	// Allowed says what the value can be, in words.
+	Allowed string
 }
 
 // Settings gives every field of the QoS that the profile has for such an entity, with its origin: DataWriter and the like in
@@ -57,11 +59,11 @@ func (e *entity) settings(kind entityKind) []Setting {
 		}
 		if e != nil && e.resolved != nil && e.resolved[i] != nil {
 			v := e.resolved[i]
-			out = append(out, Setting{def.policy, def.name, v.text, Origin{v.owner, v.at.File, v.at.Line, v.at.Col}})
+			out = append(out, Setting{def.policy, def.name, v.text, Origin{v.owner, v.at.File, v.at.Line, v.at.Col}, def.allowed})
 			continue
 		}
 		if def.get != nil {
-			out = append(out, Setting{Policy: def.policy, Path: def.name, Value: def.get(set).text})
+			out = append(out, Setting{Policy: def.policy, Path: def.name, Value: def.get(set).text, Allowed: def.allowed})
 		}
 	}
 	return out

@@ -82,6 +82,7 @@ type fieldElement struct {
 	leaf    int // index into leafDefs
 	read    func(r valueReader, n *node, path string) (value, bool)
 	get     func(policySet) value // nil for a hint, which no QoS holds
+	allowed string
 }
 
 // policyElement is a policy as XML spells it.
@@ -99,6 +100,7 @@ type leafDef struct {
 	policy         PolicyID
 	has            func(policySet) bool
 	get            func(policySet) value // nil for a hint
+	allowed        string
 }
 
 // leafDefs are all leaves in the order of the schema, and leafNames their names.
@@ -122,7 +124,7 @@ func declare(id PolicyID, element string, has func(policySet) bool, fields ...fi
 		if at < 0 {
 			at = len(leafDefs)
 			leafNames = append(leafNames, leaf)
-			leafDefs = append(leafDefs, leafDef{leaf, element, name, id, has, f.get})
+			leafDefs = append(leafDefs, leafDef{leaf, element, name, id, has, f.get, f.allowed})
 		}
 		fields[i].element, fields[i].leaf = name, at
 	}
@@ -131,9 +133,10 @@ func declare(id PolicyID, element string, has func(policySet) bool, fields ...fi
 
 // codec is how values of a type are read from an element, shown, and written into one.
 type codec[V any] struct {
-	read  func(valueReader, *node, string) (V, bool)
-	text  func(V) string
-	write func(*node, V)
+	allowed string // what there is, for people
+	read    func(valueReader, *node, string) (V, bool)
+	text    func(V) string
+	write   func(*node, V)
 }
 
 func (c codec[V]) value(v V, at func(policySet) *V) value {
@@ -155,39 +158,41 @@ func field[V any](name string, c codec[V], at func(policySet) *V) fieldElement {
 			}
 			return c.value(v, at), true
 		},
-		get: func(s policySet) value { return c.value(*at(s), at) },
+		get:     func(s policySet) value { return c.value(*at(s), at) },
+		allowed: c.allowed,
 	}
 }
 
 // hintField makes an element of the schema for a first allocation: checked, explained, and without effect.
 func hintField(name string) fieldElement {
-	f := field(name, codec[int32]{valueReader.hint, showLong, writeText(showLong)}, func(policySet) *int32 { return new(int32) })
+	f := field(name, codec[int32]{"a number from 1", valueReader.hint, showLong, writeText(showLong)}, func(policySet) *int32 { return new(int32) })
 	f.get = nil
 	return f
 }
 
 func boolField(name string, at func(policySet) *bool) fieldElement {
-	return field(name, codec[bool]{valueReader.boolean, strconv.FormatBool, writeText(strconv.FormatBool)}, at)
+	return field(name, codec[bool]{"true or false", valueReader.boolean, strconv.FormatBool, writeText(strconv.FormatBool)}, at)
 }
 
 func longField(name string, at func(policySet) *int32) fieldElement {
-	return field(name, codec[int32]{valueReader.long, showLong, writeText(showLong)}, at)
+	return field(name, codec[int32]{"a number", valueReader.long, showLong, writeText(showLong)}, at)
 }
 
 func positiveField(name string, at func(policySet) *int32) fieldElement {
-	return field(name, codec[int32]{valueReader.positive, showLong, writeText(showLong)}, at)
+	return field(name, codec[int32]{"a number from 1", valueReader.positive, showLong, writeText(showLong)}, at)
 }
 
 func limitField(name string, at func(policySet) *int32) fieldElement {
-	return field(name, codec[int32]{valueReader.limit, limitText, writeText(limitLiteral)}, at)
+	return field(name, codec[int32]{"a number from 1, or UNLIMITED", valueReader.limit, limitText, writeText(limitLiteral)}, at)
 }
 
 func durationField(name string, at func(policySet) *time.Duration) fieldElement {
-	return field(name, codec[time.Duration]{valueReader.duration, durationText, writeDuration}, at)
+	return field(name, codec[time.Duration]{"a duration from 0, or INFINITE", valueReader.duration, durationText, writeDuration}, at)
 }
 
 func kindField[K ~uint8](name string, f kindFamily, at func(policySet) *K) fieldElement {
 	return field(name, codec[K]{
+		allowed: alternatives(f.names),
 		read: func(r valueReader, n *node, path string) (K, bool) {
 			k, ok := r.kind(n, path, f)
 			return K(k), ok
@@ -198,20 +203,20 @@ func kindField[K ~uint8](name string, f kindFamily, at func(policySet) *K) field
 }
 
 func namesField(name string, at func(policySet) *[]string) fieldElement {
-	return field(name, codec[[]string]{readNames, showNames, writeList(same, same)}, at)
+	return field(name, codec[[]string]{"a list of names", readNames, showNames, writeList(same, same)}, at)
 }
 
 func representationField(name string) fieldElement {
 	return field(name, codec[[]DataRepresentationKind]{
-		readRepresentations, showRepresentations,
+		"a list of " + alternatives(representationKinds.names), readRepresentations, showRepresentations,
 		writeList(func(k DataRepresentationKind) string { return k.String() + representationKinds.suffix }, DataRepresentationKind.String),
 	}, func(s policySet) *[]DataRepresentationKind { return &s.dataRepresentation.Value })
 }
 
 func octetFields(at func(policySet) *[]byte) []fieldElement {
 	return []fieldElement{
-		field("value", codec[[]byte]{valueReader.octets, octetsText, writeText(octetsLiteral)}, at),
-		field("valueB64=value", codec[[]byte]{valueReader.octetsBase64, octetsText, writeText(octetsLiteral)}, at),
+		field("value", codec[[]byte]{"bytes", valueReader.octets, octetsText, writeText(octetsLiteral)}, at),
+		field("valueB64=value", codec[[]byte]{"bytes", valueReader.octetsBase64, octetsText, writeText(octetsLiteral)}, at),
 	}
 }
 

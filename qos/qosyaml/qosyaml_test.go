@@ -145,3 +145,22 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// The example of docs/qos.md, and that of the package comment, load without a warning.
+func TestDocumentExamples(t *testing.T) {
+	text, err := os.ReadFile("../../docs/qos.md")
+	require.NoError(t, err)
+	_, example, found := strings.Cut(string(text), "```yaml\n")
+	require.True(t, found)
+	example, _, _ = strings.Cut(example, "```")
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, comment, found := strings.Cut(string(doc), "//\tqos_library:")
+	require.True(t, found)
+	comment, _, _ = strings.Cut(comment, "\n//\n")
+	for _, text := range []string{example, "qos_library:" + strings.ReplaceAll(comment, "\n//\t", "\n")} {
+		p := qos.NewProvider(qos.Options{Strict: true})
+		require.NoError(t, p.Load("example.yaml", strings.NewReader(text)), text)
+		assert.Equal(t, []string{"Airport::Base", "Airport::Tracks"}, p.Profiles())
+	}
+}

@@ -22,6 +22,7 @@ const (
 	cobra      = "github.com/spf13/cobra"
 	pflag      = "github.com/spf13/pflag"
 	plot       = "gonum.org/v1/plot"
+	yaml       = "go.yaml.in/yaml/v3"
 )
 
 // order is what bench/order compares.
@@ -41,6 +42,7 @@ var layers = map[string]layer{
 	"cdr":               {level: 0},
 	"qos/internal/tree": {level: 0},
 	"qos":               {level: 1, imports: []string{"qos/internal/tree"}},
+	"qos/qosyaml":       {level: 2, imports: []string{"qos", "qos/internal/tree", yaml}},
 
 	"rdma":        {level: 1, imports: []string{unix}},
 	"rdma/mem":    {level: 2, imports: []string{"rdma"}},
@@ -68,14 +70,15 @@ var layers = map[string]layer{
 	// Tools may use libraries (ADR 0014).
 	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", "topic", hdr, unix}, tests: []string{"storage"}},
 	"bench/internal/result":     {level: 6, imports: []string{hdr}},
+	"bench/internal/quiet":      {level: 6, imports: []string{"derecho"}},
 	"bench/internal/isolate":    {level: 6, imports: []string{unix}},
 	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},
-	"bench/baseline":            {level: 7, imports: []string{"bench/internal/result", unix}},
+	"bench/baseline":            {level: 7, imports: []string{"derecho", "bench/internal/quiet", "bench/internal/result", unix}},
 	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", unix}},
-	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/result", hdr, unix}},
+	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/quiet", "bench/internal/result", hdr, unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},
 	"internal/bench/report":     {level: 8, imports: []string{"internal/bench", "internal/bench/experiment", unix, plot, plot + "/plotter", plot + "/plotutil", plot + "/vg", plot + "/vg/vgsvg"}},
-	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", cobra, pflag}},
+	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", "qos", "qos/qosyaml", cobra, pflag}},
 }
 
 // families are subtrees whose packages share one entry, and may import each other as far as Go allows. They are not in

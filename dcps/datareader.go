@@ -99,7 +99,7 @@ func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*
 			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
 		}
 	}
-	if err := sub.add(op, r); err != nil {
+	if err := sub.adopt(op, r); err != nil {
 		return nil, err
 	}
 	typed.setListener(l, AnyStatus)

@@ -57,6 +57,7 @@ const (
 	itemLost
 	itemHistoryComplete
 	itemFailed
+	itemLearn     // of a participant's directory
 	itemOnReaders // readers of a Subscriber have data
 	itemView      // the view of the domain, of a participant
 

@@ -18,6 +18,8 @@ type control struct {
 	view   *viewControl
 	err    error
 
+	learn func(*directory) // of itemLearn
+
 	// Of itemAltered.
 	strength int32
 	lifespan int64
@@ -34,6 +36,7 @@ type reader struct {
 	channel   derecho.ChannelID
 	subgroups []derecho.SubgroupID
 	durable   bool // wants history
+	builtin   bool // of a built-in topic: the domain knows nothing of it
 	inOrder   bool // PRESENTATION access_scope TOPIC with ordered_access
 	status    *StatusCondition
 	callbacks readerCallbacks        // guarded by mu

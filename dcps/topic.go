@@ -142,6 +142,7 @@ func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c
 	e.status = newStatusCondition(&e.entity)
 	e.enabled.Store(p.enabled() && p.qos.EntityFactory.AutoenableCreatedEntities)
 	p.topics[name] = e
+	p.directory.learn(func(d *directory) { d.local[name] = true })
 	p.enlist(&e.entity)
 	return e, nil
 }
@@ -245,6 +246,7 @@ func (t *topicEntity) release() {
 	t.users--
 	if t.users == 0 && p.topics[t.name] == t {
 		delete(p.topics, t.name)
+		p.directory.learn(func(d *directory) { delete(d.local, t.name) })
 		p.delistLocked(&t.entity)
 		t.close()
 	}

@@ -516,6 +516,9 @@ func itemOf(k derecho.Kind) itemKind {
 // enqueue makes an item of a message, to be posted to the reader by flush.
 func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHandle, at int64) {
 	var it *item
+	if k == itemData && !t.r.passes(m.Payload) {
+		k = itemFiltered
+	}
 	if k == itemData {
 		it = t.r.receive(m, t.stream == nil)
 	} else {

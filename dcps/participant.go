@@ -69,6 +69,7 @@ type DomainParticipant struct {
 	defaults   defaults
 	lastID     derecho.EndpointID
 	topics     map[string]*topicEntity
+	filters    map[string]*contentFilter
 	publishers []*Publisher
 	subs       []*Subscriber
 }

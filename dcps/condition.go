@@ -178,7 +178,6 @@ func (c *StatusCondition) EnabledStatuses() StatusMask {
 type ReadCondition struct {
 	entityCondition
 	selection selection
-	closed    bool // guarded by the lock of the reader, and so is selection.query
 }
 
 func (c *ReadCondition) base() *entityCondition {
@@ -208,7 +207,7 @@ func (c *ReadCondition) Close() error {
 	}
 	c.e.lock()
 	defer c.e.unlock()
-	c.closed = true
+	c.t.eval = func() bool { return false }
 	c.e.unwatch(&c.t)
 	return nil
 }
@@ -368,7 +367,7 @@ func (ws *WaitSet) Attach(c Condition) error {
 		return isNil(op, "", "the WaitSet")
 	}
 	switch c.(type) {
-	case *StatusCondition, *ReadCondition, *QueryCondition, *GuardCondition:
+	case *StatusCondition, *ReadCondition, *GuardCondition:
 	case nil:
 		return isNil(op, "WaitSet", "the condition")
 	default:

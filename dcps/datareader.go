@@ -18,8 +18,7 @@ var processID = uint32(os.Getpid())
 // DataReader receives samples of type T (DDS 1.4 §2.2.2.5.3).
 type DataReader[T any] struct {
 	*reader
-	of          *Topic[T]
-	description TopicDescription[T]
+	of *Topic[T]
 }
 
 // AnyDataReader is a DataReader of any type, as the listeners of its parents get it.
@@ -63,16 +62,13 @@ func WithReaderListener[T any](l *DataReaderListener[T]) ReaderOption {
 	return readerOption(func(c *readerOptions) { c.listener = l })
 }
 
-// NewDataReader makes a DataReader for a Topic or a ContentFilteredTopic (DDS: create_datareader).
-func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...ReaderOption) (*DataReader[T], error) {
+// NewDataReader makes a DataReader (DDS: create_datareader).
+func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*DataReader[T], error) {
 	const op = "NewDataReader"
 	if sub.absent() {
 		return nil, missing(op, "the subscriber", "NewSubscriber")
 	}
-	if of == nil {
-		return nil, isNil(op, "", "the topic")
-	}
-	t, content, err := of.subscribed(op)
+	of, err := t.offered(op)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +86,11 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 	if o.qos != nil {
 		q = *o.qos
 	}
-	r, err := newReader(op, sub, t.topicEntity, q)
+	r, err := newReader(op, sub, of, q)
 	if err != nil {
 		return nil, err
 	}
-	r.content = content
-	typed := &DataReader[T]{reader: r, of: t, description: of}
+	typed := &DataReader[T]{reader: r, of: t}
 	r.typed = typed
 	var l *DataReaderListener[T]
 	if o.listener != nil {
@@ -104,11 +99,11 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
 		}
 	}
-	if err := sub.adopt(op, r); err != nil {
+	if err := sub.add(op, r); err != nil {
 		return nil, err
 	}
 	typed.setListener(l, AnyStatus)
-	t.retain()
+	of.retain()
 	if sub.enables() {
 		if err := r.enable(op); err != nil {
 			_ = r.Close() // what counts is the error before
@@ -201,7 +196,6 @@ func (r *reader) enable(op string) error {
 func (r *reader) announcement() *announcement {
 	ann := r.topic.announcement()
 	ann.sub, ann.reader = r.sub.Qos(), r.qosNow()
-	ann.filter = r.content.announced()
 	return ann
 }
 
@@ -213,7 +207,6 @@ type ReadOption struct {
 	views     ViewState
 	instances InstanceState
 	handle    InstanceHandle
-	condition *ReadCondition
 }
 
 type readOptionKind uint8
@@ -224,7 +217,6 @@ const (
 	readInstance
 	readNextInstance
 	readInOrder
-	readCondition
 )
 
 // MaxSamples limits how many samples are returned; n below 1 is no limit.
@@ -274,8 +266,6 @@ func (r *reader) selectionOf(opts []ReadOption, take bool) selection {
 			s.only, s.handle = onlyNext, o.handle
 		case readInOrder:
 			s.inOrder = true
-		case readCondition:
-			r.adopt(&s, o.condition)
 		}
 	}
 	return s
@@ -332,10 +322,6 @@ func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq
 		s := u.selectionOf(opts, true)
 		s.inOrder = true
 		for {
-			if s.err != nil {
-				yield(nil, s.err)
-				return
-			}
 			if err := u.await(ctx, "Stream", func() bool { return u.cache.any(&s) }); err != nil {
 				if ctx == nil || ctx.Err() == nil {
 					yield(nil, err)
@@ -375,15 +361,10 @@ func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, i
 	if u == noReader {
 		return nil
 	}
-	c := new(ReadCondition)
-	c.init(u, samples, views, instances)
+	c := &ReadCondition{selection: u.selectionOf([]ReadOption{States(samples, views, instances)}, false)}
+	c.e = &u.entity
+	c.t.eval = func() bool { return u.cache.any(&c.selection) }
 	return c
-}
-
-func (c *ReadCondition) init(r *reader, samples SampleState, views ViewState, instances InstanceState) {
-	c.selection = r.selectionOf([]ReadOption{States(samples, views, instances)}, false)
-	c.e = &r.entity
-	c.t.eval = func() bool { return !c.closed && r.cache.any(&c.selection) }
 }
 
 // LookupInstance gives the handle of the instance that the key members of key name, or HandleNil if the reader does not

@@ -35,8 +35,7 @@ type itemKind uint8
 
 const (
 	// What concerns the reader's cache, in the order of delivery.
-	itemData     itemKind = iota
-	itemFiltered          // a sample that the reader's filter has kept out
+	itemData itemKind = iota
 	itemDispose
 	itemUnregister
 	itemRegister
@@ -58,7 +57,6 @@ const (
 	itemLost
 	itemHistoryComplete
 	itemFailed
-	itemLearn     // of a participant's directory
 	itemOnReaders // readers of a Subscriber have data
 	itemView      // the view of the domain, of a participant
 

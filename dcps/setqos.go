@@ -269,16 +269,11 @@ func (p *DomainParticipant) SetQos(q qos.DomainParticipant) error {
 	if err := invalid(op, "participant", q.Validate()); err != nil {
 		return err
 	}
-	p.domain.changing.Lock()
-	defer p.domain.changing.Unlock()
 	p.mu.Lock()
-	err := p.closedOrFailed(op)
-	if err == nil {
-		p.qos = q
-	}
-	p.mu.Unlock()
-	if err != nil || !p.enabled() {
+	defer p.mu.Unlock()
+	if err := p.closedOrFailed(op); err != nil {
 		return err
 	}
-	return p.tellUserData(op)
+	p.qos = q
+	return nil
 }

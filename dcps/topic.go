@@ -7,7 +7,6 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/omg-dds-go/dds/topic"
-	"github.com/omg-dds-go/dds/xtypes"
 )
 
 // Topic is a named flow of samples of type T (DDS 1.4 §2.2.2.3.2). All Topics of one name in a participant are one
@@ -22,12 +21,11 @@ type Topic[T any] struct {
 // topicEntity is what the Topics of one name share.
 type topicEntity struct {
 	entity
-	name      string
-	support   topic.Support
-	users     int // Topics not closed; guarded by the participant's mu
-	status    *StatusCondition
-	listener  bound[*TopicListener]       // guarded by the participant's listening
-	described atomic.Pointer[xtypes.Type] // what an option said of the type; nil for nothing
+	name     string
+	support  topic.Support
+	users    int // Topics not closed; guarded by the participant's mu
+	status   *StatusCondition
+	listener bound[*TopicListener] // guarded by the participant's listening
 
 	// Guarded by entity.mu.
 	qos          qos.Topic
@@ -36,9 +34,8 @@ type topicEntity struct {
 }
 
 type topicConfig struct {
-	qos         *qos.Topic
-	listener    *TopicListener
-	description *xtypes.Type
+	qos      *qos.Topic
+	listener *TopicListener
 }
 
 // TopicOption is an option of NewTopic.
@@ -82,10 +79,6 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 	}
 	e, err := p.topicNamed(op, name, support, &c)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.describe(op, c.description); err != nil {
-		e.release()
 		return nil, err
 	}
 	p.listening.Lock()
@@ -149,7 +142,6 @@ func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c
 	e.status = newStatusCondition(&e.entity)
 	e.enabled.Store(p.enabled() && p.qos.EntityFactory.AutoenableCreatedEntities)
 	p.topics[name] = e
-	p.directory.learn(func(d *directory) { d.local[name] = true })
 	p.enlist(&e.entity)
 	return e, nil
 }
@@ -253,7 +245,6 @@ func (t *topicEntity) release() {
 	t.users--
 	if t.users == 0 && p.topics[t.name] == t {
 		delete(p.topics, t.name)
-		p.directory.learn(func(d *directory) { delete(d.local, t.name) })
 		p.delistLocked(&t.entity)
 		t.close()
 	}

@@ -39,6 +39,7 @@ func Compile(file string, opts Options) ([]OutFile, *Report) {
 	}
 	report := newReport()
 	unit := analyse(file, &opts, report)
+	gate(unit, report)
 	if report.Failed() {
 		return nil, report
 	}

@@ -28,7 +28,6 @@ func (w *printer) structure(s *Struct) {
 		ids, _ := mutableIndex(s.wire())
 		w.idList(name, ids)
 	}
-	w.defaults(s)
 	w.codec(s)
 	w.keys(s)
 	w.skip(s)
@@ -135,7 +134,6 @@ func (w *printer) codec(s *Struct) {
 	x := extensibilityName(s.Extensibility)
 	w.p("// MarshalCDR writes all members.")
 	w.p("func (m *", name, ") MarshalCDR(e *cdr.Encoder) {")
-	w.checkRanges(s.wire(), w.field)
 	if s.Extensibility != cdr.Final {
 		w.p("s := e.Begin(", x, ")")
 	}

@@ -24,7 +24,7 @@ func BenchmarkAccessor(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			sample, err := randomData(rng, c.typ, 0).(*Data).Encode(c.typ.Encapsulation(true, false))
+			sample, err := randomValue(rng.Uint64, c.typ, 0).(*Data).Encode(c.typ.Encapsulation(true, false))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -46,72 +46,12 @@ func everything(x cdr.Extensibility) *Type {
 	return structure("Everything"+name, x, members...)
 }
 
-// randomData fills every member with something of its type.
-func randomData(rng *rand.Rand, t *Type, depth int) any {
-	t = t.Resolve()
-	bits := rng.Uint64()
-	switch t.d.Kind {
-	case TKBoolean:
-		return bits&1 == 1
-	case TKFloat32:
-		return float32(rng.NormFloat64())
-	case TKFloat64:
-		return rng.NormFloat64()
-	case TKFloat128:
-		return Float128From(rng.NormFloat64())
-	case TKString8, TKString16:
-		s := strings.Repeat("aé😀"[:1+int(bits%2)*2], int(bits%4))
-		return s
-	case TKEnum:
-		return t.d.Literals[rng.Intn(len(t.d.Literals))].Value
-	case TKBitmask:
-		_, high, _ := integerRange(t)
-		return bits & high
-	case TKBitset:
-		return bits & t.fieldBits()
-	case TKSequence, TKArray:
-		n := rng.Intn(4)
-		if t.d.Kind == TKArray {
-			n = t.Len()
-		} else if t.d.Bound > 0 {
-			n = min(n, int(t.d.Bound))
-		}
-		list := reflect.MakeSlice(goType(t), n, n)
-		for i := range n {
-			list.Index(i).Set(reflect.ValueOf(randomData(rng, t.d.Elem, depth+1)))
-		}
-		return list.Interface()
-	case TKMap:
-		m := reflect.MakeMap(goType(t))
-		for range rng.Intn(4) {
-			m.SetMapIndex(reflect.ValueOf(randomData(rng, t.d.MapKey, depth+1)), reflect.ValueOf(randomData(rng, t.d.Elem, depth+1)))
-		}
-		return m.Interface()
-	case TKStructure, TKUnion:
-		d := newData(t)
-		if t.d.Kind == TKUnion {
-			d.setLabel(ordinal(randomData(rng, t.disc.Type, depth+1)))
-			if m := d.Selected(); m != nil {
-				d.chosen = randomData(rng, m.Type, depth+1)
-			}
-			return d
-		}
-		for _, m := range t.all {
-			if !m.Optional || rng.Intn(2) == 0 && depth < 5 {
-				d.values[m.Index] = randomData(rng, m.Type, depth+1)
-			}
-		}
-		return d
-	}
-	return sized(t.d.Kind, bits)
-}
-
 func TestDataRoundTrips(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
 		typ := everything(x)
 		for range 200 {
-			d := randomData(rng, typ, 0).(*Data)
+			d := randomValue(rng.Uint64, typ, 0).(*Data)
 			for _, enc := range encapsulations(typ) {
 				b, err := d.Encode(enc)
 				require.NoError(t, err)
@@ -185,7 +125,7 @@ func TestAccessorAgreesWithData(t *testing.T) {
 		typ := everything(x)
 		compared := 0
 		for range 20 {
-			d := randomData(rng, typ, 0).(*Data)
+			d := randomValue(rng.Uint64, typ, 0).(*Data)
 			for _, path := range paths(d) {
 				p, err := typ.Path(path)
 				require.NoError(t, err)
@@ -214,7 +154,7 @@ func TestAccessorAllocatesNothing(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
 	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
 		typ := everything(x)
-		d := randomData(rng, typ, 0).(*Data)
+		d := randomValue(rng.Uint64, typ, 0).(*Data)
 		for _, path := range []string{"id", "p10", "m0", "m5.d", "m15[1][1]", "far"} {
 			p, err := typ.Path(path)
 			require.NoError(t, err)
@@ -256,7 +196,7 @@ func TestDamagedSamplesAreErrors(t *testing.T) {
 	rng := rand.New(rand.NewSource(4))
 	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
 		typ := everything(x)
-		d := randomData(rng, typ, 0).(*Data)
+		d := randomValue(rng.Uint64, typ, 0).(*Data)
 		p, err := typ.Path("last")
 		require.NoError(t, err)
 		a, err := NewAccessor(p)

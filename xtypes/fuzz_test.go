@@ -13,7 +13,7 @@ func FuzzDecode(f *testing.F) {
 	types := []*Type{everything(cdr.Final), everything(cdr.Appendable), everything(cdr.Mutable)}
 	rng := rand.New(rand.NewSource(9))
 	for i, t := range types {
-		d := randomData(rng, t, 0).(*Data)
+		d := randomValue(rng.Uint64, t, 0).(*Data)
 		for _, enc := range encapsulations(t) {
 			b, err := d.Encode(enc)
 			if err != nil {

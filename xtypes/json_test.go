@@ -15,7 +15,7 @@ func TestJSONRoundTrips(t *testing.T) {
 	rng := rand.New(rand.NewSource(7))
 	typ := everything(cdr.Mutable)
 	for range 200 {
-		d := randomData(rng, typ, 0).(*Data)
+		d := randomValue(rng.Uint64, typ, 0).(*Data)
 		text, err := d.MarshalJSON()
 		require.NoError(t, err)
 		require.True(t, json.Valid(text), "%s", text)

@@ -60,12 +60,17 @@ var layers = map[string]layer{
 	"derecho": {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/mutant"}},
-	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}},
+	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
-	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},
+	"cmd/idlgen":  {level: 6, imports: []string{"cdr", "idlc"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"idlc", "qos", "xtypes"}},
+	// The bytes of every construct, beside other implementations.
+	"conformance/idl":                 {level: 6, tests: []string{"cdr", "conformance/idl/corpus", "conformance/idl/corpus/evolving", "conformance/idl/corpus/extended", "idlc", "xtypes"}},
+	"conformance/idl/corpus":          {level: 5, imports: []string{"cdr"}},
+	"conformance/idl/corpus/evolving": {level: 5, imports: []string{"cdr"}},
+	"conformance/idl/corpus/extended": {level: 5, imports: []string{"cdr"}},
 
 	// Tools may use libraries (ADR 0014).
 	"internal/bench":            {level: 6, imports: []string{"dcps", "qos", "cdr", "topic", hdr, unix}, tests: []string{"storage"}},

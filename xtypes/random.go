@@ -1,0 +1,79 @@
+package xtypes
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Random gives a value of a structure or union with something of its type in every member: for tests, and to try out who reads it.
+// draw gives random bits, as rand.Uint64 does. Strings and collections are short, optional members are there half of the time,
+// and values that contain themselves end.
+func Random(draw func() uint64, t *Type) *Data {
+	return randomValue(draw, t, 0).(*Data)
+}
+
+// randomValue draws a value; depth is how many collections and structures it is in.
+func randomValue(draw func() uint64, t *Type, depth int) any {
+	t = t.Resolve()
+	bits := draw()
+	switch t.d.Kind {
+	case TKBoolean:
+		return bits&1 == 1
+	case TKFloat32:
+		return float32(int32(bits)) / 1024
+	case TKFloat64:
+		return float64(int64(bits)) / (1 << 33)
+	case TKFloat128:
+		return Float128From(float64(int64(bits)) / (1 << 33))
+	case TKString8, TKString16:
+		s := strings.Repeat("aé😀"[:1+int(bits%2)*2], int(bits%4))
+		if t.d.Bound > 0 && len(s) > int(t.d.Bound) {
+			s = strings.ToValidUTF8(s[:t.d.Bound], "")
+		}
+		return s
+	case TKEnum:
+		return t.d.Literals[int(draw()%uint64(len(t.d.Literals)))].Value
+	case TKBitmask:
+		declared := uint64(0)
+		for _, f := range t.d.Bitflags {
+			declared |= 1 << f.Position
+		}
+		return bits & declared
+	case TKBitset:
+		return bits & t.fieldBits()
+	case TKSequence, TKArray:
+		n := int(draw() % uint64(4))
+		if t.d.Kind == TKArray {
+			n = t.Len()
+		} else if t.d.Bound > 0 {
+			n = min(n, int(t.d.Bound))
+		}
+		list := reflect.MakeSlice(goType(t), n, n)
+		for i := range n {
+			list.Index(i).Set(reflect.ValueOf(randomValue(draw, t.d.Elem, depth+1)))
+		}
+		return list.Interface()
+	case TKMap:
+		m := reflect.MakeMap(goType(t))
+		for range int(draw() % uint64(4)) {
+			m.SetMapIndex(reflect.ValueOf(randomValue(draw, t.d.MapKey, depth+1)), reflect.ValueOf(randomValue(draw, t.d.Elem, depth+1)))
+		}
+		return m.Interface()
+	case TKStructure, TKUnion:
+		d := newData(t)
+		if t.d.Kind == TKUnion {
+			d.setLabel(ordinal(randomValue(draw, t.disc.Type, depth+1)))
+			if m := d.Selected(); m != nil {
+				d.chosen = randomValue(draw, m.Type, depth+1)
+			}
+			return d
+		}
+		for _, m := range t.all {
+			if !m.Optional || int(draw()%uint64(2)) == 0 && depth < 5 {
+				d.values[m.Index] = randomValue(draw, m.Type, depth+1)
+			}
+		}
+		return d
+	}
+	return sized(t.d.Kind, bits)
+}

@@ -28,8 +28,10 @@ func check(file string, defs []definition, opts *Options, report *Report) *Unit 
 	root := newScope("", nil)
 	c := &checker{report: report, strict: opts.Strict, root: root, scope: root, unit: &Unit{File: file}, later: map[string]Pos{},
 		extensibility: cdr.Appendable, keylists: map[string]*keylist{}}
-	if opts.Extensibility != nil {
-		c.extensibility = *opts.Extensibility
+	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
+		if opts.Extensibility == x.String() {
+			c.extensibility = x
+		}
 	}
 	c.collect(defs, nil)
 	c.definitions(defs)

@@ -131,6 +131,9 @@ func (set *memberSet) inherited(m *Member) {
 // add enters a member and gives it its id; false if its name is taken.
 func (set *memberSet) add(m *Member, explicit bool) bool {
 	key := strings.ToLower(m.Name)
+	if set.c.strict && strings.EqualFold(m.Name, set.owner) {
+		set.c.report.errorf(m.Pos, "", "%s cannot be declared within %s itself", m.Name, set.owner)
+	}
 	if old := set.names[key]; old != nil {
 		hint := ""
 		if old.Name != m.Name {

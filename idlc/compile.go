@@ -1,10 +1,6 @@
 package idlc
 
-import (
-	"os"
-
-	"github.com/omg-dds-go/dds/cdr"
-)
+import "os"
 
 // Options say how to compile.
 type Options struct {
@@ -18,8 +14,8 @@ type Options struct {
 	Define []string
 	// Strict refuses what describes no data, and names that are keywords of IDL's other parts. Otherwise they are warnings.
 	Strict bool
-	// Extensibility is that of types which do not say; appendable if nil.
-	Extensibility *cdr.Extensibility
+	// Extensibility is that of types which do not say: "final", "appendable" or "mutable"; appendable if empty.
+	Extensibility string
 }
 
 // Check runs the front end alone: it reads a file with what it includes and gives what it means. The model is whole only if the

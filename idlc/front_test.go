@@ -24,6 +24,21 @@ func TestFront(t *testing.T) {
 	}
 }
 
+// TestVendorStyles wants Go of every file in the style of another tool, as it is.
+func TestVendorStyles(t *testing.T) {
+	files, err := filepath.Glob("testdata/front/vendor_*.idl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no test data: %v", err)
+	}
+	for _, file := range files {
+		out, report := Compile(file, Options{Include: []string{"testdata/front/include"}, ImportPath: "example.org/vendor",
+			Map: map[string]string{"builtin_interfaces": "example.org/builtin"}})
+		if report.Failed() || len(out) == 0 {
+			t.Errorf("%s: %d files\n%s", file, len(out), report.Explain())
+		}
+	}
+}
+
 // describeUnit writes a model down, in words close to IDL.
 func describeUnit(u *Unit) string {
 	var b strings.Builder

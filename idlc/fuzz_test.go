@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -89,7 +90,7 @@ func readAll(v reflect.Value, depth int) {
 // FuzzCompile gives any text to the compiler: it may not panic or hang, every error has a position, and what it accepts is
 // formatted Go.
 func FuzzCompile(f *testing.F) {
-	for _, file := range corpusFiles(f) {
+	for _, file := range frontFiles(f) {
 		f.Add(readFile(f, file))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -115,5 +116,54 @@ func FuzzCompile(f *testing.F) {
 		if report.Failed() && len(files) != 0 && utf8.ValidString(text) {
 			t.Fatalf("files in spite of %s", report)
 		}
+	})
+}
+
+// frontFiles lists every file of the corpora.
+func frontFiles(t testing.TB) []string {
+	files := corpusFiles(t)
+	more, err := filepath.Glob("testdata/front/*.idl")
+	if err != nil || len(more) == 0 {
+		t.Fatalf("no test data: %v", err)
+	}
+	return append(files, more...)
+}
+
+// FuzzCheck gives any text to the front end, strictly or not: it may not panic or hang, what it says can be shown, and a model without
+// errors is whole.
+func FuzzCheck(f *testing.F) {
+	for _, file := range frontFiles(f) {
+		f.Add(readFile(f, file), false)
+		f.Add(readFile(f, file), true)
+	}
+	f.Fuzz(func(t *testing.T, text string, strict bool) {
+		read := func(name string) ([]byte, error) {
+			if name == "fuzz.idl" || name == "again.idl" {
+				return []byte(text), nil
+			}
+			return nil, errors.New("no such file")
+		}
+		start := time.Now()
+		unit, report := Check("fuzz.idl", Options{ReadFile: read, Strict: strict, Define: []string{"FUZZ", "TWO=2"}})
+		shown := report.Explain()
+		if took := time.Since(start); took > 5*time.Second {
+			t.Fatalf("took %s", took)
+		}
+		for _, d := range report.Diagnostics() {
+			if d.What == "" || d.Pos.Filename == "" || !strings.Contains(shown, d.What) {
+				t.Fatalf("bad diagnostic %q", d)
+			}
+		}
+		if report.Failed() {
+			return
+		}
+		for _, d := range unit.Decls {
+			eachPart(d, func(typ Type, part string) {
+				if _, skipped := typ.(skippedType); skipped || typeName(typ) == "?" {
+					t.Fatalf("%s: %s%v", d.common().Name, part, typ)
+				}
+			})
+		}
+		_ = describeUnit(unit)
 	})
 }

@@ -11,6 +11,8 @@ const (
 	maxExpansions = 1 << 19 // of macros: their bodies may be empty and still multiply
 	maxBuilt      = 1 << 22 // tokens that substitution makes, also those that a later one drops
 	maxMacroDepth = 1 << 7  // of macros within macros, and of calls within arguments
+	maxParams     = 1 << 8  // of a macro
+	maxGlued      = 1 << 26 // bytes of the tokens that # and ## make
 )
 
 // macro is a #define. Params is nil for one without parentheses.
@@ -29,6 +31,7 @@ type expander struct {
 	macros  map[string]*macro
 	expands int
 	built   int
+	glued   int
 	depth   int // of arguments within arguments
 }
 
@@ -55,7 +58,9 @@ func (in *input) next() (token, bool) {
 			return t, true
 		}
 		if f.of != nil {
-			in.hidden[f.of]--
+			if in.hidden[f.of]--; in.hidden[f.of] == 0 {
+				delete(in.hidden, f.of)
+			}
 		}
 		in.frames = in.frames[:n]
 	}
@@ -153,8 +158,7 @@ func builtin(t token) token {
 // substitute puts what a macro stands for in front of the input; false when a bound is reached.
 func (x *expander) substitute(in *input, m *macro, t token) bool {
 	if len(in.frames)+x.depth > maxMacroDepth {
-		x.report.errorf(t.Pos, "look for macros that stand for one another", "macros are nested more than %d deep", maxMacroDepth)
-		return false
+		return x.tooDeep(t.Pos)
 	}
 	if x.expands++; x.expands >= maxExpansions {
 		if x.expands == maxExpansions {
@@ -197,6 +201,23 @@ func (x *expander) substitute(in *input, m *macro, t token) bool {
 	}
 	in.frames = append(in.frames, frame{made, m})
 	in.hidden[m]++
+	return true
+}
+
+func (x *expander) tooDeep(pos Pos) bool {
+	x.report.errorf(pos, "look for macros that stand for one another", "macros are nested more than %d deep", maxMacroDepth)
+	return false
+}
+
+// glue counts bytes that # and ## make; false when there are too many.
+func (x *expander) glue(pos Pos, n int) bool {
+	if x.glued > maxGlued {
+		return false
+	}
+	if x.glued += n; x.glued > maxGlued {
+		x.report.errorf(pos, "look for macros that multiply", "# and ## make more than %d bytes", maxGlued)
+		return false
+	}
 	return true
 }
 
@@ -252,18 +273,21 @@ func (x *expander) replace(m *macro, args [][]token, hidden map[*macro]int, pos 
 	var out []token
 	expanded := make([][]token, len(args))
 	full := func(i int) []token {
-		if expanded[i] == nil && len(args[i]) > 0 {
-			x.depth++
-			if x.depth <= maxMacroDepth {
-				expanded[i] = []token{}
-				x.expandHiding(args[i], hidden, func(t token) bool {
-					x.built++
-					expanded[i] = append(expanded[i], t)
-					return x.built <= maxBuilt
-				})
-			}
-			x.depth--
+		if expanded[i] != nil || len(args[i]) == 0 {
+			return expanded[i]
 		}
+		expanded[i] = []token{}
+		x.depth++
+		defer func() { x.depth-- }()
+		if x.depth == maxMacroDepth {
+			x.tooDeep(pos)
+			return nil
+		}
+		x.expandHiding(args[i], hidden, func(t token) bool {
+			x.built++
+			expanded[i] = append(expanded[i], t)
+			return x.built <= maxBuilt
+		})
 		return expanded[i]
 	}
 	for i := 0; i < len(m.body) && x.built+len(out) <= maxBuilt; i++ {
@@ -272,8 +296,9 @@ func (x *expander) replace(m *macro, args [][]token, hidden map[*macro]int, pos 
 		switch {
 		case t.is("#") && m.function && i+1 < len(m.body) && m.param(m.body[i+1]) >= 0:
 			i++
-			t.Type, t.Value = kindString, stringized(args[m.param(m.body[i])])
-			out = append(out, t)
+			if t.Type, t.Value = kindString, stringized(args[m.param(m.body[i])]); x.glue(pos, len(t.Value)) {
+				out = append(out, t)
+			}
 		case t.is("##") && i+1 < len(m.body):
 			i++
 			right := []token{m.body[i]}
@@ -339,6 +364,9 @@ func (x *expander) paste(out, right []token, pos Pos) []token {
 		return append(out, right...)
 	}
 	left := &out[len(out)-1]
+	if !x.glue(pos, len(left.Value)+len(right[0].Value)) {
+		return out
+	}
 	joined := lexDirective(left.Value+right[0].Value, pos, newReport())
 	if len(joined) != 1 {
 		x.report.errorf(pos, "", "%q and %q do not make one token", left.Value, right[0].Value)
@@ -362,6 +390,10 @@ func (x *expander) define(pos Pos, toks []token) {
 	if len(toks) > 1 && toks[1].is("(") && !toks[1].spaced {
 		m.function = true
 		n := m.parameters(toks[2:])
+		if len(m.params) == maxParams {
+			x.report.errorf(pos, "", "macro %s has %d parameters or more", m.name, maxParams)
+			return
+		}
 		if n < 0 {
 			x.report.errorf(toks[1].Pos, "write NAME(a, b) or NAME(a, ...)", "the parameters of macro %s are not in order", m.name)
 			return
@@ -392,7 +424,7 @@ func (m *macro) parameters(toks []token) int {
 		case name.is("..."):
 			m.variadic = true
 			m.params = append(m.params, "__VA_ARGS__")
-		case name.Type == kindIdent && m.param(name) < 0:
+		case name.Type == kindIdent && m.param(name) < 0 && len(m.params) < maxParams:
 			m.params = append(m.params, name.Value)
 			if behind.is("...") && i+2 < len(toks) {
 				m.variadic = true

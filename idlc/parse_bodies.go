@@ -47,7 +47,7 @@ func (p *parser) items(what, stops string, item func(c chunk) bool) (broken bool
 // inlineType reports a type that is defined where a member uses it, as IDL allowed before version 4.
 func (p *parser) inlineType(c chunk, kind string) bool {
 	depth := 0
-	for i := p.at; i < len(p.toks); i++ {
+	for i := p.at; i < min(len(p.toks), p.at+maxDeclaration); i++ {
 		switch {
 		case p.toks[i].is("{"):
 			depth++

@@ -125,6 +125,10 @@ func (p *parser) keylist(x pragma) definition {
 		return nil
 	}
 	d := &keylistDef{Pos: x.pos, Type: name}
+	if len(toks) > maxDeclaration {
+		p.report.errorf(x.pos, "", "#pragma keylist has more than %d words and signs", maxDeclaration)
+		return nil
+	}
 	for i, rest := 0, toks[end:]; i < len(rest); i++ {
 		t := rest[i]
 		last := len(d.Members) - 1

@@ -11,6 +11,7 @@ const (
 	maxIncludeDepth = 32
 	maxTokens       = 1 << 21 // of one translation unit after all substitutions
 	maxFiles        = 1 << 12 // read for one translation unit
+	maxText         = 1 << 28 // bytes of them
 )
 
 // preprocessor turns a file into the tokens of its translation unit, as that of C does: it follows #include, substitutes macros
@@ -23,6 +24,7 @@ type preprocessor struct {
 	guards  map[string]string // files that lie within #ifndef NAME, and NAME
 	source
 	reads int // files read
+	bytes int // of them
 	expander
 }
 
@@ -57,6 +59,8 @@ type conditional struct {
 
 func (p *preprocessor) file(name, text string, stack []string) {
 	p.reads++
+	p.bytes += len(text)
+	delete(p.report.presumed, name)           // read again, it says the same again
 	text = strings.TrimPrefix(text, "\uFEFF") // some editors put it in front of UTF-8
 	p.report.sources[name] = text
 	toks := lex(name, text, p.report)
@@ -309,6 +313,11 @@ func (p *preprocessor) includeFile(t *token, line string, rest []token, stack []
 	switch {
 	case !ok:
 		p.report.errorf(t.Pos, `write #include "file.idl"`, "#include needs a file name")
+		return
+	case len(p.toks) > maxTokens: // reported
+		return
+	case p.bytes > maxText:
+		p.report.errorf(t.Pos, "guard the files with #ifndef or #pragma once", "more than %d bytes included", maxText)
 		return
 	case p.reads >= maxFiles:
 		p.report.errorf(t.Pos, "guard the files with #ifndef or #pragma once", "more than %d files included", maxFiles)

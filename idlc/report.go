@@ -3,6 +3,7 @@ package idlc
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -114,12 +115,10 @@ func (r *Report) presume(pos Pos, line int, file string) {
 
 // presumedPos applies the last #line in front of a position.
 func (r *Report) presumedPos(pos Pos) Pos {
-	list := r.presumed[pos.Filename]
-	for i := len(list) - 1; i >= 0; i-- {
-		if p := list[i]; p.behind < pos.Line {
-			pos.Line, pos.Filename = p.line+pos.Line-p.behind-1, p.file
-			break
-		}
+	list := r.presumed[pos.Filename] // in the order of the lines
+	if n := sort.Search(len(list), func(i int) bool { return list[i].behind >= pos.Line }); n > 0 {
+		p := list[n-1]
+		pos.Line, pos.Filename = p.line+pos.Line-p.behind-1, p.file
 	}
 	return pos
 }
@@ -180,10 +179,17 @@ func (r *Report) String() string {
 //	      |        ^~~~
 func (r *Report) Explain() string {
 	var b strings.Builder
+	lines := map[string][]string{}
 	for _, d := range r.Diagnostics() {
 		b.WriteString(d.String())
 		b.WriteByte('\n')
-		r.excerpt(&b, d.at)
+		file := d.at.Filename
+		if text, known := r.sources[file]; known && lines[file] == nil {
+			lines[file] = strings.Split(text, "\n")
+		}
+		if n := d.at.Line; n > 0 && n <= len(lines[file]) {
+			showLine(&b, d.at, strings.TrimRight(lines[file][n-1], "\r"))
+		}
 		for at, n := d.at, 0; n < maxIncludeDepth; n++ {
 			from, included := r.includedAt[at.Filename]
 			if !included {
@@ -196,15 +202,10 @@ func (r *Report) Explain() string {
 	return b.String()
 }
 
-// excerpt writes the line of a position and a mark under the word there. Tabs stay tabs, so that the mark is in its place.
-func (r *Report) excerpt(b *strings.Builder, pos Pos) {
+// showLine writes the line of a position and a mark under the word there. Tabs stay tabs, so that the mark is in its place.
+func showLine(b *strings.Builder, pos Pos, text string) {
 	const most = 160 // characters of a line
-	text, known := r.sources[pos.Filename]
-	lines := r.lineAt(text, pos.Line)
-	if !known || pos.Line == 0 || lines == "" && pos.Column > 1 {
-		return
-	}
-	line := []rune(lines)
+	line := []rune(text)
 	at := min(pos.Column-1, len(line))
 	from := max(0, min(at-most/2, len(line)-most))
 	shown := line[from:min(len(line), from+most)]
@@ -222,17 +223,4 @@ func (r *Report) excerpt(b *strings.Builder, pos Pos) {
 		width = max(1, min(utf8.RuneCountInString(string(line[at:])[:n]), len(shown)-(at-from)))
 	}
 	fmt.Fprintf(b, "%5d | %s\n      | %s^%s\n", pos.Line, string(shown), pad.String(), strings.Repeat("~", width-1))
-}
-
-// lineAt gives a line of a text, counted from 1.
-func (r *Report) lineAt(text string, n int) string {
-	for ; n > 1; n-- {
-		i := strings.IndexByte(text, '\n')
-		if i < 0 {
-			return ""
-		}
-		text = text[i+1:]
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimRight(line, "\r")
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/idlc"
 )
 
@@ -30,7 +29,7 @@ type settings struct {
 	defines  []string
 	modules  map[string]string
 	strict   bool
-	missing  *cdr.Extensibility // of types that do not say
+	missing  string // the extensibility of types that do not say
 	check    bool
 	files    []string
 }
@@ -133,11 +132,10 @@ func (s *settings) define(v string) error {
 
 // defaultExtensibility reads the value of -default-extensibility.
 func (s *settings) defaultExtensibility(v string) error {
-	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
-		if v == x.String() {
-			s.missing = &x
-			return nil
-		}
+	switch v {
+	case "final", "appendable", "mutable":
+		s.missing = v
+		return nil
 	}
 	return errors.New("write final, appendable or mutable")
 }

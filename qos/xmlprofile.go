@@ -146,7 +146,7 @@ func (l *loader) inherit(p *profile, path string) {
 			p.serves[e.kind] = e
 		}
 	}
-	if len(p.bases) == 0 {
+	if len(p.bases) == 0 || l.merged > maxMerged { // the file is refused: no more work for it
 		p.visible = p.entities
 		return
 	}
@@ -178,6 +178,9 @@ func (l *loader) inherit(p *profile, path string) {
 			}
 			if len(p.bases) > 1 {
 				e = l.mergeEntity(p, e, path)
+			}
+			if l.merged > maxMerged {
+				return
 			}
 			p.visible = append(p.visible, e)
 		}

@@ -71,6 +71,9 @@ func callsOnAbsent() []absentCall {
 		add("DataReader.WaitForMatch", func() any { return r.WaitForMatch(ctx, 0) })
 		add("DataReader.WaitForHistoricalData", func() any { return r.WaitForHistoricalData(ctx) })
 		add("DataReader.Close", func() any { return r.Close() })
+		add("DataReader.NewQueryCondition", func() any { return second(r.NewQueryCondition(0, 0, 0, "x = 1")) })
+		add("DataReader.TopicDescription", func() any { return r.TopicDescription() })
+		add("DataReader.Filtered", func() any { return r.Filtered() })
 		add("DataReader.NewReadCondition", func() any { return r.NewReadCondition(0, 0, 0) })
 		add("DataReader.Topic", func() any { return r.Topic() })
 		add("DataReader.Handle", func() any { return r.Handle() })
@@ -96,6 +99,16 @@ func callsOnAbsent() []absentCall {
 		add("Topic.LogDir", func() any { return tp.LogDir() })
 		add("Topic.StatusCondition", func() any { return tp.StatusCondition() })
 		add("Topic.InconsistentTopicStatus", func() any { return tp.InconsistentTopicStatus() })
+	}
+	for _, cf := range []*ContentFilteredTopic[track]{nil, {}} {
+		add("ContentFilteredTopic.Close", func() any { return cf.Close() })
+		add("ContentFilteredTopic.Name", func() any { return cf.Name() })
+		add("ContentFilteredTopic.TypeName", func() any { return cf.TypeName() })
+		add("ContentFilteredTopic.Participant", func() any { return cf.Participant() })
+		add("ContentFilteredTopic.RelatedTopic", func() any { return cf.RelatedTopic() })
+		add("ContentFilteredTopic.Expression", func() any { return cf.Expression() })
+		add("ContentFilteredTopic.ExpressionParameters", func() any { return cf.ExpressionParameters() })
+		add("ContentFilteredTopic.SetExpressionParameters", func() any { return cf.SetExpressionParameters() })
 	}
 	for _, p := range []*DomainParticipant{nil, {}} {
 		add("DomainParticipant.NewPublisher", func() any { return second(p.NewPublisher()) })
@@ -140,6 +153,14 @@ func callsOnAbsent() []absentCall {
 		add("ReadCondition.TriggerValue", func() any { return c.TriggerValue() })
 		add("ReadCondition.Ready", func() any { return c.Ready() })
 		add("ReadCondition.Close", func() any { return c.Close() })
+	}
+	for _, c := range []*QueryCondition{nil, {}} {
+		add("QueryCondition.TriggerValue", func() any { return c.TriggerValue() })
+		add("QueryCondition.Ready", func() any { return c.Ready() })
+		add("QueryCondition.Close", func() any { return c.Close() })
+		add("QueryCondition.Query", func() any { return c.Query() })
+		add("QueryCondition.QueryParameters", func() any { return c.QueryParameters() })
+		add("QueryCondition.SetQueryParameters", func() any { return c.SetQueryParameters() })
 	}
 	var guard *GuardCondition
 	add("GuardCondition.TriggerValue", func() any { return guard.TriggerValue() })
@@ -209,6 +230,7 @@ func TestAbsentEntities(t *testing.T) {
 	}
 	for name, v := range map[string]any{
 		"DataWriter": (*DataWriter[track])(nil), "DataReader": (*DataReader[track])(nil), "Topic": (*Topic[track])(nil),
+		"ContentFilteredTopic": (*ContentFilteredTopic[track])(nil), "QueryCondition": (*QueryCondition)(nil),
 		"DomainParticipant": (*DomainParticipant)(nil), "Publisher": (*Publisher)(nil), "Subscriber": (*Subscriber)(nil),
 		"StatusCondition": (*StatusCondition)(nil), "ReadCondition": (*ReadCondition)(nil), "GuardCondition": (*GuardCondition)(nil),
 		"WaitSet": (*WaitSet)(nil), "Loan": (*Loan)(nil), "Samples": (*Samples[track])(nil), "Sample": (*Sample[track])(nil),

@@ -30,6 +30,7 @@ type announcement struct {
 	writer    qos.DataWriter
 	reader    qos.DataReader
 	topicQos  qos.Topic
+	filter    announcedFilter
 }
 
 const (
@@ -302,6 +303,7 @@ func (n *announcement) walkReader(a *archive) {
 	a.representation(&q.DataRepresentation)
 	kind(a, &q.TypeConsistencyEnforcement.Kind, qos.TypeConsistencyAutoTypeCoercion)
 	kind(a, &q.Consistency.Kind, qos.ConsistencyTotalOrderDurable)
+	n.filter.walk(a)
 }
 
 // encode gives the bytes of the announcement. A text of the type that is too long to travel is cut: it serves

@@ -1,5 +1,11 @@
 package dcps
 
+import (
+	"slices"
+
+	"github.com/omg-dds-go/dds/filter"
+)
+
 // selection is what one read or take asks for.
 type selection struct {
 	samples   SampleState
@@ -11,6 +17,8 @@ type selection struct {
 	lend      bool // by loan: where the samples lie, if the reader lends
 	only      instanceChoice
 	handle    InstanceHandle // of onlyThis and onlyNext
+	query     *filter.Query  // nil for none
+	err       error          // why it can not be done
 }
 
 type instanceChoice uint8
@@ -28,10 +36,11 @@ func (s *selection) instance(in *instance) bool {
 }
 
 func (s *selection) entry(it *item) bool {
+	state := SampleNotRead
 	if it.read {
-		return s.samples&SampleRead != 0
+		state = SampleRead
 	}
-	return s.samples&SampleNotRead != 0
+	return s.samples&state != 0 && (s.query == nil || s.query.Match(it.buf))
 }
 
 // any tells whether a read with the selection would find something.
@@ -39,7 +48,7 @@ func (c *cache) any(s *selection) bool {
 	if c.first == nil || (c.unread == 0 && s.samples == SampleNotRead) {
 		return false
 	}
-	if s.views == AnyViewState && s.instances == AnyInstanceState && s.samples&SampleNotRead != 0 {
+	if s.query == nil && s.views == AnyViewState && s.instances == AnyInstanceState && s.samples&SampleNotRead != 0 {
 		return s.samples == AnySampleState || c.unread > 0
 	}
 	for it := c.first; it != nil; it = it.after {
@@ -60,6 +69,35 @@ type collection struct {
 // collect reads or takes. What it finds is appended to out, which is empty.
 func (c *cache) collect(s *selection, out *collection) {
 	c.pass++
+	if s.query != nil && s.query.Ordered() {
+		c.gatherSorted(s, out)
+	} else {
+		c.gather(s, out)
+	}
+	c.describe(out)
+	c.handOver(s, out)
+}
+
+// gatherSorted finds all, as any may be among the first, and keeps what comes first by ORDER BY.
+func (c *cache) gatherSorted(s *selection, out *collection) {
+	all := *s
+	all.max = 0
+	c.gather(&all, out)
+	slices.SortStableFunc(out.items, func(a, b *item) int { return s.query.Compare(a.buf, b.buf) })
+	if s.max > 0 && len(out.items) > s.max {
+		clear(out.items[s.max:])
+		out.items = out.items[:s.max]
+	}
+	for _, it := range out.items { // the most recent of an instance may be anywhere
+		in, generation := it.inst, it.disposedGen+it.noWritersGen
+		if in.ranked != c.pass {
+			in.ranked, in.following, in.latestGen = c.pass, 0, generation
+		}
+		in.latestGen = max(in.latestGen, generation)
+	}
+}
+
+func (c *cache) gather(s *selection, out *collection) {
 	switch {
 	case s.only != allInstances:
 		in := c.chosen(s)
@@ -85,8 +123,6 @@ func (c *cache) collect(s *selection, out *collection) {
 			}
 		}
 	}
-	c.describe(out)
-	c.handOver(s, out)
 }
 
 func (s *selection) enough(out *collection) bool { return s.max > 0 && len(out.items) >= s.max }

@@ -178,6 +178,7 @@ func (c *StatusCondition) EnabledStatuses() StatusMask {
 type ReadCondition struct {
 	entityCondition
 	selection selection
+	closed    bool // guarded by the lock of the reader, and so is selection.query
 }
 
 func (c *ReadCondition) base() *entityCondition {
@@ -207,7 +208,7 @@ func (c *ReadCondition) Close() error {
 	}
 	c.e.lock()
 	defer c.e.unlock()
-	c.t.eval = func() bool { return false }
+	c.closed = true
 	c.e.unwatch(&c.t)
 	return nil
 }
@@ -367,7 +368,7 @@ func (ws *WaitSet) Attach(c Condition) error {
 		return isNil(op, "", "the WaitSet")
 	}
 	switch c.(type) {
-	case *StatusCondition, *ReadCondition, *GuardCondition:
+	case *StatusCondition, *ReadCondition, *QueryCondition, *GuardCondition:
 	case nil:
 		return isNil(op, "WaitSet", "the condition")
 	default:

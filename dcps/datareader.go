@@ -18,7 +18,8 @@ var processID = uint32(os.Getpid())
 // DataReader receives samples of type T (DDS 1.4 §2.2.2.5.3).
 type DataReader[T any] struct {
 	*reader
-	of *Topic[T]
+	of          *Topic[T]
+	description TopicDescription[T]
 }
 
 // AnyDataReader is a DataReader of any type, as the listeners of its parents get it.
@@ -62,13 +63,16 @@ func WithReaderListener[T any](l *DataReaderListener[T]) ReaderOption {
 	return readerOption(func(c *readerOptions) { c.listener = l })
 }
 
-// NewDataReader makes a DataReader (DDS: create_datareader).
-func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*DataReader[T], error) {
+// NewDataReader makes a DataReader for a Topic or a ContentFilteredTopic (DDS: create_datareader).
+func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...ReaderOption) (*DataReader[T], error) {
 	const op = "NewDataReader"
 	if sub.absent() {
 		return nil, missing(op, "the subscriber", "NewSubscriber")
 	}
-	of, err := t.offered(op)
+	if of == nil {
+		return nil, isNil(op, "", "the topic")
+	}
+	t, content, err := of.subscribed(op)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +90,12 @@ func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*
 	if o.qos != nil {
 		q = *o.qos
 	}
-	r, err := newReader(op, sub, of, q)
+	r, err := newReader(op, sub, t.topicEntity, q)
 	if err != nil {
 		return nil, err
 	}
-	typed := &DataReader[T]{reader: r, of: t}
+	r.content = content
+	typed := &DataReader[T]{reader: r, of: t, description: of}
 	r.typed = typed
 	var l *DataReaderListener[T]
 	if o.listener != nil {
@@ -99,11 +104,11 @@ func NewDataReader[T any](sub *Subscriber, t *Topic[T], opts ...ReaderOption) (*
 			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the listener is a %T", o.listener)}
 		}
 	}
-	if err := sub.add(op, r); err != nil {
+	if err := sub.adopt(op, r); err != nil {
 		return nil, err
 	}
 	typed.setListener(l, AnyStatus)
-	of.retain()
+	t.retain()
 	if sub.enables() {
 		if err := r.enable(op); err != nil {
 			_ = r.Close() // what counts is the error before
@@ -196,6 +201,7 @@ func (r *reader) enable(op string) error {
 func (r *reader) announcement() *announcement {
 	ann := r.topic.announcement()
 	ann.sub, ann.reader = r.sub.Qos(), r.qosNow()
+	ann.filter = r.content.announced()
 	return ann
 }
 
@@ -207,6 +213,7 @@ type ReadOption struct {
 	views     ViewState
 	instances InstanceState
 	handle    InstanceHandle
+	condition *ReadCondition
 }
 
 type readOptionKind uint8
@@ -217,6 +224,7 @@ const (
 	readInstance
 	readNextInstance
 	readInOrder
+	readCondition
 )
 
 // MaxSamples limits how many samples are returned; n below 1 is no limit.
@@ -266,6 +274,8 @@ func (r *reader) selectionOf(opts []ReadOption, take bool) selection {
 			s.only, s.handle = onlyNext, o.handle
 		case readInOrder:
 			s.inOrder = true
+		case readCondition:
+			r.adopt(&s, o.condition)
 		}
 	}
 	return s
@@ -322,6 +332,10 @@ func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq
 		s := u.selectionOf(opts, true)
 		s.inOrder = true
 		for {
+			if s.err != nil {
+				yield(nil, s.err)
+				return
+			}
 			if err := u.await(ctx, "Stream", func() bool { return u.cache.any(&s) }); err != nil {
 				if ctx == nil || ctx.Err() == nil {
 					yield(nil, err)
@@ -361,10 +375,15 @@ func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, i
 	if u == noReader {
 		return nil
 	}
-	c := &ReadCondition{selection: u.selectionOf([]ReadOption{States(samples, views, instances)}, false)}
-	c.e = &u.entity
-	c.t.eval = func() bool { return u.cache.any(&c.selection) }
+	c := new(ReadCondition)
+	c.init(u, samples, views, instances)
 	return c
+}
+
+func (c *ReadCondition) init(r *reader, samples SampleState, views ViewState, instances InstanceState) {
+	c.selection = r.selectionOf([]ReadOption{States(samples, views, instances)}, false)
+	c.e = &r.entity
+	c.t.eval = func() bool { return !c.closed && r.cache.any(&c.selection) }
 }
 
 // LookupInstance gives the handle of the instance that the key members of key name, or HandleNil if the reader does not

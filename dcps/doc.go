@@ -106,5 +106,5 @@
 //
 // # What it does not do
 //
-// ContentFilteredTopic, QueryCondition, MultiTopic, built-in topics, entities that are created disabled, and changing the QoS of an entity.
+// MultiTopic, and built-in topics.
 package dcps

@@ -106,6 +106,9 @@ func newHub(p *DomainParticipant) *hub {
 
 // EndpointAdded learns of a writer or reader: it is compared with all others of its topic.
 func (h *hub) EndpointAdded(ep derecho.Endpoint) {
+	if h.userDataOf(ep) {
+		return
+	}
 	ann, err := decodeAnnouncement(ep.Info)
 	if err != nil {
 		h.p.problem(err)
@@ -128,6 +131,8 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 			e.reader.self = e
 		}
 	}
+	e.ignored = h.ignores(e)
+	h.show(e)
 	h.endpoints[key] = e
 	h.latest = nil
 	m := h.member(ep.Node)
@@ -204,7 +209,7 @@ func (e *endpoint) withdrawn() bool {
 // compareTypes reports two endpoints of one topic that do not agree on its type to the topics of this process
 // (INCONSISTENT_TOPIC).
 func (h *hub) compareTypes(a, b *endpoint) {
-	if a.ann.sameType(b.ann) {
+	if a.ignored || b.ignored || a.ann.sameType(b.ann) {
 		return
 	}
 	for _, side := range [2][2]*endpoint{{a, b}, {b, a}} {
@@ -263,6 +268,7 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 		return
 	}
 	delete(h.endpoints, key)
+	h.p.directory.learn(func(d *directory) { d.forget(e.handle) })
 	h.latest = nil
 	peers := h.topics[e.ann.topic]
 	if e.ann.writes {
@@ -510,6 +516,9 @@ func itemOf(k derecho.Kind) itemKind {
 // enqueue makes an item of a message, to be posted to the reader by flush.
 func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHandle, at int64) {
 	var it *item
+	if k == itemData && !t.r.passes(m.Payload) {
+		k = itemFiltered
+	}
 	if k == itemData {
 		it = t.r.receive(m, t.stream == nil)
 	} else {

@@ -35,7 +35,8 @@ type itemKind uint8
 
 const (
 	// What concerns the reader's cache, in the order of delivery.
-	itemData itemKind = iota
+	itemData     itemKind = iota
+	itemFiltered          // a sample that the reader's filter has kept out
 	itemDispose
 	itemUnregister
 	itemRegister
@@ -57,6 +58,7 @@ const (
 	itemLost
 	itemHistoryComplete
 	itemFailed
+	itemLearn     // of a participant's directory
 	itemOnReaders // readers of a Subscriber have data
 	itemView      // the view of the domain, of a participant
 

@@ -30,10 +30,12 @@ type DomainParticipant struct {
 	host     string
 	factory  *DomainParticipantFactory // nil if none keeps it
 	join     participantConfig         // what Enable needs
-	core     core                      // nil until the participant is enabled
-	hub      *hub
-	holds    holds
-	timers   *timers
+	// announced is the endpoint that stands for the participant's USER_DATA; 0 for none. Guarded by domain.changing.
+	announced derecho.EndpointID
+	core      core // nil until the participant is enabled
+	hub       *hub
+	holds     holds
+	timers    *timers
 
 	failedCh chan struct{} // closed by fail
 	failure  atomic.Pointer[error]
@@ -44,14 +46,18 @@ type DomainParticipant struct {
 	// LIVELINESS: how many writers have to assert themselves, and when any writer last did.
 	asserting atomic.Int32
 	asserted  atomic.Int64
-	domain    domainEntity // what WaitForDomain waits on, and the participant's status
+	ignored   atomic.Pointer[ignoreSet] // replaced as a whole under mu
+	domain    domainEntity              // what WaitForDomain waits on, and the participant's status
 
 	// What the polling goroutine looks up; replaced as a whole under mu.
 	writers atomic.Pointer[map[derecho.EndpointID]*writer]
 	readers atomic.Pointer[map[derecho.EndpointID]*reader]
 	all     atomic.Pointer[[]*entity] // for timers
 
-	ending ending // of Close
+	ending    ending // of Close
+	directory directory
+	// builtinMaking is held while the built-in readers are made; taken before all other locks but entity.changing.
+	builtinMaking sync.Mutex
 	// listening guards the listeners of the participant and of all that it contains. It is taken before all other locks but
 	// entity.changing.
 	listening sync.Mutex
@@ -63,6 +69,7 @@ type DomainParticipant struct {
 	defaults   defaults
 	lastID     derecho.EndpointID
 	topics     map[string]*topicEntity
+	filters    map[string]*contentFilter
 	publishers []*Publisher
 	subs       []*Subscriber
 }
@@ -106,7 +113,9 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 	p.hub = newHub(p)
 	p.domain.init(p, "participant", &p.domain)
 	p.domain.status = newStatusCondition(&p.domain.entity)
+	p.directory.setup(p)
 	p.enlist(&p.domain.entity)
+	p.enlist(&p.directory.entity)
 	p.timers = newTimers(func() []*entity { return *p.all.Load() })
 	p.logs.init(p)
 	c.openLog, c.logState = p.logs.open, p.logs.logState
@@ -145,7 +154,34 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 	}
 	p.core, p.holds.hold = core, core.Hold
 	p.spawn("dcps timers", p.timers.run)
+	p.directory.enabled.Store(true)
 	p.domain.enabled.Store(true)
+	return p.tellUserData(op)
+}
+
+// tellUserData announces the participant's USER_DATA, if there is any or was. Called with the domain's changing held.
+func (p *DomainParticipant) tellUserData(op string) error {
+	data := p.Qos().UserData.Value
+	if p.announced == 0 && len(data) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	defer cancel()
+	info := append([]byte{userDataMagic, userDataVersion}, data...)
+	var err error
+	if p.announced == 0 {
+		p.mu.Lock()
+		id := p.nextID()
+		p.mu.Unlock()
+		if err = p.core.AddEndpoint(ctx, derecho.Endpoint{ID: id, Info: info}); err == nil {
+			p.announced = id
+		}
+	} else {
+		err = p.core.ChangeEndpoint(ctx, p.announced, info)
+	}
+	if err != nil {
+		return failure(op, "participant", "USER_DATA could not be announced", err)
+	}
 	return nil
 }
 
@@ -330,6 +366,12 @@ func (p *DomainParticipant) closedOrFailed(op string) error {
 	return p.failed(op, "participant")
 }
 
+func (p *DomainParticipant) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
 // usable tells why nothing of the participant can be announced, if so. Called with mu held.
 func (p *DomainParticipant) usable(op string) error {
 	if err := p.closedOrFailed(op); err != nil {
@@ -369,6 +411,7 @@ func (p *DomainParticipant) leave() error {
 	p.domain.changing.Lock() // an Enable that is under way comes to its end first
 	defer p.domain.changing.Unlock()
 	p.domain.close()
+	p.directory.close()
 	if p.enabled() {
 		ctx, cancel := p.parting()
 		defer cancel()

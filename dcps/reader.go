@@ -18,6 +18,8 @@ type control struct {
 	view   *viewControl
 	err    error
 
+	learn func(*directory) // of itemLearn
+
 	// Of itemAltered.
 	strength int32
 	lifespan int64
@@ -34,11 +36,13 @@ type reader struct {
 	channel   derecho.ChannelID
 	subgroups []derecho.SubgroupID
 	durable   bool // wants history
+	builtin   bool // of a built-in topic: the domain knows nothing of it
 	inOrder   bool // PRESENTATION access_scope TOPIC with ordered_access
 	status    *StatusCondition
 	callbacks readerCallbacks        // guarded by mu
 	notify    bool                   // so is this: NotifyDataReaders was called
 	bind      func() readerCallbacks // guarded by the participant's listening
+	content   *contentFilter         // nil for none
 	typed     AnyDataReader
 	ending    ending      // of Close
 	ended     atomic.Bool // Close has begun
@@ -67,6 +71,7 @@ type reader struct {
 	incompatible   IncompatibleQosStatus
 	lost           SampleLostStatus
 	rejected       SampleRejectedStatus
+	kept           uint64 // samples that the content filter kept out
 	deadlineMissed DeadlineMissedStatus
 	spare          []*collection
 }
@@ -274,6 +279,8 @@ func (r *reader) deliver(it *item) bool {
 
 func (r *reader) lifecycle(it *item) {
 	switch it.kind {
+	case itemFiltered:
+		r.filtered(it)
 	case itemDispose:
 		r.cache.dispose(it.handle, it, it.receiveNs)
 	case itemUnregister:
@@ -396,6 +403,9 @@ func (r *reader) tryCollect(op string, s *selection) (*collection, error) {
 	}
 	if err := r.accessible(op); err != nil {
 		return nil, err
+	}
+	if s.err != nil {
+		return nil, s.err
 	}
 	c := r.collectLocked(s)
 	if len(c.items) == 0 {

@@ -75,7 +75,7 @@ func (r *reader) Close() error {
 		r.changing.Lock() // an Enable that is under way comes to its end first
 		defer r.changing.Unlock()
 		r.close()
-		if !r.enabled.Load() {
+		if !r.enabled.Load() || r.builtin {
 			r.dismantle()
 			return nil
 		}

@@ -72,6 +72,9 @@ func (h *hub) separate(w, r *endpoint) {
 // EndpointChanged implements derecho.Handler: a writer or reader has another QoS. It is compared anew with all others of
 // its topic, by the same announcements at every process.
 func (h *hub) EndpointChanged(ep derecho.Endpoint) {
+	if h.userDataOf(ep) {
+		return
+	}
 	key := endpointKey{ep.Node, ep.ID}
 	e := h.endpoints[key]
 	if e == nil {
@@ -102,6 +105,7 @@ func (h *hub) EndpointChanged(ep derecho.Endpoint) {
 	}
 	e.ann, e.info, e.peer = ann, ep.Info, ann.peer(e.handle)
 	e.past = nil // a writer that has left may not match any more
+	h.show(e)
 	if ann.writes {
 		h.rewriteHistory(e)
 	}
@@ -139,4 +143,45 @@ func (h *hub) catchUp(w, r *endpoint) {
 	if c := h.channels[channelKey{w.at.sg, r.reader.channel}]; c != nil && !c.awaiting {
 		h.replay(r, c)
 	}
+}
+
+// The announcement of a participant's USER_DATA is that of an endpoint that neither writes nor reads. Wire format, version 1: the
+// byte 'P', the version, and the octets.
+const (
+	userDataMagic   = 'P'
+	userDataVersion = 1
+)
+
+// userDataOf notes the USER_DATA of a participant, if that is what an endpoint stands for.
+func (h *hub) userDataOf(ep derecho.Endpoint) bool {
+	if len(ep.Info) < 2 || ep.Info[0] != userDataMagic {
+		return false
+	}
+	if ep.Info[1] == userDataVersion {
+		who, data := handleOfParticipant(endpointKey{node: ep.Node}), slices.Clone(ep.Info[2:])
+		h.p.directory.learn(func(d *directory) { d.said(who, data) })
+	}
+	return true
+}
+
+// show tells the directory of a writer or reader.
+func (h *hub) show(e *endpoint) {
+	if e.ignored {
+		return
+	}
+	own, of := e.writer != nil || e.reader != nil, e.topicData()
+	if e.ann.writes {
+		data := e.publication()
+		h.p.directory.learn(func(d *directory) { d.publication(data, of, own) })
+	} else {
+		data := e.subscription()
+		h.p.directory.learn(func(d *directory) { d.subscription(data, of, own) })
+	}
+}
+
+// showMembers tells the directory of the view.
+func (h *hub) showMembers() {
+	members := h.view.members
+	self := handleOfParticipant(endpointKey{node: derecho.NodeID(h.self.Load())})
+	h.p.directory.learn(func(d *directory) { d.members(members, self, h.p.ignoresHandle) })
 }

@@ -269,11 +269,16 @@ func (p *DomainParticipant) SetQos(q qos.DomainParticipant) error {
 	if err := invalid(op, "participant", q.Validate()); err != nil {
 		return err
 	}
+	p.domain.changing.Lock()
+	defer p.domain.changing.Unlock()
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.closedOrFailed(op); err != nil {
+	err := p.closedOrFailed(op)
+	if err == nil {
+		p.qos = q
+	}
+	p.mu.Unlock()
+	if err != nil || !p.enabled() {
 		return err
 	}
-	p.qos = q
-	return nil
+	return p.tellUserData(op)
 }

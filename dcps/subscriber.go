@@ -12,6 +12,7 @@ type Subscriber struct {
 	group[*reader]
 	listener bound[SubscriberListener] // guarded by the participant's listening
 	call     func(*Subscriber)         // for DATA_ON_READERS; guarded by the lock of state
+	builtin  bool                      // it is DomainParticipant.BuiltinSubscriber
 
 	// Guarded by group.mu.
 	qos      qos.Subscriber
@@ -72,6 +73,14 @@ func newSubscriber(p *DomainParticipant, c subscriberConfig) *Subscriber {
 }
 
 func (sub *Subscriber) absent() bool { return sub == nil || sub.p == nil }
+
+// adopt adds a reader, which is not the application's if the Subscriber is built in.
+func (sub *Subscriber) adopt(op string, r *reader) error {
+	if sub.builtin && !r.builtin {
+		return &Error{Op: op, Entity: sub.what, Code: ErrPreconditionNotMet, Detail: "the built-in Subscriber has the readers of the built-in topics only; make another Subscriber"}
+	}
+	return sub.add(op, r)
+}
 
 // enables tells whether readers are enabled when they are made (ENTITY_FACTORY).
 func (sub *Subscriber) enables() bool {
@@ -224,6 +233,9 @@ func (sub *Subscriber) NotifyDataReaders() error {
 func (sub *Subscriber) Close() error {
 	if sub.absent() {
 		return missing("Close", "the subscriber", "NewSubscriber")
+	}
+	if sub.builtin && !sub.p.isClosed() {
+		return &Error{Op: "Close", Entity: sub.what, Code: ErrPreconditionNotMet, Detail: "the built-in Subscriber is closed with its participant"}
 	}
 	return sub.ending.do(func() error {
 		err := sub.close()

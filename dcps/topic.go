@@ -7,6 +7,7 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/omg-dds-go/dds/topic"
+	"github.com/omg-dds-go/dds/xtypes"
 )
 
 // Topic is a named flow of samples of type T (DDS 1.4 §2.2.2.3.2). All Topics of one name in a participant are one
@@ -21,11 +22,12 @@ type Topic[T any] struct {
 // topicEntity is what the Topics of one name share.
 type topicEntity struct {
 	entity
-	name     string
-	support  topic.Support
-	users    int // Topics not closed; guarded by the participant's mu
-	status   *StatusCondition
-	listener bound[*TopicListener] // guarded by the participant's listening
+	name      string
+	support   topic.Support
+	users     int // Topics not closed; guarded by the participant's mu
+	status    *StatusCondition
+	listener  bound[*TopicListener]       // guarded by the participant's listening
+	described atomic.Pointer[xtypes.Type] // what an option said of the type; nil for nothing
 
 	// Guarded by entity.mu.
 	qos          qos.Topic
@@ -34,8 +36,9 @@ type topicEntity struct {
 }
 
 type topicConfig struct {
-	qos      *qos.Topic
-	listener *TopicListener
+	qos         *qos.Topic
+	listener    *TopicListener
+	description *xtypes.Type
 }
 
 // TopicOption is an option of NewTopic.
@@ -79,6 +82,10 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 	}
 	e, err := p.topicNamed(op, name, support, &c)
 	if err != nil {
+		return nil, err
+	}
+	if err := e.describe(op, c.description); err != nil {
+		e.release()
 		return nil, err
 	}
 	p.listening.Lock()
@@ -142,6 +149,7 @@ func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c
 	e.status = newStatusCondition(&e.entity)
 	e.enabled.Store(p.enabled() && p.qos.EntityFactory.AutoenableCreatedEntities)
 	p.topics[name] = e
+	p.directory.learn(func(d *directory) { d.local[name] = true })
 	p.enlist(&e.entity)
 	return e, nil
 }
@@ -245,6 +253,7 @@ func (t *topicEntity) release() {
 	t.users--
 	if t.users == 0 && p.topics[t.name] == t {
 		delete(p.topics, t.name)
+		p.directory.learn(func(d *directory) { delete(d.local, t.name) })
 		p.delistLocked(&t.entity)
 		t.close()
 	}

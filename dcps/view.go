@@ -143,6 +143,7 @@ func (h *hub) Viewed(v derecho.View) {
 	for _, m := range v.Members {
 		h.view.members = append(h.view.members, peerOf(m))
 	}
+	h.showMembers()
 	first := was.nodes == nil
 	if was.excluded && !was.back {
 		h.view.back = true

@@ -58,6 +58,7 @@ type writer struct {
 	info      []byte  // what the domain was told of the writer; guarded by entity.changing
 
 	// Guarded by mu.
+	readers        map[InstanceHandle]Peer // that are matched
 	matched        MatchedStatus
 	incompatible   IncompatibleQosStatus
 	deadlineMissed DeadlineMissedStatus
@@ -69,15 +70,18 @@ func (w *writer) setup() {
 	w.turn.init()
 	w.lifetime, w.die = context.WithCancel(context.Background())
 	w.stamped = math.MinInt64
+	w.readers = make(map[InstanceHandle]Peer)
 }
 
 func (w *writer) apply(it *item) {
 	switch it.kind {
 	case itemMatched:
 		w.matched.add(it.ctl.handle, it.ctl.peer)
+		w.readers[it.ctl.handle] = it.ctl.peer
 		w.changed |= PublicationMatchedStatusBit
 	case itemUnmatched:
 		w.matched.remove(it.ctl.handle, it.ctl.peer)
+		delete(w.readers, it.ctl.handle)
 		w.changed |= PublicationMatchedStatusBit
 	case itemIncompatible:
 		w.incompatible.add(it.ctl.peer, it.ctl.bad)

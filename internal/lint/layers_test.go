@@ -60,7 +60,7 @@ var layers = map[string]layer{
 	"derecho": {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/mutant"}},
-	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage"}},
+	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
 	"cmd/idlgen":  {level: 6, imports: []string{"cdr", "idlc"}},

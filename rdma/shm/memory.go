@@ -53,6 +53,7 @@ func mapOwned(fd, size, seals int) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shm: %d bytes: %w", size, os.NewSyscallError("mmap", err))
 	}
+	adviseHuge(mem)
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
 		_ = unix.Munmap(mem)
 		return nil, fmt.Errorf("shm: %w", os.NewSyscallError("fcntl(F_ADD_SEALS)", err))
@@ -89,7 +90,19 @@ func mapPeer(fd, size, seals, prot int) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shm: %d bytes: %w", size, os.NewSyscallError("mmap", err))
 	}
+	adviseHuge(mem)
 	return &Memory{fd: -1, mem: mem}, nil
+}
+
+// hugePage is the size of a huge page on the processors that this runs on.
+const hugePage = 2 << 20
+
+// adviseHuge asks for huge pages, where a mapping is so large that one fits. It is a wish: where the system has none for shared memory, which
+// is its default (transparent_hugepage/shmem_enabled), nothing changes (docs/adr/0025).
+func adviseHuge(mem []byte) {
+	if len(mem) >= hugePage {
+		_ = unix.Madvise(mem, unix.MADV_HUGEPAGE)
+	}
 }
 
 // Bytes is the mapped memory.

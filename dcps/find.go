@@ -1,0 +1,182 @@
+package dcps
+
+import (
+	"context"
+	"time"
+
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// FindTopic gives a Topic that this participant has, or that a writer or reader of another one uses, and waits for it until ctx
+// ends (DDS: find_topic). It is to be closed like one that NewTopic made. A topic that has another type than T is an error
+// (ErrPreconditionNotMet).
+func FindTopic[T any, PT cdr.Type[T]](ctx context.Context, p *DomainParticipant, name string) (*Topic[T], error) {
+	const op = "FindTopic"
+	if p.absent() {
+		return nil, noParticipant(op)
+	}
+	d := &p.directory
+	var found TopicBuiltinTopicData
+	remote := false
+	err := d.await(ctx, op, func() bool {
+		if d.local[name] {
+			return true
+		}
+		found, remote = d.topicNamed(name)
+		return remote
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t, err := LookupTopic[T, PT](p, name); t != nil || err != nil {
+		return t, err
+	}
+	if !remote {
+		return FindTopic[T, PT](ctx, p, name) // it was closed meanwhile
+	}
+	if own := PT(nil).CDRType(); own.Name != found.TypeName {
+		return nil, &Error{Op: op, Entity: what("topic", name), Code: ErrPreconditionNotMet, Detail: "it has type " + found.TypeName + ", asked for is " + own.Name}
+	}
+	return NewTopic[T, PT](p, name, WithTopicQos(found.Qos))
+}
+
+// LookupTopic gives a Topic that this participant has; nil if there is none of that name (DDS: lookup_topicdescription). It is
+// to be closed like one that NewTopic made. A topic that has another type than T is an error (ErrPreconditionNotMet).
+func LookupTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string) (*Topic[T], error) {
+	const op = "LookupTopic"
+	if p.absent() {
+		return nil, noParticipant(op)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, err := p.existing(op, name, topic.SupportOf[T, PT]())
+	if e == nil || err != nil {
+		return nil, err
+	}
+	e.users++
+	return topicOf[T, PT](e), nil
+}
+
+// LookupDataWriter gives a writer of the Publisher for a topic of type T; nil if there is none (DDS: lookup_datawriter). Of
+// several it is the oldest.
+func LookupDataWriter[T any](pub *Publisher, topicName string) *DataWriter[T] {
+	if pub.absent() {
+		return nil
+	}
+	for _, w := range pub.list() {
+		if t, ok := w.typed.(*DataWriter[T]); ok && w.topic.name == topicName {
+			return t
+		}
+	}
+	return nil
+}
+
+// LookupDataReader gives a reader of the Subscriber for a topic of type T; nil if there is none (DDS: lookup_datareader). Of
+// several it is the oldest.
+func LookupDataReader[T any](sub *Subscriber, topicName string) *DataReader[T] {
+	if sub.absent() {
+		return nil
+	}
+	for _, r := range sub.list() {
+		if t, ok := r.typed.(*DataReader[T]); ok && r.topic.name == topicName {
+			return t
+		}
+	}
+	return nil
+}
+
+// ContainsEntity tells whether a writer, reader or topic of the participant has the handle (DDS: contains_entity). That of a topic
+// is its key in DCPSTopic.
+func (p *DomainParticipant) ContainsEntity(h InstanceHandle) bool {
+	if p.absent() || h == HandleNil {
+		return false
+	}
+	for _, w := range *p.writers.Load() {
+		if w.handle == h {
+			return true
+		}
+	}
+	for _, r := range *p.readers.Load() {
+		if r.handle == h {
+			return true
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.topics {
+		if handleOfTopic(t.name, t.support.Type.Name) == h {
+			return true
+		}
+	}
+	return false
+}
+
+// CurrentTime is the time that samples written now get as their source timestamp (DDS: get_current_time).
+func (p *DomainParticipant) CurrentTime() time.Time {
+	if p.absent() {
+		return time.Time{}
+	}
+	return sampleClock.now()
+}
+
+// MatchedSubscriptions lists the readers that the writer is matched with (DDS: get_matched_subscriptions). Peer.Handle is
+// for MatchedSubscriptionData.
+func (w *DataWriter[T]) MatchedSubscriptions() []Peer { return w.untyped().matchedSubscriptions() }
+
+func (w *writer) matchedSubscriptions() []Peer {
+	w.lock()
+	defer w.unlock()
+	return byKey(w.readers, func(p Peer) Peer { return p })
+}
+
+// MatchedSubscriptionData describes a reader that the writer is matched with (DDS: get_matched_subscription_data). A handle that
+// is not one of MatchedSubscriptions gives ErrBadParameter.
+func (w *DataWriter[T]) MatchedSubscriptionData(h InstanceHandle) (SubscriptionBuiltinTopicData, error) {
+	const op = "MatchedSubscriptionData"
+	u := w.untyped()
+	if u == noWriter {
+		return SubscriptionBuiltinTopicData{}, u.deleted(op)
+	}
+	u.lock()
+	_, matched := u.readers[h]
+	err := u.usable(op)
+	u.unlock()
+	if err != nil {
+		return SubscriptionBuiltinTopicData{}, err
+	}
+	data, known := u.p.directory.subscriptionData(h)
+	if !matched || !known {
+		return SubscriptionBuiltinTopicData{}, notMatched(op, u.what, h)
+	}
+	return data, nil
+}
+
+// MatchedPublicationData describes a writer that the reader is matched with (DDS: get_matched_publication_data). A handle that is
+// not one of MatchedPublications gives ErrBadParameter.
+func (r *DataReader[T]) MatchedPublicationData(h InstanceHandle) (PublicationBuiltinTopicData, error) {
+	const op = "MatchedPublicationData"
+	u := r.untyped()
+	if u == noReader {
+		return PublicationBuiltinTopicData{}, u.deleted(op)
+	}
+	u.lock()
+	matched := false
+	for _, s := range u.writers {
+		matched = matched || s.handle == h
+	}
+	err := u.usable(op)
+	u.unlock()
+	if err != nil {
+		return PublicationBuiltinTopicData{}, err
+	}
+	data, known := u.p.directory.publicationData(h)
+	if !matched || !known {
+		return PublicationBuiltinTopicData{}, notMatched(op, u.what, h)
+	}
+	return data, nil
+}
+
+func notMatched(op, entity string, h InstanceHandle) error {
+	return &Error{Op: op, Entity: entity, Code: ErrBadParameter, Detail: "it is not matched with " + h.String()}
+}

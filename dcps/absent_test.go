@@ -131,6 +131,8 @@ func callsOnAbsent() []absentCall {
 		add("Publisher.WaitForAcknowledgments", func() any { return pub.WaitForAcknowledgments(ctx) })
 		add("Publisher.BeginCoherentChanges", func() any { return pub.BeginCoherentChanges() })
 		add("Publisher.EndCoherentChanges", func() any { return pub.EndCoherentChanges(ctx) })
+		add("Publisher.SuspendPublications", func() any { return pub.SuspendPublications() })
+		add("Publisher.ResumePublications", func() any { return pub.ResumePublications() })
 		add("Publisher.Close", func() any { return pub.Close() })
 		add("Publisher.Participant", func() any { return pub.Participant() })
 		add("Publisher.Qos", func() any { return pub.Qos() })

@@ -6,11 +6,7 @@ import "github.com/omg-dds-go/dds/qos"
 
 // wakeAt is when tick has work next; 0 for never.
 func (c *cache) wakeAt() int64 {
-	a, e := c.alarms.next(), c.expiries.next()
-	if a == 0 || e != 0 && e < a {
-		return e
-	}
-	return a
+	return sooner(c.alarms.next(), c.expiries.next())
 }
 
 func (c *cache) purgeBy(in *instance, delay, now int64) {

@@ -148,6 +148,8 @@ func (w *writer) configure(op string, q qos.DataWriter) error {
 		derecho.ChannelID(topic.ChannelOf(w.topic.name)),
 	}
 	w.instances.Store(newWriterInstances(q, path, w.topic.support))
+	w.batch = w.p.batchOf(w.at.sg)
+	w.budget.Store(budgetOf(q.LatencyBudget))
 	return nil
 }
 
@@ -209,6 +211,7 @@ func (w *writer) enable(op string) error {
 	}
 	w.maxSize = p.core.MaxPayload(w.at.sg)
 	w.enabled.Store(true)
+	p.timers.ring() // its first lease runs
 	return nil
 }
 

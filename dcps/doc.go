@@ -97,6 +97,7 @@
 //   - When the domain goes on without a process, its writers are not alive at once, whatever lease_duration says.
 //   - TIME_BASED_FILTER goes by the time of reception. A RELIABLE reader gets the last sample of an instance when
 //     minimum_separation is over, or when the instance ends.
+//   - LATENCY_BUDGET of a writer lets its samples wait for each other for half of it; default writers do not wait (batch.go).
 //   - PRESENTATION: coherent sets are whole for each Subscriber; in GROUP scope readers are read between BeginAccess and
 //     EndAccess (docs/adr/0023). With coherent_access in the scopes INSTANCE and TOPIC a set is one of a writer.
 //   - DESTINATION_ORDER BY_SOURCE_TIMESTAMP drops what is older than a sample that was read or taken (cachesource.go).

@@ -47,6 +47,7 @@ type DomainParticipant struct {
 	asserting atomic.Int32
 	asserted  atomic.Int64
 	ignored   atomic.Pointer[ignoreSet] // replaced as a whole under mu
+	batches   sync.Map                  // derecho.SubgroupID -> *batch
 	domain    domainEntity              // what WaitForDomain waits on, and the participant's status
 
 	// What the polling goroutine looks up; replaced as a whole under mu.

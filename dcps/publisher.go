@@ -3,6 +3,7 @@ package dcps
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/qos"
 )
@@ -16,7 +17,8 @@ type Publisher struct {
 	qos      qos.Publisher
 	defaults qos.DataWriter
 
-	present presenting // set up before the Publisher is enabled
+	suspended atomic.Int32 // SuspendPublications without ResumePublications
+	present   presenting   // set up before the Publisher is enabled
 }
 
 type publisherConfig struct {

@@ -370,11 +370,7 @@ func (r *reader) unpark() {
 }
 
 func (r *reader) nextTick() int64 {
-	at, lease := r.cache.wakeAt(), r.leases.next()
-	if at == 0 || lease != 0 && lease < at {
-		return lease
-	}
-	return at
+	return sooner(r.cache.wakeAt(), r.leases.next())
 }
 
 func (r *reader) tick(now int64) {

@@ -63,6 +63,7 @@ func (w *writer) change(op string, q qos.DataWriter) error {
 		return err
 	}
 	w.q = q
+	w.budget.Store(budgetOf(q.LatencyBudget))
 	if t := w.instances.Load(); t != nil {
 		t.redate(finite(q.Deadline.Period), now())
 	} else {

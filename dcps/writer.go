@@ -51,11 +51,13 @@ type writer struct {
 	ending    ending          // of Close
 	lifetime  context.Context // ends when Close begins
 	die       context.CancelFunc
-	life      life    // LIVELINESS
-	set       openSet // PRESENTATION coherent_access; who has turn
-	bySource  bool    // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
-	stamped   int64   // with it, ns of the latest timestamp; who has turn
-	info      []byte  // what the domain was told of the writer; guarded by entity.changing
+	life      life         // LIVELINESS
+	batch     *batch       // of its subgroup; set before the writer is enabled
+	budget    atomic.Int64 // LATENCY_BUDGET: how long a message may wait for others, ns
+	set       openSet      // PRESENTATION coherent_access; who has turn
+	bySource  bool         // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
+	stamped   int64        // with it, ns of the latest timestamp; who has turn
+	info      []byte       // what the domain was told of the writer; guarded by entity.changing
 
 	// Guarded by mu.
 	readers        map[InstanceHandle]Peer // that are matched
@@ -95,14 +97,21 @@ func (w *writer) apply(it *item) {
 
 func (w *writer) nextTick() int64 {
 	at := w.life.due
-	t := w.instances.Load()
-	if t == nil {
-		return at
+	if t := w.instances.Load(); t != nil {
+		at = sooner(at, t.due())
 	}
-	if due := t.due(); at == 0 || due != 0 && due < at {
-		return due
+	if w.batch != nil {
+		at = sooner(at, w.batch.due.Load())
 	}
 	return at
+}
+
+// sooner is the earlier of two times, of which 0 never comes.
+func sooner(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 func (w *writer) tick(now int64) {
@@ -112,6 +121,9 @@ func (w *writer) tick(now int64) {
 	})
 	if due := w.life.due; due != 0 && due <= now {
 		w.lookLife(now)
+	}
+	if w.batch != nil {
+		w.batch.end(now)
 	}
 }
 
@@ -252,8 +264,7 @@ func (w *writer) publish(r reservation, h derecho.Header, size int) {
 	if r.tail != nil {
 		size += copy(r.slot.bytes[size:], r.tail)
 	}
-	r.slot.commit(h, size)
-	w.doubt.sent(r.exclusions)
+	w.dispatch(&r, h, size)
 	w.showLife()
 }
 
@@ -391,6 +402,9 @@ func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 	if err := w.sendable(ctx, op); err != nil {
 		return err
 	}
+	if w.batch.pending.Load() {
+		w.batch.flush()
+	}
 	upTo := w.seq.Load()
 	wait := w.p.core.WaitAcked
 	if w.path == topic.Logged {
@@ -488,6 +502,7 @@ func (w *writer) farewell(ctx context.Context) error {
 }
 
 func (w *writer) sayClosing(ctx context.Context) error {
+	w.batch.flush()
 	deadline := time.Now().Add(w.farewellTimeout())
 	if err := w.takeTurn(ctx, "Close", deadline); err != nil {
 		return err

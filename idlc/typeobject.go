@@ -112,6 +112,7 @@ func (b *typeBuilder) decl(d Decl) (*xtypes.Type, error) {
 		err = b.union(d, &x)
 	case *Enum:
 		x.Kind, x.Extensibility, x.Nested, x.BitBound = xtypes.TKEnum, d.Extensibility, d.Nested, uint16(d.BitBound)
+		x.IgnoreLiteralNames = d.IgnoreLiteralNames
 		for _, l := range d.Enumerators {
 			x.Literals = append(x.Literals, xtypes.Literal{Name: l.Name, Value: l.Value, Doc: l.Doc, Default: l == d.Default && applied(l.Applied, "default_literal")})
 		}

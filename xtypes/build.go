@@ -39,10 +39,12 @@ type TypeDescriptor struct {
 	Target        *Type    // of an alias
 	BitBound      uint16   // of an enumeration (0 for 32) or a bitmask (0 for 32)
 	Literals      []Literal
-	Bitflags      []Bitflag
-	Bitfields     []Bitfield
-	Verbatim      *Verbatim
-	Doc           string
+	// IgnoreLiteralNames lets enumerators be assigned by value alone (@ignore_literal_names); type objects do not carry it.
+	IgnoreLiteralNames bool
+	Bitflags           []Bitflag
+	Bitfields          []Bitfield
+	Verbatim           *Verbatim
+	Doc                string
 
 	// Forward is a type that Forward made, and that Build completes with this description; nil for a new type.
 	Forward *Type
@@ -356,7 +358,7 @@ func (b *builder) union() error {
 	disc.Name, disc.Index = Discriminator, -1
 	b.t.disc = &disc
 	b.d.Discriminator = Member{}
-	// The discriminator has id 0 (XTypes 1.3 §7.4.3.5.3): automatic ids begin behind it.
+	// The discriminator has id 0 (XTypes 1.3 §7.4.3): automatic ids begin behind it.
 	if err := b.members(1); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func defaultOf(m *Member) any {
 	return zeroOf(m.Type)
 }
 
-// zeroOf is the default of a type (XTypes 1.3 §7.2.4.5, table 9).
+// zeroOf is the default of a type (XTypes 1.3 §7.2.2).
 func zeroOf(t *Type) any {
 	t = t.Resolve()
 	switch t.d.Kind {

@@ -15,7 +15,7 @@ const (
 )
 
 // Decode reads an encoded sample, header included: XCDR1 or XCDR2 in both byte orders. A value that does not fit its member is handled
-// as @try_construct says (XTypes 1.3 §7.2.4.5); the error names the member if the sample as a whole cannot be constructed.
+// as @try_construct says (XTypes 1.3 §7.2.4); the error names the member if the sample as a whole cannot be constructed.
 func Decode(t *Type, sample []byte) (*Data, error) {
 	if _, err := NewData(t); err != nil {
 		return nil, err

@@ -298,7 +298,7 @@ func (w *writer) endList() {
 	}
 }
 
-// must tells whether readers must understand a member: keys are part of the identity (XTypes 1.3 §7.2.2.4.4.4.8).
+// must tells whether readers must understand a member: keys are part of the identity (XTypes 1.3 §7.2.2.4).
 func (m *Member) must() bool { return m.MustUnderstand || m.Key }
 
 // member writes a member of a mutable value.

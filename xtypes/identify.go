@@ -15,7 +15,7 @@ type Identified struct {
 }
 
 // Identify gives the identifier of t and those of the types that it refers to: t first, then the others that have hashes, each once, what
-// is referred to before what refers to it as far as recursion allows. In a recursion (XTypes 1.3 §7.3.4.9) the types that refer to each other
+// is referred to before what refers to it as far as recursion allows. In a recursion (XTypes 1.3 §7.3.4) the types that refer to each other
 // are a strongly connected component: their identifiers have the hash of its serialized type objects, ordered by name, in which they
 // name each other with a hash of zero.
 func Identify(t *Type, ek EquivalenceKind) ([]Identified, error) {
@@ -183,7 +183,7 @@ type Dependencies struct {
 	Dependent []SizedIdentifier
 }
 
-// TypeInformation is what endpoints tell about their type in discovery (XTypes 1.3 §7.6.3.2.1).
+// TypeInformation is what endpoints tell about their type in discovery (XTypes 1.3 §7.6.3.2).
 type TypeInformation struct {
 	Minimal, Complete Dependencies
 }
@@ -269,7 +269,7 @@ func (a *archive) sized(s *SizedIdentifier) {
 	})
 }
 
-// Pair is TypeIdentifierTypeObjectPair: an answer of the type lookup service (XTypes 1.3 §7.6.3.3.4).
+// Pair is TypeIdentifierTypeObjectPair: an answer of the type lookup service (XTypes 1.3 §7.6.3.3).
 type Pair struct {
 	ID     TypeIdentifier
 	Object *TypeObject

@@ -49,7 +49,7 @@ func (t *Type) delimited() bool {
 	return false
 }
 
-// Length codes of XCDR2 member headers (XTypes 1.3 §7.4.3.4.2).
+// Length codes of XCDR2 member headers (XTypes 1.3 §7.4.3).
 const (
 	lengthNext  = 4 // the length follows the header
 	lengthAlso1 = 5 // the first four bytes of the value count the bytes behind them
@@ -90,7 +90,7 @@ func (t *Type) lengthCode() uint32 {
 	return lengthNext
 }
 
-// Parameter ids of XCDR1 (XTypes 1.3 §7.4.1.2.5.1).
+// Parameter ids of XCDR1 (XTypes 1.3 §7.4.1.2).
 const (
 	pidMask      = 0x3fff
 	pidVendor    = 0x8000

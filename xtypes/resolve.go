@@ -199,6 +199,7 @@ func (r *Registry) descriptor(o *TypeObject) (d TypeDescriptor, err error) {
 			d.MapKey, d.MapKeyFlags = part(&o.key.typ), elemFlags(o.key.flags)
 		}
 	case TKEnum:
+		d.Extensibility = cdr.Appendable // type objects do not tell
 		for _, l := range o.literals {
 			d.Literals = append(d.Literals, Literal{Name: l.detail.text(), Value: l.value, Default: l.flags&flagDefault != 0})
 		}

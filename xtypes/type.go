@@ -53,7 +53,7 @@ type Member struct {
 	Doc       string
 }
 
-// TryConstruct says what becomes of a value that does not fit its member (XTypes 1.3 §7.2.4.5).
+// TryConstruct says what becomes of a value that does not fit its member (XTypes 1.3 §7.2.4).
 type TryConstruct uint8
 
 // The kinds of TryConstruct, as numbered in the flags of type objects plus the unset zero.

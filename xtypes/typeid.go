@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// EquivalenceKind says what a type object leaves out (XTypes 1.3 §7.3.4.1).
+// EquivalenceKind says what a type object leaves out (XTypes 1.3 §7.3.4).
 type EquivalenceKind uint8
 
 // The kinds. Both is of types that have no hash anywhere inside, so that minimal and complete are the same.
@@ -45,10 +45,10 @@ const (
 	tiComponent     = 0xb0 // TI_STRONGLY_CONNECTED_COMPONENT
 )
 
-// EquivalenceHash is the start of the MD5 of a serialized type object (XTypes 1.3 §7.3.4.6).
+// EquivalenceHash is the start of the MD5 of a serialized type object (XTypes 1.3 §7.3.4).
 type EquivalenceHash [14]byte
 
-// TypeIdentifier names a type (XTypes 1.3 §7.3.4.2): in full, or by the hash of its type object. The zero value is that of no type. It is a
+// TypeIdentifier names a type (XTypes 1.3 §7.3.4): in full, or by the hash of its type object. The zero value is that of no type. It is a
 // value: parts that it points to are not changed.
 type TypeIdentifier struct {
 	Kind uint8 // a primitive Kind, an EquivalenceKind, or a TI_ constant
@@ -389,7 +389,7 @@ const (
 	flagsMinimal   = 0x07 // of types
 )
 
-// flags gives the MemberFlag of a member or an element. A key must be understood (XTypes 1.3 §7.2.2.4.4.4.8).
+// flags gives the MemberFlag of a member or an element. A key must be understood (XTypes 1.3 §7.2.2.4).
 func (m *Member) flags() uint16 {
 	f := uint16(max(m.TryConstruct, TryConstructDiscard))
 	for flag, is := range map[uint16]bool{flagExternal: m.External, flagOptional: m.Optional, flagMustUnderstand: m.must(), flagKey: m.Key, flagDefault: m.DefaultCase} {

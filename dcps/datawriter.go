@@ -364,17 +364,19 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 	if maxBytes < cdr.HeaderSize {
 		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
 	}
-	r, err := u.reserve(ctx, op, maxBytes, sampleClock.now(), timestampOf(opts))
-	if err != nil {
+	l := Loan{w: u, l: u.loans.get()}
+	r := &l.l.r
+	if err := u.reserve(ctx, op, maxBytes, sampleClock.now(), timestampOf(opts), r); err != nil {
+		u.loans.put(l.l)
 		return Loan{}, err
 	}
-	l := Loan{w: u, at: r.at, placed: r.at, slot: r.slot}
+	l.at, l.placed, l.slot = r.at, r.at, r.slot
 	if r.sent {
 		l.room = r.slot.bytes[:maxBytes]
 	} else {
 		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
 	}
-	if !u.loans.lend(&l, r) {
+	if !u.loans.lend(&l) {
 		return Loan{}, u.deleted(op)
 	}
 	return l, nil

@@ -70,6 +70,7 @@ func (l *Loan) Publish(n int) error {
 	if err != nil {
 		return err
 	}
+	defer w.loans.put(l.l)
 	// From here on the room is this goroutine's: Close waits for it, as for every slot that is reserved.
 	err = w.broken(op)
 	if err == nil && r.node != w.p.core.ID() {
@@ -105,6 +106,7 @@ func (l *Loan) Discard() error {
 	switch {
 	case err == nil:
 		l.w.waste(r)
+		l.w.loans.put(l.l)
 	case errors.Is(err, ErrPreconditionNotMet):
 		return nil
 	}
@@ -138,14 +140,12 @@ type leases struct {
 	free []*lease // besides spare
 }
 
-// lend makes a loan of a reservation; false if the writer is closed.
-func (s *leases) lend(l *Loan, r reservation) bool {
-	l.l = s.get()
-	l.l.r = r
+// lend makes a loan of a lease from get, which has a reservation; false if the writer is closed.
+func (s *leases) lend(l *Loan) bool {
 	l.turn = l.l.turn.Add(1)
 	if s.closed.Load() {
 		if l.l.take(l.turn) {
-			l.w.waste(r)
+			l.w.waste(&l.l.r)
 		} // else close has it
 		return false
 	}
@@ -168,7 +168,9 @@ func (s *leases) get() *lease {
 	return l
 }
 
+// put takes back a lease that get or end gave. It does not keep the ring of its reservation mapped.
 func (s *leases) put(l *lease) {
+	l.r.slot, l.r.tail = slot{}, nil
 	if s.spare.CompareAndSwap(nil, l) {
 		return
 	}
@@ -180,19 +182,16 @@ func (s *leases) put(l *lease) {
 // has tells whether a loan has not ended.
 func (s *leases) has(l *Loan) bool { return l.l.turn.Load() == l.turn }
 
-// end takes the reservation of a loan: one caller gets it.
-func (s *leases) end(op string, l *Loan) (reservation, error) {
+// end takes the reservation of a loan: one caller gets it, and puts the lease back when it has done with it.
+func (s *leases) end(op string, l *Loan) (*reservation, error) {
 	if !l.l.take(l.turn) {
 		if s.closed.Load() && !l.expired {
-			return reservation{}, l.w.deleted(op)
+			return nil, l.w.deleted(op)
 		}
-		return reservation{}, &Error{Op: op, Entity: l.w.what, Code: ErrPreconditionNotMet, Detail: "the loan was published or discarded already"}
+		return nil, &Error{Op: op, Entity: l.w.what, Code: ErrPreconditionNotMet, Detail: "the loan was published or discarded already"}
 	}
 	l.expired = true
-	r := l.l.r
-	l.l.r = reservation{}
-	s.put(l.l)
-	return r, nil
+	return &l.l.r, nil
 }
 
 // close ends all loans and lends no more. It gives the reservations that nobody will end.

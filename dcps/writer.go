@@ -176,8 +176,8 @@ type reservation struct {
 
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
 // and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for; if it is zero
-// it is from.
-func (w *writer) reserve(ctx context.Context, op string, size int, from, at time.Time) (reservation, error) {
+// it is from. What was reserved is stored in r, where the caller has it: it is too large to be handed about for each sample.
+func (w *writer) reserve(ctx context.Context, op string, size int, from, at time.Time, r *reservation) error {
 	var others []*writer
 	if w.pub.present.ordered {
 		var room int
@@ -185,7 +185,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 		size += room
 	}
 	if size > w.maxSize {
-		return reservation{}, &Error{
+		return &Error{
 			Op: op, Entity: w.what, Code: ErrOutOfResources, Err: derecho.ErrTooLarge,
 			Detail: fmt.Sprintf("the sample has %d bytes, the largest that fits the ring has %d; raise Settings.RingBytes (%d) at all processes",
 				size, w.maxSize, w.p.settings.RingBytes),
@@ -196,15 +196,15 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 		deadline = from.Add(w.blocking)
 	}
 	if err := w.takeTurn(ctx, op, deadline); err != nil {
-		return reservation{}, err
+		return err
 	}
 	defer w.turn.leave()
 	if w.ended.Load() {
-		return reservation{}, w.deleted(op)
+		return w.deleted(op)
 	}
 	at, err := w.stamp(op, from, at)
 	if err != nil {
-		return reservation{}, err
+		return err
 	}
 	node, exclusions := w.p.core.ID(), w.doubt.exclusions.Load()
 	err = w.sendOwed(ctx, deadline)
@@ -214,23 +214,23 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 	}
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1)
-		r := reservation{node: node, at: at}
-		w.number(&r, others)
-		return r, nil
+		*r = reservation{node: node, at: at}
+		w.number(r, others)
+		return nil
 	}
 	if err != nil {
 		if failed := w.p.failed(op, w.what); failed != nil {
-			return reservation{}, failed
+			return failed
 		}
 		detail := ""
 		if errors.Is(err, derecho.ErrTimeout) {
 			detail = fmt.Sprintf("no room within RELIABILITY max_blocking_time %v: a reader with HISTORY KEEP_ALL is full, or a process is slow", w.blocking) + w.p.lent(w.at.sg)
 		}
-		return reservation{}, failure(op, w.what, detail, err)
+		return failure(op, w.what, detail, err)
 	}
-	r := reservation{slot: s, node: node, sent: true, at: at, exclusions: exclusions}
-	w.number(&r, others)
-	return r, nil
+	r.slot, r.node, r.sent, r.at, r.flags, r.tail, r.exclusions = s, node, true, at, 0, nil, exclusions
+	w.number(r, others)
+	return nil
 }
 
 // stamp gives a message its source timestamp. With DESTINATION_ORDER BY_SOURCE_TIMESTAMP a writer's ascend, as its numbers
@@ -259,7 +259,7 @@ func (w *writer) stamp(op string, from, at time.Time) (time.Time, error) {
 }
 
 // publish sends what was built in a reservation.
-func (w *writer) publish(r reservation, h derecho.Header, size int) {
+func (w *writer) publish(r *reservation, h derecho.Header, size int) {
 	h.Flags |= r.flags
 	if r.tail != nil {
 		size += copy(r.slot.bytes[size:], r.tail)
@@ -300,19 +300,19 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	r, err := w.reserve(ctx, op, size, from, at)
-	if err != nil {
+	var r reservation
+	if err := w.reserve(ctx, op, size, from, at, &r); err != nil {
 		instances.unwrote(counted)
 		return err
 	}
 	if r.sent {
 		n, err := cdr.MarshalTo(r.slot.bytes, m, w.enc)
 		if err != nil {
-			w.waste(r)
+			w.waste(&r)
 			instances.unwrote(counted)
 			return failure(op, w.what, "", err)
 		}
-		w.publish(r, w.header(kindData, r.seq, 0, r.at), n)
+		w.publish(&r, w.header(kindData, r.seq, 0, r.at), n)
 	}
 	instances.wrote(w, counted)
 	return nil
@@ -320,7 +320,7 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 
 // waste gives a reservation up. Where readers count gaps as loss, or have to know what belongs together, the number is sent
 // without a sample.
-func (w *writer) waste(r reservation) {
+func (w *writer) waste(r *reservation) {
 	switch {
 	case !r.sent:
 	case w.path == topic.Unordered || r.flags != 0:
@@ -340,12 +340,12 @@ func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint
 		return failure(op, w.what, "", err)
 	}
 	from := sampleClock.now()
-	r, err := w.reserve(ctx, op, len(encoded), from, at)
-	if err != nil || !r.sent {
+	var r reservation
+	if err := w.reserve(ctx, op, len(encoded), from, at, &r); err != nil || !r.sent {
 		return err
 	}
 	copy(r.slot.bytes, encoded)
-	w.publish(r, w.header(k, r.seq, flags, r.at), len(encoded))
+	w.publish(&r, w.header(k, r.seq, flags, r.at), len(encoded))
 	return nil
 }
 
@@ -456,7 +456,7 @@ func (w *writer) Close() error {
 			return nil
 		}
 		for _, r := range w.loans.close() {
-			w.waste(r)
+			w.waste(&r)
 		}
 		ctx, cancel := w.p.parting()
 		defer cancel()

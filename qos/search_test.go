@@ -86,3 +86,24 @@ func TestLoadEnvironmentDerives(t *testing.T) {
 	require.Len(t, p.Warnings(), 1)
 	assert.EqualError(t, p.Warnings()[0], "o.xml:1:28: L::A: profile L::A takes the place of the one at "+UserProfiles+":1:28")
 }
+
+// A list of files is whatever somebody wrote into a variable.
+func FuzzSources(f *testing.F) {
+	f.Add("a.xml;[b|c]; file://d")
+	f.Add(`str://"<dds a=";"/>";[str://"<dds/>" | x]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1000 {
+			return
+		}
+		t.Chdir(t.TempDir())
+		sources, err := parseSources("the test", text)
+		if err != nil {
+			return
+		}
+		for _, s := range sources {
+			if s.name == "" || s.file && s.text != "" {
+				t.Fatalf("%q gives the source %+v", text, s)
+			}
+		}
+	})
+}

@@ -332,6 +332,7 @@ func rewritten(t *testing.T, p *Provider) {
 func FuzzLoad(f *testing.F) {
 	f.Add(`<dds><qos_library name="L"><qos_profile name="A"><datawriter_qos topic_filter="[a-z]*" base_name="A"><history><depth>8</depth></history></datawriter_qos></qos_profile></qos_library></dds>`)
 	f.Add(`<qos_library name="L"><topic_qos name="A"><topic_data><value>84, 0x71</value></topic_data><deadline><period><sec>1</sec></period></deadline></topic_qos></qos_library>`)
+	f.Add(inLibrary(composed + `<qos_profile name="A" is_default_qos="1"><base_name><element>Depth2</element><element>Second</element></base_name><datawriter_qos topic_filter="${X:-a*}"><history><depth>$(Y)$$</depth></history></datawriter_qos></qos_profile>`))
 	f.Add("<dds a='&lt;' b = \"'\"><![CDATA[ x ]]>&#10;<!-- - --></dds>")
 	for _, file := range dialectFiles {
 		text, err := os.ReadFile(filepath.Join("testdata", "dialects", file))

@@ -122,3 +122,9 @@ func TestForeignElements(t *testing.T) {
 	_, err = LoadFile("testdata/dialects/cyclone-config.xml")
 	assert.ErrorContains(t, err, "this is a configuration of Cyclone DDS (CYCLONEDDS_URI), not QoS")
 }
+
+// A program that does not import qosyaml says so, rather than to read YAML as XML.
+func TestYAMLNeedsItsPackage(t *testing.T) {
+	_, err := Load("q.yaml", reader("qos_library: {}"))
+	assert.EqualError(t, err, "q.yaml:1:1: this program does not read YAML; import github.com/omg-dds-go/dds/qos/qosyaml into it")
+}

@@ -2,6 +2,7 @@ package qos_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -59,5 +60,68 @@ func ExampleProvider_Explain() {
 	//   datawriter_qos
 	//     reliability/kind  RELIABLE  qos.xml:4:36, inherited from Lib::Base
 	//     history/depth     5         qos.xml:7:32
+	// <nil>
+}
+
+// A profile of Fast DDS, written as the standard has it.
+func ExampleProvider_WriteXML() {
+	p, err := qos.Load("fastdds.xml", strings.NewReader(`<profiles>
+  <data_writer profile_name="track">
+    <topic><historyQos><kind>KEEP_LAST</kind><depth>5</depth></historyQos></topic>
+    <qos><reliability><kind>RELIABLE</kind></reliability></qos>
+  </data_writer>
+</profiles>`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lost, err := p.WriteXML(os.Stdout, qos.DialectStandard)
+	fmt.Println(lost, err)
+	// Output:
+	// <?xml version="1.0" encoding="UTF-8"?>
+	// <dds xmlns="http://www.omg.org/spec/DDS-XML">
+	//   <qos_library name="Profiles">
+	//     <qos_profile name="track">
+	//       <datawriter_qos>
+	//         <reliability><kind>RELIABLE_RELIABILITY_QOS</kind></reliability>
+	//         <history><kind>KEEP_LAST_HISTORY_QOS</kind><depth>5</depth></history>
+	//       </datawriter_qos>
+	//     </qos_profile>
+	//   </qos_library>
+	// </dds>
+	// [] <nil>
+}
+
+// What a running writer takes over of another QoS, and what needs a new one.
+func ExampleDataWriter_Apply() {
+	now := qos.DefaultDataWriter()
+	next := now
+	next.Deadline.Period = time.Second
+	next.History.Depth = 8
+	now, changes := now.Apply(next)
+	for _, c := range changes {
+		fmt.Println(c, c.Changeable())
+	}
+	fmt.Println(now.Deadline, now.History)
+	// Output:
+	// DEADLINE from INFINITE to 1s true
+	// HISTORY from KEEP_LAST 1 to KEEP_LAST 8 false
+	// 1s KEEP_LAST 1
+}
+
+// Each value says what set it, or that it is the default of the standard.
+func ExampleProvider_Settings() {
+	var p qos.Provider
+	settings, err := p.Settings(qos.EntityDataReader, "ROS2::sensor_data", "")
+	for _, s := range settings {
+		if s.Policy == qos.PolicyHistory || s.Policy == qos.PolicyDeadline {
+			fmt.Println(s.Path, s.Value, "-", s.Origin)
+		}
+	}
+	fmt.Println(err)
+	// Output:
+	// deadline/period INFINITE - default
+	// history/kind KEEP_LAST - builtin.xml:42:99 in ROS2::sensor_data
+	// history/depth 5 - builtin.xml:42:133 in ROS2::sensor_data
 	// <nil>
 }

@@ -97,10 +97,11 @@ func (p *profileFlags) find(argument string, stderr io.Writer) (*qos.Provider, s
 	return provider, argument, err
 }
 
-// isFile says whether an argument is a file and no profile.
-func isFile(argument string) bool {
+// isFile says whether an argument is a file and no profile. With files from flags, what is no file is a profile; without, only
+// what has a library is, so that the name of a file that is missing is not looked up as one.
+func isFile(argument string, haveFiles bool) bool {
 	_, err := os.Stat(argument)
-	return err == nil || !strings.Contains(argument, "::") || strings.ContainsAny(argument, "/\\")
+	return err == nil || !haveFiles && !strings.Contains(argument, "::")
 }
 
 // oneOf is a flag that takes one of a few words.

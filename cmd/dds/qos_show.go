@@ -35,6 +35,7 @@ the place that sets it.`,
   dds qos show qos.xml Lib::Profile --entity writer --all     the whole QoS of a writer
   dds qos show qos.xml Lib::Profile --topic Square --explain  what the writer and reader of a topic get
   dds qos show qos.xml Lib::Profile -o xml                    one profile that inherits nothing
+  dds qos show rt/track -f fastdds.xml                        a profile of a file without libraries
   dds qos show BuiltinQosLib::Pattern.Status                  a built-in profile`,
 		Args: need(1, 2, "a FILE, a FILE and a PROFILE, or Library::Profile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,7 +58,7 @@ the place that sets it.`,
 
 // profiles finds what the arguments name.
 func (o *showOptions) profiles(args []string, stderr io.Writer) (*qos.Provider, []string, error) {
-	if isFile(args[0]) {
+	if len(args) == 2 || isFile(args[0], len(o.files) > 0) {
 		o.files = append(o.files, args[0])
 		args = args[1:]
 	}

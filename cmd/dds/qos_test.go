@@ -54,6 +54,11 @@ func TestQosShow(t *testing.T) {
 	out, _ = call(t, exitOK, "qos", "show", dialects+"standard.xml")
 	assert.Contains(t, out, "Ground::Base\n", "all profiles of the file")
 
+	out, _ = call(t, exitOK, "qos", "show", "rt/track", "-f", dialects+"fastdds.xml", "--entity", "reader")
+	assert.Contains(t, out, "time_based_filter/minimum_separation  20ms")
+	_, missing := call(t, exitFailure, "qos", "show", "no.xml")
+	assert.Contains(t, missing, "open no.xml")
+
 	out, _ = call(t, exitOK, "qos", "show", "BuiltinQosLib::Baseline")
 	assert.Contains(t, out, "every policy has the default of the standard")
 

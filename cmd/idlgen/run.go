@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/omg-dds-go/dds/idlc"
@@ -173,35 +174,61 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	status := exitOK
 	written := map[string]string{} // path to the IDL file it came from
-	for _, file := range s.files {
-		if !s.compile(file, written, stderr) {
+	for t := range s.translations() {
+		if !s.deliverAll(<-t, written, stderr) {
 			status = exitError
 		}
 	}
 	return status
 }
 
-// compile translates one file and writes or checks what comes out.
-func (s *settings) compile(file string, written map[string]string, stderr io.Writer) bool {
+// translation is what became of a file.
+type translation struct {
+	file, dir string
+	out       []idlc.OutFile
+	report    *idlc.Report
+}
+
+// translations translates the files at the same time and gives the results in the order of the files. At most one more than there are
+// processors is under way or waits to be taken.
+func (s *settings) translations() <-chan chan translation {
+	all := make(chan chan translation, runtime.GOMAXPROCS(0))
+	go func() {
+		defer close(all)
+		for _, file := range s.files {
+			t := make(chan translation, 1)
+			all <- t
+			go func() { t <- s.translate(file) }()
+		}
+	}()
+	return all
+}
+
+func (s *settings) translate(file string) translation {
 	dir := s.out
 	if dir == "" {
 		dir = filepath.Dir(file)
 	}
-	files, report := idlc.Compile(file, idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing,
+	out, report := idlc.Compile(file, idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing,
 		Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)})
-	fmt.Fprint(stderr, report.Explain())
-	if report.Failed() {
+	return translation{file, dir, out, report}
+}
+
+// deliverAll writes or checks what came out of one file.
+func (s *settings) deliverAll(t translation, written map[string]string, stderr io.Writer) bool {
+	fmt.Fprint(stderr, t.report.Explain())
+	if t.report.Failed() {
 		return false
 	}
 	ok := true
-	for _, f := range files {
-		target := filepath.Join(dir, filepath.FromSlash(f.Path))
+	for _, f := range t.out {
+		target := filepath.Join(t.dir, filepath.FromSlash(f.Path))
 		if other, twice := written[target]; twice {
-			fmt.Fprintf(stderr, "idlgen: %s and %s both become %s; rename one of them\n", other, file, target)
+			fmt.Fprintf(stderr, "idlgen: %s and %s both become %s; rename one of them\n", other, t.file, target)
 			ok = false
 			continue
 		}
-		written[target] = file
+		written[target] = t.file
 		if err := s.deliver(target, f.Content); err != nil {
 			fmt.Fprintf(stderr, "idlgen: %v\n", err)
 			ok = false

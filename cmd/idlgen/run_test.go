@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,30 @@ func TestDefaultExtensibility(t *testing.T) {
 		if code, err := os.ReadFile("track_idl.go"); err != nil || !strings.Contains(string(code), want) {
 			t.Errorf("%s: no %q in the code, %v", kind, want, err)
 		}
+	}
+}
+
+// TestManyFiles wants findings and files of many IDL files in the order in which they are given.
+func TestManyFiles(t *testing.T) {
+	files, args := map[string]string{}, []string{"-pkg", "many"}
+	for i := range 40 {
+		name := fmt.Sprintf("f%02d.idl", i)
+		files[name] = fmt.Sprintf("interface I%d { }; struct S%d { long a; };", i, i)
+		args = append(args, name)
+	}
+	inDir(t, files)
+	got := idlgen(args...)
+	var order []string
+	for line := range strings.Lines(got.stderr) {
+		if strings.Contains(line, "warning") {
+			order = append(order, line[:3])
+		}
+	}
+	if got.status != 0 || len(order) != 40 || !slices.IsSorted(order) {
+		t.Errorf("status %d, %v", got.status, order)
+	}
+	if made, err := filepath.Glob("*_idl.go"); err != nil || len(made) != 40 {
+		t.Errorf("%d files, %v", len(made), err)
 	}
 }
 

@@ -264,7 +264,7 @@ func (w *writer) publish(r *reservation, h derecho.Header, size int) {
 	if r.tail != nil {
 		size += copy(r.slot.bytes[size:], r.tail)
 	}
-	w.dispatch(&r, h, size)
+	w.dispatch(r, h, size)
 	w.showLife()
 }
 

@@ -152,17 +152,11 @@ func (c *condition) binary(level int, live bool, depth int) int64 {
 }
 
 func (c *condition) apply(pos Pos, op string, a, b int64, live bool) int64 {
-	truth := func(v bool) int64 {
-		if v {
-			return 1
-		}
-		return 0
-	}
 	switch op {
 	case "||":
-		return truth(a != 0 || b != 0)
+		return truthOf(a != 0 || b != 0)
 	case "&&":
-		return truth(a != 0 && b != 0)
+		return truthOf(a != 0 && b != 0)
 	case "|":
 		return a | b
 	case "^":
@@ -170,17 +164,17 @@ func (c *condition) apply(pos Pos, op string, a, b int64, live bool) int64 {
 	case "&":
 		return a & b
 	case "==":
-		return truth(a == b)
+		return truthOf(a == b)
 	case "!=":
-		return truth(a != b)
+		return truthOf(a != b)
 	case "<":
-		return truth(a < b)
+		return truthOf(a < b)
 	case ">":
-		return truth(a > b)
+		return truthOf(a > b)
 	case "<=":
-		return truth(a <= b)
+		return truthOf(a <= b)
 	case ">=":
-		return truth(a >= b)
+		return truthOf(a >= b)
 	case "<<":
 		return a << (uint64(b) & 63)
 	case ">>":
@@ -210,6 +204,13 @@ func (c *condition) apply(pos Pos, op string, a, b int64, live bool) int64 {
 	return a % b
 }
 
+func truthOf(v bool) int64 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
 func (c *condition) unary(live bool, depth int) int64 {
 	if c.at == len(c.toks) {
 		c.fail(c.end, "condition ends where a value is expected")
@@ -224,7 +225,7 @@ func (c *condition) unary(live bool, depth int) int64 {
 	for i := len(signs) - 1; i >= 0; i-- {
 		switch signs[i] {
 		case "!":
-			v = map[bool]int64{true: 1, false: 0}[v == 0]
+			v = truthOf(v == 0)
 		case "~":
 			v = ^v
 		case "-":

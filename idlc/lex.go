@@ -24,7 +24,6 @@ const (
 	kindScope                // ::
 	kindPunct
 	kindDirective // a whole line that begins with #
-	kindPragma    // what the preprocessor leaves to the parser: keylist, prefix
 	kindInvalid
 )
 

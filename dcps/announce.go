@@ -30,7 +30,7 @@ type announcement struct {
 	writer    qos.DataWriter
 	reader    qos.DataReader
 	topicQos  qos.Topic
-	filter    announcedFilter
+	filter    ContentFilterProperty
 }
 
 const (

@@ -340,11 +340,12 @@ func TestBuiltinDataRoundTrip(t *testing.T) {
 	key := InstanceHandle{1, 2, 15: 3}
 	w, r := announced()[0], announced()[1]
 	peer := Peer{Handle: key, Name: "n", Host: "h", PID: 7}
+	filter := ContentFilterProperty{"F", "DDSSQL", "x > %0", []string{"1"}}
 	for _, c := range []struct{ in, out cdr.Message }{
 		{&ParticipantBuiltinTopicData{Key: key, UserData: qos.UserData{Value: []byte("u")}, Name: "n", Host: "h", PID: 7}, new(ParticipantBuiltinTopicData)},
 		{&TopicBuiltinTopicData{Key: key, Name: "T", TypeName: "X", Qos: w.topicQos}, new(TopicBuiltinTopicData)},
 		{&PublicationBuiltinTopicData{key, key, "T", "X", w.writer, w.pub, w.topicQos.TopicData, peer}, new(PublicationBuiltinTopicData)},
-		{&SubscriptionBuiltinTopicData{key, key, "T", "X", r.reader, r.sub, w.topicQos.TopicData, peer}, new(SubscriptionBuiltinTopicData)},
+		{&SubscriptionBuiltinTopicData{key, key, "T", "X", r.reader, r.sub, w.topicQos.TopicData, filter, peer}, new(SubscriptionBuiltinTopicData)},
 	} {
 		b, err := cdr.Marshal(c.in, cdr.CDRLE)
 		require.NoError(t, err)

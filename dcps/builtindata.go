@@ -55,7 +55,8 @@ type SubscriptionBuiltinTopicData struct {
 	Qos            qos.DataReader // RELIABILITY max_blocking_time and READER_DATA_LIFECYCLE are not announced
 	SubscriberQos  qos.Subscriber // PRESENTATION, PARTITION and GROUP_DATA are announced
 	TopicData      qos.TopicData
-	Peer           Peer // extension: where it lives
+	ContentFilter  ContentFilterProperty // as RTPS announces it
+	Peer           Peer                  // extension: where it lives
 }
 
 // handleOfTopic names a topic: a name with a type.
@@ -87,7 +88,7 @@ func (e *endpoint) subscription() SubscriptionBuiltinTopicData {
 	n := e.ann
 	return SubscriptionBuiltinTopicData{
 		Key: e.handle, ParticipantKey: handleOfParticipant(e.key), TopicName: n.topic, TypeName: n.typeName,
-		Qos: n.reader, SubscriberQos: n.sub, TopicData: n.topicQos.TopicData, Peer: e.peer,
+		Qos: n.reader, SubscriberQos: n.sub, TopicData: n.topicQos.TopicData, ContentFilter: n.filter, Peer: e.peer,
 	}
 }
 
@@ -186,14 +187,14 @@ func (m *PublicationBuiltinTopicData) walk(a *archive) {
 }
 
 func (m *SubscriptionBuiltinTopicData) walk(a *archive) {
-	n := announcement{sub: m.SubscriberQos, reader: m.Qos}
+	n := announcement{sub: m.SubscriberQos, reader: m.Qos, filter: m.ContentFilter}
 	a.handle(&m.ParticipantKey)
 	a.string(&m.TopicName)
 	a.string(&m.TypeName)
 	a.octets(&m.TopicData.Value)
 	a.peer(&m.Peer)
 	n.walkReader(a)
-	m.SubscriberQos, m.Qos = n.sub, n.reader
+	m.SubscriberQos, m.Qos, m.ContentFilter = n.sub, n.reader, n.filter
 }
 
 // CDRType and the methods below implement cdr.Message.

@@ -44,8 +44,9 @@ type contentFilter struct {
 	of   *topicEntity
 	// now is the filter with its present parameters. SetExpressionParameters stores it, the polling goroutine loads it for each
 	// sample: a Filter does not change, so that is all that orders them.
-	now  atomic.Pointer[filter.Filter]
-	gone atomic.Bool
+	now   atomic.Pointer[filter.Filter]
+	gone  atomic.Bool
+	typed any // the *ContentFilteredTopic
 }
 
 // filterClass is what the language of filter expressions is called in announcements.
@@ -76,10 +77,12 @@ func NewContentFilteredTopic[T any](related *Topic[T], name, expression string, 
 	}
 	cf := &contentFilter{p: of.p, name: name, of: of}
 	cf.now.Store(f)
+	typed := &ContentFilteredTopic[T]{contentFilter: cf, related: related}
+	cf.typed = typed
 	if err := cf.enlist(op, entity); err != nil {
 		return nil, err
 	}
-	return &ContentFilteredTopic[T]{contentFilter: cf, related: related}, nil
+	return typed, nil
 }
 
 // enlist gives the filter its name in the participant, and counts it as a user of its topic.
@@ -269,30 +272,59 @@ func (t *topicEntity) description(op, entity string) (*xtypes.Type, error) {
 	if d := t.described.Load(); d != nil {
 		return d, nil
 	}
+	if text := t.support.Type.TypeObject; text != "" {
+		d, _, _, err := xtypes.ParseDescription([]byte(text))
+		if err != nil {
+			return nil, &Error{Op: op, Entity: entity, Code: ErrUnspecified, Detail: "the description that type " + t.support.Type.Name + " carries can not be read; generate it anew with idlgen", Err: err}
+		}
+		t.described.CompareAndSwap(nil, d)
+		return t.described.Load(), nil
+	}
 	return nil, &Error{Op: op, Entity: entity, Code: ErrUnsupported,
 		Detail: fmt.Sprintf("type %s does not carry its description; generate it anew with idlgen, or give one with WithTypeDescription", t.support.Type.Name)}
 }
 
-// announcedFilter is what the domain is told of a reader's filter (ContentFilterProperty_t of RTPS 2.5 §9.6.3): tools see it.
-type announcedFilter struct {
-	name       string // of the ContentFilteredTopic; empty for none
-	class      string
-	expression string
-	params     []string
+// ContentFilterProperty is what the domain is told of the filter of a reader (ContentFilterProperty_t of RTPS 2.5 §9.6.3). A reader that
+// was made for a topic has the zero value.
+type ContentFilterProperty struct {
+	ContentFilteredTopicName string
+	FilterClassName          string // "DDSSQL"
+	FilterExpression         string
+	ExpressionParameters     []string
 }
 
 // announced describes the filter; it may be nil.
-func (cf *contentFilter) announced() announcedFilter {
+func (cf *contentFilter) announced() ContentFilterProperty {
 	if cf == nil {
-		return announcedFilter{}
+		return ContentFilterProperty{}
 	}
 	f := cf.now.Load()
-	return announcedFilter{cf.name, filterClass, f.Expression(), f.Parameters()}
+	return ContentFilterProperty{cf.name, filterClass, f.Expression(), f.Parameters()}
 }
 
-func (f *announcedFilter) walk(a *archive) {
-	a.string(&f.name)
-	a.string(&f.class)
-	a.string(&f.expression)
-	a.strings(&f.params)
+func (f *ContentFilterProperty) walk(a *archive) {
+	a.string(&f.ContentFilteredTopicName)
+	a.string(&f.FilterClassName)
+	a.string(&f.FilterExpression)
+	a.strings(&f.ExpressionParameters)
+}
+
+// LookupContentFilteredTopic gives a ContentFilteredTopic that this participant has; nil if there is none of that name (DDS:
+// lookup_topicdescription). One of a topic that has another type than T is an error (ErrPreconditionNotMet).
+func LookupContentFilteredTopic[T any](p *DomainParticipant, name string) (*ContentFilteredTopic[T], error) {
+	const op = "LookupContentFilteredTopic"
+	if p.absent() {
+		return nil, noParticipant(op)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cf := p.filters[name]
+	if cf == nil {
+		return nil, nil
+	}
+	t, ok := cf.typed.(*ContentFilteredTopic[T])
+	if !ok {
+		return nil, &Error{Op: op, Entity: fmt.Sprintf("content-filtered topic %q", name), Code: ErrPreconditionNotMet, Detail: "it has type " + cf.of.support.Type.Name}
+	}
+	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/filter"
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
 	"github.com/omg-dds-go/dds/xtypes"
 	"github.com/stretchr/testify/require"
 )
@@ -222,11 +223,12 @@ func TestContentFilterIsAnnounced(t *testing.T) {
 	n := d.node(t)
 	r, cf := n.filtered(t, readerQos(), "value > %0", "7")
 	d.settle(t)
-	want := announcedFilter{"Filtered", "DDSSQL", "value > %0", []string{"7"}}
+	want := ContentFilterProperty{"Filtered", "DDSSQL", "value > %0", []string{"7"}}
 	require.Equal(t, want, r.self.ann.filter)
+	require.Equal(t, want, r.self.subscription().ContentFilter)
 	require.NoError(t, cf.SetExpressionParameters("8"))
 	d.settle(t)
-	want.params = []string{"8"}
+	want.ExpressionParameters = []string{"8"}
 	require.Equal(t, want, r.self.ann.filter)
 }
 
@@ -258,6 +260,17 @@ func TestContentFilterErrors(t *testing.T) {
 	require.Equal(t, "Track", cf.RelatedTopic().Name())
 	_, err = NewDataReader(n.sub, cf)
 	require.NoError(t, err, "it keeps its topic")
+
+	found, err := LookupContentFilteredTopic[track](n.p, "F")
+	require.NoError(t, err)
+	require.Same(t, cf, found)
+	_, err = LookupContentFilteredTopic[note](n.p, "F")
+	require.ErrorIs(t, err, ErrPreconditionNotMet)
+	found, err = LookupContentFilteredTopic[track](n.p, "G")
+	require.NoError(t, err)
+	require.Nil(t, found)
+	_, err = LookupContentFilteredTopic[track](nil, "F")
+	require.ErrorIs(t, err, ErrBadParameter)
 
 	notes, err := NewTopic[note](n.p, "Notes")
 	require.NoError(t, err)
@@ -392,3 +405,19 @@ func TestReadConditionAsOption(t *testing.T) {
 }
 
 func (m *track) brief() string { return fmt.Sprintf("%d:%d", m.ID, m.Value) }
+
+// A type that idlgen made carries its description.
+func TestTypeCarriesItsDescription(t *testing.T) {
+	b, err := xtypes.Describe(trackDescription)
+	require.NoError(t, err)
+	e := &topicEntity{support: topic.Support{Type: &cdr.TypeInfo{Name: "test::Track", TypeObject: string(b)}}}
+	d, err := e.description("op", "entity")
+	require.NoError(t, err)
+	require.NotNil(t, d.MemberByName("value"))
+	again, err := e.description("op", "entity")
+	require.NoError(t, err)
+	require.Same(t, d, again)
+	e = &topicEntity{support: topic.Support{Type: &cdr.TypeInfo{Name: "test::Track", TypeObject: "nonsense"}}}
+	_, err = e.description("op", "entity")
+	require.ErrorContains(t, err, "test::Track")
+}

@@ -42,6 +42,7 @@ func (n *node) filtered(t testing.TB, q qos.DataReader, expression string, param
 	return r, cf
 }
 
+// Clauses: 2.2.2.2.1.7-8, 2.2.2.3.3.1-4, 2.2.2.5.3.27
 func TestContentFilteredTopic(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)
@@ -285,6 +286,7 @@ func TestContentFilterErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrPreconditionNotMet)
 }
 
+// Clauses: 2.2.2.5.3.6, 2.2.2.5.3.10-11, 2.2.2.5.9.1-3
 func TestQueryCondition(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)

@@ -65,7 +65,7 @@ var layers = map[string]layer{
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
-	"conformance": {level: 6, tests: []string{"idlc", "qos", "xtypes"}},
+	"conformance": {level: 6, tests: []string{"cdr", "filter", "idlc", "qos", "xtypes"}},
 	// The bytes of every construct, beside other implementations.
 	"conformance/idl":                 {level: 6, tests: []string{"cdr", "conformance/idl/corpus", "conformance/idl/corpus/evolving", "conformance/idl/corpus/extended", "idlc", "xtypes"}},
 	"conformance/idl/corpus":          {level: 5, imports: []string{"cdr"}},

@@ -270,9 +270,9 @@ func (b *builder) members(next uint32) error {
 		if m.AutoID {
 			switch {
 			case m.HasHashID && m.HashID != "":
-				m.ID = hashID(m.HashID)
+				m.ID = HashID(m.HashID)
 			case m.HasHashID || b.d.AutoIDHash:
-				m.ID = hashID(m.Name)
+				m.ID = HashID(m.Name)
 			default:
 				m.ID = next
 			}

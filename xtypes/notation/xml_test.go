@@ -1,0 +1,173 @@
+package notation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/xtypes"
+)
+
+func TestXMLIsReadAsTheSameTypes(t *testing.T) {
+	want := compile(t, strings.Replace(plain, "@autoid(HASH) ", "", 1))
+	out, err := XML(want)
+	require.NoError(t, err)
+	got, err := ParseXML(out)
+	require.NoError(t, err, "%s", out)
+	same(t, want, got, out)
+	out, err = XML(got) // in another order: that of the file
+	require.NoError(t, err)
+	got, err = ParseXML(out)
+	require.NoError(t, err, "%s", out)
+	same(t, want, got, out)
+}
+
+// One document as RTI Connext writes it, one as Fast DDS does.
+func TestXMLOfOthers(t *testing.T) {
+	for text, want := range map[string]string{
+		`<dds xmlns="http://www.eprosima.com"><types>
+		   <const name="N" type="long" value="4"/>
+		   <module name="geo">
+		     <const name="M" type="long" value="7"/>
+		     <enum name="Color"><enumerator name="RED" value="2"/><enumerator name="BLUE"/></enum>
+		     <struct name="Point" extensibility="mutable">
+		       <member name="id" type="long" key="true"/>
+		       <member name="name" stringMaxLength="N" type="string"/>
+		       <member name="route" type="nonBasic" nonBasicTypeName="geo::Color" sequenceMaxLength="M"/>
+		       <member name="m" type="float32" mapKeyType="string" mapMaxLength="-1"/>
+		       <member name="grid" type="octet" arrayDimensions="2,N" id="50"/>
+		       <member name="last" type="unsignedLongLong" optional="true"/>
+		     </struct>
+		   </module></types></dds>`: `
+module geo {
+  enum Color {
+    @value(2) RED,
+    BLUE
+  };
+  @mutable struct Point {
+    @key long id;
+    string<4> name;
+    sequence<Color, 7> route;
+    map<string, float> m;
+    @id(50) octet grid[2][4];
+    @optional unsigned long long last;
+  };
+};
+`,
+		`<types><bitmask name="Flags" bit_bound="8"><bit_value name="a" position="1"/><bit_value name="b"/></bitmask>
+		   <bitset name="Bits"><bitfield name="x" bit_bound="3"/><bitfield bit_bound="2"/><bitfield name="y" bit_bound="1"/></bitset>
+		   <union name="U"><discriminator type="char8"/><case><caseDiscriminator value="'a'"/><caseDiscriminator value="98"/><member name="f" type="nonBasic" nonBasicTypeName="Flags"/></case>
+		     <case><caseDiscriminator value="default"/><member name="b" type="nonBasic" nonBasicTypeName="Bits"/></case></union></types>`: `
+@bit_bound(8) bitmask Flags {
+  @position(1) a,
+  b
+};
+bitset Bits {
+  bitfield<3, octet> x;
+  bitfield<2>;
+  bitfield<1, boolean> y;
+};
+@appendable union U switch (char) {
+  case '\x61':
+  case '\x62':
+    Flags f;
+  default:
+    Bits b;
+};
+`,
+	} {
+		types, err := ParseXML([]byte(text))
+		require.NoError(t, err)
+		idl, err := IDL(types)
+		require.NoError(t, err)
+		require.Equal(t, strings.TrimPrefix(want, "\n"), string(idl))
+	}
+}
+
+func TestXMLErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                       "there is no element: EOF",
+		`<types>`:                                "XML syntax error on line 1: unexpected EOF",
+		`<x/>`:                                   "<x> is neither <types> nor <dds>",
+		`<types><include file="a.xml"/></types>`: `<include name="">: this element is not supported`,
+		`<types><struct name="S"><member name="a" type="lung"/></struct></types>`:                                                                                      `<struct name="S">: type="lung" is no type`,
+		`<types><struct name="S"><member name="a" type="nonBasic" nonBasicTypeName="X"/></struct></types>`:                                                             `<struct name="S">: there is no type "X"`,
+		`<types><struct name="S"><member name="a" type="long" key="maybe"/></struct></types>`:                                                                          `<struct name="S">: key="maybe" is no boolean`,
+		`<types><struct name="S"><member name="a" type="string" stringMaxLength="N"/></struct></types>`:                                                                `<struct name="S">: stringMaxLength="N" is no number from -1 to 2147483647`,
+		`<types><struct name="S"><member name="a" type="long" arrayDimensions="2,0"/></struct></types>`:                                                                `<struct name="S">: arrayDimensions="0" is no number from 1 to 2147483647`,
+		`<types><struct name="S" extensibility="soft"/></types>`:                                                                                                       `<struct name="S">: extensibility "soft" is none of final, appendable, mutable`,
+		`<types><struct name="S"><member name="a" type="long"/><member name="a" type="long"/></struct></types>`:                                                        `<struct name="S">: xtypes: struct S.a: is the name of members 0 and 1`,
+		`<types><forward_dcl name="N" kind="struct"/><struct name="S"><member name="a" type="nonBasic" nonBasicTypeName="N" sequenceMaxLength="-1"/></struct></types>`: `<struct name="S">: S needs N, which is declared and not described`,
+		`<types><union name="U"><case><caseDiscriminator value="1"/><member name="a" type="long"/></case></union></types>`:                                             `<union name="U">: a case comes before the discriminator`,
+		strings.Repeat("<a>", 100): "elements are nested more than 64 levels deep",
+	} {
+		_, err := ParseXML([]byte(text))
+		require.EqualError(t, err, "notation: XML: "+want)
+	}
+}
+
+func TestXMLSaysWhatItCannotSay(t *testing.T) {
+	for text, want := range map[string]string{
+		`@final struct S { @unit("m") long a; };`:            "notation: S: a: DDS-XML has no @default, @min, @max, @unit, @hashid and @try_construct",
+		`@final struct S { sequence<sequence<long>> a; };`:   "notation: S: sequence<int32> within another type: give it a name with a typedef",
+		`@final struct S { sequence<@external string> a; };`: "notation: S: DDS-XML cannot annotate elements of collections",
+		`@autoid(HASH) @final struct S { long a; };`:         "notation: S: DDS-XML has no @autoid",
+	} {
+		_, err := XML(compile(t, text))
+		require.EqualError(t, err, want)
+	}
+}
+
+func TestJSONSchema(t *testing.T) {
+	types := compile(t, `
+module m {
+  enum Color { RED, GREEN };
+  // A point.
+  @final struct P { double x; @unit("m") @range(min = 0, max = 9) octet z; @range(min = -1, max = 5) long n; };
+  @final union U switch (Color) { case RED: long r; default: P p; };
+  @final struct S { @key string<4> id; @optional Color c; sequence<P, 3> ps; sequence<octet> blob; long g[2][3]; map<long, U> us; int64 big; };
+};`)
+	got, err := JSONSchema(types[len(types)-1])
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+	  "$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/m::S",
+	  "$defs": {
+	    "m::Color": {"enum": ["RED", "GREEN"]},
+	    "m::P": {"description": "A point.", "type": "object", "additionalProperties": false, "required": ["x", "z", "n"], "properties": {
+	      "x": {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]},
+	      "z": {"type": "integer", "minimum": 0, "maximum": 9, "$comment": "unit: m"},
+	      "n": {"type": "integer", "minimum": -1, "maximum": 5}}},
+	    "m::U": {"anyOf": [
+	      {"type": "object", "additionalProperties": false, "required": ["_d", "r"], "properties": {"_d": {"enum": ["RED"]}, "r": {"type": "integer", "minimum": -2147483648, "maximum": 2147483647}}},
+	      {"type": "object", "additionalProperties": false, "required": ["_d", "p"], "properties": {"_d": {"not": {"enum": ["RED"]}}, "p": {"$ref": "#/$defs/m::P"}}},
+	      {"type": "object", "additionalProperties": false, "required": ["_d"], "properties": {"_d": {"$ref": "#/$defs/m::Color"}}}]},
+	    "m::S": {"type": "object", "additionalProperties": false, "required": ["id", "ps", "blob", "g", "us", "big"], "properties": {
+	      "id": {"type": "string", "maxLength": 4}, "c": {"$ref": "#/$defs/m::Color"},
+	      "ps": {"type": "array", "items": {"$ref": "#/$defs/m::P"}, "maxItems": 3}, "blob": {"type": "string", "contentEncoding": "base64"},
+	      "g": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": "integer", "minimum": -2147483648, "maximum": 2147483647}}},
+	      "us": {"type": "object", "additionalProperties": {"$ref": "#/$defs/m::U"}},
+	      "big": {"type": "integer", "minimum": -9223372036854775808, "maximum": 9223372036854775807}}}}}`, string(got))
+	_, err = JSONSchema(xtypes.Primitive(xtypes.TKInt32))
+	require.EqualError(t, err, "notation: int32 is a int32; only structs and unions are documents")
+}
+
+// FuzzXML: no document makes the reader panic, and what it takes is written and read again.
+func FuzzXML(f *testing.F) {
+	f.Add([]byte(`<dds><types><module name="m"><struct name="S" baseType="B"><member name="a" type="string" stringMaxLength="4" mapKeyType="long" sequenceMaxLength="2" arrayDimensions="3"/></struct></module></types></dds>`))
+	f.Add([]byte(`<types><union name="U"><discriminator type="char8"/><case><caseDiscriminator value="'a'"/><member name="f" type="long"/></case></union><bitset name="B"><bitfield name="x" bit_bound="3"/></bitset></types>`))
+	f.Add([]byte(`<types><bitmask name="F" bit_bound="8"><bit_value name="a" position="1"/></bitmask><enum name="E"><enumerator name="A" value="3"/></enum><typedef name="T" type="nonBasic" nonBasicTypeName="E"/></types>`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		types, err := ParseXML(text)
+		if err != nil {
+			return
+		}
+		out, err := XML(types)
+		if err != nil {
+			return
+		}
+		if again, err := ParseXML(out); err == nil && len(again) != len(types) {
+			t.Fatalf("%d types became %d", len(types), len(again))
+		}
+	})
+}

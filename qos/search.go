@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -49,7 +50,25 @@ func (p *Provider) LoadEnvironment(files string) error {
 		}
 		list = append(list, sources...)
 	}
-	return p.add(true, list...)
+	return p.add(true, once(list)...)
+}
+
+// once leaves of a file that is named several times the last, which wins.
+func once(list []source) []source {
+	var out []source
+	for i, s := range list {
+		again := s.file && slices.ContainsFunc(list[i+1:], func(later source) bool { return later.file && sameFile(s.name, later.name) })
+		if !again {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // parseSources reads a list of files.

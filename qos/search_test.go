@@ -35,6 +35,7 @@ func TestLoadEnvironment(t *testing.T) {
 		"ours before RTI's":                {depths: map[string]string{"v.xml": "3", "r.xml": "4"}, env: map[string]string{ProfilesVariable: "v.xml", aliasVariable: "r.xml"}, depth: 3},
 		"ours empty":                       {depths: map[string]string{"r.xml": "4"}, env: map[string]string{ProfilesVariable: "", aliasVariable: "r.xml"}, depth: 1},
 		"the option before the variable":   {depths: map[string]string{"v.xml": "3", "o.xml": "5"}, env: map[string]string{ProfilesVariable: "v.xml"}, option: "o.xml", depth: 5},
+		"a file that is named twice":       {depths: map[string]string{UserProfiles: "2", "a.xml": "3"}, option: "a.xml;./" + UserProfiles, depth: 2},
 		"the last of a list":               {depths: map[string]string{"a.xml": "3", "d/b.xml": "4"}, option: "a.xml; file://d/b.xml;", depth: 4},
 		"the first of a group that exists": {depths: map[string]string{"b.xml": "3", "c.xml": "4"}, option: "[no.xml | b.xml|c.xml]", depth: 3},
 		"a document":                       {option: inline, depth: 6},

@@ -159,18 +159,12 @@ func checkWriter(op, entity string, q qos.DataWriter) error {
 		return err
 	}
 	switch {
-	case q.Durability.Kind > qos.DurabilityTransientLocal && !onlyHistory(q.DurabilityService):
-		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String())
+	case q.Durability.Kind > qos.DurabilityTransientLocal && q.DurabilityService.ServiceCleanupDelay > 0 && q.Ownership.Kind == qos.OwnershipExclusive:
+		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String()) // whose disposal counts is known to readers only
 	case len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXML:
 		return unsupported(op, entity, qos.PolicyDataRepresentation, q.DataRepresentation.String())
 	}
 	return nil
-}
-
-// onlyHistory tells whether a DURABILITY_SERVICE asks for no more than is enforced: its history.
-func onlyHistory(s qos.DurabilityService) bool {
-	return s.ServiceCleanupDelay == 0 && s.MaxSamples == qos.LengthUnlimited && s.MaxInstances == qos.LengthUnlimited &&
-		s.MaxSamplesPerInstance == qos.LengthUnlimited
 }
 
 // enable tells the domain of the writer.

@@ -86,7 +86,8 @@
 //     give them in the order of reception.
 //   - The handle of an instance is its key hash, so it is the same at every process.
 //   - Histories for late joiners keep, of each instance and writer, as many samples as HISTORY says; for TRANSIENT and
-//     PERSISTENT, more if DURABILITY_SERVICE says so. A disposed instance is not kept.
+//     PERSISTENT, more if DURABILITY_SERVICE says so. A disposed instance is not kept, unless that has a
+//     service_cleanup_delay.
 //   - A writer's samples are in its ring, whose size is Settings.RingBytes: RESOURCE_LIMITS max_samples and
 //     max_samples_per_instance of a writer bound what is kept for late joiners. Writing beyond fails with
 //     ErrOutOfResources at once, as waiting would not help.

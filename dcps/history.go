@@ -171,6 +171,7 @@ func (h *hub) endHistory(r *endpoint) {
 func (h *hub) replay(r *endpoint, c *channel) {
 	at := now()
 	past := make(map[*storedWriter]*match)
+	c.history.clean(at)
 	for _, rec := range c.history.history() {
 		m, known := past[rec.w]
 		if !known {
@@ -181,6 +182,18 @@ func (h *hub) replay(r *endpoint, c *channel) {
 			sample := rec.message
 			sample.Flags = flagPast
 			h.enqueue(*m, &sample, itemData, rec.handle, at)
+		}
+	}
+	for _, in := range c.history.disposals() {
+		by := in.disposed
+		m, known := past[by.w]
+		if !known {
+			m = h.matchPast(r, by.w)
+			past[by.w] = m
+		}
+		if last := in.latest(); m != nil && last != nil {
+			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: by.ns, Flags: flagPast}, Epoch: last.message.Epoch, Seq: last.message.Seq},
+				itemDispose, in.handle, at)
 		}
 	}
 	for _, l := range c.history.ended() {

@@ -174,6 +174,7 @@ func TestUnsupportedPoliciesAreRefused(t *testing.T) {
 		},
 		"DURABILITY_SERVICE service_cleanup_delay 1s": func(q *qos.DataWriter) {
 			q.Durability.Kind, q.DurabilityService.ServiceCleanupDelay = qos.DurabilityTransient, time.Second
+			q.Ownership.Kind = qos.OwnershipExclusive
 		},
 	} {
 		_, err := NewDataWriter(n.pub, tp, WithWriterQos(writerQos(change)))

@@ -17,8 +17,9 @@ import (
 // replica of the channel has one; all hold the same, because all add the same messages in the same order.
 //
 // Of each instance it keeps, for each writer, the latest samples: as many as the writer's HISTORY says, or for
-// TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. A disposal removes the samples of the instance:
-// who comes late never learns of it. The samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set
+// TRANSIENT and PERSISTENT its DURABILITY_SERVICE if that says more. What does not fit the limits of that is not kept. A
+// disposal removes the samples of the instance: who comes late never learns of it. With a service_cleanup_delay it does
+// so only when the instance has had no writers for so long; until then who comes late gets both (§2.2.3.5). The samples of a TRANSIENT_LOCAL writer go when it goes. A sample of a coherent set
 // counts for those who come late when the set has ended, and never if its writer goes before that.
 //
 // Owned by the polling goroutine.
@@ -26,6 +27,9 @@ type store struct {
 	writers   map[endpointKey]*storedWriter
 	instances map[InstanceHandle]*storedInstance
 	arrivals  uint64
+	count     int                       // records in instances
+	clock     int64                     // latest source timestamp: what service_cleanup_delay goes by, the same everywhere
+	cleaning  dueQueue[*storedInstance] // disposed and without writers
 	free      []*record
 	// lent counts snapshots that are not encoded yet. The polling goroutine raises it; who encodes lowers it, after its
 	// last look at a record, so a record that is recycled at 0 is read by nobody else.
@@ -40,10 +44,27 @@ type storedWriter struct {
 	limit int // of samples of an instance with KEEP_ALL
 	gone  bool
 	open  []*record // of the coherent set that has not ended
+
+	// DURABILITY_SERVICE of TRANSIENT and PERSISTENT.
+	maxSamples   int
+	maxInstances int
+	cleanup      int64 // ns
 }
 
 type storedInstance struct {
-	lines []*storedLine
+	handle   InstanceHandle
+	lines    []*storedLine
+	disposed *disposal // service_cleanup_delay: it is disposed, and not forgotten yet
+	alarm    int32     // place in store.cleaning
+}
+
+func (in *storedInstance) place() *int32 { return &in.alarm }
+
+// disposal is who disposed an instance, and when.
+type disposal struct {
+	w   *storedWriter
+	ns  int64
+	end int64 // when it is forgotten; 0 while it has writers
 }
 
 // storedLine is what is kept of one writer in one instance.
@@ -80,6 +101,12 @@ func newStoredWriter(key endpointKey, info []byte, ann *announcement) *storedWri
 		}
 	}
 	w.limit = limit(q.ResourceLimits.MaxSamplesPerInstance)
+	w.maxSamples, w.maxInstances = limit(qos.LengthUnlimited), limit(qos.LengthUnlimited)
+	if s := &q.DurabilityService; q.Durability.Kind > qos.DurabilityTransientLocal {
+		w.limit = min(w.limit, limit(s.MaxSamplesPerInstance))
+		w.maxSamples, w.maxInstances = limit(s.MaxSamples), limit(s.MaxInstances)
+		w.cleanup = int64(s.ServiceCleanupDelay)
+	}
 	return w
 }
 
@@ -90,14 +117,15 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 		w = newStoredWriter(e.key, e.info, e.ann)
 		s.writers[e.key] = w
 	}
+	s.clean(m.Timestamp)
 	switch m.Kind {
 	case kindData:
 		s.keep(w, m, h)
 	case kindDispose:
-		s.dispose(w, h)
+		s.dispose(w, h, m.Timestamp)
 	case kindUnregister:
 		if m.Flags&flagDispose != 0 {
-			s.dispose(w, h)
+			s.dispose(w, h, m.Timestamp)
 		}
 		s.unregister(w, h)
 	case kindSetEnd:
@@ -108,16 +136,21 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 		}
 		w.open = nil
 	case kindClosing:
-		s.depart(w, m.Flags&flagDispose != 0)
+		s.depart(w, m.Flags&flagDispose != 0, m.Timestamp)
 	}
 }
 
 func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	in := s.instances[h]
+	if !s.room(w, in) {
+		return
+	}
 	if in == nil {
-		in = &storedInstance{}
+		in = &storedInstance{handle: h}
 		s.instances[h] = in
 	}
+	in.disposed = nil
+	s.cleaning.remove(in)
 	l := in.line(w)
 	l.unregistered = false
 	if len(l.records) >= w.keeps() {
@@ -133,7 +166,54 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 		w.open = append(w.open, r)
 	}
 	l.records = append(l.records, r)
+	s.count++
 	s.trim(in)
+}
+
+// room applies the limits of DURABILITY_SERVICE to a sample for in, which is nil if it would be a new instance.
+func (s *store) room(w *storedWriter, in *storedInstance) bool {
+	if in == nil {
+		return len(s.instances) < w.maxInstances && s.count < w.maxSamples
+	}
+	for _, l := range in.lines {
+		if l.w == w && len(l.records) >= w.keeps() {
+			return true // it replaces one
+		}
+	}
+	return s.count < w.maxSamples
+}
+
+// clean forgets the instances whose service_cleanup_delay is over.
+func (s *store) clean(now int64) {
+	s.clock = max(s.clock, now)
+	for {
+		in, ok := s.cleaning.take(s.clock)
+		if !ok {
+			return
+		}
+		s.removeLines(in.handle, in, func(*storedLine) bool { return true })
+	}
+}
+
+// restore takes over a disposal that another process knows of.
+func (s *store) restore(w *storedWriter, h InstanceHandle, by disposal) {
+	in := s.instances[h]
+	if in == nil {
+		return
+	}
+	by.w = w
+	in.disposed = &by
+	if by.end != 0 {
+		s.cleaning.by(in, by.end)
+	}
+}
+
+// settle begins the service_cleanup_delay of a disposed instance once nobody writes it any more.
+func (s *store) settle(in *storedInstance) {
+	if in.disposed != nil && in.alarm == 0 && !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return !l.unregistered && !l.w.gone }) {
+		in.disposed.end = after(s.clock, in.disposed.w.cleanup)
+		s.cleaning.by(in, in.disposed.end)
+	}
 }
 
 // keeps is how many samples of an instance are kept of the writer.
@@ -183,6 +263,7 @@ func (s *store) trim(in *storedInstance) {
 
 // recycle keeps records for reuse, unless a snapshot may still read them.
 func (s *store) recycle(records ...*record) {
+	s.count -= len(records)
 	if s.lent.Load() == 0 {
 		s.free = append(s.free, records...)
 	}
@@ -210,9 +291,15 @@ func (in *storedInstance) line(w *storedWriter) *storedLine {
 
 // dispose drops the samples of an instance: those of all writers, or with OWNERSHIP EXCLUSIVE, where the disposal of
 // a writer that is not the owner does not count, its own.
-func (s *store) dispose(w *storedWriter, h InstanceHandle) {
+func (s *store) dispose(w *storedWriter, h InstanceHandle, ns int64) {
 	in := s.instances[h]
 	if in == nil {
+		return
+	}
+	if w.cleanup > 0 {
+		s.cleaning.remove(in)
+		in.disposed = &disposal{w: w, ns: ns}
+		s.settle(in)
 		return
 	}
 	exclusive := w.ann.writer.Ownership.Kind == qos.OwnershipExclusive
@@ -226,17 +313,18 @@ func (s *store) unregister(w *storedWriter, h InstanceHandle) {
 				l.unregistered = true
 			}
 		}
+		s.settle(in)
 	}
 }
 
 // depart follows a writer that unregisters all it has.
-func (s *store) depart(w *storedWriter, dispose bool) {
+func (s *store) depart(w *storedWriter, dispose bool, ns int64) {
 	for h, in := range s.instances {
 		if !slices.ContainsFunc(in.lines, func(l *storedLine) bool { return l.w == w }) {
 			continue
 		}
 		if dispose {
-			s.dispose(w, h)
+			s.dispose(w, h, ns)
 		}
 		s.unregister(w, h)
 	}
@@ -257,6 +345,7 @@ func (s *store) end(key endpointKey) {
 	} else {
 		for _, in := range s.instances {
 			s.trim(in)
+			s.settle(in)
 		}
 	}
 	for key, w := range s.writers {
@@ -275,7 +364,9 @@ func (s *store) dropOpen(w *storedWriter) {
 	for h, in := range s.instances {
 		for _, l := range in.lines {
 			if l.w == w {
+				before := len(l.records)
 				l.records = slices.DeleteFunc(l.records, func(r *record) bool { return r.open })
+				s.count -= before - len(l.records)
 			}
 		}
 		s.removeLines(h, in, func(l *storedLine) bool { return len(l.records) == 0 })
@@ -314,6 +405,7 @@ func (s *store) removeLines(h InstanceHandle, in *storedInstance, drop func(*sto
 	})
 	if len(in.lines) == 0 {
 		delete(s.instances, h)
+		s.cleaning.remove(in)
 	}
 	if len(s.free) > maxFreeRecords {
 		clear(s.free[maxFreeRecords:])
@@ -337,6 +429,20 @@ func (s *store) history() []*record {
 		}
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
+	return all
+}
+
+// disposals lists the instances that are disposed and not forgotten, in the order of that.
+func (s *store) disposals() []*storedInstance {
+	var all []*storedInstance
+	for _, in := range s.instances {
+		if in.disposed != nil {
+			all = append(all, in)
+		}
+	}
+	slices.SortFunc(all, func(a, b *storedInstance) int {
+		return cmp.Or(cmp.Compare(a.disposed.ns, b.disposed.ns), slices.Compare(a.handle[:], b.handle[:]))
+	})
 	return all
 }
 
@@ -368,6 +474,7 @@ const (
 	stateVersion     = 1
 	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
 	stateOpen        = 2 // it is of a coherent set that has not ended
+	stateDisposed    = 4 // it is the latest of its instance, which is disposed since: when(i64) and when it is forgotten(i64) follow the sample
 	stateWriterSize  = 8 + 4 + 1 + 4
 	stateRecordSize  = 4 + 16 + 1 + 4 + 8 + 8 + 8 + 4
 )
@@ -391,7 +498,11 @@ func (s *store) snapshot() func() []byte {
 	var records []*record
 	last := make(map[*record]bool)
 	open := make(map[*record]bool)
+	disposed := make(map[*record]disposal)
 	for _, in := range s.instances {
+		if r := in.latest(); r != nil && in.disposed != nil {
+			disposed[r] = *in.disposed
+		}
 		for _, l := range in.lines {
 			records = append(records, l.records...)
 			for _, r := range l.records {
@@ -427,16 +538,31 @@ func (s *store) snapshot() func() []byte {
 			m := &r.message
 			out = le.AppendUint32(out, index[r.w])
 			out = append(out, r.handle[:]...)
-			out = append(out, boolByte(last[r])*stateUnregisters|boolByte(open[r])*stateOpen)
+			by, isDisposed := disposed[r]
+			out = append(out, boolByte(last[r])*stateUnregisters|boolByte(open[r])*stateOpen|boolByte(isDisposed)*stateDisposed)
 			out = le.AppendUint32(out, m.Epoch)
 			out = le.AppendUint64(out, m.Seq)
 			out = le.AppendUint64(out, m.WriterSeq)
 			out = le.AppendUint64(out, uint64(m.Timestamp))
 			out = le.AppendUint32(out, uint32(len(m.Payload)))
 			out = append(out, m.Payload...)
+			if isDisposed {
+				out = le.AppendUint64(out, uint64(by.ns))
+				out = le.AppendUint64(out, uint64(by.end))
+			}
 		}
 		return out
 	}
+}
+
+// latest is the record of the instance that came last; nil if it has none.
+func (in *storedInstance) latest() (latest *record) {
+	for _, l := range in.lines {
+		if len(l.records) > 0 && (latest == nil || l.latest().arrival > latest.arrival) {
+			latest = l.latest()
+		}
+	}
+	return latest
 }
 
 func boolByte(v bool) byte {
@@ -525,6 +651,11 @@ func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
 	a.u64(&m.WriterSeq)
 	a.i64(&m.Timestamp)
 	a.octets(&m.Payload)
+	var by disposal
+	if flags&stateDisposed != 0 {
+		a.i64(&by.ns)
+		a.i64(&by.end)
+	}
 	if a.err != nil {
 		return fmt.Errorf("%w: %w", errState, a.err)
 	}
@@ -536,9 +667,14 @@ func (s *store) loadRecord(a *archive, writers []*storedWriter) error {
 	if flags&stateOpen != 0 {
 		m.Flags = flagInSet
 	}
+	s.clock = max(s.clock, m.Timestamp)
 	s.keep(w, &m, h)
 	if flags&stateUnregisters != 0 {
 		s.unregister(w, h)
+	}
+	if flags&stateDisposed != 0 {
+		s.clock = max(s.clock, by.ns)
+		s.restore(w, h, by)
 	}
 	return nil
 }

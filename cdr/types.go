@@ -2,9 +2,12 @@ package cdr
 
 import "crypto/sha256"
 
-// GeneratedVersion1 pairs generated code with this runtime. Generated files mention the version that they
-// were written for, so that they stop compiling when the runtime no longer serves it.
-const GeneratedVersion1 = 1
+// Generated files mention the version of the runtime that they were written for: they do not compile with an older one, and stop
+// compiling with one that no longer serves them.
+const (
+	GeneratedVersion1 = 1
+	GeneratedVersion2 = 2 // members with headers, unions, maps, Clone and Equal, defaults, type objects
+)
 
 // Extensibility says how a type may evolve (XTypes 1.3 §7.2.3).
 type Extensibility uint8

@@ -81,7 +81,7 @@ func readAll(v reflect.Value, depth int) {
 		return
 	}
 	for i := range v.NumMethod() {
-		if m := v.Method(i); m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
+		if m := v.Method(i); m.Type().NumIn() == 0 && m.Type().NumOut() > 0 {
 			readAll(m.Call(nil)[0], depth+1)
 		}
 	}

@@ -29,6 +29,7 @@ type printer struct {
 	body    strings.Builder
 	imports map[string]string // path to name
 	sizes   *sizer
+	types   *typeBuilder
 }
 
 // p writes a line; its arguments stand one after the other.
@@ -54,8 +55,9 @@ const maxOutput = 1 << 26
 func (p *plan) print() []OutFile {
 	var files []OutFile
 	sizes := &sizer{known: map[sizeOf]int64{}}
+	types := newTypeBuilder()
 	for _, g := range p.packages {
-		w := &printer{plan: p, pkg: g, imports: map[string]string{}, sizes: sizes}
+		w := &printer{plan: p, pkg: g, imports: map[string]string{}, sizes: sizes, types: types}
 		w.use(cdrPath)
 		for _, d := range g.decls {
 			w.decl(d)
@@ -99,7 +101,7 @@ func (w *printer) file() []byte {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion1\n\n")
+	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion2\n\n")
 	b.WriteString(w.body.String())
 	return []byte(b.String())
 }

@@ -3,6 +3,7 @@ package idlc
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -109,6 +110,12 @@ func (w *printer) typeInfo(t Type) {
 	a2, n2, ok2 := fixedLayout(t, true)
 	if ok1 && ok2 {
 		w.p("Layout: &cdr.Layout{Align: [2]int{", a1, ", ", a2, "}, Size: [2]int{", n1, ", ", n2, "}, Stride: [2]int{", alignUp(n1, a1), ", ", alignUp(n2, a2), "}},")
+	}
+	if object, err := w.types.describe(t); err == nil {
+		w.p("TypeObject: ", strconv.QuoteToASCII(string(object)), ",")
+	} else {
+		pos := d.common().Pos
+		w.plan.report.warnf(pos, "", "%s: peers cannot check the type", strings.TrimPrefix(err.Error(), pos.String()+": "))
 	}
 	w.p("Text: `", typeText(t), "`,")
 	w.p("})")

@@ -258,8 +258,8 @@ func (w *printer) transcode(t Type, name string, depth int) {
 		w.p("e.Enum(", quote(name), ", d.Enum(", quote(name), ", ", r.Width, ", int32(", w.refName(r, w.plan.enumeratorName(r.Default)), ")), ", r.Width, ", true)")
 	case *Bitmask:
 		w.p("e.Uint", 8*r.Width, "(d.Uint", 8*r.Width, "(", quote(name), "))")
-	case *Bitset:
-		w.p("e.Uint", 8*r.Width, "(d.Uint", 8*r.Width, "(", quote(name), "))")
+	case *Bitset: // bits that are no field's are no part of the value
+		w.p("{\nvar bits ", w.ref(r), "\nbits.UnmarshalCDR(d)\nbits.MarshalCDR(e)\n}")
 	case *Fixed:
 		w.p("e.Fixed(", quote(name), ", d.Fixed(", quote(name), ", ", r.Digits, ", ", r.Scale, "), ", r.Digits, ", ", r.Scale, ")")
 	case *Struct, *Union:

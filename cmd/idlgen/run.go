@@ -32,11 +32,14 @@ type settings struct {
 	strict   bool
 	missing  string // the extensibility of types that do not say
 	check    bool
+	fromXML  bool
+	to       string // a key of formats
+	typ      string // the only type to convert
 	files    []string
 }
 
 func parseFlags(args []string, stderr io.Writer) (*settings, error) {
-	s := &settings{modules: map[string]string{}}
+	s := &settings{modules: map[string]string{}, to: "go"}
 	fs := flag.NewFlagSet("idlgen", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.StringVar(&s.out, "o", "", "write into directory `DIR` (default: that of the IDL file)")
@@ -50,6 +53,9 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.BoolVar(&s.strict, "strict", false, "refuse what describes no data (interfaces, any...) and what only other compilers accept")
 	fs.Func("default-extensibility", "of types without an annotation: `KIND` is final, appendable (the default) or mutable", s.defaultExtensibility)
 	fs.Func("map", "the Go package of a module of included files, as `MODULE=IMPORT/PATH`; may be repeated", s.mapModule)
+	fs.Func("to", "write `FORMAT`: go (the default), idl, xml (DDS-XML), jsonschema or typeobject; all but go go to standard output without -o", s.setTo)
+	fs.Func("from", "read `FORMAT`: idl (the default), or xml: the <types> of DDS-XML, also as RTI Connext and Fast DDS write it", s.setFrom)
+	fs.StringVar(&s.typ, "type", "", "with -to, convert the type `NAME` and what it needs, as in module::Track")
 	fs.Usage = func() {
 		fmt.Fprint(stderr, usage)
 		fs.PrintDefaults()
@@ -173,6 +179,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	status := exitOK
+	if s.to != "go" {
+		for _, file := range s.files {
+			if !s.convert(file, stdout, stderr) {
+				status = exitError
+			}
+		}
+		return status
+	}
 	written := map[string]string{} // path to the IDL file it came from
 	for t := range s.translations() {
 		if !s.deliverAll(<-t, written, stderr) {
@@ -187,6 +201,7 @@ type translation struct {
 	file, dir string
 	out       []idlc.OutFile
 	report    *idlc.Report
+	err       error // the file could not be read at all
 }
 
 // translations translates the files at the same time and gives the results in the order of the files. At most one more than there are
@@ -209,13 +224,20 @@ func (s *settings) translate(file string) translation {
 	if dir == "" {
 		dir = filepath.Dir(file)
 	}
-	out, report := idlc.Compile(file, idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing,
-		Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)})
-	return translation{file, dir, out, report}
+	idl, opts, err := s.options(file, dir)
+	if err != nil {
+		return translation{file: file, err: err}
+	}
+	out, report := idlc.Compile(idl, opts)
+	return translation{file: file, dir: dir, out: out, report: report}
 }
 
 // deliverAll writes or checks what came out of one file.
 func (s *settings) deliverAll(t translation, written map[string]string, stderr io.Writer) bool {
+	if t.err != nil {
+		fmt.Fprintf(stderr, "idlgen: %v\n", t.err)
+		return false
+	}
 	fmt.Fprint(stderr, t.report.Explain())
 	if t.report.Failed() {
 		return false

@@ -64,7 +64,7 @@ var layers = map[string]layer{
 	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
-	"cmd/idlgen":  {level: 6, imports: []string{"idlc"}},
+	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"cdr", "filter", "idlc", "qos", "xtypes"}},
 	// The bytes of every construct, beside other implementations.

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/omg-dds-go/dds/idlc"
+	"github.com/omg-dds-go/dds/xtypes"
+	"github.com/omg-dds-go/dds/xtypes/notation"
+)
+
+// formats are the values of -to, with the ends of the files that are written.
+var formats = map[string]string{"go": "", "idl": ".idl", "xml": ".xml", "jsonschema": ".schema.json", "typeobject": ".typeobject.txt"}
+
+// setTo reads the value of -to.
+func (s *settings) setTo(v string) error {
+	if _, ok := formats[v]; !ok {
+		return fmt.Errorf("write go, idl, xml, jsonschema or typeobject")
+	}
+	s.to = v
+	return nil
+}
+
+// setFrom reads the value of -from.
+func (s *settings) setFrom(v string) error {
+	if v != "idl" && v != "xml" {
+		return fmt.Errorf("write idl or xml")
+	}
+	s.fromXML = v == "xml"
+	return nil
+}
+
+// options are what the compiler needs for a file. One in XML is turned into IDL first; what follows reads it under its name with .idl.
+func (s *settings) options(file, dir string) (idl string, opts idlc.Options, err error) {
+	opts = idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing, Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)}
+	if !s.fromXML {
+		return file, opts, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", opts, err
+	}
+	types, err := notation.ParseXML(text)
+	if err != nil {
+		return "", opts, fmt.Errorf("%s: %w", file, err)
+	}
+	text, err = notation.IDL(types)
+	if err != nil {
+		return "", opts, fmt.Errorf("%s: %w", file, err)
+	}
+	idl = strings.TrimSuffix(file, filepath.Ext(file)) + ".idl"
+	opts.ReadFile = func(name string) ([]byte, error) {
+		if name == idl {
+			return text, nil
+		}
+		return os.ReadFile(name)
+	}
+	return idl, opts, nil
+}
+
+// convert writes the types of a file in another notation: to standard output, or into the directory of -o.
+func (s *settings) convert(file string, stdout, stderr io.Writer) bool {
+	idl, opts, err := s.options(file, filepath.Dir(file))
+	if err != nil {
+		fmt.Fprintf(stderr, "idlgen: %v\n", err)
+		return false
+	}
+	unit, report := idlc.Check(idl, opts)
+	fmt.Fprint(stderr, report.Explain())
+	if report.Failed() {
+		return false
+	}
+	types, err := unit.Types(false)
+	var text []byte
+	if err == nil {
+		text, err = s.write(types)
+	}
+	if err == nil && s.out == "" {
+		_, err = stdout.Write(text)
+	} else if err == nil {
+		base := filepath.Base(file)
+		err = s.deliver(filepath.Join(s.out, strings.TrimSuffix(base, filepath.Ext(base))+formats[s.to]), text)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "idlgen: %s: %v\n", file, err)
+	}
+	return err == nil
+}
+
+// write gives the types in the notation of -to; those of -type only, if it is given.
+func (s *settings) write(types []*xtypes.Type) ([]byte, error) {
+	if s.typ != "" {
+		i := slices.IndexFunc(types, func(t *xtypes.Type) bool { return t.Name() == s.typ })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no type %s; there are %s", s.typ, names(types))
+		}
+		types = types[i : i+1]
+	}
+	switch s.to {
+	case "idl":
+		return notation.IDL(types)
+	case "xml":
+		return notation.XML(types)
+	case "typeobject":
+		return typeObjects(types)
+	}
+	topics := slices.DeleteFunc(slices.Clone(types), func(t *xtypes.Type) bool {
+		k := t.Kind()
+		return k != xtypes.TKStructure && k != xtypes.TKUnion || t.Nested() && s.typ == ""
+	})
+	if len(topics) != 1 {
+		return nil, fmt.Errorf("a JSON Schema is of one type; name it with -type: %s", names(topics))
+	}
+	return notation.JSONSchema(topics[0])
+}
+
+func names(types []*xtypes.Type) string {
+	if len(types) == 0 {
+		return "none"
+	}
+	list := make([]string, len(types))
+	for i, t := range types {
+		list[i] = t.Name()
+	}
+	return strings.Join(list, ", ")
+}
+
+// typeObjects writes identifiers and serialized type objects for people.
+func typeObjects(types []*xtypes.Type) ([]byte, error) {
+	var b bytes.Buffer
+	for _, t := range types {
+		fmt.Fprintf(&b, "%s %s\n", t.Kind(), t.Name())
+		for _, ek := range []xtypes.EquivalenceKind{xtypes.Minimal, xtypes.Complete} {
+			all, err := xtypes.Identify(t, ek)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&b, "  %s, %d bytes, refers to %d types\n", &all[0].ID, all[0].Size, len(all)-1)
+			for line := range strings.Lines(hex.Dump(all[0].Object.Marshal())) {
+				fmt.Fprintf(&b, "    %s", line)
+			}
+		}
+	}
+	return b.Bytes(), nil
+}

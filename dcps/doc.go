@@ -105,8 +105,10 @@
 //   - An instance that a writer lost by not being alive, or not being matched, is alive again with the writer's next
 //     sample, and OWNERSHIP EXCLUSIVE goes to whoever writes next.
 //   - OWNERSHIP ties go to the smaller handle of the writer.
+//   - A reader of a ContentFilteredTopic keeps the last sample of an instance that passed, and its state, when later ones do not
+//     pass; these hold off DEADLINE, and count for OWNERSHIP of instances that it knows (docs/filters.md).
 //
 // # What it does not do
 //
-// MultiTopic, and built-in topics.
+// MultiTopic.
 package dcps

@@ -26,6 +26,11 @@
 // unless they must be understood; see member.go. An optional member of another type is preceded by a boolean in XCDR2
 // and has a header in XCDR1.
 //
+// XCDR1 lists are written with short headers where id and length fit, and read with any; they end with 0x3f02, or with the 0x0001 of
+// RTPS where that is no member's id. A union is its discriminator and the member that selects, in a mutable union both with
+// headers, the discriminator with id 0. A map is a length and pairs in the order of the keys, behind a DHEADER in XCDR2 unless
+// keys and values are primitive. A bitmask and a bitset are unsigned integers, a fixed is packed decimal.
+//
 // A string is a length that counts its terminating NUL, the bytes, and the NUL. A wstring is a length in
 // bytes and UTF-16 code units without a terminator; XCDR1 leaves its layout to the implementation, and this
 // package uses the one of XCDR2 for both.
@@ -35,6 +40,11 @@
 // A serialized key is the KeyHolder of XTypes 1.3 §7.6.8: the key members alone, in the order of their
 // member ids, as final structs in XCDR2 big endian. A struct without key members contributes all of its
 // members when it is itself (part of) a key; a topic of such a type has no key, and its key is empty.
+//
+// # Values that a type cannot hold
+//
+// A string or sequence above its bound, an unknown enumerator or discriminator makes decoding fail with the path of the member, unless
+// @try_construct says that the member takes its default or is cut (see Decoder.Try). Members with @range are checked when they are written.
 //
 // # Ownership and concurrency
 //

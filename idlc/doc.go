@@ -64,8 +64,18 @@
 //
 // One module becomes one package (see makePlan), a struct becomes a struct with a field for each member, an inherited
 // struct is embedded, a typedef becomes an alias, an enum becomes a named int32. Sequences are slices, arrays
-// arrays, strings and wstrings Go strings (UTF-8), octet and char bytes, wchar a uint16 (a UTF-16 code unit). Names follow
-// the rule in names.go. Comments before a declaration, or behind it on its line, become its documentation.
+// arrays, maps maps, strings and wstrings Go strings (UTF-8), octet and char bytes, wchar a uint16 (a UTF-16 code unit), fixed
+// a cdr.Fixed and long double a cdr.LongDouble. Optional and external members are pointers. A union is a struct behind accessors
+// (docs/adr/0020-unions-are-tagged-structs.md), a bitmask an unsigned integer with constants, a bitset a struct of its fields. Names
+// follow the rule in names.go. Comments before a declaration, or behind it on its line, become its documentation, with what @unit,
+// @default and @range say.
+//
+// Every struct and union has, besides the methods of cdr.Message: Clone and Equal; tags or methods for encoding/json; a View, which
+// reads an encoded sample where it lies; a Builder, which writes one in place; and NewX and SetDefaults, where defaults are not all
+// zero. docs/idl.md has the whole table.
+//
+// Not done: @verbatim is kept in the model and not printed; @range is checked for members and not for elements; views decode maps,
+// sequences of sequences and of wide strings, and what has @try_construct on its elements, into new memory.
 //
 // # Ownership and concurrency
 //

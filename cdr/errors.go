@@ -26,6 +26,7 @@ type Error struct {
 	Path   string // member path from there: "route.waypoints[3].name"
 	Detail string // one clause, with both values where something is exceeded
 	Err    error  // one of the sentinels
+	final  bool   // not for Caught
 }
 
 // Error gives one sentence: "cdr: marshal avionics::Plan.name: string of 70 bytes exceeds its bound of 64".

@@ -173,7 +173,7 @@ func (d *Decoder) allot(kind, name string, n, size int) bool {
 	limit := allotFloor + allotFactor*uint64(len(d.buf))
 	want := uint64(n) * uint64(size) // n is at most maxElements
 	if want > limit-d.allotted {
-		d.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf(
+		d.fail(&Error{Path: name, Err: ErrBound, final: true, Detail: fmt.Sprintf(
 			"%s of %d elements of %d bytes in memory: the sample, of %d bytes, would take more than %d", kind, n, size, len(d.buf), limit)})
 		return false
 	}

@@ -128,13 +128,12 @@ func (d *Decoder) SkipElements(name string, n int, l *Layout) {
 	}
 }
 
-// Seek prepares d to read the value at an offset that a walk has found; false if it is missing.
+// Seek prepares d to read the value at an offset that a walk has found. If it is missing, Seek says no, and all that d reads is
+// absent.
 func (s Sample) Seek(d *Decoder, at int32) bool {
-	if at < 0 || s.body == nil {
-		return false
-	}
 	offset, origin := split(at)
-	if offset > len(s.body) {
+	if at < 0 || s.body == nil || offset > len(s.body) {
+		*d = Decoder{open: true, v2: s.v2, align: 8, depth: 1}
 		return false
 	}
 	*d = Decoder{buf: s.body, pos: offset, end: len(s.body), origin: origin, align: 8, big: s.big, v2: s.v2, fast: s.v2 && !s.big, depth: 1}

@@ -35,7 +35,6 @@ func Compile(file string, opts Options) ([]OutFile, *Report) {
 	}
 	report := newReport()
 	unit := analyse(file, &opts, report)
-	gate(unit, report)
 	if report.Failed() {
 		return nil, report
 	}

@@ -173,7 +173,7 @@ func unionSetters(v reflect.Value) (setters []reflect.Value) {
 		return nil
 	}
 	for i := range v.NumMethod() {
-		if name := v.Type().Method(i).Name; strings.HasPrefix(name, "Set") && name != "SetDiscriminator" {
+		if name := v.Type().Method(i).Name; strings.HasPrefix(name, "Set") && name != "SetDiscriminator" && name != "SetDefaults" {
 			setters = append(setters, v.Method(i))
 		}
 	}

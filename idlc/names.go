@@ -64,5 +64,5 @@ var predeclared = map[string]bool{"string": true, "bool": true, "byte": true, "i
 // methodNames are those of the generated types; fields keep clear of them.
 var methodNames = map[string]bool{
 	"CDRType": true, "MarshalCDR": true, "UnmarshalCDR": true, "MarshalKeyCDR": true, "UnmarshalKeyCDR": true,
-	"TranscodeKeyCDR": true, "SkipCDR": true, "ScanCDR": true, "Clone": true, "Equal": true, "SetDefaults": true, "Bits": true, "SetBits": true,
+	"TranscodeKeyCDR": true, "SkipCDR": true, "ScanCDR": true, "Clone": true, "Equal": true, "SetDefaults": true,
 }

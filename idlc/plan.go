@@ -156,11 +156,12 @@ func (p *plan) flagName(f *Flag) string { return p.goName(f.Mask) + constGoName(
 
 // bitfieldName is the name of a bit field's field.
 func (p *plan) bitfieldName(f *Bitfield) string {
-	name := exportedName(f.Name)
-	if methodNames[name] {
+	switch name := exportedName(f.Name); name {
+	case "Bits", "SetBits", "MarshalCDR", "UnmarshalCDR":
 		return name + "_"
+	default:
+		return name
 	}
-	return name
 }
 
 // fieldName is the name of a member's field. It is decided where the member is declared, also for structs that inherit it.
@@ -201,9 +202,15 @@ func (p *plan) checkNames() {
 			switch d := d.(type) {
 			case *Struct:
 				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View")
+				if !zeroable(d) {
+					claim(pos, idl, "New"+name)
+				}
 				p.checkFields(d)
 			case *Union:
 				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View")
+				if !zeroable(d) {
+					claim(pos, idl, "New"+name)
+				}
 				p.checkAccessors(d)
 			case *Bitmask:
 				claim(pos, idl, name, "Parse"+name)

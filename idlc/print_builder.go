@@ -115,6 +115,18 @@ func (w *printer) builderField(m *Member) field {
 	return f
 }
 
+// checkParameter prints the check of a setter's parameter against its range.
+func (w *printer) checkParameter(f field, i int) {
+	outside, allowed := w.span(f.Member, f.x)
+	if outside == "" {
+		return
+	}
+	if f.Optional {
+		outside = "v != nil && (" + outside + ")"
+	}
+	w.p("if ", outside, " {\ncdr.RejectRange(&b.b, ", i, ", ", f.x, ", ", quote(allowed), ")\nreturn\n}")
+}
+
 // parameter is the type of a setter's parameter.
 func (w *printer) parameter(f field) string {
 	param := w.goType(f.Type)
@@ -169,6 +181,7 @@ func (w *printer) mutableBuilder(s *Struct) {
 		f := w.builderField(m)
 		w.setterDoc(f)
 		w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
+		w.checkParameter(f, i)
 		w.p("if e := b.b.Member(); e != nil", map[bool]string{true: " && v != nil", false: ""}[f.Optional], " {")
 		w.p("h := e.BeginMember(", memberID(m), ", ", lengthCode(m.Type), ")")
 		w.encode(f.Type, f.x, m.Name, 0, false)
@@ -193,6 +206,7 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
 	if isEnum {
 		w.p("if !v.Valid() {\nb.b.Reject(", i, ", int32(v))\nreturn\n}")
 	}
+	w.checkParameter(f, i)
 	if s.behind > 0 {
 		w.p("p := b.seg[", seg[s.behind], "]")
 	}
@@ -222,6 +236,7 @@ func (w *printer) variableSetter(name string, f field, i int, s slot, segments [
 	}
 	w.setterDoc(f)
 	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
+	w.checkParameter(f, i)
 	w.p("if e := b.b.Variable(", i, ", ", s.behind, "); e != nil {")
 	if f.Optional {
 		w.p("if h, ok := e.BeginOptional(", memberID(f.Member), ", v != nil); ok {")

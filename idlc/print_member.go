@@ -178,7 +178,20 @@ func (w *printer) absent(f field, def string) {
 }
 
 // tryDecode prints the reading of a value that its type may be unable to hold.
-func (w *printer) tryDecode(f field) { w.decode(f.Type, f.x, f.Member.Name, 0, false) }
+func (w *printer) tryDecode(f field) {
+	w.try(f.TryConstruct, f.Type, f.x, f.Member.Name, 0, false, func() {
+		switch def := w.defaultOf(f.Member); {
+		case f.Optional:
+			w.p(f.ptr, " = nil")
+		case def != "":
+			w.p(f.x, " = ", def)
+		case f.External:
+			w.reset(f.Type, "(*"+f.ptr+")", 0)
+		default:
+			w.reset(f.Type, f.x, 0)
+		}
+	})
+}
 
 // defaultOf is the Go literal for the default of a member; "" for the default of its type.
 func (w *printer) defaultOf(m *Member) string {

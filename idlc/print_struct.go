@@ -29,6 +29,7 @@ func (w *printer) structure(s *Struct) {
 		ids, _ := mutableIndex(s.wire())
 		w.idList(name, ids)
 	}
+	w.defaults(s)
 	w.codec(s)
 	w.keys(s)
 	w.skip(s)
@@ -141,6 +142,7 @@ func (w *printer) codec(s *Struct) {
 	x := extensibilityName(s.Extensibility)
 	w.p("// MarshalCDR writes all members.")
 	w.p("func (m *", name, ") MarshalCDR(e *cdr.Encoder) {")
+	w.checkRanges(s.wire(), w.field)
 	if s.Extensibility != cdr.Final {
 		w.p("s := e.Begin(", x, ")")
 	}

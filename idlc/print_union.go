@@ -97,6 +97,7 @@ func (w *unionPrinter) print() {
 		w.idList(w.name, w.ids)
 	}
 	w.selector()
+	w.defaults()
 	w.accessors()
 	w.codec()
 	w.keys()
@@ -215,7 +216,10 @@ func (w *unionPrinter) codec() {
 		w.p("var h cdr.MemberMark")
 	}
 	w.encodeMember(u.Extensibility, disc)
-	w.cases(w.of+"(m.discriminator)", func(i int, c *Case, f field) { w.encodeMember(u.Extensibility, f) })
+	w.cases(w.of+"(m.discriminator)", func(i int, c *Case, f field) {
+		w.checkRanges([]*Member{f.Member}, func(*Member) field { return f })
+		w.encodeMember(u.Extensibility, f)
+	})
 	if u.Extensibility != cdr.Final {
 		w.p("e.End(s)")
 	}

@@ -188,7 +188,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 	case *Map:
 		w.decodeMap(r, x, name, depth, key)
 	case *Sequence:
-		if p, ok := bulk(r.Elem); ok {
+		if p, ok := bulk(r.Elem); ok { // what is copied together is always constructible
 			f := "cdr.DecodeSequence"
 			if p == Boolean {
 				f = "cdr.DecodeBoolSequence"
@@ -201,7 +201,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		w.p(x, " = cdr.GrowSequence(d, ", quote(name), ", ", x, ", n)")
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
-		w.element(decoding, name, v, func() { w.decode(r.Elem, x+"["+v+"]", "", depth+1, key) })
+		w.element(decoding, name, v, func() { w.decodeElement(r.Of, r.Elem, x+"["+v+"]", depth+1, key) })
 		w.p("}")
 		w.p("d.End(", scope, ")")
 	case *Array:
@@ -218,6 +218,11 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		w.decodeArray(r, x, name, r.Dims, depth, key)
 		w.p("d.End(", scope, ")")
 	}
+}
+
+// decodeElement prints the reading of an element of a sequence or a map.
+func (w *printer) decodeElement(of Element, t Type, x string, depth int, key bool) {
+	w.try(of.TryConstruct, t, x, "", depth, key, func() { w.reset(t, x, depth) })
 }
 
 func (w *printer) decodeArray(a *Array, x, name string, dims []int, depth int, key bool) {

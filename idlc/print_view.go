@@ -37,14 +37,14 @@ func (w *printer) view(s *Struct) {
 			switch i := index[f.Member]; {
 			case s.Extensibility == cdr.Mutable:
 				w.p("d.Select(at[", sorted[f.Member], "])")
-				w.scanMember(f, viewOffset(i))
+				w.tryScan(f, i)
 			case f.Optional:
 				w.p("if h, ok := d.BeginOptional(", quote(f.Member.Name), ", ", f.ID, "); ok {")
-				w.scanMember(f, viewOffset(i))
+				w.tryScan(f, i)
 				w.p("d.End(h)")
 				w.p("} else {\nv.at[", i, "] = cdr.Missing\n}")
 			default:
-				w.scanMember(f, viewOffset(i))
+				w.tryScan(f, i)
 			}
 		},
 		func(fs []field, align, size int) { w.scanRun(fs, index[fs[0].Member], align, size) })
@@ -84,6 +84,30 @@ func (w *printer) scanRun(fs []field, i, align, size int) {
 		w.scanMember(f, viewOffset(i+k))
 	}
 	w.p("}")
+}
+
+// tryScan prints how the offset of a member is found whose type may be unable to hold it. One that takes its default is missing;
+// one that is cut by decoding is found, and read, as it was sent.
+func (w *printer) tryScan(f field, i int) {
+	at := viewOffset(i)
+	switch f.TryConstruct {
+	case TryConstructTrim:
+		if free, _ := w.trim(f.Type, ""); free != nil {
+			m := *f.Member
+			m.Type = free
+			f.Member = &m
+		}
+	case TryConstructUseDefault:
+		state := tryVar(f.Member.Name, 0)
+		w.p(state, " := d.Try()")
+		w.scanMember(f, at)
+		w.p("if d.Caught(", state, ") {")
+		w.skipValue(f.Type, f.Member.Name, 0)
+		w.p(at, " = cdr.Missing")
+		w.p("}")
+		return
+	}
+	w.scanMember(f, at)
 }
 
 // viewOffset is where the view of a struct keeps the offset of member i.
@@ -170,15 +194,15 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 		}
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
-		w.scanElements(r.Elem, name, "n", depth)
+		w.scanElements(r.Of, r.Elem, name, "n", depth)
 		w.p("d.End(", scope, ")")
 	case *Map:
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginMap(", quote(name), ", ", r.Bound, ", ", minSize(r.Key)+minSize(r.Elem), ", ", isPrimitive(r.Key) && isPrimitive(r.Elem), ")")
 		w.p("for range n {")
 		w.p("if !", passing, " {\nbreak\n}")
-		w.scanValue(r.Key, "", depth+1)
-		w.scanValue(r.Elem, "", depth+1)
+		w.scanElement(r.OfKeys, r.Key, depth+1)
+		w.scanElement(r.Of, r.Elem, depth+2)
 		w.p("d.Leave(", quote(name), ")")
 		w.p("}")
 		w.p("d.End(", scope, ")")
@@ -189,14 +213,28 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 		}
 		scope := markVar(name, depth)
 		w.p(scope, " := d.BeginArray(", quote(name), ")")
-		w.scanElements(r.Elem, name, itoa(r.count()), depth)
+		w.scanElements(Element{}, r.Elem, name, itoa(r.count()), depth)
 		w.p("d.End(", scope, ")")
 	default:
 		w.skipValue(t, name, depth)
 	}
 }
 
-func (w *printer) scanElements(elem Type, name, n string, depth int) {
+// scanElement prints the checking of an element that its type may be unable to hold.
+func (w *printer) scanElement(of Element, t Type, depth int) {
+	if of.TryConstruct <= TryConstructDiscard {
+		w.scanValue(t, "", depth)
+		return
+	}
+	state := tryVar("", depth)
+	w.p(state, " := d.Try()")
+	w.scanValue(t, "", depth)
+	w.p("if d.Caught(", state, ") {")
+	w.skipValue(t, "", depth)
+	w.p("}")
+}
+
+func (w *printer) scanElements(of Element, elem Type, name, n string, depth int) {
 	switch e := resolve(elem).(type) {
 	case *Enum, *Bitmask, *Bitset:
 		size, _ := scalarSize(e)
@@ -211,7 +249,7 @@ func (w *printer) scanElements(elem Type, name, n string, depth int) {
 	}
 	v := loopVar(depth)
 	w.p("for ", v, " := range ", n, " {")
-	w.element(passing, name, v, func() { w.scanValue(elem, "", depth+1) })
+	w.element(passing, name, v, func() { w.scanElement(of, elem, depth+1) })
 	w.p("}")
 }
 
@@ -296,14 +334,25 @@ func (w *printer) read(f field, at string) (result string, body []string) {
 	case *Fixed:
 		return result, []string{"v.s.Fixed(" + at + ", " + itoa(t.Digits) + ", " + itoa(t.Scale) + ")"}
 	case *String:
+		x := "v.s.String(" + at + ")"
 		if t.Wide {
-			return result, []string{"v.s.WString(" + at + ")"}
+			x = "v.s.WString(" + at + ")"
 		}
-		return result, []string{"v.s.String(" + at + ")"}
+		if f.TryConstruct == TryConstructTrim && t.Bound > 0 {
+			x = "cdr.Trim" + x[len("v.s."):len(x)-len("("+at+")")] + "(" + x + ", " + itoa(t.Bound) + ")"
+		}
+		return result, []string{x}
 	case *Struct, *Union:
 		inner := w.refName(t.(Decl), w.plan.goName(t.(Decl))+"View")
-		return inner, []string{"var d cdr.Decoder", "var m " + inner, "if v.s.Seek(&d, " + at + ") {\nm.ScanCDR(&d)\n}", "m"}
+		scan := "if v.s.Seek(&d, " + at + ") {\nm.ScanCDR(&d)\n}"
+		if !zeroable(t) { // the members of a value that is missing are missing, and have defaults
+			scan = "v.s.Seek(&d, " + at + ")\nm.ScanCDR(&d)"
+		}
+		return inner, []string{"var d cdr.Decoder", "var m " + inner, scan, "m"}
 	case *Sequence:
+		if _, ok := bulk(t.Elem); !ok && t.Of.TryConstruct > TryConstructDiscard {
+			return w.readByDecoding(f, at)
+		}
 		return w.readCollection(f, at, t.Elem, 0)
 	case *Array:
 		return w.readCollection(f, at, t.Elem, t.count())

@@ -1425,6 +1425,19 @@ var derivedType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Derived) CDRType() *cdr.TypeInfo { return derivedType }
 
+// NewDerived gives a Derived whose members have their defaults.
+func NewDerived() *Derived {
+	m := new(Derived)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Derived) SetDefaults() {
+	*m = Derived{}
+	m.Color = ColorBlue
+}
+
 // MarshalCDR writes all members.
 func (m *Derived) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
@@ -1744,6 +1757,22 @@ var collectionsType = cdr.Define(cdr.TypeInfo{
 
 // CDRType describes the type.
 func (*Collections) CDRType() *cdr.TypeInfo { return collectionsType }
+
+// NewCollections gives a Collections whose members have their defaults.
+func NewCollections() *Collections {
+	m := new(Collections)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Collections) SetDefaults() {
+	*m = Collections{}
+	for i := range m.Tinies {
+		m.Tinies[i] = TinyMinus
+	}
+
+}
 
 // MarshalCDR writes all members.
 func (m *Collections) MarshalCDR(e *cdr.Encoder) {
@@ -3304,6 +3333,19 @@ var keysType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Keys) CDRType() *cdr.TypeInfo { return keysType }
 
+// NewKeys gives a Keys whose members have their defaults.
+func NewKeys() *Keys {
+	m := new(Keys)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Keys) SetDefaults() {
+	*m = Keys{}
+	m.Color = ColorBlue
+}
+
 // MarshalCDR writes all members.
 func (m *Keys) MarshalCDR(e *cdr.Encoder) {
 	e.Int64(m.Last)
@@ -4751,6 +4793,19 @@ var version1Type = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Version1) CDRType() *cdr.TypeInfo { return version1Type }
 
+// NewVersion1 gives a Version1 whose members have their defaults.
+func NewVersion1() *Version1 {
+	m := new(Version1)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Version1) SetDefaults() {
+	*m = Version1{}
+	m.Color = ColorBlue
+}
+
 // MarshalCDR writes all members.
 func (m *Version1) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
@@ -4998,6 +5053,20 @@ var version2Type = cdr.Define(cdr.TypeInfo{
 
 // CDRType describes the type.
 func (*Version2) CDRType() *cdr.TypeInfo { return version2Type }
+
+// NewVersion2 gives a Version2 whose members have their defaults.
+func NewVersion2() *Version2 {
+	m := new(Version2)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Version2) SetDefaults() {
+	*m = Version2{}
+	m.Color = ColorBlue
+	m.Accent = ColorBlue
+}
 
 // MarshalCDR writes all members.
 func (m *Version2) MarshalCDR(e *cdr.Encoder) {
@@ -5504,6 +5573,26 @@ var behindType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Behind) CDRType() *cdr.TypeInfo { return behindType }
 
+// NewBehind gives a Behind whose members have their defaults.
+func NewBehind() *Behind {
+	m := new(Behind)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Behind) SetDefaults() {
+	*m = Behind{}
+	m.All.SetDefaults()
+	m.Tiny = TinyMinus
+	for i := range m.Grid {
+		for j := range m.Grid[i] {
+			m.Grid[i][j] = ColorBlue
+		}
+	}
+
+}
+
 // MarshalCDR writes all members.
 func (m *Behind) MarshalCDR(e *cdr.Encoder) {
 	cdr.EncodeSequence(e, "shorts", m.Shorts, 0)
@@ -5984,9 +6073,8 @@ func (v BehindView) Matrices() []Matrix {
 func (v BehindView) All() CollectionsView {
 	var d cdr.Decoder
 	var m CollectionsView
-	if v.s.Seek(&d, v.at[3]) {
-		m.ScanCDR(&d)
-	}
+	v.s.Seek(&d, v.at[3])
+	m.ScanCDR(&d)
 	return m
 }
 

@@ -2030,6 +2030,23 @@ var looseIDs = []uint32{
 	268435455,
 }
 
+// NewLoose gives a Loose whose members have their defaults.
+func NewLoose() *Loose {
+	m := new(Loose)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Loose) SetDefaults() {
+	*m = Loose{}
+	for i := range m.Colors {
+		m.Colors[i] = ColorBlue
+	}
+
+	m.Color = ColorBlue
+}
+
 // MarshalCDR writes all members.
 func (m *Loose) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Mutable)
@@ -2918,6 +2935,23 @@ var aroundType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Around) CDRType() *cdr.TypeInfo { return aroundType }
 
+// NewAround gives a Around whose members have their defaults.
+func NewAround() *Around {
+	m := new(Around)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Around) SetDefaults() {
+	*m = Around{}
+	m.Loose.SetDefaults()
+	for i := range m.Keys {
+		m.Keys[i].SetDefaults()
+	}
+
+}
+
 // MarshalCDR writes all members.
 func (m *Around) MarshalCDR(e *cdr.Encoder) {
 	e.Uint8(m.Head)
@@ -3287,9 +3321,8 @@ func (v AroundView) Head() byte { return v.s.Uint8(v.at[0]) }
 func (v AroundView) Loose() LooseView {
 	var d cdr.Decoder
 	var m LooseView
-	if v.s.Seek(&d, v.at[1]) {
-		m.ScanCDR(&d)
-	}
+	v.s.Seek(&d, v.at[1])
+	m.ScanCDR(&d)
 	return m
 }
 
@@ -3317,9 +3350,8 @@ func (v AroundView) Again() (LooseView, bool) {
 	there := v.at[6] >= 0
 	var d cdr.Decoder
 	var m LooseView
-	if v.s.Seek(&d, v.at[6]) {
-		m.ScanCDR(&d)
-	}
+	v.s.Seek(&d, v.at[6])
+	m.ScanCDR(&d)
 	return m, there
 }
 
@@ -3934,7 +3966,7 @@ type Item struct {
 	grid          [2][2]int16
 	blob          []byte
 	access        Access
-	bits_         Bits
+	bits          Bits
 	color         Color
 	far           *Point
 	named         map[string]Label
@@ -4137,17 +4169,17 @@ func (m *Item) SetAccess(v Access) {
 	*m = Item{discriminator: 7, access: v}
 }
 
-// Bits_ gives bits, if the union holds it.
-func (m *Item) Bits_() (v Bits, ok bool) {
+// Bits gives bits, if the union holds it.
+func (m *Item) Bits() (v Bits, ok bool) {
 	if itemMember(m.discriminator) != 8 {
 		return v, false
 	}
-	return m.bits_, true
+	return m.bits, true
 }
 
-// SetBits_ makes the union hold bits.
-func (m *Item) SetBits_(v Bits) {
-	*m = Item{discriminator: 8, bits_: v}
+// SetBits makes the union hold bits.
+func (m *Item) SetBits(v Bits) {
+	*m = Item{discriminator: 8, bits: v}
 }
 
 // Color gives color, if the union holds it.
@@ -4255,7 +4287,7 @@ func (m *Item) MarshalCDR(e *cdr.Encoder) {
 		e.Uint16(uint16(m.access))
 	case 8:
 		if e.Enter() {
-			m.bits_.MarshalCDR(e)
+			m.bits.MarshalCDR(e)
 			e.Leave("bits")
 		}
 	case 9:
@@ -4347,7 +4379,7 @@ func (m *Item) UnmarshalCDR(d *cdr.Decoder) {
 		m.access = Access(d.Uint16("access"))
 	case 8:
 		if d.Enter() {
-			m.bits_.UnmarshalCDR(d)
+			m.bits.UnmarshalCDR(d)
 			d.Leave("bits")
 		}
 	case 9:
@@ -4435,7 +4467,7 @@ func (m *Item) MarshalKeyCDR(e *cdr.Encoder) {
 		e.Uint16(uint16(m.access))
 	case 8:
 		if e.Enter() {
-			m.bits_.MarshalCDR(e)
+			m.bits.MarshalCDR(e)
 			e.Leave("bits")
 		}
 	case 9:
@@ -4525,7 +4557,7 @@ func (m *Item) UnmarshalKeyCDR(d *cdr.Decoder) {
 		m.access = Access(d.Uint16("access"))
 	case 8:
 		if d.Enter() {
-			m.bits_.UnmarshalCDR(d)
+			m.bits.UnmarshalCDR(d)
 			d.Leave("bits")
 		}
 	case 9:
@@ -4717,7 +4749,7 @@ func (m Item) MarshalJSON() ([]byte, error) {
 	case 7:
 		return cdr.MarshalUnionJSON(m.discriminator, "access", &m.access)
 	case 8:
-		return cdr.MarshalUnionJSON(m.discriminator, "bits", &m.bits_)
+		return cdr.MarshalUnionJSON(m.discriminator, "bits", &m.bits)
 	case 9:
 		return cdr.MarshalUnionJSON(m.discriminator, "color", &m.color)
 	case 10:
@@ -4794,7 +4826,7 @@ func (m *Item) UnmarshalJSON(data []byte) error {
 		if !hasLabel {
 			u.discriminator = 8
 		}
-		err = json.Unmarshal(member, &u.bits_)
+		err = json.Unmarshal(member, &u.bits)
 	case "color":
 		number = 9
 		if !hasLabel {
@@ -4880,7 +4912,7 @@ func (m *Item) Equal(o *Item) bool {
 	case 7:
 		return m.access == o.access
 	case 8:
-		return m.bits_ == o.bits_
+		return m.bits == o.bits
 	case 9:
 		return m.color == o.color
 	case 10:
@@ -5068,8 +5100,8 @@ func (v ItemView) Access() (x Access, ok bool) {
 	return Access(v.s.Uint16(v.at)), true
 }
 
-// Bits_ reads bits, if the union holds it.
-func (v ItemView) Bits_() (x Bits, ok bool) {
+// Bits reads bits, if the union holds it.
+func (v ItemView) Bits() (x Bits, ok bool) {
 	if itemMember(v.d) != 8 {
 		return x, false
 	}
@@ -5291,8 +5323,8 @@ func (b *ItemBuilder) SetAccess(v Access) {
 	}
 }
 
-// SetBits_ sets bits and the discriminator.
-func (b *ItemBuilder) SetBits_(v *Bits) {
+// SetBits sets bits and the discriminator.
+func (b *ItemBuilder) SetBits(v *Bits) {
 	d := int32(8)
 	if e := b.b.Variable(0, 0); e != nil {
 		e.Int32(d)
@@ -5428,6 +5460,16 @@ func choiceMember(d Color) int {
 	}
 	return 1
 }
+
+// NewChoice gives a Choice whose members have their defaults.
+func NewChoice() *Choice {
+	m := new(Choice)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets the discriminator to its default, and the member that it selects to zero.
+func (m *Choice) SetDefaults() { *m = Choice{discriminator: ColorBlue} }
 
 // Discriminator tells which member the union holds.
 func (m *Choice) Discriminator() Color { return m.discriminator }
@@ -6171,9 +6213,8 @@ func (v LooselyView) Loose() (x LooseView, ok bool) {
 	}
 	var d cdr.Decoder
 	var m LooseView
-	if v.s.Seek(&d, v.at) {
-		m.ScanCDR(&d)
-	}
+	v.s.Seek(&d, v.at)
+	m.ScanCDR(&d)
 	return m, true
 }
 
@@ -7124,6 +7165,19 @@ bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfie
 // CDRType describes the type.
 func (*Holder) CDRType() *cdr.TypeInfo { return holderType }
 
+// NewHolder gives a Holder whose members have their defaults.
+func NewHolder() *Holder {
+	m := new(Holder)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Holder) SetDefaults() {
+	*m = Holder{}
+	m.Choice.SetDefaults()
+}
+
 // MarshalCDR writes all members.
 func (m *Holder) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
@@ -7498,9 +7552,8 @@ func (v *HolderView) ScanCDR(d *cdr.Decoder) {
 func (v HolderView) Choice() ChoiceView {
 	var d cdr.Decoder
 	var m ChoiceView
-	if v.s.Seek(&d, v.at[0]) {
-		m.ScanCDR(&d)
-	}
+	v.s.Seek(&d, v.at[0])
+	m.ScanCDR(&d)
 	return m
 }
 
@@ -7711,7 +7764,7 @@ type Bitty struct {
 	Small  Small    `json:"small"`
 	Large  Large    `json:"large"`
 	Mark   byte     `json:"mark"`
-	Bits_  Bits     `json:"bits"`
+	Bits   Bits     `json:"bits"`
 	List   []Access `json:"list"`
 	Three  [3]Small `json:"three"`
 	Larges []Large  `json:"larges"`
@@ -7768,7 +7821,7 @@ func (m *Bitty) MarshalCDR(e *cdr.Encoder) {
 		e.Uint8(m.Mark)
 	}
 	if e.Enter() {
-		m.Bits_.MarshalCDR(e)
+		m.Bits.MarshalCDR(e)
 		e.Leave("bits")
 	}
 	listBegin := e.BeginSequence("list", len(m.List), 0, false)
@@ -7838,7 +7891,7 @@ func (m *Bitty) UnmarshalCDR(d *cdr.Decoder) {
 		m.Mark = d.Uint8("mark")
 	}
 	if d.Enter() {
-		m.Bits_.UnmarshalCDR(d)
+		m.Bits.UnmarshalCDR(d)
 		d.Leave("bits")
 	}
 	n, listBegin := d.BeginSequence("list", 0, 2, false)
@@ -8072,7 +8125,7 @@ func (m *Bitty) Equal(o *Bitty) bool {
 		m.Small == o.Small &&
 		m.Large == o.Large &&
 		m.Mark == o.Mark &&
-		m.Bits_ == o.Bits_ &&
+		m.Bits == o.Bits &&
 		slices.Equal(m.List, o.List) &&
 		m.Three == o.Three &&
 		slices.Equal(m.Larges, o.Larges) &&
@@ -8154,8 +8207,8 @@ func (v BittyView) Large() Large { return Large(v.s.Uint64(v.at[2])) }
 // Mark reads mark.
 func (v BittyView) Mark() byte { return v.s.Uint8(v.at[3]) }
 
-// Bits_ decodes bits.
-func (v BittyView) Bits_() Bits {
+// Bits decodes bits.
+func (v BittyView) Bits() Bits {
 	var m Bits
 	m.SetBits(uint64(v.s.Uint32(v.at[4])))
 	return m
@@ -8360,8 +8413,8 @@ func (b *BittyBuilder) SetMark(v byte) {
 	}
 }
 
-// SetBits_ sets bits.
-func (b *BittyBuilder) SetBits_(v *Bits) {
+// SetBits sets bits.
+func (b *BittyBuilder) SetBits(v *Bits) {
 	if e := b.b.FieldEncoder(4, 0, 20, 4); e != nil {
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -8759,16 +8812,16 @@ func (m *Maps) UnmarshalCDR(d *cdr.Decoder) {
 		var i int16
 		var v0 []Item
 		i = d.Int16("")
-		n, begin1 := d.BeginSequence("", 0, 1, false)
+		n, begin2 := d.BeginSequence("", 0, 1, false)
 		v0 = cdr.GrowSequence(d, "", v0, n)
-		for j := range v0 {
+		for k := range v0 {
 			if !d.Enter() {
 				break
 			}
-			v0[j].UnmarshalCDR(d)
-			d.LeaveElement("", j)
+			v0[k].UnmarshalCDR(d)
+			d.LeaveElement("", k)
 		}
-		d.End(begin1)
+		d.End(begin2)
 		cdr.LeaveKeyOf(d, "lists", i)
 		m.Lists[i] = v0
 	}
@@ -8782,20 +8835,20 @@ func (m *Maps) UnmarshalCDR(d *cdr.Decoder) {
 		var i int32
 		var v0 map[string]bool
 		i = d.Int32("")
-		n1, begin1 := d.BeginMap("", 0, 5, false)
-		v0 = cdr.MakeMap(d, "", v0, n1)
-		for range n1 {
+		n2, begin2 := d.BeginMap("", 0, 5, false)
+		v0 = cdr.MakeMap(d, "", v0, n2)
+		for range n2 {
 			if !d.Enter() {
 				break
 			}
-			var j string
-			var v1 bool
-			j = d.String("", 0)
-			v1 = d.Bool("")
-			cdr.LeaveKeyOf(d, "", j)
-			v0[j] = v1
+			var k string
+			var v2 bool
+			k = d.String("", 0)
+			v2 = d.Bool("")
+			cdr.LeaveKeyOf(d, "", k)
+			v0[k] = v2
 		}
-		d.End(begin1)
+		d.End(begin2)
 		cdr.LeaveKeyOf(d, "nested", i)
 		m.Nested[i] = v0
 	}
@@ -9284,16 +9337,16 @@ func (v *MapsView) ScanCDR(d *cdr.Decoder) {
 			break
 		}
 		d.Skip("", 2, 2)
-		n, begin1 := d.BeginSequence("", 0, 1, false)
-		for j := range n {
+		n, begin2 := d.BeginSequence("", 0, 1, false)
+		for k := range n {
 			if !d.EnterPresent() {
 				break
 			}
 			var e ItemView
 			e.ScanCDR(d)
-			d.LeaveElement("", j)
+			d.LeaveElement("", k)
 		}
-		d.End(begin1)
+		d.End(begin2)
 		d.Leave("lists")
 	}
 	d.End(listsBegin)
@@ -9304,7 +9357,7 @@ func (v *MapsView) ScanCDR(d *cdr.Decoder) {
 			break
 		}
 		d.Skip("", 4, 4)
-		n, begin1 := d.BeginMap("", 0, 5, false)
+		n, begin2 := d.BeginMap("", 0, 5, false)
 		for range n {
 			if !d.EnterPresent() {
 				break
@@ -9313,7 +9366,7 @@ func (v *MapsView) ScanCDR(d *cdr.Decoder) {
 			d.Skip("", 1, 1)
 			d.Leave("")
 		}
-		d.End(begin1)
+		d.End(begin2)
 		d.Leave("nested")
 	}
 	d.End(nestedBegin)
@@ -9475,16 +9528,16 @@ func (v MapsView) Lists() map[int16][]Item {
 			var i int16
 			var v0 []Item
 			i = d.Int16("")
-			n, begin1 := d.BeginSequence("", 0, 1, false)
+			n, begin2 := d.BeginSequence("", 0, 1, false)
 			v0 = cdr.GrowSequence(d, "", v0, n)
-			for j := range v0 {
+			for k := range v0 {
 				if !d.Enter() {
 					break
 				}
-				v0[j].UnmarshalCDR(d)
-				d.LeaveElement("", j)
+				v0[k].UnmarshalCDR(d)
+				d.LeaveElement("", k)
 			}
-			d.End(begin1)
+			d.End(begin2)
 			cdr.LeaveKeyOf(d, "lists", i)
 			m[i] = v0
 		}
@@ -9507,20 +9560,20 @@ func (v MapsView) Nested() map[int32]map[string]bool {
 			var i int32
 			var v0 map[string]bool
 			i = d.Int32("")
-			n1, begin1 := d.BeginMap("", 0, 5, false)
-			v0 = cdr.MakeMap(d, "", v0, n1)
-			for range n1 {
+			n2, begin2 := d.BeginMap("", 0, 5, false)
+			v0 = cdr.MakeMap(d, "", v0, n2)
+			for range n2 {
 				if !d.Enter() {
 					break
 				}
-				var j string
-				var v1 bool
-				j = d.String("", 0)
-				v1 = d.Bool("")
-				cdr.LeaveKeyOf(d, "", j)
-				v0[j] = v1
+				var k string
+				var v2 bool
+				k = d.String("", 0)
+				v2 = d.Bool("")
+				cdr.LeaveKeyOf(d, "", k)
+				v0[k] = v2
 			}
-			d.End(begin1)
+			d.End(begin2)
 			cdr.LeaveKeyOf(d, "nested", i)
 			m[i] = v0
 		}
@@ -10161,7 +10214,7 @@ func (b *SwitchesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 // LooseMaps is the IDL struct constructs::LooseMaps.
 type LooseMaps struct {
 	Numbers map[int32]float64 `json:"numbers"`
-	Bits_   map[string]Bits   `json:"bits"`
+	Bits    map[string]Bits   `json:"bits"`
 	Access  Access            `json:"access"`
 	Large   Large             `json:"large"`
 	Packed  Bits              `json:"packed"`
@@ -10248,14 +10301,14 @@ func (m *LooseMaps) MarshalCDR(e *cdr.Encoder) {
 	e.End(numbersBegin)
 	e.EndMember(h)
 	h = e.BeginMember(1, 5)
-	bitsBegin := e.BeginMap("bits", len(m.Bits_), 0, false)
-	bitsKeys := cdr.SortedKeys(e, m.Bits_)
+	bitsBegin := e.BeginMap("bits", len(m.Bits), 0, false)
+	bitsKeys := cdr.SortedKeys(e, m.Bits)
 	for _, i := range *bitsKeys {
 		if !e.Enter() {
 			break
 		}
 		e.String("", i, 0)
-		v0 := m.Bits_[i]
+		v0 := m.Bits[i]
 		v0.MarshalCDR(e)
 		cdr.LeaveKey(e, "bits", i)
 	}
@@ -10315,7 +10368,7 @@ func (m *LooseMaps) UnmarshalCDR(d *cdr.Decoder) {
 	d.End(numbersBegin)
 	d.Select(at[1])
 	n, bitsBegin := d.BeginMap("bits", 0, 8, false)
-	m.Bits_ = cdr.MakeMap(d, "bits", m.Bits_, n)
+	m.Bits = cdr.MakeMap(d, "bits", m.Bits, n)
 	for range n {
 		if !d.Enter() {
 			break
@@ -10325,7 +10378,7 @@ func (m *LooseMaps) UnmarshalCDR(d *cdr.Decoder) {
 		i = d.String("", 0)
 		v0.UnmarshalCDR(d)
 		cdr.LeaveKeyOf(d, "bits", i)
-		m.Bits_[i] = v0
+		m.Bits[i] = v0
 	}
 	d.End(bitsBegin)
 	d.Select(at[2])
@@ -10370,14 +10423,14 @@ func (m *LooseMaps) MarshalKeyCDR(e *cdr.Encoder) {
 	}
 	cdr.ReleaseKeys(e, numbersKeys)
 	e.End(numbersBegin)
-	bitsBegin := e.BeginMap("bits", len(m.Bits_), 0, false)
-	bitsKeys := cdr.SortedKeys(e, m.Bits_)
+	bitsBegin := e.BeginMap("bits", len(m.Bits), 0, false)
+	bitsKeys := cdr.SortedKeys(e, m.Bits)
 	for _, i := range *bitsKeys {
 		if !e.Enter() {
 			break
 		}
 		e.String("", i, 0)
-		v0 := m.Bits_[i]
+		v0 := m.Bits[i]
 		v0.MarshalCDR(e)
 		cdr.LeaveKey(e, "bits", i)
 	}
@@ -10422,7 +10475,7 @@ func (m *LooseMaps) UnmarshalKeyCDR(d *cdr.Decoder) {
 	}
 	d.End(numbersBegin)
 	n, bitsBegin := d.BeginMap("bits", 0, 8, false)
-	m.Bits_ = cdr.MakeMap(d, "bits", m.Bits_, n)
+	m.Bits = cdr.MakeMap(d, "bits", m.Bits, n)
 	for range n {
 		if !d.Enter() {
 			break
@@ -10432,7 +10485,7 @@ func (m *LooseMaps) UnmarshalKeyCDR(d *cdr.Decoder) {
 		i = d.String("", 0)
 		v0.UnmarshalCDR(d)
 		cdr.LeaveKeyOf(d, "bits", i)
-		m.Bits_[i] = v0
+		m.Bits[i] = v0
 	}
 	d.End(bitsBegin)
 	m.Access = Access(d.Uint16("access"))
@@ -10490,7 +10543,7 @@ func (*LooseMaps) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
 func (m *LooseMaps) Clone() LooseMaps {
 	c := *m
 	c.Numbers = maps.Clone(c.Numbers)
-	c.Bits_ = maps.Clone(c.Bits_)
+	c.Bits = maps.Clone(c.Bits)
 	c.Item = c.Item.Clone()
 	c.List = slices.Clone(c.List)
 	return c
@@ -10499,7 +10552,7 @@ func (m *LooseMaps) Clone() LooseMaps {
 // Equal tells whether all members are equal; nil and empty sequences are.
 func (m *LooseMaps) Equal(o *LooseMaps) bool {
 	return maps.Equal(m.Numbers, o.Numbers) &&
-		maps.Equal(m.Bits_, o.Bits_) &&
+		maps.Equal(m.Bits, o.Bits) &&
 		m.Access == o.Access &&
 		m.Large == o.Large &&
 		m.Packed == o.Packed &&
@@ -10601,8 +10654,8 @@ func (v LooseMapsView) Numbers() map[int32]float64 {
 	return m
 }
 
-// Bits_ decodes bits into new memory.
-func (v LooseMapsView) Bits_() map[string]Bits {
+// Bits decodes bits into new memory.
+func (v LooseMapsView) Bits() map[string]Bits {
 	d := &cdr.Decoder{}
 	var m map[string]Bits
 	if v.s.Seek(d, v.at[1]) {
@@ -10747,8 +10800,8 @@ func (b *LooseMapsBuilder) SetNumbers(v map[int32]float64) {
 	}
 }
 
-// SetBits_ sets bits.
-func (b *LooseMapsBuilder) SetBits_(v map[string]Bits) {
+// SetBits sets bits.
+func (b *LooseMapsBuilder) SetBits(v map[string]Bits) {
 	if e := b.b.Member(); e != nil {
 		h := e.BeginMember(1, 5)
 		bitsBegin := e.BeginMap("bits", len(v), 0, false)
@@ -12358,8 +12411,35 @@ var defaultedType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Defaulted) CDRType() *cdr.TypeInfo { return defaultedType }
 
+// NewDefaulted gives a Defaulted whose members have their defaults.
+func NewDefaulted() *Defaulted {
+	m := new(Defaulted)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Defaulted) SetDefaults() {
+	*m = Defaulted{}
+	m.Five = 5
+	m.Text = "abc"
+	m.Yes = true
+	m.Ranged = 1.5
+	m.Low = 3
+	m.Color = ColorGreen
+}
+
 // MarshalCDR writes all members.
 func (m *Defaulted) MarshalCDR(e *cdr.Encoder) {
+	if m.Ranged < -10 || m.Ranged > 10 {
+		cdr.OutOfRange(e, "ranged", m.Ranged, "-10 to 10")
+	}
+	if m.Low < 1 {
+		cdr.OutOfRange(e, "low", m.Low, "at least 1")
+	}
+	if m.High > 9 {
+		cdr.OutOfRange(e, "high", m.High, "at most 9")
+	}
 	e.Int32(m.Five)
 	e.String("text", m.Text, 8)
 	e.Bool(m.Yes)
@@ -12688,6 +12768,10 @@ func (b *DefaultedBuilder) SetYes(v bool) {
 
 // SetRanged sets ranged.
 func (b *DefaultedBuilder) SetRanged(v float64) {
+	if v < -10 || v > 10 {
+		cdr.RejectRange(&b.b, 3, v, "-10 to 10")
+		return
+	}
 	p := b.seg[0]
 	if f := b.b.Field(3, 1, cdr.AlignUp(p+1, 4), 8); f != nil {
 		cdr.PutFloat64(f, v)
@@ -12697,6 +12781,10 @@ func (b *DefaultedBuilder) SetRanged(v float64) {
 
 // SetLow sets low.
 func (b *DefaultedBuilder) SetLow(v byte) {
+	if v < 1 {
+		cdr.RejectRange(&b.b, 4, v, "at least 1")
+		return
+	}
 	p := b.seg[0]
 	if f := b.b.Field(4, 1, cdr.AlignUp(p+1, 4)+8, 1); f != nil {
 		f[0] = v
@@ -12706,6 +12794,10 @@ func (b *DefaultedBuilder) SetLow(v byte) {
 
 // SetHigh sets high.
 func (b *DefaultedBuilder) SetHigh(v int16) {
+	if v > 9 {
+		cdr.RejectRange(&b.b, 5, v, "at most 9")
+		return
+	}
 	p := b.seg[0]
 	if f := b.b.Field(5, 1, cdr.AlignUp(p+1, 4)+10, 2); f != nil {
 		cdr.PutInt16(f, v)
@@ -12949,6 +13041,21 @@ var newerType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Newer) CDRType() *cdr.TypeInfo { return newerType }
 
+// NewNewer gives a Newer whose members have their defaults.
+func NewNewer() *Newer {
+	m := new(Newer)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Newer) SetDefaults() {
+	*m = Newer{}
+	m.Height = 7
+	m.All.SetDefaults()
+	m.Name = "x"
+}
+
 // MarshalCDR writes all members.
 func (m *Newer) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
@@ -13139,9 +13246,8 @@ func (v NewerView) Height() int32 {
 func (v NewerView) All() DefaultedView {
 	var d cdr.Decoder
 	var m DefaultedView
-	if v.s.Seek(&d, v.at[2]) {
-		m.ScanCDR(&d)
-	}
+	v.s.Seek(&d, v.at[2])
+	m.ScanCDR(&d)
 	return m
 }
 
@@ -13523,6 +13629,20 @@ var newerLooseIDs = []uint32{
 	4,
 }
 
+// NewNewerLoose gives a NewerLoose whose members have their defaults.
+func NewNewerLoose() *NewerLoose {
+	m := new(NewerLoose)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *NewerLoose) SetDefaults() {
+	*m = NewerLoose{}
+	m.Height = 7
+	m.All.SetDefaults()
+}
+
 // MarshalCDR writes all members.
 func (m *NewerLoose) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Mutable)
@@ -13670,9 +13790,8 @@ func (v NewerLooseView) Height() int32 {
 func (v NewerLooseView) All() DefaultedView {
 	var d cdr.Decoder
 	var m DefaultedView
-	if v.s.Seek(&d, v.at[1]) {
-		m.ScanCDR(&d)
-	}
+	v.s.Seek(&d, v.at[1])
+	m.ScanCDR(&d)
 	return m
 }
 
@@ -13794,3 +13913,2190 @@ func (b *NewerLooseBuilder) SetItem(v *Item) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *NewerLooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Strict is the IDL struct constructs::Strict.
+type Strict struct {
+	Text  string `json:"text"`
+	Color Color  `json:"color"`
+	Tail  byte   `json:"tail"`
+}
+
+var strictType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Strict",
+	Extensibility: cdr.Final,
+	MaxSize:       13,
+	MaxKeySize:    0,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct constructs::Strict {
+	@id(0) string<3> text;
+	@id(1) constructs::Color color;
+	@id(2) octet tail;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Strict) CDRType() *cdr.TypeInfo { return strictType }
+
+// NewStrict gives a Strict whose members have their defaults.
+func NewStrict() *Strict {
+	m := new(Strict)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Strict) SetDefaults() {
+	*m = Strict{}
+	m.Color = ColorBlue
+}
+
+// MarshalCDR writes all members.
+func (m *Strict) MarshalCDR(e *cdr.Encoder) {
+	e.String("text", m.Text, 3)
+	switch b, fast := e.Run(4, 5); {
+	case b != nil:
+		cdr.PutInt32(b, int32(m.Color))
+		if !m.Color.Valid() {
+			e.NotEnumerator("color", int32(m.Color))
+		}
+		b[4] = m.Tail
+	case !fast:
+		e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+		e.Uint8(m.Tail)
+	}
+}
+
+// UnmarshalCDR reads all members.
+func (m *Strict) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Text = d.String("text", 3)
+	if b := d.Run(4, 5); b != nil {
+		m.Color = Color(cdr.GetInt32(b))
+		if !m.Color.Valid() {
+			d.NotEnumerator("color", int32(m.Color))
+		}
+		m.Tail = b[4]
+	} else {
+		m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+		if !m.Color.Valid() {
+			d.NotEnumerator("color", int32(m.Color))
+		}
+		m.Tail = d.Uint8("tail")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Strict) MarshalKeyCDR(e *cdr.Encoder) {
+	e.String("text", m.Text, 3)
+	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	e.Uint8(m.Tail)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Strict) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Text = d.String("text", 3)
+	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+	if !m.Color.Valid() {
+		d.NotEnumerator("color", int32(m.Color))
+	}
+	m.Tail = d.Uint8("tail")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Strict) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	cdr.CopyString(d, e, "text", 3)
+	e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
+	e.Uint8(d.Uint8("tail"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Strict) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.SkipString("text")
+	d.Skip("color", 4, 4)
+	d.Skip("tail", 1, 1)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Strict) Clone() Strict {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Strict) Equal(o *Strict) bool {
+	return m.Text == o.Text &&
+		m.Color == o.Color &&
+		m.Tail == o.Tail
+}
+
+// StrictView reads the members of an encoded Strict where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type StrictView struct {
+	s  cdr.Sample
+	at [3]int32 // offsets of the members
+}
+
+// NewStrictView checks the structure of an encoded sample, encapsulation header included.
+func NewStrictView(sample []byte) (StrictView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, strictType); err != nil {
+		return StrictView{}, err
+	}
+	var v StrictView
+	v.ScanCDR(&d)
+	if err := d.Close(strictType); err != nil {
+		return StrictView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *StrictView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	v.at[0] = d.LocateString("text", 3)
+	if at := d.RunAt(4, 5); at >= 0 {
+		v.at[1] = at
+		v.at[2] = at + 4
+	} else {
+		v.at[1] = d.Locate("color", 4, 4)
+		v.at[2] = d.Locate("tail", 1, 1)
+	}
+	d.End(s)
+}
+
+// Text reads text.
+func (v StrictView) Text() string { return v.s.String(v.at[0]) }
+
+// Color reads color.
+func (v StrictView) Color() Color { return Color(v.s.Enum(v.at[1], 4, int32(ColorBlue))) }
+
+// Tail reads tail.
+func (v StrictView) Tail() byte { return v.s.Uint8(v.at[2]) }
+
+// StrictViews reads the elements of an encoded sequence or array of Strict.
+type StrictViews struct{ c cdr.Elements }
+
+// StrictViewsOf is for generated code.
+func StrictViewsOf(c cdr.Elements) StrictViews { return StrictViews{c} }
+
+// Len is the number of elements.
+func (vs StrictViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs StrictViews) At(i int) StrictView {
+	var d cdr.Decoder
+	var v StrictView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs StrictViews) All() iter.Seq2[int, StrictView] {
+	return func(yield func(int, StrictView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v StrictView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var strictMembers = []string{
+	"text",
+	"color",
+	"tail",
+}
+
+// StrictBuilder builds an encoded Strict in the caller's bytes, without an intermediate value.
+// Set in this order: Text.
+// Another member may be set as soon as those of them that are declared before it are set.
+type StrictBuilder struct {
+	b   cdr.Builder
+	has [3]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewStrictBuilder starts a sample in buf, encapsulation header included.
+func NewStrictBuilder(buf []byte) StrictBuilder {
+	var b StrictBuilder
+	b.b.Init(buf, strictType, strictMembers)
+	return b
+}
+
+// SetText sets text.
+func (b *StrictBuilder) SetText(v string) {
+	if e := b.b.Variable(0, 0); e != nil {
+		e.String("text", v, 3)
+		b.has[0] = b.b.EndVariable(0)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(1, cdr.AlignUp(p, 4)+5)
+	}
+}
+
+// SetColor sets color.
+func (b *StrictBuilder) SetColor(v Color) {
+	if !v.Valid() {
+		b.b.Reject(1, int32(v))
+		return
+	}
+	p := b.seg[0]
+	if f := b.b.Field(1, 1, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, int32(v))
+		b.has[1] = true
+	}
+}
+
+// SetTail sets tail.
+func (b *StrictBuilder) SetTail(v byte) {
+	p := b.seg[0]
+	if f := b.b.Field(2, 1, cdr.AlignUp(p, 4)+4, 1); f != nil {
+		f[0] = v
+		b.has[2] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *StrictBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// StrictSent is the IDL struct constructs::StrictSent.
+type StrictSent struct {
+	Text  string `json:"text"`
+	Color int32  `json:"color"`
+	Tail  byte   `json:"tail"`
+}
+
+var strictSentType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::StrictSent",
+	Extensibility: cdr.Final,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@final struct constructs::StrictSent {
+	@id(0) string text;
+	@id(1) int32 color;
+	@id(2) octet tail;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*StrictSent) CDRType() *cdr.TypeInfo { return strictSentType }
+
+// MarshalCDR writes all members.
+func (m *StrictSent) MarshalCDR(e *cdr.Encoder) {
+	e.String("text", m.Text, 0)
+	switch b, fast := e.Run(4, 5); {
+	case b != nil:
+		cdr.PutInt32(b, m.Color)
+		b[4] = m.Tail
+	case !fast:
+		e.Int32(m.Color)
+		e.Uint8(m.Tail)
+	}
+}
+
+// UnmarshalCDR reads all members.
+func (m *StrictSent) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Text = d.String("text", 0)
+	if b := d.Run(4, 5); b != nil {
+		m.Color = cdr.GetInt32(b)
+		m.Tail = b[4]
+	} else {
+		m.Color = d.Int32("color")
+		m.Tail = d.Uint8("tail")
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *StrictSent) MarshalKeyCDR(e *cdr.Encoder) {
+	e.String("text", m.Text, 0)
+	e.Int32(m.Color)
+	e.Uint8(m.Tail)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *StrictSent) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Text = d.String("text", 0)
+	m.Color = d.Int32("color")
+	m.Tail = d.Uint8("tail")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*StrictSent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	cdr.CopyString(d, e, "text", 0)
+	e.Int32(d.Int32("color"))
+	e.Uint8(d.Uint8("tail"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*StrictSent) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.SkipString("text")
+	d.Skip("color", 4, 4)
+	d.Skip("tail", 1, 1)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *StrictSent) Clone() StrictSent {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *StrictSent) Equal(o *StrictSent) bool {
+	return m.Text == o.Text &&
+		m.Color == o.Color &&
+		m.Tail == o.Tail
+}
+
+// StrictSentView reads the members of an encoded StrictSent where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type StrictSentView struct {
+	s  cdr.Sample
+	at [3]int32 // offsets of the members
+}
+
+// NewStrictSentView checks the structure of an encoded sample, encapsulation header included.
+func NewStrictSentView(sample []byte) (StrictSentView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, strictSentType); err != nil {
+		return StrictSentView{}, err
+	}
+	var v StrictSentView
+	v.ScanCDR(&d)
+	if err := d.Close(strictSentType); err != nil {
+		return StrictSentView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *StrictSentView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	v.at[0] = d.LocateString("text", 0)
+	if at := d.RunAt(4, 5); at >= 0 {
+		v.at[1] = at
+		v.at[2] = at + 4
+	} else {
+		v.at[1] = d.Locate("color", 4, 4)
+		v.at[2] = d.Locate("tail", 1, 1)
+	}
+	d.End(s)
+}
+
+// Text reads text.
+func (v StrictSentView) Text() string { return v.s.String(v.at[0]) }
+
+// Color reads color.
+func (v StrictSentView) Color() int32 { return v.s.Int32(v.at[1]) }
+
+// Tail reads tail.
+func (v StrictSentView) Tail() byte { return v.s.Uint8(v.at[2]) }
+
+// StrictSentViews reads the elements of an encoded sequence or array of StrictSent.
+type StrictSentViews struct{ c cdr.Elements }
+
+// StrictSentViewsOf is for generated code.
+func StrictSentViewsOf(c cdr.Elements) StrictSentViews { return StrictSentViews{c} }
+
+// Len is the number of elements.
+func (vs StrictSentViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs StrictSentViews) At(i int) StrictSentView {
+	var d cdr.Decoder
+	var v StrictSentView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs StrictSentViews) All() iter.Seq2[int, StrictSentView] {
+	return func(yield func(int, StrictSentView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v StrictSentView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var strictSentMembers = []string{
+	"text",
+	"color",
+	"tail",
+}
+
+// StrictSentBuilder builds an encoded StrictSent in the caller's bytes, without an intermediate value.
+// Set in this order: Text.
+// Another member may be set as soon as those of them that are declared before it are set.
+type StrictSentBuilder struct {
+	b   cdr.Builder
+	has [3]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewStrictSentBuilder starts a sample in buf, encapsulation header included.
+func NewStrictSentBuilder(buf []byte) StrictSentBuilder {
+	var b StrictSentBuilder
+	b.b.Init(buf, strictSentType, strictSentMembers)
+	return b
+}
+
+// SetText sets text.
+func (b *StrictSentBuilder) SetText(v string) {
+	if e := b.b.Variable(0, 0); e != nil {
+		e.String("text", v, 0)
+		b.has[0] = b.b.EndVariable(0)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(1, cdr.AlignUp(p, 4)+5)
+	}
+}
+
+// SetColor sets color.
+func (b *StrictSentBuilder) SetColor(v int32) {
+	p := b.seg[0]
+	if f := b.b.Field(1, 1, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[1] = true
+	}
+}
+
+// SetTail sets tail.
+func (b *StrictSentBuilder) SetTail(v byte) {
+	p := b.seg[0]
+	if f := b.b.Field(2, 1, cdr.AlignUp(p, 4)+4, 1); f != nil {
+		f[0] = v
+		b.has[2] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *StrictSentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// The same members, sent by who has no bounds.
+type Sent struct {
+	Text   string           `json:"text"`
+	Wide   string           `json:"wide"`
+	Blob   []byte           `json:"blob"`
+	Words  []string         `json:"words"`
+	Picks  []int32          `json:"picks"`
+	Named  string           `json:"named"`
+	Strict StrictSent       `json:"strict"`
+	Many   []StrictSent     `json:"many"`
+	Table  map[int32]string `json:"table"`
+	Tail   byte             `json:"tail"`
+	Maybe  *string          `json:"maybe,omitempty"`
+	Color  int32            `json:"color"`
+	Last   string           `json:"last"`
+}
+
+var sentType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Sent",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@final struct constructs::StrictSent {
+	@id(0) string text;
+	@id(1) int32 color;
+	@id(2) octet tail;
+};
+@appendable struct constructs::Sent {
+	@id(0) string text;
+	@id(1) wstring wide;
+	@id(2) sequence<octet> blob;
+	@id(3) sequence<string> words;
+	@id(4) sequence<int32> picks;
+	@id(5) string named;
+	@id(6) constructs::StrictSent strict;
+	@id(7) sequence<constructs::StrictSent> many;
+	@id(8) map<int32, string> table;
+	@id(9) octet tail;
+	@optional @id(10) string maybe;
+	@id(11) int32 color;
+	@id(12) string last;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Sent) CDRType() *cdr.TypeInfo { return sentType }
+
+// MarshalCDR writes all members.
+func (m *Sent) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.String("text", m.Text, 0)
+	e.WString("wide", m.Wide, 0)
+	cdr.EncodeSequence(e, "blob", m.Blob, 0)
+	wordsBegin := e.BeginSequence("words", len(m.Words), 0, false)
+	for i := range m.Words {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Words[i], 0)
+		e.LeaveElement("words", i)
+	}
+	e.End(wordsBegin)
+	cdr.EncodeSequence(e, "picks", m.Picks, 0)
+	e.String("named", m.Named, 0)
+	if e.Enter() {
+		m.Strict.MarshalCDR(e)
+		e.Leave("strict")
+	}
+	manyBegin := e.BeginSequence("many", len(m.Many), 0, false)
+	for i := range m.Many {
+		if !e.Enter() {
+			break
+		}
+		m.Many[i].MarshalCDR(e)
+		e.LeaveElement("many", i)
+	}
+	e.End(manyBegin)
+	tableBegin := e.BeginMap("table", len(m.Table), 0, false)
+	tableKeys := cdr.SortedKeys(e, m.Table)
+	for _, i := range *tableKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Table[i], 0)
+		cdr.LeaveKey(e, "table", i)
+	}
+	cdr.ReleaseKeys(e, tableKeys)
+	e.End(tableBegin)
+	e.Uint8(m.Tail)
+	if h, ok := e.BeginOptional(10, m.Maybe != nil); ok {
+		e.String("maybe", *m.Maybe, 0)
+		e.EndMember(h)
+	}
+	e.Int32(m.Color)
+	e.String("last", m.Last, 0)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Sent) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Text = d.String("text", 0)
+	m.Wide = d.WString("wide", 0)
+	m.Blob = cdr.DecodeSequence(d, "blob", m.Blob, 0)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	m.Words = cdr.GrowSequence(d, "words", m.Words, n)
+	for i := range m.Words {
+		if !d.Enter() {
+			break
+		}
+		m.Words[i] = d.String("", 0)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	m.Picks = cdr.DecodeSequence(d, "picks", m.Picks, 0)
+	m.Named = d.String("named", 0)
+	if d.Enter() {
+		m.Strict.UnmarshalCDR(d)
+		d.Leave("strict")
+	}
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	m.Many = cdr.GrowSequence(d, "many", m.Many, n)
+	for i := range m.Many {
+		if !d.Enter() {
+			break
+		}
+		m.Many[i].UnmarshalCDR(d)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	n, tableBegin := d.BeginMap("table", 0, 8, false)
+	m.Table = cdr.MakeMap(d, "table", m.Table, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		v0 = d.String("", 0)
+		cdr.LeaveKeyOf(d, "table", i)
+		m.Table[i] = v0
+	}
+	d.End(tableBegin)
+	m.Tail = d.Uint8("tail")
+	if h, ok := d.BeginOptional("maybe", 10); ok {
+		if cdr.Allocate(d, "maybe", &m.Maybe) {
+			*m.Maybe = d.String("maybe", 0)
+		}
+		d.End(h)
+	} else {
+		m.Maybe = nil
+	}
+	m.Color = d.Int32("color")
+	m.Last = d.String("last", 0)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Sent) MarshalKeyCDR(e *cdr.Encoder) {
+	e.String("text", m.Text, 0)
+	e.WString("wide", m.Wide, 0)
+	cdr.EncodeSequence(e, "blob", m.Blob, 0)
+	wordsBegin := e.BeginSequence("words", len(m.Words), 0, false)
+	for i := range m.Words {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Words[i], 0)
+		e.LeaveElement("words", i)
+	}
+	e.End(wordsBegin)
+	cdr.EncodeSequence(e, "picks", m.Picks, 0)
+	e.String("named", m.Named, 0)
+	if e.Enter() {
+		m.Strict.MarshalKeyCDR(e)
+		e.Leave("strict")
+	}
+	manyBegin := e.BeginSequence("many", len(m.Many), 0, false)
+	for i := range m.Many {
+		if !e.Enter() {
+			break
+		}
+		m.Many[i].MarshalKeyCDR(e)
+		e.LeaveElement("many", i)
+	}
+	e.End(manyBegin)
+	tableBegin := e.BeginMap("table", len(m.Table), 0, false)
+	tableKeys := cdr.SortedKeys(e, m.Table)
+	for _, i := range *tableKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Table[i], 0)
+		cdr.LeaveKey(e, "table", i)
+	}
+	cdr.ReleaseKeys(e, tableKeys)
+	e.End(tableBegin)
+	e.Uint8(m.Tail)
+	if h, ok := e.BeginOptional(10, m.Maybe != nil); ok {
+		e.String("maybe", *m.Maybe, 0)
+		e.EndMember(h)
+	}
+	e.Int32(m.Color)
+	e.String("last", m.Last, 0)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Sent) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Text = d.String("text", 0)
+	m.Wide = d.WString("wide", 0)
+	m.Blob = cdr.DecodeSequence(d, "blob", m.Blob, 0)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	m.Words = cdr.GrowSequence(d, "words", m.Words, n)
+	for i := range m.Words {
+		if !d.Enter() {
+			break
+		}
+		m.Words[i] = d.String("", 0)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	m.Picks = cdr.DecodeSequence(d, "picks", m.Picks, 0)
+	m.Named = d.String("named", 0)
+	if d.Enter() {
+		m.Strict.UnmarshalKeyCDR(d)
+		d.Leave("strict")
+	}
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	m.Many = cdr.GrowSequence(d, "many", m.Many, n)
+	for i := range m.Many {
+		if !d.Enter() {
+			break
+		}
+		m.Many[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	n, tableBegin := d.BeginMap("table", 0, 8, false)
+	m.Table = cdr.MakeMap(d, "table", m.Table, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		v0 = d.String("", 0)
+		cdr.LeaveKeyOf(d, "table", i)
+		m.Table[i] = v0
+	}
+	d.End(tableBegin)
+	m.Tail = d.Uint8("tail")
+	if h, ok := d.BeginOptional("maybe", 10); !ok {
+		m.Maybe = nil
+	} else if cdr.Allocate(d, "maybe", &m.Maybe) {
+		*m.Maybe = d.String("maybe", 0)
+		d.End(h)
+	}
+	m.Color = d.Int32("color")
+	m.Last = d.String("last", 0)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Sent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	cdr.CopyString(d, e, "text", 0)
+	cdr.CopyWString(d, e, "wide", 0)
+	cdr.CopyString(d, e, "named", 0)
+	if d.Enter() {
+		(*StrictSent)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("strict")
+	}
+	e.Uint8(d.Uint8("tail"))
+	{
+		h, ok := d.BeginOptional("maybe", 10)
+		if g, ok := e.BeginOptional(10, ok); ok {
+			cdr.CopyString(d, e, "maybe", 0)
+			e.EndMember(g)
+			d.End(h)
+		}
+	}
+	e.Int32(d.Int32("color"))
+	cdr.CopyString(d, e, "last", 0)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Sent) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.SkipString("text")
+	d.SkipWString("wide")
+	d.SkipSequence("blob", 1)
+	if !d.SkipDelimited("words") {
+		n, s := d.BeginSequence("words", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipString("")
+			d.LeaveElement("words", i)
+		}
+		d.End(s)
+	}
+	d.SkipSequence("picks", 4)
+	d.SkipString("named")
+	if d.EnterPresent() {
+		(*StrictSent)(nil).SkipCDR(d)
+		d.Leave("strict")
+	}
+	if !d.SkipDelimited("many") {
+		n, s := d.BeginSequence("many", 0, 9, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*StrictSent)(nil).SkipCDR(d)
+			d.LeaveElement("many", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("table") {
+		n, s := d.BeginMap("table", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.SkipString("")
+			d.Leave("table")
+		}
+		d.End(s)
+	}
+	d.Skip("tail", 1, 1)
+	if h, ok := d.BeginOptional("maybe", 10); ok {
+		d.SkipString("maybe")
+		d.End(h)
+	}
+	d.Skip("color", 4, 4)
+	d.SkipString("last")
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Sent) Clone() Sent {
+	c := *m
+	c.Blob = slices.Clone(c.Blob)
+	c.Words = slices.Clone(c.Words)
+	c.Picks = slices.Clone(c.Picks)
+	c.Many = slices.Clone(c.Many)
+	c.Table = maps.Clone(c.Table)
+	if c.Maybe != nil {
+		v := *c.Maybe
+		c.Maybe = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Sent) Equal(o *Sent) bool {
+	return m.Text == o.Text &&
+		m.Wide == o.Wide &&
+		slices.Equal(m.Blob, o.Blob) &&
+		slices.Equal(m.Words, o.Words) &&
+		slices.Equal(m.Picks, o.Picks) &&
+		m.Named == o.Named &&
+		m.Strict.Equal(&o.Strict) &&
+		slices.EqualFunc(m.Many, o.Many, func(a, b StrictSent) bool { return a.Equal(&b) }) &&
+		maps.Equal(m.Table, o.Table) &&
+		m.Tail == o.Tail &&
+		cdr.EqualPtr(m.Maybe, o.Maybe) &&
+		m.Color == o.Color &&
+		m.Last == o.Last
+}
+
+// SentView reads the members of an encoded Sent where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type SentView struct {
+	s  cdr.Sample
+	at [13]int32 // offsets of the members
+}
+
+// NewSentView checks the structure of an encoded sample, encapsulation header included.
+func NewSentView(sample []byte) (SentView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, sentType); err != nil {
+		return SentView{}, err
+	}
+	var v SentView
+	v.ScanCDR(&d)
+	if err := d.Close(sentType); err != nil {
+		return SentView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *SentView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.LocateString("text", 0)
+	v.at[1] = d.LocateWString("wide", 0)
+	v.at[2] = d.LocateSequence("blob", 0, 1)
+	v.at[3] = d.Here(4)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateString("", 0)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	v.at[4] = d.LocateSequence("picks", 0, 4)
+	v.at[5] = d.LocateString("named", 0)
+	v.at[6] = d.Here(1)
+	if d.EnterPresent() {
+		var e StrictSentView
+		e.ScanCDR(d)
+		d.Leave("strict")
+	}
+	v.at[7] = d.Here(4)
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e StrictSentView
+		e.ScanCDR(d)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	v.at[8] = d.Here(4)
+	n, tableBegin := d.BeginMap("table", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		d.LocateString("", 0)
+		d.Leave("table")
+	}
+	d.End(tableBegin)
+	v.at[9] = d.Locate("tail", 1, 1)
+	if h, ok := d.BeginOptional("maybe", 10); ok {
+		v.at[10] = d.LocateString("maybe", 0)
+		d.End(h)
+	} else {
+		v.at[10] = cdr.Missing
+	}
+	v.at[11] = d.Locate("color", 4, 4)
+	v.at[12] = d.LocateString("last", 0)
+	d.End(s)
+}
+
+// Text reads text.
+func (v SentView) Text() string { return v.s.String(v.at[0]) }
+
+// Wide reads wide.
+func (v SentView) Wide() string { return v.s.WString(v.at[1]) }
+
+// Blob reads blob.
+func (v SentView) Blob() []byte { return v.s.Bytes(v.at[2]) }
+
+// Words reads words.
+func (v SentView) Words() cdr.Strings { return cdr.SequenceStrings(v.s, v.at[3]) }
+
+// Picks reads picks.
+func (v SentView) Picks() cdr.Values[int32] { return cdr.SequenceValues[int32](v.s, v.at[4]) }
+
+// Named reads named.
+func (v SentView) Named() string { return v.s.String(v.at[5]) }
+
+// Strict reads strict.
+func (v SentView) Strict() StrictSentView {
+	var d cdr.Decoder
+	var m StrictSentView
+	if v.s.Seek(&d, v.at[6]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Many reads many.
+func (v SentView) Many() StrictSentViews { return StrictSentViewsOf(v.s.Elements(v.at[7], nil)) }
+
+// Table decodes table into new memory.
+func (v SentView) Table() map[int32]string {
+	d := &cdr.Decoder{}
+	var m map[int32]string
+	if v.s.Seek(d, v.at[8]) {
+		n, tableBegin := d.BeginMap("table", 0, 8, false)
+		m = cdr.MakeMap(d, "table", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int32
+			var v0 string
+			i = d.Int32("")
+			v0 = d.String("", 0)
+			cdr.LeaveKeyOf(d, "table", i)
+			m[i] = v0
+		}
+		d.End(tableBegin)
+	}
+	return m
+}
+
+// Tail reads tail.
+func (v SentView) Tail() byte { return v.s.Uint8(v.at[9]) }
+
+// Maybe reads maybe, and tells whether it is there.
+func (v SentView) Maybe() (string, bool) {
+	there := v.at[10] >= 0
+	return v.s.String(v.at[10]), there
+}
+
+// Color reads color.
+func (v SentView) Color() int32 { return v.s.Int32(v.at[11]) }
+
+// Last reads last.
+func (v SentView) Last() string { return v.s.String(v.at[12]) }
+
+// SentViews reads the elements of an encoded sequence or array of Sent.
+type SentViews struct{ c cdr.Elements }
+
+// SentViewsOf is for generated code.
+func SentViewsOf(c cdr.Elements) SentViews { return SentViews{c} }
+
+// Len is the number of elements.
+func (vs SentViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs SentViews) At(i int) SentView {
+	var d cdr.Decoder
+	var v SentView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs SentViews) All() iter.Seq2[int, SentView] {
+	return func(yield func(int, SentView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v SentView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var sentMembers = []string{
+	"text",
+	"wide",
+	"blob",
+	"words",
+	"picks",
+	"named",
+	"strict",
+	"many",
+	"table",
+	"tail",
+	"maybe",
+	"color",
+	"last",
+}
+
+// SentBuilder builds an encoded Sent in the caller's bytes, without an intermediate value.
+// Set in this order: Text, Wide, Blob, Words, Picks, Named, Strict, Many, Table, Maybe, Last.
+// Another member may be set as soon as those of them that are declared before it are set.
+type SentBuilder struct {
+	b   cdr.Builder
+	has [13]bool
+	seg [2]int // where the members behind one of variable size begin
+}
+
+// NewSentBuilder starts a sample in buf, encapsulation header included.
+func NewSentBuilder(buf []byte) SentBuilder {
+	var b SentBuilder
+	b.b.Init(buf, sentType, sentMembers)
+	return b
+}
+
+// SetText sets text.
+func (b *SentBuilder) SetText(v string) {
+	if e := b.b.Variable(0, 0); e != nil {
+		e.String("text", v, 0)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetWide sets wide.
+func (b *SentBuilder) SetWide(v string) {
+	if e := b.b.Variable(1, 1); e != nil {
+		e.WString("wide", v, 0)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// SetBlob sets blob.
+func (b *SentBuilder) SetBlob(v []byte) {
+	if e := b.b.Variable(2, 2); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 0)
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (b *SentBuilder) RoomForBlob(n int) []byte {
+	e := b.b.Variable(2, 2)
+	if e == nil {
+		return nil
+	}
+	room := e.Room("blob", n, 0)
+	b.has[2] = b.b.EndVariable(2)
+	return room
+}
+
+// SetWords sets words.
+func (b *SentBuilder) SetWords(v []string) {
+	if e := b.b.Variable(3, 3); e != nil {
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// SetPicks sets picks.
+func (b *SentBuilder) SetPicks(v []int32) {
+	if e := b.b.Variable(4, 4); e != nil {
+		cdr.EncodeSequence(e, "picks", v, 0)
+		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// SetNamed sets named.
+func (b *SentBuilder) SetNamed(v string) {
+	if e := b.b.Variable(5, 5); e != nil {
+		e.String("named", v, 0)
+		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// SetStrict sets strict.
+func (b *SentBuilder) SetStrict(v *StrictSent) {
+	if e := b.b.Variable(6, 6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("strict")
+		}
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// SetMany sets many.
+func (b *SentBuilder) SetMany(v []StrictSent) {
+	if e := b.b.Variable(7, 7); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// SetTable sets table.
+func (b *SentBuilder) SetTable(v map[int32]string) {
+	if e := b.b.Variable(8, 8); e != nil {
+		tableBegin := e.BeginMap("table", len(v), 0, false)
+		tableKeys := cdr.SortedKeys(e, v)
+		for _, i := range *tableKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "table", i)
+		}
+		cdr.ReleaseKeys(e, tableKeys)
+		e.End(tableBegin)
+		b.has[8] = b.b.EndVariable(8)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(9, p+1)
+	}
+}
+
+// SetTail sets tail.
+func (b *SentBuilder) SetTail(v byte) {
+	p := b.seg[0]
+	if f := b.b.Field(9, 9, p, 1); f != nil {
+		f[0] = v
+		b.has[9] = true
+	}
+}
+
+// SetMaybe sets maybe; nil says that it is absent.
+func (b *SentBuilder) SetMaybe(v *string) {
+	if e := b.b.Variable(10, 9); e != nil {
+		if h, ok := e.BeginOptional(10, v != nil); ok {
+			e.String("maybe", *v, 0)
+			e.EndMember(h)
+		}
+		b.has[10] = b.b.EndVariable(10)
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(11, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetColor sets color.
+func (b *SentBuilder) SetColor(v int32) {
+	p := b.seg[1]
+	if f := b.b.Field(11, 10, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[11] = true
+	}
+}
+
+// SetLast sets last.
+func (b *SentBuilder) SetLast(v string) {
+	if e := b.b.Variable(12, 10); e != nil {
+		e.String("last", v, 0)
+		b.has[12] = b.b.EndVariable(12)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *SentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Received is the IDL struct constructs::Received.
+type Received struct {
+	Text  string   `json:"text"`
+	Wide  string   `json:"wide"`
+	Blob  []byte   `json:"blob"`
+	Words []string `json:"words"`
+	Picks []int32  `json:"picks"`
+	// Default: "no".
+	Named  string           `json:"named"`
+	Strict Strict           `json:"strict"`
+	Many   []Strict         `json:"many"`
+	Table  map[int32]string `json:"table"`
+	Tail   byte             `json:"tail"`
+	Maybe  *string          `json:"maybe,omitempty"`
+	Color  Color            `json:"color"`
+	Last   string           `json:"last"`
+}
+
+var receivedType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Received",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct constructs::Strict {
+	@id(0) string<3> text;
+	@id(1) constructs::Color color;
+	@id(2) octet tail;
+};
+@appendable struct constructs::Received {
+	@id(0) string<3> text;
+	@id(1) wstring<3> wide;
+	@id(2) sequence<octet, 2> blob;
+	@id(3) sequence<string<3>> words;
+	@id(4) sequence<int32, 2> picks;
+	@id(5) string<3> named;
+	@id(6) constructs::Strict strict;
+	@id(7) sequence<constructs::Strict> many;
+	@id(8) map<int32, string<3>> table;
+	@id(9) octet tail;
+	@optional @id(10) string<3> maybe;
+	@id(11) constructs::Color color;
+	@id(12) string<3> last;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Received) CDRType() *cdr.TypeInfo { return receivedType }
+
+// NewReceived gives a Received whose members have their defaults.
+func NewReceived() *Received {
+	m := new(Received)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Received) SetDefaults() {
+	*m = Received{}
+	m.Named = "no"
+	m.Strict.SetDefaults()
+	m.Color = ColorBlue
+}
+
+// MarshalCDR writes all members.
+func (m *Received) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.String("text", m.Text, 3)
+	e.WString("wide", m.Wide, 3)
+	cdr.EncodeSequence(e, "blob", m.Blob, 2)
+	wordsBegin := e.BeginSequence("words", len(m.Words), 0, false)
+	for i := range m.Words {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Words[i], 3)
+		e.LeaveElement("words", i)
+	}
+	e.End(wordsBegin)
+	cdr.EncodeSequence(e, "picks", m.Picks, 2)
+	e.String("named", m.Named, 3)
+	if e.Enter() {
+		m.Strict.MarshalCDR(e)
+		e.Leave("strict")
+	}
+	manyBegin := e.BeginSequence("many", len(m.Many), 0, false)
+	for i := range m.Many {
+		if !e.Enter() {
+			break
+		}
+		m.Many[i].MarshalCDR(e)
+		e.LeaveElement("many", i)
+	}
+	e.End(manyBegin)
+	tableBegin := e.BeginMap("table", len(m.Table), 0, false)
+	tableKeys := cdr.SortedKeys(e, m.Table)
+	for _, i := range *tableKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Table[i], 3)
+		cdr.LeaveKey(e, "table", i)
+	}
+	cdr.ReleaseKeys(e, tableKeys)
+	e.End(tableBegin)
+	e.Uint8(m.Tail)
+	if h, ok := e.BeginOptional(10, m.Maybe != nil); ok {
+		e.String("maybe", *m.Maybe, 3)
+		e.EndMember(h)
+	}
+	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	e.String("last", m.Last, 3)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Received) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Text = d.String("text", 0)
+	m.Text = cdr.TrimString(m.Text, 3)
+	m.Wide = d.WString("wide", 0)
+	m.Wide = cdr.TrimWString(m.Wide, 3)
+	m.Blob = cdr.DecodeSequence(d, "blob", m.Blob, 0)
+	m.Blob = m.Blob[:min(len(m.Blob), 2)]
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	m.Words = cdr.GrowSequence(d, "words", m.Words, n)
+	for i := range m.Words {
+		if !d.Enter() {
+			break
+		}
+		m.Words[i] = d.String("", 0)
+		m.Words[i] = cdr.TrimString(m.Words[i], 3)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	picksTry := d.Try()
+	m.Picks = cdr.DecodeSequence(d, "picks", m.Picks, 2)
+	if d.Caught(picksTry) {
+		d.SkipSequence("picks", 4)
+		m.Picks = m.Picks[:0]
+	}
+	if !d.Absent() {
+		namedTry := d.Try()
+		m.Named = d.String("named", 3)
+		if d.Caught(namedTry) {
+			d.SkipString("named")
+			m.Named = "no"
+		}
+	} else {
+		m.Named = "no"
+	}
+	strictTry := d.Try()
+	if d.Enter() {
+		m.Strict.UnmarshalCDR(d)
+		d.Leave("strict")
+	}
+	if d.Caught(strictTry) {
+		if d.EnterPresent() {
+			(*Strict)(nil).SkipCDR(d)
+			d.Leave("strict")
+		}
+		m.Strict.SetDefaults()
+	}
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	m.Many = cdr.GrowSequence(d, "many", m.Many, n)
+	for i := range m.Many {
+		if !d.Enter() {
+			break
+		}
+		try1 := d.Try()
+		m.Many[i].UnmarshalCDR(d)
+		if d.Caught(try1) {
+			(*Strict)(nil).SkipCDR(d)
+			m.Many[i].SetDefaults()
+		}
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	n, tableBegin := d.BeginMap("table", 0, 8, false)
+	m.Table = cdr.MakeMap(d, "table", m.Table, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		try2 := d.Try()
+		v0 = d.String("", 3)
+		if d.Caught(try2) {
+			d.SkipString("")
+			v0 = ""
+		}
+		cdr.LeaveKeyOf(d, "table", i)
+		m.Table[i] = v0
+	}
+	d.End(tableBegin)
+	m.Tail = d.Uint8("tail")
+	if h, ok := d.BeginOptional("maybe", 10); ok {
+		if cdr.Allocate(d, "maybe", &m.Maybe) {
+			maybeTry := d.Try()
+			*m.Maybe = d.String("maybe", 3)
+			if d.Caught(maybeTry) {
+				d.SkipString("maybe")
+				m.Maybe = nil
+			}
+		}
+		d.End(h)
+	} else {
+		m.Maybe = nil
+	}
+	colorTry := d.Try()
+	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+	if !m.Color.Valid() {
+		d.NotEnumerator("color", int32(m.Color))
+	}
+	if d.Caught(colorTry) {
+		d.Skip("color", 4, 4)
+		m.Color = ColorBlue
+	}
+	m.Last = d.String("last", 3)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Received) MarshalKeyCDR(e *cdr.Encoder) {
+	e.String("text", m.Text, 3)
+	e.WString("wide", m.Wide, 3)
+	cdr.EncodeSequence(e, "blob", m.Blob, 2)
+	wordsBegin := e.BeginSequence("words", len(m.Words), 0, false)
+	for i := range m.Words {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Words[i], 3)
+		e.LeaveElement("words", i)
+	}
+	e.End(wordsBegin)
+	cdr.EncodeSequence(e, "picks", m.Picks, 2)
+	e.String("named", m.Named, 3)
+	if e.Enter() {
+		m.Strict.MarshalKeyCDR(e)
+		e.Leave("strict")
+	}
+	manyBegin := e.BeginSequence("many", len(m.Many), 0, false)
+	for i := range m.Many {
+		if !e.Enter() {
+			break
+		}
+		m.Many[i].MarshalKeyCDR(e)
+		e.LeaveElement("many", i)
+	}
+	e.End(manyBegin)
+	tableBegin := e.BeginMap("table", len(m.Table), 0, false)
+	tableKeys := cdr.SortedKeys(e, m.Table)
+	for _, i := range *tableKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Table[i], 3)
+		cdr.LeaveKey(e, "table", i)
+	}
+	cdr.ReleaseKeys(e, tableKeys)
+	e.End(tableBegin)
+	e.Uint8(m.Tail)
+	if h, ok := e.BeginOptional(10, m.Maybe != nil); ok {
+		e.String("maybe", *m.Maybe, 3)
+		e.EndMember(h)
+	}
+	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	e.String("last", m.Last, 3)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Received) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Text = d.String("text", 3)
+	m.Wide = d.WString("wide", 3)
+	m.Blob = cdr.DecodeSequence(d, "blob", m.Blob, 2)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	m.Words = cdr.GrowSequence(d, "words", m.Words, n)
+	for i := range m.Words {
+		if !d.Enter() {
+			break
+		}
+		m.Words[i] = d.String("", 0)
+		m.Words[i] = cdr.TrimString(m.Words[i], 3)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	m.Picks = cdr.DecodeSequence(d, "picks", m.Picks, 2)
+	m.Named = d.String("named", 3)
+	if d.Enter() {
+		m.Strict.UnmarshalKeyCDR(d)
+		d.Leave("strict")
+	}
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	m.Many = cdr.GrowSequence(d, "many", m.Many, n)
+	for i := range m.Many {
+		if !d.Enter() {
+			break
+		}
+		try1 := d.Try()
+		m.Many[i].UnmarshalKeyCDR(d)
+		if d.Caught(try1) {
+			(*Strict)(nil).SkipCDR(d)
+			m.Many[i].SetDefaults()
+		}
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	n, tableBegin := d.BeginMap("table", 0, 8, false)
+	m.Table = cdr.MakeMap(d, "table", m.Table, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		try2 := d.Try()
+		v0 = d.String("", 3)
+		if d.Caught(try2) {
+			d.SkipString("")
+			v0 = ""
+		}
+		cdr.LeaveKeyOf(d, "table", i)
+		m.Table[i] = v0
+	}
+	d.End(tableBegin)
+	m.Tail = d.Uint8("tail")
+	if h, ok := d.BeginOptional("maybe", 10); !ok {
+		m.Maybe = nil
+	} else if cdr.Allocate(d, "maybe", &m.Maybe) {
+		*m.Maybe = d.String("maybe", 3)
+		d.End(h)
+	}
+	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+	if !m.Color.Valid() {
+		d.NotEnumerator("color", int32(m.Color))
+	}
+	m.Last = d.String("last", 3)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Received) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	cdr.CopyString(d, e, "text", 3)
+	cdr.CopyWString(d, e, "wide", 3)
+	cdr.CopyString(d, e, "named", 3)
+	if d.Enter() {
+		(*Strict)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("strict")
+	}
+	e.Uint8(d.Uint8("tail"))
+	{
+		h, ok := d.BeginOptional("maybe", 10)
+		if g, ok := e.BeginOptional(10, ok); ok {
+			cdr.CopyString(d, e, "maybe", 3)
+			e.EndMember(g)
+			d.End(h)
+		}
+	}
+	e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
+	cdr.CopyString(d, e, "last", 3)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Received) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.SkipString("text")
+	d.SkipWString("wide")
+	d.SkipSequence("blob", 1)
+	if !d.SkipDelimited("words") {
+		n, s := d.BeginSequence("words", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipString("")
+			d.LeaveElement("words", i)
+		}
+		d.End(s)
+	}
+	d.SkipSequence("picks", 4)
+	d.SkipString("named")
+	if d.EnterPresent() {
+		(*Strict)(nil).SkipCDR(d)
+		d.Leave("strict")
+	}
+	if !d.SkipDelimited("many") {
+		n, s := d.BeginSequence("many", 0, 9, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Strict)(nil).SkipCDR(d)
+			d.LeaveElement("many", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("table") {
+		n, s := d.BeginMap("table", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.SkipString("")
+			d.Leave("table")
+		}
+		d.End(s)
+	}
+	d.Skip("tail", 1, 1)
+	if h, ok := d.BeginOptional("maybe", 10); ok {
+		d.SkipString("maybe")
+		d.End(h)
+	}
+	d.Skip("color", 4, 4)
+	d.SkipString("last")
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Received) Clone() Received {
+	c := *m
+	c.Blob = slices.Clone(c.Blob)
+	c.Words = slices.Clone(c.Words)
+	c.Picks = slices.Clone(c.Picks)
+	c.Many = slices.Clone(c.Many)
+	c.Table = maps.Clone(c.Table)
+	if c.Maybe != nil {
+		v := *c.Maybe
+		c.Maybe = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Received) Equal(o *Received) bool {
+	return m.Text == o.Text &&
+		m.Wide == o.Wide &&
+		slices.Equal(m.Blob, o.Blob) &&
+		slices.Equal(m.Words, o.Words) &&
+		slices.Equal(m.Picks, o.Picks) &&
+		m.Named == o.Named &&
+		m.Strict.Equal(&o.Strict) &&
+		slices.EqualFunc(m.Many, o.Many, func(a, b Strict) bool { return a.Equal(&b) }) &&
+		maps.Equal(m.Table, o.Table) &&
+		m.Tail == o.Tail &&
+		cdr.EqualPtr(m.Maybe, o.Maybe) &&
+		m.Color == o.Color &&
+		m.Last == o.Last
+}
+
+// ReceivedView reads the members of an encoded Received where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type ReceivedView struct {
+	s  cdr.Sample
+	at [13]int32 // offsets of the members
+}
+
+// NewReceivedView checks the structure of an encoded sample, encapsulation header included.
+func NewReceivedView(sample []byte) (ReceivedView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, receivedType); err != nil {
+		return ReceivedView{}, err
+	}
+	var v ReceivedView
+	v.ScanCDR(&d)
+	if err := d.Close(receivedType); err != nil {
+		return ReceivedView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *ReceivedView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.LocateString("text", 0)
+	v.at[1] = d.LocateWString("wide", 0)
+	v.at[2] = d.LocateSequence("blob", 0, 1)
+	v.at[3] = d.Here(4)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		try1 := d.Try()
+		d.LocateString("", 3)
+		if d.Caught(try1) {
+			d.SkipString("")
+		}
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	picksTry := d.Try()
+	v.at[4] = d.LocateSequence("picks", 2, 4)
+	if d.Caught(picksTry) {
+		d.SkipSequence("picks", 4)
+		v.at[4] = cdr.Missing
+	}
+	namedTry := d.Try()
+	v.at[5] = d.LocateString("named", 3)
+	if d.Caught(namedTry) {
+		d.SkipString("named")
+		v.at[5] = cdr.Missing
+	}
+	strictTry := d.Try()
+	v.at[6] = d.Here(1)
+	if d.EnterPresent() {
+		var e StrictView
+		e.ScanCDR(d)
+		d.Leave("strict")
+	}
+	if d.Caught(strictTry) {
+		if d.EnterPresent() {
+			(*Strict)(nil).SkipCDR(d)
+			d.Leave("strict")
+		}
+		v.at[6] = cdr.Missing
+	}
+	v.at[7] = d.Here(4)
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		try1 := d.Try()
+		var e StrictView
+		e.ScanCDR(d)
+		if d.Caught(try1) {
+			(*Strict)(nil).SkipCDR(d)
+		}
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	v.at[8] = d.Here(4)
+	n, tableBegin := d.BeginMap("table", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		try2 := d.Try()
+		d.LocateString("", 3)
+		if d.Caught(try2) {
+			d.SkipString("")
+		}
+		d.Leave("table")
+	}
+	d.End(tableBegin)
+	v.at[9] = d.Locate("tail", 1, 1)
+	if h, ok := d.BeginOptional("maybe", 10); ok {
+		maybeTry := d.Try()
+		v.at[10] = d.LocateString("maybe", 3)
+		if d.Caught(maybeTry) {
+			d.SkipString("maybe")
+			v.at[10] = cdr.Missing
+		}
+		d.End(h)
+	} else {
+		v.at[10] = cdr.Missing
+	}
+	colorTry := d.Try()
+	v.at[11] = d.Locate("color", 4, 4)
+	if d.Caught(colorTry) {
+		d.Skip("color", 4, 4)
+		v.at[11] = cdr.Missing
+	}
+	v.at[12] = d.LocateString("last", 3)
+	d.End(s)
+}
+
+// Text reads text.
+func (v ReceivedView) Text() string { return cdr.TrimString(v.s.String(v.at[0]), 3) }
+
+// Wide reads wide.
+func (v ReceivedView) Wide() string { return cdr.TrimWString(v.s.WString(v.at[1]), 3) }
+
+// Blob reads blob.
+func (v ReceivedView) Blob() []byte { return v.s.Bytes(v.at[2]) }
+
+// Words decodes words into new memory.
+func (v ReceivedView) Words() []string {
+	d := &cdr.Decoder{}
+	var m []string
+	if v.s.Seek(d, v.at[3]) {
+		n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+		m = cdr.GrowSequence(d, "words", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			m[i] = d.String("", 0)
+			m[i] = cdr.TrimString(m[i], 3)
+			d.LeaveElement("words", i)
+		}
+		d.End(wordsBegin)
+	}
+	return m
+}
+
+// Picks reads picks.
+func (v ReceivedView) Picks() cdr.Values[int32] { return cdr.SequenceValues[int32](v.s, v.at[4]) }
+
+// Named reads named.
+func (v ReceivedView) Named() string {
+	if v.at[5] < 0 {
+		return "no"
+	}
+	return v.s.String(v.at[5])
+}
+
+// Strict reads strict.
+func (v ReceivedView) Strict() StrictView {
+	var d cdr.Decoder
+	var m StrictView
+	v.s.Seek(&d, v.at[6])
+	m.ScanCDR(&d)
+	return m
+}
+
+// Many decodes many into new memory.
+func (v ReceivedView) Many() []Strict {
+	d := &cdr.Decoder{}
+	var m []Strict
+	if v.s.Seek(d, v.at[7]) {
+		n, manyBegin := d.BeginSequence("many", 0, 9, false)
+		m = cdr.GrowSequence(d, "many", m, n)
+		for i := range m {
+			if !d.Enter() {
+				break
+			}
+			try1 := d.Try()
+			m[i].UnmarshalCDR(d)
+			if d.Caught(try1) {
+				(*Strict)(nil).SkipCDR(d)
+				m[i].SetDefaults()
+			}
+			d.LeaveElement("many", i)
+		}
+		d.End(manyBegin)
+	}
+	return m
+}
+
+// Table decodes table into new memory.
+func (v ReceivedView) Table() map[int32]string {
+	d := &cdr.Decoder{}
+	var m map[int32]string
+	if v.s.Seek(d, v.at[8]) {
+		n, tableBegin := d.BeginMap("table", 0, 8, false)
+		m = cdr.MakeMap(d, "table", m, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int32
+			var v0 string
+			i = d.Int32("")
+			try2 := d.Try()
+			v0 = d.String("", 3)
+			if d.Caught(try2) {
+				d.SkipString("")
+				v0 = ""
+			}
+			cdr.LeaveKeyOf(d, "table", i)
+			m[i] = v0
+		}
+		d.End(tableBegin)
+	}
+	return m
+}
+
+// Tail reads tail.
+func (v ReceivedView) Tail() byte { return v.s.Uint8(v.at[9]) }
+
+// Maybe reads maybe, and tells whether it is there.
+func (v ReceivedView) Maybe() (string, bool) {
+	there := v.at[10] >= 0
+	return v.s.String(v.at[10]), there
+}
+
+// Color reads color.
+func (v ReceivedView) Color() Color { return Color(v.s.Enum(v.at[11], 4, int32(ColorBlue))) }
+
+// Last reads last.
+func (v ReceivedView) Last() string { return v.s.String(v.at[12]) }
+
+// ReceivedViews reads the elements of an encoded sequence or array of Received.
+type ReceivedViews struct{ c cdr.Elements }
+
+// ReceivedViewsOf is for generated code.
+func ReceivedViewsOf(c cdr.Elements) ReceivedViews { return ReceivedViews{c} }
+
+// Len is the number of elements.
+func (vs ReceivedViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ReceivedViews) At(i int) ReceivedView {
+	var d cdr.Decoder
+	var v ReceivedView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ReceivedViews) All() iter.Seq2[int, ReceivedView] {
+	return func(yield func(int, ReceivedView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ReceivedView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var receivedMembers = []string{
+	"text",
+	"wide",
+	"blob",
+	"words",
+	"picks",
+	"named",
+	"strict",
+	"many",
+	"table",
+	"tail",
+	"maybe",
+	"color",
+	"last",
+}
+
+// ReceivedBuilder builds an encoded Received in the caller's bytes, without an intermediate value.
+// Set in this order: Text, Wide, Blob, Words, Picks, Named, Strict, Many, Table, Maybe, Last.
+// Another member may be set as soon as those of them that are declared before it are set.
+type ReceivedBuilder struct {
+	b   cdr.Builder
+	has [13]bool
+	seg [2]int // where the members behind one of variable size begin
+}
+
+// NewReceivedBuilder starts a sample in buf, encapsulation header included.
+func NewReceivedBuilder(buf []byte) ReceivedBuilder {
+	var b ReceivedBuilder
+	b.b.Init(buf, receivedType, receivedMembers)
+	return b
+}
+
+// SetText sets text.
+func (b *ReceivedBuilder) SetText(v string) {
+	if e := b.b.Variable(0, 0); e != nil {
+		e.String("text", v, 3)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetWide sets wide.
+func (b *ReceivedBuilder) SetWide(v string) {
+	if e := b.b.Variable(1, 1); e != nil {
+		e.WString("wide", v, 3)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// SetBlob sets blob.
+func (b *ReceivedBuilder) SetBlob(v []byte) {
+	if e := b.b.Variable(2, 2); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 2)
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (b *ReceivedBuilder) RoomForBlob(n int) []byte {
+	e := b.b.Variable(2, 2)
+	if e == nil {
+		return nil
+	}
+	room := e.Room("blob", n, 2)
+	b.has[2] = b.b.EndVariable(2)
+	return room
+}
+
+// SetWords sets words.
+func (b *ReceivedBuilder) SetWords(v []string) {
+	if e := b.b.Variable(3, 3); e != nil {
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 3)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// SetPicks sets picks.
+func (b *ReceivedBuilder) SetPicks(v []int32) {
+	if e := b.b.Variable(4, 4); e != nil {
+		cdr.EncodeSequence(e, "picks", v, 2)
+		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// SetNamed sets named.
+func (b *ReceivedBuilder) SetNamed(v string) {
+	if e := b.b.Variable(5, 5); e != nil {
+		e.String("named", v, 3)
+		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// SetStrict sets strict.
+func (b *ReceivedBuilder) SetStrict(v *Strict) {
+	if e := b.b.Variable(6, 6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("strict")
+		}
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// SetMany sets many.
+func (b *ReceivedBuilder) SetMany(v []Strict) {
+	if e := b.b.Variable(7, 7); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// SetTable sets table.
+func (b *ReceivedBuilder) SetTable(v map[int32]string) {
+	if e := b.b.Variable(8, 8); e != nil {
+		tableBegin := e.BeginMap("table", len(v), 0, false)
+		tableKeys := cdr.SortedKeys(e, v)
+		for _, i := range *tableKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 3)
+			cdr.LeaveKey(e, "table", i)
+		}
+		cdr.ReleaseKeys(e, tableKeys)
+		e.End(tableBegin)
+		b.has[8] = b.b.EndVariable(8)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(9, p+1)
+	}
+}
+
+// SetTail sets tail.
+func (b *ReceivedBuilder) SetTail(v byte) {
+	p := b.seg[0]
+	if f := b.b.Field(9, 9, p, 1); f != nil {
+		f[0] = v
+		b.has[9] = true
+	}
+}
+
+// SetMaybe sets maybe; nil says that it is absent.
+func (b *ReceivedBuilder) SetMaybe(v *string) {
+	if e := b.b.Variable(10, 9); e != nil {
+		if h, ok := e.BeginOptional(10, v != nil); ok {
+			e.String("maybe", *v, 3)
+			e.EndMember(h)
+		}
+		b.has[10] = b.b.EndVariable(10)
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(11, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetColor sets color.
+func (b *ReceivedBuilder) SetColor(v Color) {
+	if !v.Valid() {
+		b.b.Reject(11, int32(v))
+		return
+	}
+	p := b.seg[1]
+	if f := b.b.Field(11, 10, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, int32(v))
+		b.has[11] = true
+	}
+}
+
+// SetLast sets last.
+func (b *ReceivedBuilder) SetLast(v string) {
+	if e := b.b.Variable(12, 10); e != nil {
+		e.String("last", v, 3)
+		b.has[12] = b.b.EndVariable(12)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *ReceivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

@@ -126,7 +126,8 @@ func (p *Provider) Modified() bool {
 }
 
 // Watch looks at the files at each tick until ctx ends, and calls Reload when one reads differently: once for each change, also
-// for one that is an error. The QoS of live entities does not change by it; see Apply.
+// for one that is an error. The QoS of live entities does not change by it; see Apply. A file that is written in place may be
+// read when it is half there, which is an error first; rename the new one over the old.
 //
 //	go p.Watch(ctx, time.Tick(time.Second))
 //

@@ -15,7 +15,9 @@ import (
 func rewrite(t *testing.T, file, depth, more string) {
 	t.Helper()
 	text := inLibrary(`<qos_profile name="A"><datawriter_qos><history><depth>` + depth + `</depth></history>` + more + `</datawriter_qos></qos_profile>`)
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	// In one step, as whoever reads meanwhile would see half of it.
+	require.NoError(t, os.WriteFile(file+".new", []byte(text), 0o600))
+	require.NoError(t, os.Rename(file+".new", file))
 }
 
 func TestReload(t *testing.T) {

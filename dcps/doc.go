@@ -90,7 +90,8 @@
 //     service_cleanup_delay.
 //   - A writer's samples are in its ring, whose size is Settings.RingBytes: RESOURCE_LIMITS max_samples and
 //     max_samples_per_instance of a writer bound what is kept for late joiners. Writing beyond fails with
-//     ErrOutOfResources at once, as waiting would not help.
+//     ErrOutOfResources at once, as waiting would not help. Those of a VOLATILE one with KEEP_ALL bound what is not
+//     acknowledged yet: it waits for that, up to max_blocking_time.
 //   - LIVELINESS AUTOMATIC: a writer of another process is not alive while that is silent for longer than the offered
 //     lease_duration, as seen at the next heartbeat of this process. Less than two heartbeats, which are two thirds of
 //     Settings.Lease, counts as two. The writers of the own process are alive. The other two kinds are timed by each reader,

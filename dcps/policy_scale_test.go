@@ -162,3 +162,43 @@ func TestDDS14_2_2_3_14_FullKeepAllReaderBlocksItsWritersOnly(t *testing.T) {
 		require.Equal(t, 2*time.Second, time.Since(start), "there is room again")
 	})
 }
+
+// RESOURCE_LIMITS of a VOLATILE writer with KEEP_ALL bound the samples that are not acknowledged: it waits for that, up to
+// max_blocking_time. What waiting does not help fails at once.
+//
+// Clauses: 2.2.3.14
+func TestDDS14_2_2_3_19_WriterWaitsForAcknowledgements(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, writerQos(blocking(time.Second), func(q *qos.DataWriter) {
+			q.History = qos.History{Kind: qos.HistoryKeepAll, Depth: 1}
+			q.ResourceLimits = qos.ResourceLimits{MaxSamples: 4, MaxInstances: 3, MaxSamplesPerInstance: 2}
+		}))
+		r := b.reader(t, readerQos())
+		gate := make(chan struct{})
+		d.bus.mu.Lock()
+		d.bus.of(b).do(func() { <-gate }) // its process stands still
+		d.bus.mu.Unlock()
+		write(t, w, 1, 1)
+		write(t, w, 1, 2)
+		start := time.Now()
+		err := w.Write(patiently(t), &track{ID: 1, Value: 3})
+		require.ErrorIs(t, err, ErrTimeout)
+		require.ErrorContains(t, err, "max_samples_per_instance is 2")
+		require.Equal(t, time.Second, time.Since(start), "virtual time")
+		write(t, w, 2, 1)
+		write(t, w, 2, 2)
+		err = w.Write(patiently(t), &track{ID: 3, Value: 1})
+		require.ErrorIs(t, err, ErrTimeout)
+		require.ErrorContains(t, err, "max_samples is 4")
+		close(gate)
+		synctest.Wait()
+		for i := range int32(5) {
+			write(t, w, 3, i)
+		}
+		require.Equal(t, 9, countTaken(t, r))
+		err = w.Write(patiently(t), &track{ID: 4})
+		require.ErrorIs(t, err, ErrOutOfResources)
+		require.ErrorContains(t, err, "max_instances is 3")
+	})
+}

@@ -297,6 +297,9 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 	from := sampleClock.now()
 	instances := w.instances.Load()
 	counted, err := instances.note(w, op, m, nil, 1)
+	if errors.Is(err, errNotAcked) {
+		counted, err = w.noteWhenAcked(ctx, op, m, instances, from, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -533,11 +536,14 @@ type writerInstances struct {
 	maxSamples   int // of all instances, on a path that keeps samples
 	maxPer       int // of an instance, with KEEP_ALL on such a path
 	depth        int // of an instance, with KEEP_LAST: the latest replaces the oldest
+	// untilAcked: samples are held until they are acknowledged (KEEP_ALL, VOLATILE), not for late readers.
+	untilAcked bool
 
 	mu       sync.Mutex
 	keys     *topic.Keys
 	byHandle map[InstanceHandle]*writtenInstance
 	samples  int                        // held of all instances
+	round    int                        // with untilAcked: how often all was acknowledged that was held
 	alarms   dueQueue[*writtenInstance] // of those with a deadline
 }
 
@@ -547,6 +553,7 @@ type writtenInstance struct {
 	uses    int   // registered and written since it is known, also under way; a failure takes its own back
 	written int   // samples since it was disposed of, also under way: as many are held as depth lets
 	life    int   // rises when it is disposed of
+	round   int   // writerInstances.round that written is of
 	alarm   int32 // place in writerInstances.alarms
 }
 
@@ -572,7 +579,8 @@ func newWriterInstances(q qos.DataWriter, path topic.Path, support topic.Support
 	if q.History.Kind == qos.HistoryKeepLast {
 		t.depth = int(q.History.Depth)
 	}
-	if path.Keeps() {
+	t.untilAcked = path == topic.Ordered && q.History.Kind == qos.HistoryKeepAll
+	if path.Keeps() || t.untilAcked {
 		t.maxSamples = limit(q.ResourceLimits.MaxSamples)
 		if q.History.Kind == qos.HistoryKeepAll {
 			t.maxPer = limit(q.ResourceLimits.MaxSamplesPerInstance)
@@ -612,6 +620,7 @@ func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []by
 		}
 		in = &writtenInstance{handle: h}
 	}
+	t.current(in)
 	more := t.held(in.written+samples) - t.held(in.written)
 	if t.held(in.written)+more > t.maxPer {
 		return noted{}, t.full(w, op, "max_samples_per_instance", t.maxPer, "another sample of the instance")
@@ -624,6 +633,55 @@ func (t *writerInstances) note(w *writer, op string, m cdr.Message, encoded []by
 	in.written += samples
 	t.samples += more
 	return noted{in, samples, in.life, now()}, nil
+}
+
+// current lets go of what an instance held before all was acknowledged.
+func (t *writerInstances) current(in *writtenInstance) {
+	if in.round != t.round {
+		in.round, in.written = t.round, 0
+		in.life++ // a sample of before that fails is not counted any more
+	}
+}
+
+// ackedUpTo notes that all is acknowledged that was counted up to a round.
+func (t *writerInstances) ackedUpTo(round int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.round == round {
+		t.round++
+		t.samples = 0
+	}
+}
+
+func (t *writerInstances) atRound() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.round
+}
+
+// noteWhenAcked is note for a writer that holds as many samples as RESOURCE_LIMITS let it until they are acknowledged: it
+// waits for that, up to max_blocking_time (§2.2.3.14). full is what note has said.
+func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, t *writerInstances, from time.Time, full error) (noted, error) {
+	if deadline := w.deadlineFrom(from); !deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	for {
+		round := t.atRound()
+		w.batch.flush()
+		if err := w.p.core.WaitAcked(ctx, w.at.sg); err != nil {
+			if known := w.broken(op); known != nil {
+				return noted{}, known
+			}
+			return noted{}, failure(op, w.what, full.Error(), err)
+		}
+		t.ackedUpTo(round)
+		counted, err := t.note(w, op, m, nil, 1)
+		if !errors.Is(err, errNotAcked) {
+			return counted, err
+		}
+	}
 }
 
 // held is how many of an instance's samples are kept.
@@ -674,9 +732,16 @@ func (t *writerInstances) unwrote(n noted) {
 	}
 }
 
+// errNotAcked is why a writer holds samples that nobody may ask for later.
+var errNotAcked = errors.New("they are not acknowledged yet")
+
 func (t *writerInstances) full(w *writer, op, limit string, n int, what string) error {
+	var cause error
+	if t.untilAcked && limit != "max_instances" {
+		cause = errNotAcked
+	}
 	return &Error{
-		Op: op, Entity: w.what, Code: ErrOutOfResources,
+		Err: cause, Op: op, Entity: w.what, Code: ErrOutOfResources,
 		Detail: fmt.Sprintf("%s does not fit: RESOURCE_LIMITS %s is %d, and as many are held; unregister or dispose instances, or raise the limit", what, limit, n),
 	}
 }
@@ -693,6 +758,7 @@ func (t *writerInstances) forget(key cdr.Message, unregister bool) {
 	if err != nil || in == nil {
 		return
 	}
+	t.current(in)
 	t.samples -= t.held(in.written)
 	in.written, in.due = 0, 0
 	in.life++

@@ -393,3 +393,17 @@ func TestDeepChain(t *testing.T) {
 	}
 	require.Error(t, cdr.Unmarshal(b.Bytes(), &ct.Chain{}))
 }
+
+func TestVerbatim(t *testing.T) {
+	text := `@verbatim(language="go", placement=BEFORE_DECLARATION, text="const before = 1")
+@verbatim(language="go", placement=AFTER_DECLARATION, text="const after = 2")
+@verbatim(language="c++", placement=AFTER_DECLARATION, text="int x;")
+struct S { long a; };`
+	files, report := compileText(text)
+	require.False(t, report.Failed(), "%s", report)
+	code := string(files[0].Content)
+	require.Regexp(t, `(?s)const before = 1\n.*type S struct .*const after = 2\n`, code)
+	require.NotContains(t, code, "int x;")
+	_, report = compileText(`@verbatim(language="go", text="func {") struct S { long a; };`)
+	require.Contains(t, report.String(), "the Go code with the @verbatim text of S does not parse")
+}

@@ -74,7 +74,9 @@
 // reads an encoded sample where it lies; a Builder, which writes one in place; and NewX and SetDefaults, where defaults are not all
 // zero. docs/idl.md has the whole table.
 //
-// Not done: @verbatim is kept in the model and not printed; @range is checked for members and not for elements; views decode maps,
+// @verbatim for language "go" is printed before or behind a declaration, not in other places.
+//
+// Not done: @range is checked for members and not for elements; views decode maps,
 // sequences of sequences and of wide strings, and what has @try_construct on its elements, into new memory.
 //
 // # Ownership and concurrency

@@ -60,7 +60,9 @@ func (p *plan) print() []OutFile {
 		w := &printer{plan: p, pkg: g, imports: map[string]string{}, sizes: sizes, types: types}
 		w.use(cdrPath)
 		for _, d := range g.decls {
+			w.verbatim(d, "BEFORE_DECLARATION")
 			w.decl(d)
+			w.verbatim(d, "AFTER_DECLARATION")
 			if w.body.Len() > maxOutput {
 				p.report.errorf(d.common().Pos, "split the file", "the Go code up to %s is larger than %d bytes", d.common().Name, maxOutput)
 				return nil
@@ -70,12 +72,28 @@ func (p *plan) print() []OutFile {
 		formatted, err := format.Source(src)
 		if err != nil { // the generator wrote what is no Go
 			_, perr := goparser.ParseFile(gotoken.NewFileSet(), "", src, 0)
+			if v := g.verbatim(); v != nil {
+				p.report.errorf(v.common().Pos, "check its text for Go", "the Go code with the @verbatim text of %s does not parse: %v", v.common().Name, perr)
+				return nil
+			}
 			p.report.errorf(Pos{Filename: p.unit.File}, "report it with this file", "internal error: generated code does not parse: %v", perr)
 			return nil
 		}
 		files = append(files, OutFile{path.Join(g.dir, baseName(p.unit.File)+"_idl.go"), formatted})
 	}
 	return files
+}
+
+// verbatim gives the first declaration with text of its author in the code.
+func (g *goPackage) verbatim() Decl {
+	for _, d := range g.decls {
+		for _, v := range d.common().Verbatim {
+			if strings.EqualFold(v.Language, "go") {
+				return d
+			}
+		}
+	}
+	return nil
 }
 
 // file puts header, imports and body together.
@@ -129,6 +147,16 @@ func printable(r rune) rune {
 		return unicode.ReplacementChar
 	}
 	return r
+}
+
+// verbatim prints what an author wants in the Go code. Text for all languages ("*") is no Go, and not printed.
+func (w *printer) verbatim(d Decl, placement string) {
+	for _, v := range d.common().Verbatim {
+		if strings.EqualFold(v.Language, "go") && v.Placement == placement {
+			w.p(v.Text)
+			w.p()
+		}
+	}
 }
 
 func (w *printer) decl(d Decl) {

@@ -423,3 +423,44 @@ func TestTypeCarriesItsDescription(t *testing.T) {
 	_, err = e.description("op", "entity")
 	require.ErrorContains(t, err, "test::Track")
 }
+
+// BenchmarkDeliverFiltered is BenchmarkDeliver with a filter: from one that lets everything pass to one that keeps everything out.
+func BenchmarkDeliverFiltered(b *testing.B) {
+	for _, c := range []struct {
+		name, expression string
+		passes           int
+	}{
+		{"none", "", 64},
+		{"all-pass", "id >= 0", 64},
+		{"a-third-passes", "id < 21 AND text LIKE 's%'", 21},
+		{"none-passes", "text = 'other'", 0},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			d := onBus(b)
+			n := d.node(b)
+			w := n.writer(b, writerQos())
+			var r *DataReader[track]
+			if c.expression == "" {
+				r = n.reader(b, readerQos())
+			} else {
+				r, _ = n.filtered(b, readerQos(), c.expression)
+			}
+			d.bus.settle(b)
+			batch := batchFrom(b, w.writer, 64)
+			seq := uint64(0)
+			b.ReportAllocs()
+			for i := 0; i < b.N; i += len(batch) {
+				for j := range batch {
+					seq++
+					batch[j].WriterSeq, batch[j].Seq = seq, seq
+				}
+				n.p.hub.Deliver(w.at.sg, batch)
+				l, err := r.TakeLoan()
+				if l.Len() != c.passes {
+					b.Fatalf("%d samples, %v", l.Len(), err)
+				}
+				l.Close()
+			}
+		})
+	}
+}

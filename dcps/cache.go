@@ -48,6 +48,8 @@ type cache struct {
 	release func(*item)
 	// left is told of an entry that is lent and leaves the cache.
 	left func(*item)
+	// keyOf gives the key of a new instance, where its handle does not hold it; nil otherwise.
+	keyOf func(*item) []byte
 	// missed is told of an instance whose DEADLINE passed, and how often.
 	missed func(h InstanceHandle, times int64)
 }
@@ -84,6 +86,7 @@ func rulesOf(q *qos.DataReader) (r cacheRules) {
 // instance is one instance of the topic in a reader's cache.
 type instance struct {
 	handle                  InstanceHandle
+	key                     []byte // where the handle does not hold it
 	state                   InstanceState
 	view                    ViewState
 	disposedGen             int32
@@ -225,6 +228,9 @@ func (c *cache) accept(in *instance, it *item, now int64) outcome {
 	}
 	if in == nil {
 		in = &instance{handle: it.handle, state: InstanceAlive, view: ViewNew}
+		if c.keyOf != nil {
+			in.key = c.keyOf(it)
+		}
 		c.instances[it.handle] = in
 		c.order.add(in, len(c.instances))
 	}

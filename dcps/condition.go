@@ -201,6 +201,15 @@ func (c *ReadCondition) absence() error {
 	return nil
 }
 
+// States gives the states that the condition is about (DDS: get_sample_state_mask, get_view_state_mask,
+// get_instance_state_mask).
+func (c *ReadCondition) States() (samples SampleState, views ViewState, instances InstanceState) {
+	if c.base().absent() {
+		return 0, 0, 0
+	}
+	return c.selection.samples, c.selection.views, c.selection.instances
+}
+
 // Close ends the condition; it never holds again (DDS: delete_readcondition).
 func (c *ReadCondition) Close() error {
 	if c.base().absent() {

@@ -20,6 +20,7 @@ func isReady(c Condition) bool {
 	}
 }
 
+// Clauses: 2.2.4.5, 2.2.2.1.7.1
 func TestReadCondition(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)
@@ -45,6 +46,7 @@ func TestReadCondition(t *testing.T) {
 	require.False(t, gone.TriggerValue())
 }
 
+// Clauses: 2.2.2.1.1.5, 2.2.2.1.9.1-2, 2.2.4.4.1
 func TestStatusCondition(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)
@@ -70,6 +72,7 @@ func TestStatusCondition(t *testing.T) {
 	require.NotZero(t, w.StatusChanges()&PublicationMatchedStatusBit)
 }
 
+// Clauses: 2.2.2.1.6.1-4, 2.2.2.1.8.1, 2.2.4.4, 2.2.4.5.1
 func TestWaitSet(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)
@@ -160,6 +163,8 @@ func TestListenerMayCallAnything(t *testing.T) {
 }
 
 // What a listener leaves out falls to its parents.
+//
+// Clauses: 2.2.4.3.1
 func TestListenersOfParents(t *testing.T) {
 	d := onBus(t)
 	calls := make(chan string, 100)
@@ -190,6 +195,7 @@ func TestListenersOfParents(t *testing.T) {
 	}
 }
 
+// Clauses: 2.2.4.3.2
 func TestOnDataOnReaders(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)

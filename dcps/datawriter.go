@@ -289,6 +289,7 @@ func (w *DataWriter[T]) Register(ctx context.Context, key *T, opts ...WriteOptio
 		return HandleNil, err
 	}
 	instances.wrote(w.writer, counted)
+	w.register(h, m)
 	return h, nil
 }
 
@@ -315,6 +316,9 @@ func (w *DataWriter[T]) tell(ctx context.Context, op string, k derecho.Kind, fla
 		return err
 	}
 	w.instances.Load().forget(m, k == kindUnregister)
+	if k == kindUnregister {
+		w.deregister(m)
+	}
 	return nil
 }
 

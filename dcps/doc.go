@@ -105,11 +105,16 @@
 //   - DESTINATION_ORDER BY_SOURCE_TIMESTAMP drops what is older than a sample that was read or taken (cachesource.go).
 //   - An instance that a writer lost by not being alive, or not being matched, is alive again with the writer's next
 //     sample, and OWNERSHIP EXCLUSIVE goes to whoever writes next.
+//   - SetQos is announced to all, and all match anew by it at one place of the order in which they learn of writers and
+//     readers. What a reader holds is not judged anew; a LIFESPAN is for samples that come after it.
+//   - A topic without writers and readers is known in its own participant only: DCPSTopic, FindTopic and DiscoveredTopics of
+//     others tell of topics that are used.
+//   - A listener that is set hears at once of what has changed before and was not looked at.
 //   - OWNERSHIP ties go to the smaller handle of the writer.
 //   - A reader of a ContentFilteredTopic keeps the last sample of an instance that passed, and its state, when later ones do not
 //     pass; these hold off DEADLINE, and count for OWNERSHIP of instances that it knows (docs/filters.md).
 //
 // # What it does not do
 //
-// MultiTopic.
+// MultiTopic, and get_listener: who sets a listener has it. docs/conformance.md lists every operation and policy of the standard.
 package dcps

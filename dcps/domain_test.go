@@ -190,6 +190,7 @@ func takeText(t testing.TB, r *DataReader[track], opts ...ReadOption) string {
 	return text(s)
 }
 
+// Clauses: 2.2.2.2.1.1, 2.2.2.2.1.3, 2.2.2.4.1.5-6, 2.2.2.4.2.11, 2.2.2.5.2.5-6, 2.2.2.5.3.9
 func TestWriteAndTake(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)

@@ -161,6 +161,8 @@ func awaitData(t *testing.T, r *DataReader[track]) {
 }
 
 // What somebody reads by loan stays where it is, also when it has left the cache meanwhile and a writer wants the room, or the reader is closed.
+//
+// Clauses: 2.2.2.5.3.20
 func TestReadLoanOutlivesItsEntry(t *testing.T) {
 	for _, end := range []string{"expired and reclaimed", "expired and closed"} {
 		t.Run(end, func(t *testing.T) {

@@ -39,7 +39,7 @@ func alive(r *DataReader[track]) [2]int32 {
 // MANUAL_BY_TOPIC: the writer itself has to assert, be it by writing, within each lease_duration. When it does not, both
 // sides notice, once, and its instances have no writers.
 //
-// Clauses: 2.2.2.4.2.22
+// Clauses: 2.2.2.4.2.22, 2.2.2.4.2.16, 2.2.2.5.3.21, 2.2.2.4.2.22
 func TestDDS14_2_2_3_11_ManualByTopic(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t), d.node(t)
@@ -87,7 +87,7 @@ func instanceOfID(t *testing.T, r *DataReader[track], id int32) InstanceHandle {
 // MANUAL_BY_PARTICIPANT: one writer that writes, or one assertion, keeps all of the participant alive, also for readers
 // that get nothing of it.
 //
-// Clauses: 2.2.2.2.1.19
+// Clauses: 2.2.2.2.1.19, 2.2.2.2.1.19
 func TestDDS14_2_2_3_11_ManualByParticipant(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t), d.node(t)

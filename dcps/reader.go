@@ -87,7 +87,7 @@ func (r *reader) setup() {
 // newCache makes the cache for the reader's QoS.
 func (r *reader) newCache() {
 	r.cache = newCache(r.q)
-	r.cache.release = r.release
+	r.cache.release, r.cache.keyOf = r.release, r.topic.keyKeeper()
 	r.cache.left = r.lending.unlist
 	r.lending.init(r.q, r.p.settings.LendBytes)
 	r.cache.missed = func(h InstanceHandle, times int64) {

@@ -35,6 +35,7 @@ func TestIncompatibleQosNamesBothSides(t *testing.T) {
 	require.Zero(t, w.OfferedIncompatibleQosStatus().TotalCountChange, "the change was looked at")
 }
 
+// Clauses: 2.2.2.3.2.1, 2.2.2.2.1.5-6
 func TestTypeMismatch(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
@@ -78,6 +79,7 @@ func TestTypeMismatch(t *testing.T) {
 	require.Contains(t, s.Explanation, "has type test::Note here and type test::Track at a")
 }
 
+// Clauses: 2.2.2.5.2.12, 2.2.2.5.3.24
 func TestSampleLostOnGap(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)
@@ -209,6 +211,7 @@ func TestBoundedMember(t *testing.T) {
 	require.NoError(t, w.Write(patiently(t), &note{Text: "short"}))
 }
 
+// Clauses: 2.2.2.2.1.2, 2.2.2.2.1.4, 2.2.2.2.1.18, 2.2.2.4.1.14, 2.2.2.5.2.14
 func TestClosedEntities(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)
@@ -275,6 +278,7 @@ func TestMalformedAnnouncementIsReported(t *testing.T) {
 	require.ErrorIs(t, n.p.Err(), errAnnouncement)
 }
 
+// Clauses: 2.2.2.4.2.17, 2.2.2.5.3.22
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := onBus(t)

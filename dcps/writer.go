@@ -60,7 +60,8 @@ type writer struct {
 	info      []byte       // what the domain was told of the writer; guarded by entity.changing
 
 	// Guarded by mu.
-	readers        map[InstanceHandle]Peer // that are matched
+	readers        map[InstanceHandle]Peer   // that are matched
+	registered     map[InstanceHandle][]byte // keys that handles do not hold
 	matched        MatchedStatus
 	incompatible   IncompatibleQosStatus
 	deadlineMissed DeadlineMissedStatus

@@ -298,8 +298,11 @@ func (w *writer) endList() {
 	}
 }
 
-// must tells whether readers must understand a member: keys are part of the identity (XTypes 1.3 §7.2.2.4).
-func (m *Member) must() bool { return m.MustUnderstand || m.Key }
+// must tells whether readers must understand a member: keys are part of the identity (XTypes 1.3 §7.2.2.4), and nothing of a union can be
+// understood without its discriminator.
+func (m *Member) must() bool {
+	return m.MustUnderstand || m.Key || m.Name == Discriminator && m.Index < 0
+}
 
 // member writes a member of a mutable value.
 func (w *writer) member(m *Member, v reflect.Value) {

@@ -8,6 +8,7 @@ import (
 // Random gives a value of a structure or union with something of its type in every member: for tests, and to try out who reads it.
 // draw gives random bits, as rand.Uint64 does. Strings and collections are short, optional members are there half of the time,
 // and values that contain themselves end.
+// Members with @range are within it.
 func Random(draw func() uint64, t *Type) *Data {
 	return randomValue(draw, t, 0).(*Data)
 }
@@ -32,7 +33,7 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 		}
 		return s
 	case TKEnum:
-		return t.d.Literals[int(draw()%uint64(len(t.d.Literals)))].Value
+		return t.d.Literals[draw()%uint64(len(t.d.Literals))].Value
 	case TKBitmask:
 		declared := uint64(0)
 		for _, f := range t.d.Bitflags {
@@ -42,7 +43,7 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 	case TKBitset:
 		return bits & t.fieldBits()
 	case TKSequence, TKArray:
-		n := int(draw() % uint64(4))
+		n := few(draw, depth)
 		if t.d.Kind == TKArray {
 			n = t.Len()
 		} else if t.d.Bound > 0 {
@@ -55,7 +56,7 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 		return list.Interface()
 	case TKMap:
 		m := reflect.MakeMap(goType(t))
-		for range int(draw() % uint64(4)) {
+		for range few(draw, depth) {
 			m.SetMapIndex(reflect.ValueOf(randomValue(draw, t.d.MapKey, depth+1)), reflect.ValueOf(randomValue(draw, t.d.Elem, depth+1)))
 		}
 		return m.Interface()
@@ -64,16 +65,48 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 		if t.d.Kind == TKUnion {
 			d.setLabel(ordinal(randomValue(draw, t.disc.Type, depth+1)))
 			if m := d.Selected(); m != nil {
-				d.chosen = randomValue(draw, m.Type, depth+1)
+				d.chosen = within(m, randomValue(draw, m.Type, depth+1))
 			}
 			return d
 		}
 		for _, m := range t.all {
-			if !m.Optional || int(draw()%uint64(2)) == 0 && depth < 5 {
-				d.values[m.Index] = randomValue(draw, m.Type, depth+1)
+			if !m.Optional || draw()&1 == 0 && depth < 5 {
+				d.values[m.Index] = within(m, randomValue(draw, m.Type, depth+1))
 			}
 		}
 		return d
 	}
 	return sized(t.d.Kind, bits)
+}
+
+// few is a number of elements: none deep down, so that values of recursive types end.
+func few(draw func() uint64, depth int) int {
+	if depth > 4 {
+		return 0
+	}
+	return int(draw() % 4)
+}
+
+// within gives v, or the bound of the member's @range that it exceeds.
+func within(m *Member, v any) any {
+	if m.Min != nil && below(v, m.Min) {
+		return m.Min
+	}
+	if m.Max != nil && below(m.Max, v) {
+		return m.Max
+	}
+	return v
+}
+
+// below compares two numbers of one type.
+func below(a, b any) bool {
+	switch a, b := reflect.ValueOf(a), reflect.ValueOf(b); {
+	case a.CanInt():
+		return a.Int() < b.Int()
+	case a.CanUint():
+		return a.Uint() < b.Uint()
+	case a.CanFloat():
+		return a.Float() < b.Float()
+	}
+	return false
 }

@@ -39,7 +39,6 @@ type poller struct {
 	alarm  *rdma.Alarm
 	net    *rdma.NetYield
 	breath sync.Mutex   // of who uses net; only ever tried
-	remote atomic.Bool  // messages may come over tcp; stored under mu
 	spin   atomic.Int64 // of threads that lend themselves, a time.Duration; stored under mu
 	lives  atomic.Int32 // length of nodes; stored under mu, after what stands above was made
 
@@ -69,17 +68,10 @@ const (
 	spinTime = 30 * time.Microsecond
 	// sleepLimit bounds a sleep, as some limit has to.
 	sleepLimit = time.Hour
-	// netTime is how long the poller finds work until it lets those run who wait for the network: the links, by
-	// whose messages the rows of a new epoch are opened. dataTime is the same where they carry messages, too.
-	netTime  = time.Millisecond
-	dataTime = 200 * time.Microsecond
-	// idleNetTime is the same when it has found no more. It is less than the 10 ms after which the monitor of the Go runtime takes the
-	// processor from a goroutine that has not stepped aside, and then looks after it every 20 µs.
-	idleNetTime = 5 * time.Millisecond
-	// goTime is how long whoever drives spins until it lets other goroutines run, unless there are links that carry messages: those
-	// have their turn each time. With a processor that is idle each runtime.Gosched wakes a thread to look for work there, which costs
-	// this one some microseconds and the other core its rest.
-	goTime = 50 * time.Microsecond
+	// netTime is how long whoever drives goes on until it lets those run who wait for the network: the links, which tell that a
+	// peer has died, and by whose messages the rows of a new epoch are opened. Nobody else may look at the network for
+	// 10 ms, while threads that sleep in system calls keep the processors: that is when the monitor of the Go runtime does.
+	netTime = 200 * time.Microsecond
 	// sweepTime bounds how long nobody makes a full pass. All news ring the bell, so it is a safety net:
 	// against a peer that takes back what this node wrote on its bell.
 	sweepTime = 2 * time.Second
@@ -158,14 +150,12 @@ func (p *poller) list() []*life {
 // replace takes note of which nodes there are, and what they are set to. Called with mu held.
 func (p *poller) replace(nodes []*life) {
 	p.nodes.Store(&nodes)
-	spin, local, remote := time.Duration(0), true, false
+	spin, local := time.Duration(0), true
 	for _, n := range nodes {
-		cfg := &n.n.cfg
-		tcp := cfg.Transport == TransportTCP
-		spin, local, remote = max(spin, cfg.Spin), local && tcp, remote || tcp || len(cfg.Peers) > 0 || cfg.Listen != ""
+		spin = max(spin, n.n.cfg.Spin)
+		local = local && n.n.cfg.Transport == TransportTCP
 	}
 	p.spin.Store(int64(spin))
-	p.remote.Store(remote)
 	p.bell.SetLocal(local)
 	p.lives.Store(int32(len(nodes)))
 }
@@ -292,7 +282,6 @@ func (p *poller) poll(stop chan struct{}) {
 // course is how long whoever drives has found no work.
 type course struct {
 	idleSince time.Duration // 0: it has found some
-	gave      time.Duration // when the other goroutines of this process last had their turn, meanwhile
 	missed    uint32        // of poller, then
 }
 
@@ -309,14 +298,10 @@ const (
 // breathless the caller leaves the seat, and lets the network in (rdma.NetYield): with the seat it would keep everybody waiting who
 // could drive meanwhile, for as long as other goroutines keep the processors busy.
 func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome {
-	letIn, stepAside := netTime, goTime
-	if p.remote.Load() {
-		letIn, stepAside = dataTime, 0
-	}
 	for worked := false; !stop(); { // whoever waits for what a pass has brought goes with it, before anything else
 		now := sinceStart()
 		if worked {
-			if now-p.yielded > letIn {
+			if now-p.yielded > netTime {
 				p.yielded = now
 				return breathless
 			}
@@ -327,21 +312,18 @@ func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome 
 			continue
 		}
 		if c.idleSince == 0 {
-			if now-p.yielded > idleNetTime {
+			if now-p.yielded > netTime {
 				p.yielded = now
 				return breathless
 			}
-			c.idleSince, c.gave, c.missed = now, now, p.missed.Load()
+			c.idleSince, c.missed = now, p.missed.Load()
 		}
 		if now-c.idleSince >= spin {
 			return idle
 		}
-		// Both schedulers: threads of others on this core each time, which is cheap, and now and then the goroutines of this process.
+		// Both schedulers: goroutines of this process, and threads of others on this core.
+		runtime.Gosched()
 		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-		if now-c.gave >= stepAside {
-			c.gave = now
-			runtime.Gosched()
-		}
 	}
 	return stopped
 }

@@ -43,7 +43,7 @@ func LongDoubleOf(f float64) LongDouble {
 	return v
 }
 
-// Float64 gives the nearest float64.
+// Float64 gives the nearest float64, ties to even.
 func (v LongDouble) Float64() float64 {
 	high, low := binary.LittleEndian.Uint64(v[8:]), binary.LittleEndian.Uint64(v[:])
 	exponent := int(high >> 48 & quadMax)
@@ -57,13 +57,27 @@ func (v LongDouble) Float64() float64 {
 		f = math.Inf(1)
 	case exponent == quadMax:
 		f = math.NaN()
-	case exponent > 0: // smaller ones are below what float64 has
+	case exponent > quadBias-doubleBias:
 		f = math.Ldexp(float64(fraction|1<<63), exponent-quadBias-63)
+	case exponent > 0: // smaller ones are below what float64 has
+		f = subnormal(fraction|1<<63, quadBias-exponent-1011)
 	}
 	if high>>63 == 1 {
 		f = -f
 	}
 	return f
+}
+
+// subnormal gives the float64 whose bits are m without its last n. It rounds once, to even: Ldexp would round a second time.
+func subnormal(m uint64, n int) float64 {
+	if n > 64 {
+		return 0
+	}
+	bits, rest, half := m>>n, m<<(64-n), uint64(1)<<63
+	if rest > half || rest == half && bits&1 == 1 {
+		bits++
+	}
+	return math.Float64frombits(bits)
 }
 
 // String gives the nearest float64 in decimal.

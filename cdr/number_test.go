@@ -42,6 +42,18 @@ func TestLongDouble(t *testing.T) {
 	var third LongDouble
 	noError(t, third.UnmarshalText([]byte("0x3ffd5555555555555555555555555555")))
 	equal(t, 1.0/3, third.Float64())
+	for text, want := range map[string]uint64{ // subnormal numbers, in units of the smallest
+		"0x3bcd7fffffffffffffffffffffffffff": 1, // a little less than one and a half
+		"0x3bcd8000000000000000000000000000": 2, // a tie: to even
+		"0x3bcc0000000000000000000000000000": 0, // a half
+		"0x3bcc0000000000000000000000000001": 1,
+		"0x3bcbffffffffffffffffffffffffffff": 0,
+		"0x3c00ffffffffffffffffffffffffffff": 1 << 52, // the smallest normal number, rounded up
+	} {
+		var v LongDouble
+		noError(t, v.UnmarshalText([]byte(text)))
+		equal(t, want, math.Float64bits(v.Float64()))
+	}
 	for _, enc := range []Encapsulation{CDRLE, CDRBE, CDR2LE, CDR2BE} {
 		var e Encoder
 		e.reset(make([]byte, 32), enc)

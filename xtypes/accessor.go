@@ -151,8 +151,12 @@ func layoutOf(p Path, v2 bool) fixedOffset {
 	return fixedOffset{at: l.at, known: true, headers: l.headers}
 }
 
-// maxUnrolled bounds the work of NewAccessor.
-const maxUnrolled = 1024
+// Bounds on the work of NewAccessor: elements of one array, and values in front of what is looked for. Types that double at each level have
+// very many of these.
+const (
+	maxUnrolled = 1024
+	maxPassed   = 1 << 16
+)
 
 // next is the type behind a step.
 func (p Path) next(t *Type, s Step) *Type {
@@ -172,6 +176,7 @@ func alignment(t *Type) int {
 
 type layouter struct {
 	at      int
+	passed  int // values so far
 	v2      bool
 	headers []int
 }
@@ -205,6 +210,9 @@ func (l *layouter) structure(t *Type, m *Member) bool {
 
 // skip passes over a value of fixed size. What is delimited may be longer in a sample than this version of the type knows.
 func (l *layouter) skip(t *Type, depth int) bool {
+	if l.passed++; l.passed > maxPassed {
+		return false
+	}
 	if w := t.width(); w > 0 {
 		l.align(w)
 		l.at += w

@@ -560,8 +560,11 @@ func (b *builder) collection() error {
 	return nil
 }
 
-// finite refuses a type of which every value contains another value of it. What may be absent or empty ends a recursion.
+// finite refuses a type of which every value, or the default, contains another value of it. What may be absent or empty ends a recursion.
 func (b *builder) finite() error {
+	if b.wraps(b.t, map[*Type]bool{}) {
+		return b.errorf("", "is a collection of itself; put a struct or a union between")
+	}
 	seen := map[*Type]bool{}
 	var path func(t *Type) (string, bool)
 	path = func(t *Type) (string, bool) {
@@ -575,9 +578,26 @@ func (b *builder) finite() error {
 		return b.into(t, path)
 	}
 	if p, found := b.into(b.t, path); found {
-		return b.errorf(p, "contains the type itself; make it @optional, a sequence, or a member of a union")
+		return b.errorf(p, "contains the type itself; make it @optional, a sequence, or a member of a union that is not the default")
 	}
 	return nil
+}
+
+// wraps tells whether t leads to the type through aliases and collections alone. Values of such a type have no Go type.
+func (b *builder) wraps(t *Type, seen map[*Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch t.d.Kind {
+	case TKAlias, TKSequence, TKArray, TKMap:
+		for _, p := range t.parts() {
+			if p == b.t || b.wraps(p, seen) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // into looks for the type in the parts that every value of t has.
@@ -593,14 +613,24 @@ func (b *builder) into(t *Type, path func(*Type) (string, bool)) (string, bool) 
 				continue
 			}
 			if p, found := path(m.Type); found {
-				if p != "" {
-					p = "." + p
-				}
-				return m.Name + p, true
+				return joinPath(m.Name, p), true
+			}
+		}
+	case TKUnion:
+		if m := t.Case(ordinal(defaultOf(t.disc))); m != nil {
+			if p, found := path(m.Type); found {
+				return joinPath(m.Name, p), true
 			}
 		}
 	}
 	return "", false
+}
+
+func joinPath(member, rest string) string {
+	if rest == "" {
+		return member
+	}
+	return member + "." + rest
 }
 
 // References gives the named types that t refers to, directly and through others, each once, those that others need first as far

@@ -79,7 +79,7 @@ func TestRecursiveTypes(t *testing.T) {
 }
 
 func TestRefusedDescriptionsSayWhy(t *testing.T) {
-	self, selfAlias := Forward("Self"), Forward("A")
+	self, selfAlias, selfSequence, selfUnion := Forward("Self"), Forward("A"), Forward("Q"), Forward("V")
 	color := enumeration("Color", Literal{Name: "RED"}, Literal{Name: "BLUE", Value: 5})
 	s := func(ms ...Member) TypeDescriptor { return TypeDescriptor{Kind: TKStructure, Name: "S", Members: ms} }
 	u := func(disc *Type, ms ...Member) TypeDescriptor {
@@ -101,10 +101,14 @@ func TestRefusedDescriptionsSayWhy(t *testing.T) {
 		"struct S.a: maximum: string is no value of long double":          s(Member{Name: "a", Type: Primitive(TKFloat128), Max: "1"}),
 		"struct S: base Color is a enum, not a struct":                    {Kind: TKStructure, Name: "S", Base: color},
 		"struct S: is mutable, its base B is final; they must be alike":   {Kind: TKStructure, Name: "S", Extensibility: cdr.Mutable, Base: structure("B", cdr.Final)},
-		"struct Self.a.next: contains the type itself; make it @optional, a sequence, or a member of a union": {Kind: TKStructure, Name: "Self", Forward: self,
+		"struct Self.a.next: contains the type itself; make it @optional, a sequence, or a member of a union that is not the default": {Kind: TKStructure, Name: "Self", Forward: self,
 			Members: []Member{member("a", structure("Inner", cdr.Final, member("next", array(self, 2))))}},
 		"typedef A: stands for itself": {Kind: TKAlias, Name: "A", Forward: selfAlias, Target: alias("B", selfAlias)},
-		"union U: has no cases":        u(long),
+		"typedef Q: is a collection of itself; put a struct or a union between": {Kind: TKAlias, Name: "Q", Forward: selfSequence,
+			Target: mapOf(long, sequence(selfSequence, 0), 0)},
+		"union V.a: contains the type itself; make it @optional, a sequence, or a member of a union that is not the default": {Kind: TKUnion, Name: "V", Forward: selfUnion,
+			Discriminator: Member{Type: long}, Members: []Member{kase("b", long, 1), kase("a", selfUnion, 0)}},
+		"union U: has no cases": u(long),
 		"union U: discriminator is double; it must be an integer, a character, a boolean or an enumeration": u(double, kase("a", long, 1)),
 		"union U.a: has no case label and is not the default":                                               u(long, kase("a", long)),
 		"union U.b: case label 1 is used by a as well":                                                      u(long, kase("a", long, 1), kase("b", long, 1)),

@@ -328,7 +328,7 @@ func TestMustUnderstand(t *testing.T) {
 		require.NoError(t, err)
 		_, err = Decode(reader, b)
 		require.EqualError(t, err, "cdr: read W: member 2 must be understood, and is not known")
-		require.ErrorIs(t, err, cdr.ErrMember)
+		require.ErrorIs(t, err, cdr.ErrNotUnderstood)
 	}
 }
 
@@ -346,6 +346,12 @@ func TestMemoryIsBoundedByTheSample(t *testing.T) {
 	b := []byte{0, 7, 0, 0, byte((4 + 4*n) % 256), byte((4 + 4*n) / 256), 0, 0, byte(n % 256), byte(n / 256), 0, 0}
 	_, err = Decode(bulk, append(b, make([]byte, 4*n)...))
 	require.NoError(t, err)
+
+	// Sizes do not overflow.
+	huge := array(array(double, 1<<30), 1<<30)
+	require.Positive(t, huge.footprint())
+	_, err = Decode(union("Huge", cdr.Appendable, long, Member{Name: "a", AutoID: true, Type: huge, DefaultCase: true}), []byte{0, 9, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0})
+	require.ErrorIs(t, err, cdr.ErrBound)
 
 	final := structure("Plain", cdr.Appendable, member("a", long), member("parts", array(array(long, 1<<30), 1)))
 	_, err = Decode(final, []byte{0, 9, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0})
@@ -366,6 +372,75 @@ func TestDeepValuesAreRefused(t *testing.T) {
 	b := append([]byte{0, 7, 0, 0}, strings.Repeat("\x01", 1000)...)
 	_, err = Decode(node, b)
 	require.ErrorIs(t, err, cdr.ErrDepth)
+}
+
+// A member of more than 64 KB moves behind its long header, with the members in it that have moved already; that it is written once only is
+// what lets this end.
+func TestLongMembersInLongMembers(t *testing.T) {
+	node := Forward("Node")
+	Must(Build(TypeDescriptor{Kind: TKStructure, Name: "Node", Forward: node, Extensibility: cdr.Mutable, Members: []Member{
+		member("number", double), {Name: "next", AutoID: true, Type: node, Optional: true}, member("text", NewString(0))}}))
+	var top *Data
+	for i := range 60 {
+		d := newData(node)
+		require.NoError(t, d.Set("number", float64(i)))
+		require.NoError(t, d.Set("text", strings.Repeat("x", i)))
+		if top == nil {
+			require.NoError(t, d.Set("text", strings.Repeat("x", 70000)))
+		} else {
+			require.NoError(t, d.Set("next", top))
+		}
+		top = d
+	}
+	for _, enc := range encapsulations(node) {
+		b, err := top.Encode(enc)
+		require.NoError(t, err)
+		got, err := Decode(node, b)
+		require.NoError(t, err)
+		require.True(t, top.Equal(got), "%s", enc)
+	}
+}
+
+// A cut string is the one that generated code cuts, in whole characters.
+func TestStringsAreCutBetweenCharacters(t *testing.T) {
+	writer := structure("S", cdr.Final, member("s", NewString(0)), member("w", NewWString(0)))
+	reader := structure("S", cdr.Final, Member{Name: "s", AutoID: true, Type: NewString(2), TryConstruct: TryConstructTrim},
+		Member{Name: "w", AutoID: true, Type: NewWString(2), TryConstruct: TryConstructTrim})
+	d := newData(writer)
+	require.NoError(t, d.UnmarshalJSON([]byte(`{"s":"aé","w":"a😀"}`)))
+	b, err := d.Encode(cdr.CDR2LE)
+	require.NoError(t, err)
+	got, err := Decode(reader, b)
+	require.NoError(t, err)
+	require.Equal(t, []any{"a", "a"}, []any{get(t, got, "s"), get(t, got, "w")})
+}
+
+// The work of compiling a path is bounded: a type that doubles at each level has more members than there is time for.
+func TestAccessorOfTypeThatDoubles(t *testing.T) {
+	typ := structure("L0", cdr.Final, member("a", long))
+	for i := range 60 {
+		typ = structure(fmt.Sprintf("L%d", i+1), cdr.Final, member("a", typ), member("b", typ))
+	}
+	path, err := structure("Top", cdr.Final, member("all", typ), member("last", long)).Path("last")
+	require.NoError(t, err)
+	_, err = NewAccessor(path)
+	require.NoError(t, err)
+}
+
+// Random values keep to the bounds of their types, and end.
+func TestRandomKeepsToBounds(t *testing.T) {
+	always := func() uint64 { return 3 }
+	typ := structure("S", cdr.Final, member("q", sequence(long, 2)), member("m", mapOf(Primitive(TKUint8), long, 2)))
+	rng := rand.New(rand.NewSource(1))
+	for range 100 {
+		_, err := Random(rng.Uint64, typ).Encode(cdr.CDR2LE)
+		require.NoError(t, err)
+	}
+	tree := Forward("Tree")
+	Must(Build(TypeDescriptor{Kind: TKUnion, Name: "Tree", Forward: tree, Discriminator: Member{Type: long}, Members: []Member{
+		kase("leaf", long, 0), kase("fork", structure("Fork", cdr.Appendable, member("left", tree), member("right", tree)), 3)}}))
+	_, err := Random(always, tree).Encode(cdr.CDR2LE)
+	require.NoError(t, err)
 }
 
 func TestSetAndGet(t *testing.T) {
@@ -394,6 +469,8 @@ func TestSetAndGet(t *testing.T) {
 		"m3":        {1 << 10, "xtypes: EverythingA.m3: 1024 is not in the range of Mask"},
 		"":          {1, "xtypes: the path is empty: name a member of EverythingA"},
 		"m9":        {[]string{"RED", "x"}, `xtypes: EverythingA.m9: element 1: "x" is no enumerator of Color`},
+		"m12":       {[]any{nil}, "xtypes: EverythingA.m12: element 0: <nil> is no value of sequence<int32>"},
+		"m21":       {map[int]any{1: nil}, "xtypes: EverythingA.m21: key 1: <nil> is no value of sequence<octet>"},
 		"m20":       {map[string]int{"k": 1}, "xtypes: EverythingA.m20: key k: int is no value of InA"},
 		"m6._d":     {nil, "xtypes: ChA._d: a discriminator has a value"},
 		"m19[0]":    {1, `xtypes: path "m19[0]": m19 is a map<int32, double>: paths do not reach into maps`},

@@ -18,7 +18,7 @@ const (
 	notUnderstood
 )
 
-var faultErrors = [...]error{truncated: cdr.ErrTruncated, malformed: cdr.ErrMalformed, tooDeep: cdr.ErrDepth, notUnderstood: cdr.ErrMember}
+var faultErrors = [...]error{truncated: cdr.ErrTruncated, malformed: cdr.ErrMalformed, tooDeep: cdr.ErrDepth, notUnderstood: cdr.ErrNotUnderstood}
 
 // cursor walks over the body of an encoded sample. The first fault sticks; what is read after it is zero.
 type cursor struct {

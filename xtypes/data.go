@@ -313,16 +313,17 @@ func convert(t *Type, v any) (any, error) {
 		}
 		return d, nil
 	case TKSequence, TKArray:
-		return convertList(t, reflect.ValueOf(v))
+		return convertList(t, v)
 	case TKMap:
-		return convertMap(t, reflect.ValueOf(v))
+		return convertMap(t, v)
 	}
 	return scalar(t, v)
 }
 
-func convertList(t *Type, v reflect.Value) (any, error) {
+func convertList(t *Type, list any) (any, error) {
+	v := reflect.ValueOf(list)
 	if k := v.Kind(); k != reflect.Slice && k != reflect.Array {
-		return nil, mismatch(t, v.Interface())
+		return nil, mismatch(t, list)
 	}
 	switch n := v.Len(); {
 	case t.d.Kind == TKArray && n != t.Len():
@@ -331,22 +332,23 @@ func convertList(t *Type, v reflect.Value) (any, error) {
 		return nil, fmt.Errorf("sequence of %d elements exceeds its bound of %d", n, t.d.Bound)
 	}
 	if v.Type() == goType(t) && t.d.Elem.Resolve().d.Kind.Primitive() {
-		return v.Interface(), nil
+		return list, nil
 	}
-	list := reflect.MakeSlice(goType(t), v.Len(), v.Len())
+	out := reflect.MakeSlice(goType(t), v.Len(), v.Len())
 	for i := range v.Len() {
 		x, err := convert(t.d.Elem, v.Index(i).Interface())
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", i, err)
 		}
-		list.Index(i).Set(reflect.ValueOf(x))
+		out.Index(i).Set(reflect.ValueOf(x))
 	}
-	return list.Interface(), nil
+	return out.Interface(), nil
 }
 
-func convertMap(t *Type, v reflect.Value) (any, error) {
+func convertMap(t *Type, pairs any) (any, error) {
+	v := reflect.ValueOf(pairs)
 	if v.Kind() != reflect.Map {
-		return nil, mismatch(t, v.Interface())
+		return nil, mismatch(t, pairs)
 	}
 	if t.d.Bound > 0 && v.Len() > int(t.d.Bound) {
 		return nil, fmt.Errorf("map of %d pairs exceeds its bound of %d", v.Len(), t.d.Bound)

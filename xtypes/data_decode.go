@@ -21,7 +21,7 @@ func Decode(t *Type, sample []byte) (*Data, error) {
 		return nil, err
 	}
 	t = t.Resolve()
-	r := decoder{left: allotFloor + maxAllot*len(sample)}
+	r := decoder{left: allotFloor + maxAllot*int64(len(sample))}
 	if err := r.start(t, sample); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func Decode(t *Type, sample []byte) (*Data, error) {
 // decoder builds values. A value that its type cannot hold is no fault: the cursor stands behind it, and what surrounds it decides.
 type decoder struct {
 	cursor
-	left   int // bytes that may be allocated yet
+	left   int64 // bytes that may be allocated yet
 	steps  []Step
 	misfit struct{ path, detail string }
 }
@@ -69,7 +69,7 @@ func (r *decoder) reject(format string, args ...any) {
 }
 
 func (r *decoder) allot(n int) bool {
-	if r.left -= n; r.left < 0 && r.fault == noFault {
+	if r.left -= int64(n); r.left < 0 && r.fault == noFault {
 		r.fail(tooDeep)
 	}
 	return r.fault == noFault
@@ -149,12 +149,19 @@ func (r *decoder) value(t *Type) (v any, ok bool) {
 	return v, ok
 }
 
+// maxFootprint stands for all that is larger.
+const maxFootprint = 1 << 30
+
 // footprint is about what a default value of t takes in memory.
 func (t *Type) footprint() int {
 	t = t.Resolve()
 	switch t.d.Kind {
 	case TKArray:
-		return 24 + t.Len()*t.d.Elem.Resolve().elementSize()
+		size := t.d.Elem.Resolve().elementSize()
+		if t.Len() > maxFootprint/size {
+			return maxFootprint
+		}
+		return 24 + t.Len()*size
 	case TKStructure:
 		return 64 + 16*len(t.all)
 	}
@@ -202,18 +209,12 @@ func (r *decoder) trimmed(t *Type) (v any, ok bool) {
 	return nil, false
 }
 
-// trimString cuts a string where its bound ends: bytes of a string, which may cut a character, and whole characters of a wide one.
+// trimString cuts a string where its bound ends, and not within a character: as generated code does.
 func trimString(t *Type, s string) string {
 	if t.d.Kind == TKString8 {
-		return s[:min(len(s), int(t.d.Bound))]
+		return cdr.TrimString(s, int(t.d.Bound))
 	}
-	n := 0
-	for i, r := range s {
-		if n += utf16Len(string(r)); n > int(t.d.Bound) {
-			return s[:i]
-		}
-	}
-	return s
+	return cdr.TrimWString(s, int(t.d.Bound))
 }
 
 func (r *decoder) sequence(t *Type, trim bool) (any, bool) {

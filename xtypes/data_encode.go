@@ -327,41 +327,38 @@ func (w *writer) member(m *Member, v reflect.Value) {
 }
 
 // parameter writes a member with its XCDR1 header; v is not valid for an optional member that is absent. The long header is for
-// what the short one cannot hold, which is known only behind the value: it is written again then.
+// what the short one cannot hold, which is known only behind the value: that moves then. Its inner alignment does not depend on where it
+// lies.
 func (w *writer) parameter(m *Member, v reflect.Value) {
 	w.align(4)
-	before := len(w.buf)
-	long := m.ID > pidLargest
-	for {
-		n := 4
-		if long {
-			n = 12
-		}
-		w.buf = append(w.buf[:before], make([]byte, n)...)
-		outer, start := w.origin, len(w.buf)
-		w.origin = start
-		if v.IsValid() {
-			w.value(m.Type, v)
-		}
-		w.origin = outer
-		size := len(w.buf) - start
-		if !long && size > math.MaxUint16 {
-			long = true
-			continue
-		}
-		h, must := w.buf[before:], uint16(0)
-		if m.must() {
-			must = pidMust
-		}
-		if !long {
-			w.order.PutUint16(h, uint16(m.ID)|must)
-			w.order.PutUint16(h[2:], uint16(size))
-			return
-		}
-		w.order.PutUint16(h, pidExtended|pidMust)
-		w.order.PutUint16(h[2:], 8)
-		w.order.PutUint32(h[4:], m.ID|uint32(must)<<16)
-		w.order.PutUint32(h[8:], uint32(size))
+	before, long := len(w.buf), m.ID > pidLargest
+	n := 4
+	if long {
+		n = 12
+	}
+	w.buf = append(w.buf, make([]byte, n)...)
+	outer, start := w.origin, len(w.buf)
+	w.origin = start
+	if v.IsValid() {
+		w.value(m.Type, v)
+	}
+	w.origin = outer
+	size := len(w.buf) - start
+	if !long && size > math.MaxUint16 {
+		w.buf = slices.Insert(w.buf, start, make([]byte, 8)...)
+		long = true
+	}
+	h, must := w.buf[before:], uint16(0)
+	if m.must() {
+		must = pidMust
+	}
+	if !long {
+		w.order.PutUint16(h, uint16(m.ID)|must)
+		w.order.PutUint16(h[2:], uint16(size))
 		return
 	}
+	w.order.PutUint16(h, pidExtended|pidMust)
+	w.order.PutUint16(h[2:], 8)
+	w.order.PutUint32(h[4:], m.ID|uint32(must)<<16)
+	w.order.PutUint32(h[8:], uint32(size))
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -476,7 +477,8 @@ func (r *jsonReader) mapping(t *Type, doc any) (any, error) {
 		return nil, unexpected(t, doc)
 	}
 	m := reflect.MakeMap(goType(t))
-	for name, e := range o {
+	for _, name := range slices.Sorted(maps.Keys(o)) { // the first error is the same every time
+		e := o[name]
 		var key any = name
 		switch name {
 		case "true", "false":

@@ -92,13 +92,14 @@ func TestJSONErrorsNameTheMember(t *testing.T) {
 		`{"s":{"_d":"GREEN","p":{}}}`: `s.p: discriminator 7 does not select this member`,
 		`{"s":{"_d":"PINK"}}`:         `s._d: "PINK" is no enumerator of Color`,
 		`{"m":{"x":{}}}`:              `m: key "x": x is no value of int32`,
-		`{"m":{"1":{"o":true}}}`:      `m["1"].o: a boolean is no value of int32`,
-		`{"f":["A","B"]}`:             `f[1]: "B" is no flag of Mask`,
-		`{"f":[1024]}`:                `f[0]: 1024 is not in the range of Mask`,
-		`{"b":{"lo":8}}`:              `b.lo: 8 does not fit into 3 bits`,
-		`{"b":{"up":8}}`:              `b: 1 of 1 fields are not of Bits`,
-		`{"a":[1]}`:                   `a: 1 elements are not the 2 of int32[2]`,
-		`{"ok":1}`:                    `ok: the number 1 is no value of boolean`,
+		`{"m":{"e":{},"b":{},"c":{},"d":{},"a":{},"f":{}}}`: `m: key "a": a is no value of int32`,
+		`{"m":{"1":{"o":true}}}`:                            `m["1"].o: a boolean is no value of int32`,
+		`{"f":["A","B"]}`:                                   `f[1]: "B" is no flag of Mask`,
+		`{"f":[1024]}`:                                      `f[0]: 1024 is not in the range of Mask`,
+		`{"b":{"lo":8}}`:                                    `b.lo: 8 does not fit into 3 bits`,
+		`{"b":{"up":8}}`:                                    `b: 1 of 1 fields are not of Bits`,
+		`{"a":[1]}`:                                         `a: 1 elements are not the 2 of int32[2]`,
+		`{"ok":1}`:                                          `ok: the number 1 is no value of boolean`,
 	} {
 		d, err := NewData(typ)
 		require.NoError(t, err)

@@ -43,11 +43,9 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 	case TKBitset:
 		return bits & t.fieldBits()
 	case TKSequence, TKArray:
-		n := few(draw, depth)
+		n := few(draw, t, depth)
 		if t.d.Kind == TKArray {
 			n = t.Len()
-		} else if t.d.Bound > 0 {
-			n = min(n, int(t.d.Bound))
 		}
 		list := reflect.MakeSlice(goType(t), n, n)
 		for i := range n {
@@ -56,12 +54,15 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 		return list.Interface()
 	case TKMap:
 		m := reflect.MakeMap(goType(t))
-		for range few(draw, depth) {
+		for range few(draw, t, depth) {
 			m.SetMapIndex(reflect.ValueOf(randomValue(draw, t.d.MapKey, depth+1)), reflect.ValueOf(randomValue(draw, t.d.Elem, depth+1)))
 		}
 		return m.Interface()
 	case TKStructure, TKUnion:
 		d := newData(t)
+		if t.d.Kind == TKUnion && depth > deep {
+			return d
+		}
 		if t.d.Kind == TKUnion {
 			d.setLabel(ordinal(randomValue(draw, t.disc.Type, depth+1)))
 			if m := d.Selected(); m != nil {
@@ -70,7 +71,7 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 			return d
 		}
 		for _, m := range t.all {
-			if !m.Optional || draw()&1 == 0 && depth < 5 {
+			if !m.Optional || draw()&1 == 0 && depth <= deep {
 				d.values[m.Index] = within(m, randomValue(draw, m.Type, depth+1))
 			}
 		}
@@ -79,12 +80,19 @@ func randomValue(draw func() uint64, t *Type, depth int) any {
 	return sized(t.d.Kind, bits)
 }
 
-// few is a number of elements: none deep down, so that values of recursive types end.
-func few(draw func() uint64, depth int) int {
-	if depth > 4 {
+// deep is how many levels down collections are empty and unions have their default, so that values of recursive types end.
+const deep = 4
+
+// few is a number of elements.
+func few(draw func() uint64, t *Type, depth int) int {
+	if depth > deep {
 		return 0
 	}
-	return int(draw() % 4)
+	n := int(draw() % 4)
+	if t.d.Bound > 0 {
+		n = min(n, int(t.d.Bound))
+	}
+	return n
 }
 
 // within gives v, or the bound of the member's @range that it exceeds.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/xtypes"
@@ -424,21 +425,21 @@ func float(f float64, bits int) string {
 	return s
 }
 
-// quote writes a string literal of IDL: bytes that are not printable ASCII as hexadecimal escapes.
+// quote writes a string literal of IDL. Characters beyond ASCII stay, for an escape is a character, not a byte of UTF-8.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
 			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c == '\n':
+			b.WriteRune(r)
+		case r == '\n':
 			b.WriteString(`\n`)
-		case c < ' ' || c > '~':
-			fmt.Fprintf(&b, `\%03o`, c)
+		case unicode.IsControl(r):
+			fmt.Fprintf(&b, `\%03o`, r)
 		default:
-			b.WriteByte(c)
+			b.WriteRune(r)
 		}
 	}
 	b.WriteByte('"')

@@ -72,8 +72,8 @@ module m {
   enum Color { RED, GREEN };
   @verbatim(language = "c", placement = BEFORE_DECLARATION, text = "a\"b\\c")
   @mutable struct S {
-    @hashid long a; @hashid("x") long b; @try_construct(TRIM) Name n; @unit("m/s") @min(-1.5) @max(2) double speed;
-    @default(7) @range(min = 1, max = 9) long ranged; @default(GREEN) Color c; @default("a\tb") string t; @default('x') char ch; @default(TRUE) boolean on;
+    @hashid long a; @hashid("x") long b; @try_construct(TRIM) Name n; @unit("°C/s") @min(-1.5) @max(2) double speed;
+    @default(7) @range(min = 1, max = 9) long ranged; @default(GREEN) Color c; @default("é\t\"b\\") string t; @default('x') char ch; @default(TRUE) boolean on;
     sequence<@external Name> ex; map<@try_construct(TRIM) string<3>, long> tm; @default(0.1) float fl;
   };
 };`} {

@@ -1,9 +1,9 @@
 package idlc
 
 import (
-	"crypto/md5"
-	"encoding/binary"
 	"strings"
+
+	"github.com/omg-dds-go/dds/xtypes"
 )
 
 func (c *checker) structDef(d *structDef) {
@@ -149,9 +149,9 @@ func (set *memberSet) add(m *Member, explicit bool) bool {
 	switch {
 	case explicit:
 	case m.HashID != nil && *m.HashID != "":
-		m.ID = memberHash(*m.HashID)
+		m.ID = xtypes.HashID(*m.HashID)
 	case m.HashID != nil || set.hash:
-		m.ID = memberHash(m.Name)
+		m.ID = xtypes.HashID(m.Name)
 	default:
 		m.ID = set.next
 	}
@@ -168,12 +168,6 @@ func (set *memberSet) add(m *Member, explicit bool) bool {
 
 // maxMemberID is the largest id that a member may have (XTypes 1.3 §7.3.1.2.1).
 const maxMemberID = 0x0fffffff
-
-// memberHash takes an id from the first bytes of the MD5 of a name (XTypes 1.3 §7.3.1.2.1.1).
-func memberHash(name string) uint32 {
-	sum := md5.Sum([]byte(name))
-	return binary.LittleEndian.Uint32(sum[:]) & maxMemberID
-}
 
 // members checks names, types, ids and keys.
 func (c *checker) members(s *Struct, d *structDef) {

@@ -288,6 +288,39 @@ func TestTryConstruct(t *testing.T) {
 	}
 }
 
+// TestTryConstructInUnions does the same in a union; views agree with what Unmarshal makes of it.
+func TestTryConstructInUnions(t *testing.T) {
+	for _, enc := range []cdr.Encapsulation{cdr.DCDR2LE, cdr.CDRBE} {
+		var sent ct.SentChoice
+		sent.SetText("aüb")
+		sample, err := cdr.Marshal(&sent, enc)
+		require.NoError(t, err)
+		var got ct.ReceivedChoice
+		require.NoError(t, cdr.Unmarshal(sample, &got))
+		text, ok := got.Text()
+		require.True(t, ok)
+		require.Equal(t, "aü", text)
+		v, err := ct.NewReceivedChoiceView(sample)
+		require.NoError(t, err)
+		text, ok = v.Text()
+		require.True(t, ok)
+		require.Equal(t, "aü", text)
+
+		sent.SetPicks([]int32{1, 2, 3})
+		sample, err = cdr.Marshal(&sent, enc)
+		require.NoError(t, err)
+		require.NoError(t, cdr.Unmarshal(sample, &got))
+		picks, ok := got.Picks()
+		require.True(t, ok)
+		require.Empty(t, picks)
+		v, err = ct.NewReceivedChoiceView(sample)
+		require.NoError(t, err)
+		read, ok := v.Picks()
+		require.True(t, ok)
+		require.Zero(t, read.Len())
+	}
+}
+
 func TestConstructKeys(t *testing.T) {
 	choice := new(ct.Choice)
 	choice.SetSmall(9)
@@ -392,6 +425,15 @@ func TestDeepChain(t *testing.T) {
 		b.Write([]byte{1, 0, 0, 0, 0x01, 0x7f, 8, 0, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0})
 	}
 	require.Error(t, cdr.Unmarshal(b.Bytes(), &ct.Chain{}))
+}
+
+// TestUnionMemberCalledDefaults keeps the setter of such a member apart from the method that sets defaults.
+func TestUnionMemberCalledDefaults(t *testing.T) {
+	files, report := compileText("enum E { @value(1) A }; union U switch (E) { case A: long defaults; };")
+	require.False(t, report.Failed(), "%s", report)
+	code := string(files[0].Content)
+	require.Contains(t, code, "func (m *U) SetDefaults() ")
+	require.Contains(t, code, "func (m *U) SetDefaults_(v int32) ")
 }
 
 func TestVerbatim(t *testing.T) {

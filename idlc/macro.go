@@ -296,6 +296,9 @@ func (x *expander) replace(m *macro, args [][]token, hidden map[*macro]int, pos 
 		switch {
 		case t.is("#") && m.function && i+1 < len(m.body) && m.param(m.body[i+1]) >= 0:
 			i++
+			if x.glued > maxGlued { // reported
+				break
+			}
 			if t.Type, t.Value = kindString, stringized(args[m.param(m.body[i])]); x.glue(pos, len(t.Value)) {
 				out = append(out, t)
 			}

@@ -190,9 +190,11 @@ func (p *plan) checkNames() {
 	for _, g := range p.packages {
 		names := map[string]string{}
 		claim := func(pos Pos, idl string, goNames ...string) {
+			other := ""
 			for _, n := range goNames {
-				if old, taken := names[n]; taken && old != idl {
+				if old, taken := names[n]; taken && old != idl && old != other { // once for each other
 					p.report.errorf(pos, "rename one of them", "%s and %s both need the Go name %s", old, idl, n)
+					other = old
 				}
 				names[n] = idl
 			}
@@ -201,19 +203,19 @@ func (p *plan) checkNames() {
 			name, idl, pos := p.goName(d), d.common().Scoped(), d.common().Pos
 			switch d := d.(type) {
 			case *Struct:
-				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View")
+				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View", lowerFirst(name)+"Type")
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}
 				p.checkFields(d)
 			case *Union:
-				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View")
+				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View", lowerFirst(name)+"Type")
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}
 				p.checkAccessors(d)
 			case *Bitmask:
-				claim(pos, idl, name, "Parse"+name)
+				claim(pos, idl, name, "Parse"+name, lowerFirst(name)+"Flags")
 				for _, f := range d.Flags {
 					claim(f.Pos, idl+"::"+f.Name, p.flagName(f))
 				}
@@ -233,7 +235,7 @@ func (p *plan) checkNames() {
 }
 
 func (p *plan) checkFields(s *Struct) {
-	names := map[string]*Member{}
+	names, locals := map[string]*Member{}, map[string]*Member{}
 	embedded := p.embedded(s)
 	for _, m := range s.allMembers() {
 		name := p.fieldName(m)
@@ -242,21 +244,38 @@ func (p *plan) checkFields(s *Struct) {
 		}
 		if old := names[name]; old != nil {
 			p.report.errorf(m.Pos, "rename one of them", "members %s and %s of %s both need the Go name %s", old.Name, m.Name, s.Name, name)
+		} else if m.hasLocals() {
+			local := lowerFirst(name)
+			if old := locals[local]; old != nil {
+				p.report.errorf(m.Pos, "rename one of them", "members %s and %s of %s both need the Go name %s", old.Name, m.Name, s.Name, local)
+			}
+			locals[local] = m
 		}
 		names[name] = m
 	}
 }
 
-// checkAccessors reports members of a union whose methods would have one name.
+// hasLocals tells whether the code for a member has variables that are named after it.
+func (m *Member) hasLocals() bool {
+	switch resolve(m.Type).(type) {
+	case *Sequence, *Map, *Array:
+		return true
+	}
+	return m.pointer() || m.TryConstruct > TryConstructDiscard
+}
+
+// checkAccessors reports members of a union whose methods or fields would have one name.
 func (p *plan) checkAccessors(u *Union) {
 	names := map[string]*Member{}
 	for _, m := range u.members() {
 		name := p.accessorName(m)
-		for _, method := range []string{name, "Set" + name} {
-			if old := names[method]; old != nil {
-				p.report.errorf(m.Pos, "rename one of them", "members %s and %s of %s both need the Go name %s", old.Name, m.Name, u.Name, method)
+		var other *Member
+		for _, n := range []string{name, "Set" + name, unionFieldName(name)} {
+			if old := names[n]; old != nil && old != other {
+				p.report.errorf(m.Pos, "rename one of them", "members %s and %s of %s both need the Go name %s", old.Name, m.Name, u.Name, n)
+				other = old
 			}
-			names[method] = m
+			names[n] = m
 		}
 	}
 }

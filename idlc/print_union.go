@@ -59,10 +59,10 @@ func unionFieldName(goName string) string {
 // unionMethods are the methods of all unions and of their views; accessors keep clear of them.
 var unionMethods = map[string]bool{"Discriminator": true, "SetDiscriminator": true, "MarshalJSON": true, "UnmarshalJSON": true}
 
-// accessorName is the name of the method that reads a member of a union.
+// accessorName is the name of the method that reads a member of a union; the one that sets it has Set in front.
 func (p *plan) accessorName(m *Member) string {
 	name := exportedName(m.Name)
-	if methodNames[name] || unionMethods[name] {
+	if methodNames[name] || unionMethods[name] || methodNames["Set"+name] {
 		return name + "_"
 	}
 	return name
@@ -375,7 +375,7 @@ func (w *unionPrinter) view() {
 		if w.u.Extensibility == cdr.Mutable {
 			w.p("d.Select(at[", w.index[f.Member], "])")
 		}
-		w.scanMember(f, "v.at")
+		w.tryScan(f, "v.at")
 	})
 	w.p("d.End(s)")
 	w.p("}")

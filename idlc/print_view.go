@@ -37,14 +37,14 @@ func (w *printer) view(s *Struct) {
 			switch i := index[f.Member]; {
 			case s.Extensibility == cdr.Mutable:
 				w.p("d.Select(at[", sorted[f.Member], "])")
-				w.tryScan(f, i)
+				w.tryScan(f, viewOffset(i))
 			case f.Optional:
 				w.p("if h, ok := d.BeginOptional(", quote(f.Member.Name), ", ", f.ID, "); ok {")
-				w.tryScan(f, i)
+				w.tryScan(f, viewOffset(i))
 				w.p("d.End(h)")
 				w.p("} else {\nv.at[", i, "] = cdr.Missing\n}")
 			default:
-				w.tryScan(f, i)
+				w.tryScan(f, viewOffset(i))
 			}
 		},
 		func(fs []field, align, size int) { w.scanRun(fs, index[fs[0].Member], align, size) })
@@ -88,8 +88,7 @@ func (w *printer) scanRun(fs []field, i, align, size int) {
 
 // tryScan prints how the offset of a member is found whose type may be unable to hold it. One that takes its default is missing;
 // one that is cut by decoding is found, and read, as it was sent.
-func (w *printer) tryScan(f field, i int) {
-	at := viewOffset(i)
+func (w *printer) tryScan(f field, at string) {
 	switch f.TryConstruct {
 	case TryConstructTrim:
 		if free, _ := w.trim(f.Type, ""); free != nil {

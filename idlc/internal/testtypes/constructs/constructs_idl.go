@@ -16104,3 +16104,782 @@ func (b *ReceivedBuilder) SetLast(v string) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *ReceivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// SentChoice is the IDL union constructs::SentChoice.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type SentChoice struct {
+	discriminator int32
+	text          string
+	picks         []int32
+}
+
+var sentChoiceType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::SentChoice",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xb6\x9c\x13q\x88\xd2\xc0vm\x17<\x82\xec\xe8\x00P\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\x83?\xb3]\xe9\u0572j\t_\x99\x0e\xdfl\x00\x84\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00d\x00\x00\x00\x01\x00\x00\x00\xf1\xb6\x9c\x13q\x88\xd2\xc0vm\x17<\x82\xec\xe8\x00L\x00\x00\x00\xf1R\x02\x00\x00\x00\x00\x00\x03\x00\x00\x00\x01\x00\x04\x008\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\x01\x00\x00\x00\x01\x00\x00\x00\x1c\xb2Q\xec\x18\x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x04\x01\x00\x00\x00\x02\x00\x00\x00\xac\xd9\xf8 \x98\x00\x00\x00\x01\x00\x00\x00\xf2\x83?\xb3]\xe9\u0572j\t_\x99\x0e\xdfl\x00\x80\x00\x00\x00\xf2R\x02\x00\x1f\x00\x00\x00\x00\x00\x00\x00\x17\x00\x00\x00constructs::SentChoice\x00\x00\x05\x00\x00\x00\x01\x00\x04\x00\x00\x00\x00\x00H\x00\x00\x00\x02\x00\x00\x00\x1b\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\x01\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00text\x00\x00\x00\x00 \x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x04\x01\x00\x00\x00\x02\x00\x00\x00\x06\x00\x00\x00picks\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\x83?\xb3]\xe9\u0572j\t_\x99\x0e\xdfl\xf1\xb6\x9c\x13q\x88\xd2\xc0vm\x17<\x82\xec\xe8",
+	Text: `@appendable union constructs::SentChoice switch(int32) {
+	case 1: @id(1) string text;
+	case 2: @id(2) sequence<int32> picks;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*SentChoice) CDRType() *cdr.TypeInfo { return sentChoiceType }
+
+// sentChoiceMember gives the number of the member that d selects, -1 for none.
+func sentChoiceMember(d int32) int {
+	switch d {
+	case 1:
+		return 0
+	case 2:
+		return 1
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *SentChoice) Discriminator() int32 { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *SentChoice) SetDiscriminator(d int32) error {
+	switch sentChoiceMember(d) {
+	case -1:
+		*m = SentChoice{discriminator: d}
+	case sentChoiceMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of SentChoice selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Text gives text, if the union holds it.
+func (m *SentChoice) Text() (v string, ok bool) {
+	if sentChoiceMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.text, true
+}
+
+// SetText makes the union hold text.
+func (m *SentChoice) SetText(v string) {
+	*m = SentChoice{discriminator: 1, text: v}
+}
+
+// Picks gives picks, if the union holds it.
+func (m *SentChoice) Picks() (v []int32, ok bool) {
+	if sentChoiceMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.picks, true
+}
+
+// SetPicks makes the union hold picks.
+func (m *SentChoice) SetPicks(v []int32) {
+	*m = SentChoice{discriminator: 2, picks: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *SentChoice) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.discriminator)
+	switch sentChoiceMember(m.discriminator) {
+	case 0:
+		e.String("text", m.text, 0)
+	case 1:
+		cdr.EncodeSequence(e, "picks", m.picks, 0)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *SentChoice) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	was := sentChoiceMember(m.discriminator)
+	now := sentChoiceMember(disc)
+	if now != was {
+		*m = SentChoice{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.text = d.String("text", 0)
+	case 1:
+		m.picks = cdr.DecodeSequence(d, "picks", m.picks, 0)
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *SentChoice) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.discriminator)
+	switch sentChoiceMember(m.discriminator) {
+	case 0:
+		e.String("text", m.text, 0)
+	case 1:
+		cdr.EncodeSequence(e, "picks", m.picks, 0)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *SentChoice) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc int32
+	disc = d.Int32("discriminator")
+	now := sentChoiceMember(disc)
+	if now != sentChoiceMember(m.discriminator) {
+		*m = SentChoice{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.text = d.String("text", 0)
+	case 1:
+		m.picks = cdr.DecodeSequence(d, "picks", m.picks, 0)
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*SentChoice) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	e.Int32(disc)
+	switch sentChoiceMember(disc) {
+	case 0:
+		cdr.CopyString(d, e, "text", 0)
+	case 1:
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*SentChoice) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	switch sentChoiceMember(disc) {
+	case 0:
+		d.SkipString("text")
+	case 1:
+		d.SkipSequence("picks", 4)
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "text": ...}.
+func (m SentChoice) MarshalJSON() ([]byte, error) {
+	switch sentChoiceMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "text", &m.text)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "picks", &m.picks)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *SentChoice) UnmarshalJSON(data []byte) error {
+	var u SentChoice
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "text":
+		number = 0
+		if !hasLabel {
+			u.discriminator = 1
+		}
+		err = json.Unmarshal(member, &u.text)
+	case "picks":
+		number = 1
+		if !hasLabel {
+			u.discriminator = 2
+		}
+		err = json.Unmarshal(member, &u.picks)
+	case "":
+	default:
+		return fmt.Errorf("SentChoice has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != sentChoiceMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of SentChoice does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *SentChoice) Clone() SentChoice {
+	c := *m
+	c.picks = slices.Clone(c.picks)
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *SentChoice) Equal(o *SentChoice) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch sentChoiceMember(m.discriminator) {
+	case 0:
+		return m.text == o.text
+	case 1:
+		return slices.Equal(m.picks, o.picks)
+	}
+	return true
+}
+
+// SentChoiceView reads an encoded SentChoice where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type SentChoiceView struct {
+	s  cdr.Sample
+	d  int32
+	at int32 // offset of the member
+}
+
+// NewSentChoiceView checks the structure of an encoded sample, encapsulation header included.
+func NewSentChoiceView(sample []byte) (SentChoiceView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, sentChoiceType); err != nil {
+		return SentChoiceView{}, err
+	}
+	var v SentChoiceView
+	v.ScanCDR(&d)
+	if err := d.Close(sentChoiceType); err != nil {
+		return SentChoiceView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *SentChoiceView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Appendable)
+	v.d = d.Int32("discriminator")
+	switch sentChoiceMember(v.d) {
+	case 0:
+		v.at = d.LocateString("text", 0)
+	case 1:
+		v.at = d.LocateSequence("picks", 0, 4)
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v SentChoiceView) Discriminator() int32 { return v.d }
+
+// Text reads text, if the union holds it.
+func (v SentChoiceView) Text() (x string, ok bool) {
+	if sentChoiceMember(v.d) != 0 {
+		return x, false
+	}
+	return v.s.String(v.at), true
+}
+
+// Picks reads picks, if the union holds it.
+func (v SentChoiceView) Picks() (x cdr.Values[int32], ok bool) {
+	if sentChoiceMember(v.d) != 1 {
+		return x, false
+	}
+	return cdr.SequenceValues[int32](v.s, v.at), true
+}
+
+// SentChoiceViews reads the elements of an encoded sequence or array of SentChoice.
+type SentChoiceViews struct{ c cdr.Elements }
+
+// SentChoiceViewsOf is for generated code.
+func SentChoiceViewsOf(c cdr.Elements) SentChoiceViews { return SentChoiceViews{c} }
+
+// Len is the number of elements.
+func (vs SentChoiceViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs SentChoiceViews) At(i int) SentChoiceView {
+	var d cdr.Decoder
+	var v SentChoiceView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs SentChoiceViews) All() iter.Seq2[int, SentChoiceView] {
+	return func(yield func(int, SentChoiceView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v SentChoiceView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var sentChoiceMembers = []string{
+	"discriminator",
+}
+
+// SentChoiceBuilder builds an encoded SentChoice in the caller's bytes, without an intermediate value. One member is set.
+type SentChoiceBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewSentChoiceBuilder starts a sample in buf, encapsulation header included.
+func NewSentChoiceBuilder(buf []byte) SentChoiceBuilder {
+	var b SentChoiceBuilder
+	b.b.Init(buf, sentChoiceType, sentChoiceMembers)
+	return b
+}
+
+// SetText sets text and the discriminator.
+func (b *SentChoiceBuilder) SetText(v string) {
+	d := int32(1)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.String("text", v, 0)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetPicks sets picks and the discriminator.
+func (b *SentChoiceBuilder) SetPicks(v []int32) {
+	d := int32(2)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		cdr.EncodeSequence(e, "picks", v, 0)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (b *SentChoiceBuilder) SetDiscriminator(d int32) {
+	if sentChoiceMember(d) >= 0 {
+		b.b.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *SentChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// ReceivedChoice is the IDL union constructs::ReceivedChoice.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type ReceivedChoice struct {
+	discriminator int32
+	text          string
+	picks         []int32
+}
+
+var receivedChoiceType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::ReceivedChoice",
+	Extensibility: cdr.Appendable,
+	MaxSize:       20,
+	MaxKeySize:    0,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xb9\xc6^Dd\x1f\x82\xc2t\xf1g\xcf\xda\x1b\x00P\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2j<\x9b\xaa\xeaVb@\x96k5\x04\xa8\x84\x00\x88\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00d\x00\x00\x00\x01\x00\x00\x00\xf1\xb9\xc6^Dd\x1f\x82\xc2t\xf1g\xcf\xda\x1b\x00L\x00\x00\x00\xf1R\x02\x00\x00\x00\x00\x00\x03\x00\x00\x00\x01\x00\x04\x008\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x03\x00p\x03\x01\x00\x00\x00\x01\x00\x00\x00\x1c\xb2Q\xec\x18\x00\x00\x00\x02\x00\x00\x00\x02\x00\x80\xf3\x01\x00\x02\x04\x01\x00\x00\x00\x02\x00\x00\x00\xac\xd9\xf8 \x9c\x00\x00\x00\x01\x00\x00\x00\xf2j<\x9b\xaa\xeaVb@\x96k5\x04\xa8\x84\x00\x84\x00\x00\x00\xf2R\x02\x00#\x00\x00\x00\x00\x00\x00\x00\x1b\x00\x00\x00constructs::ReceivedChoice\x00\x00\x05\x00\x00\x00\x01\x00\x04\x00\x00\x00\x00\x00H\x00\x00\x00\x02\x00\x00\x00\x1b\x00\x00\x00\x01\x00\x00\x00\x03\x00p\x03\x01\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00text\x00\x00\x00\x00 \x00\x00\x00\x02\x00\x00\x00\x02\x00\x80\xf3\x01\x00\x02\x04\x01\x00\x00\x00\x02\x00\x00\x00\x06\x00\x00\x00picks\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2j<\x9b\xaa\xeaVb@\x96k5\x04\xa8\x84\xf1\xb9\xc6^Dd\x1f\x82\xc2t\xf1g\xcf\xda\x1b",
+	Text: `@appendable union constructs::ReceivedChoice switch(int32) {
+	case 1: @id(1) string<3> text;
+	case 2: @id(2) sequence<int32, 2> picks;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*ReceivedChoice) CDRType() *cdr.TypeInfo { return receivedChoiceType }
+
+// receivedChoiceMember gives the number of the member that d selects, -1 for none.
+func receivedChoiceMember(d int32) int {
+	switch d {
+	case 1:
+		return 0
+	case 2:
+		return 1
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *ReceivedChoice) Discriminator() int32 { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *ReceivedChoice) SetDiscriminator(d int32) error {
+	switch receivedChoiceMember(d) {
+	case -1:
+		*m = ReceivedChoice{discriminator: d}
+	case receivedChoiceMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of ReceivedChoice selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Text gives text, if the union holds it.
+func (m *ReceivedChoice) Text() (v string, ok bool) {
+	if receivedChoiceMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.text, true
+}
+
+// SetText makes the union hold text.
+func (m *ReceivedChoice) SetText(v string) {
+	*m = ReceivedChoice{discriminator: 1, text: v}
+}
+
+// Picks gives picks, if the union holds it.
+func (m *ReceivedChoice) Picks() (v []int32, ok bool) {
+	if receivedChoiceMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.picks, true
+}
+
+// SetPicks makes the union hold picks.
+func (m *ReceivedChoice) SetPicks(v []int32) {
+	*m = ReceivedChoice{discriminator: 2, picks: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *ReceivedChoice) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.discriminator)
+	switch receivedChoiceMember(m.discriminator) {
+	case 0:
+		e.String("text", m.text, 3)
+	case 1:
+		cdr.EncodeSequence(e, "picks", m.picks, 2)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *ReceivedChoice) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	was := receivedChoiceMember(m.discriminator)
+	now := receivedChoiceMember(disc)
+	if now != was {
+		*m = ReceivedChoice{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.text = d.String("text", 0)
+		m.text = cdr.TrimString(m.text, 3)
+	case 1:
+		picksTry := d.Try()
+		m.picks = cdr.DecodeSequence(d, "picks", m.picks, 2)
+		if d.Caught(picksTry) {
+			d.SkipSequence("picks", 4)
+			m.picks = m.picks[:0]
+		}
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *ReceivedChoice) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.discriminator)
+	switch receivedChoiceMember(m.discriminator) {
+	case 0:
+		e.String("text", m.text, 3)
+	case 1:
+		cdr.EncodeSequence(e, "picks", m.picks, 2)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *ReceivedChoice) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc int32
+	disc = d.Int32("discriminator")
+	now := receivedChoiceMember(disc)
+	if now != receivedChoiceMember(m.discriminator) {
+		*m = ReceivedChoice{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		m.text = d.String("text", 3)
+	case 1:
+		m.picks = cdr.DecodeSequence(d, "picks", m.picks, 2)
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*ReceivedChoice) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	e.Int32(disc)
+	switch receivedChoiceMember(disc) {
+	case 0:
+		cdr.CopyString(d, e, "text", 3)
+	case 1:
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*ReceivedChoice) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	switch receivedChoiceMember(disc) {
+	case 0:
+		d.SkipString("text")
+	case 1:
+		d.SkipSequence("picks", 4)
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "text": ...}.
+func (m ReceivedChoice) MarshalJSON() ([]byte, error) {
+	switch receivedChoiceMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "text", &m.text)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "picks", &m.picks)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *ReceivedChoice) UnmarshalJSON(data []byte) error {
+	var u ReceivedChoice
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "text":
+		number = 0
+		if !hasLabel {
+			u.discriminator = 1
+		}
+		err = json.Unmarshal(member, &u.text)
+	case "picks":
+		number = 1
+		if !hasLabel {
+			u.discriminator = 2
+		}
+		err = json.Unmarshal(member, &u.picks)
+	case "":
+	default:
+		return fmt.Errorf("ReceivedChoice has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != receivedChoiceMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of ReceivedChoice does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *ReceivedChoice) Clone() ReceivedChoice {
+	c := *m
+	c.picks = slices.Clone(c.picks)
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *ReceivedChoice) Equal(o *ReceivedChoice) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch receivedChoiceMember(m.discriminator) {
+	case 0:
+		return m.text == o.text
+	case 1:
+		return slices.Equal(m.picks, o.picks)
+	}
+	return true
+}
+
+// ReceivedChoiceView reads an encoded ReceivedChoice where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type ReceivedChoiceView struct {
+	s  cdr.Sample
+	d  int32
+	at int32 // offset of the member
+}
+
+// NewReceivedChoiceView checks the structure of an encoded sample, encapsulation header included.
+func NewReceivedChoiceView(sample []byte) (ReceivedChoiceView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, receivedChoiceType); err != nil {
+		return ReceivedChoiceView{}, err
+	}
+	var v ReceivedChoiceView
+	v.ScanCDR(&d)
+	if err := d.Close(receivedChoiceType); err != nil {
+		return ReceivedChoiceView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *ReceivedChoiceView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Appendable)
+	v.d = d.Int32("discriminator")
+	switch receivedChoiceMember(v.d) {
+	case 0:
+		v.at = d.LocateString("text", 0)
+	case 1:
+		picksTry := d.Try()
+		v.at = d.LocateSequence("picks", 2, 4)
+		if d.Caught(picksTry) {
+			d.SkipSequence("picks", 4)
+			v.at = cdr.Missing
+		}
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v ReceivedChoiceView) Discriminator() int32 { return v.d }
+
+// Text reads text, if the union holds it.
+func (v ReceivedChoiceView) Text() (x string, ok bool) {
+	if receivedChoiceMember(v.d) != 0 {
+		return x, false
+	}
+	return cdr.TrimString(v.s.String(v.at), 3), true
+}
+
+// Picks reads picks, if the union holds it.
+func (v ReceivedChoiceView) Picks() (x cdr.Values[int32], ok bool) {
+	if receivedChoiceMember(v.d) != 1 {
+		return x, false
+	}
+	return cdr.SequenceValues[int32](v.s, v.at), true
+}
+
+// ReceivedChoiceViews reads the elements of an encoded sequence or array of ReceivedChoice.
+type ReceivedChoiceViews struct{ c cdr.Elements }
+
+// ReceivedChoiceViewsOf is for generated code.
+func ReceivedChoiceViewsOf(c cdr.Elements) ReceivedChoiceViews { return ReceivedChoiceViews{c} }
+
+// Len is the number of elements.
+func (vs ReceivedChoiceViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ReceivedChoiceViews) At(i int) ReceivedChoiceView {
+	var d cdr.Decoder
+	var v ReceivedChoiceView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ReceivedChoiceViews) All() iter.Seq2[int, ReceivedChoiceView] {
+	return func(yield func(int, ReceivedChoiceView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ReceivedChoiceView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var receivedChoiceMembers = []string{
+	"discriminator",
+}
+
+// ReceivedChoiceBuilder builds an encoded ReceivedChoice in the caller's bytes, without an intermediate value. One member is set.
+type ReceivedChoiceBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewReceivedChoiceBuilder starts a sample in buf, encapsulation header included.
+func NewReceivedChoiceBuilder(buf []byte) ReceivedChoiceBuilder {
+	var b ReceivedChoiceBuilder
+	b.b.Init(buf, receivedChoiceType, receivedChoiceMembers)
+	return b
+}
+
+// SetText sets text and the discriminator.
+func (b *ReceivedChoiceBuilder) SetText(v string) {
+	d := int32(1)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.String("text", v, 3)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetPicks sets picks and the discriminator.
+func (b *ReceivedChoiceBuilder) SetPicks(v []int32) {
+	d := int32(2)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		cdr.EncodeSequence(e, "picks", v, 2)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (b *ReceivedChoiceBuilder) SetDiscriminator(d int32) {
+	if receivedChoiceMember(d) >= 0 {
+		b.b.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *ReceivedChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 // subject is what annotations stand in front of.
@@ -22,7 +24,7 @@ func (c *checker) annotations(list []*annotation, s subject) []*Applied {
 		switch {
 		case t == nil:
 			if !vendorAnnotations[name] {
-				c.report.warnf(a.Pos, didYouMean("@"+name, c.knownAnnotations), "unknown annotation @%s is ignored", name)
+				c.report.warnf(a.Pos, suggest.DidYouMean("@"+name, c.knownAnnotations), "unknown annotation @%s is ignored", name)
 			}
 		case t.on != 0 && t.on&s.on == 0:
 			c.report.errorf(a.Pos, "", "@%s does not apply to %s %s", name, article(s.on.String()), s.on)
@@ -98,7 +100,7 @@ func (c *checker) arguments(a *annotation, t *AnnotationType, s subject) *Applie
 		if arg.Name != nil {
 			at = slices.IndexFunc(t.Params, func(p *AnnotationParam) bool { return p.Name == strings.TrimPrefix(arg.Name.Text, "_") })
 			if at < 0 {
-				c.report.errorf(arg.Pos, didYouMean(arg.Name.Text, t.paramNames), "@%s has no parameter %s", a.Name, arg.Name.Text)
+				c.report.errorf(arg.Pos, suggest.DidYouMean(arg.Name.Text, t.paramNames), "@%s has no parameter %s", a.Name, arg.Name.Text)
 				return nil
 			}
 		} else if len(a.Args) == 1 { // what is left out has its default
@@ -221,7 +223,7 @@ func (c *checker) wordArgument(a *annotation, arg *annotationArg, e *Enum) Value
 		names = append(names, v.Name)
 	}
 	last := len(names) - 1
-	c.report.errorf(arg.Pos, didYouMean(text, slices.Values(names)), "@%s takes %s or %s, not %q", a.Name, strings.Join(names[:last], ", "), names[last], text)
+	c.report.errorf(arg.Pos, suggest.DidYouMean(text, slices.Values(names)), "@%s takes %s or %s, not %q", a.Name, strings.Join(names[:last], ", "), names[last], text)
 	return Value{}
 }
 

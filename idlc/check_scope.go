@@ -2,6 +2,8 @@ package idlc
 
 import (
 	"strings"
+
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 // scope is a module, an interface or the global scope. Names are kept in lower case: in IDL two names may not differ in case only.
@@ -184,7 +186,7 @@ func (c *checker) unknownHint(part *ident, from *scope, here bool, what string) 
 	if pos, ok := c.later[part.Text]; ok && (pos.Filename != part.Pos.Filename || pos.Offset > part.Pos.Offset) {
 		return "it is declared later, at " + c.near(part.Pos, pos) + ": move it up"
 	}
-	return didYouMean(part.Text, func(yield func(string) bool) {
+	return suggest.DidYouMean(part.Text, func(yield func(string) bool) {
 		for name := range from.visible(here) {
 			if !yield(name) {
 				return

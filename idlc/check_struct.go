@@ -3,6 +3,7 @@ package idlc
 import (
 	"strings"
 
+	"github.com/omg-dds-go/dds/internal/suggest"
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
@@ -301,7 +302,7 @@ func (c *checker) applyKeylist(s *Struct) {
 			}
 			m := in.member(part)
 			if m == nil {
-				c.report.errorf(path.Pos, didYouMean(part, in.memberNames), "struct %s has no member %s", in.Name, part)
+				c.report.errorf(path.Pos, suggest.DidYouMean(part, in.memberNames), "struct %s has no member %s", in.Name, part)
 				break
 			}
 			m.Key = true
@@ -344,7 +345,7 @@ func (c *checker) unusedKeylists() {
 }
 
 func (c *checker) keylistHint(k *keylist) string {
-	return didYouMean(k.Type.Parts[len(k.Type.Parts)-1].Text, func(yield func(string) bool) {
+	return suggest.DidYouMean(k.Type.Parts[len(k.Type.Parts)-1].Text, func(yield func(string) bool) {
 		for _, d := range c.unit.Decls {
 			if s, ok := d.(*Struct); ok && !yield(s.Name) {
 				return

@@ -3,6 +3,8 @@ package idlc
 import (
 	"slices"
 	"strings"
+
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 const (
@@ -250,7 +252,7 @@ func (p *parser) otherDefinition(c chunk, key token) definition {
 	case isTypeWord(key.Value):
 		p.report.errorf(key.Pos, "members belong into a struct; a constant begins with const", "unexpected %q, expected a definition", key.Value)
 	default:
-		p.report.errorf(key.Pos, didYouMean(key.Value, slices.Values(definitionWords)), "unexpected %q, expected a definition", key.Value)
+		p.report.errorf(key.Pos, suggest.DidYouMean(key.Value, slices.Values(definitionWords)), "unexpected %q, expected a definition", key.Value)
 	}
 	if open {
 		p.skipBraces()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 var (
@@ -101,7 +102,7 @@ func keywordHint(c chunk, pos Pos) string {
 		if t.Type != kindIdent || i > 0 && c.toks[i-1].is("@") || reserved[t.Value] {
 			continue
 		}
-		if hint := didYouMean(t.Value, slices.Values(words)); hint != "" {
+		if hint := suggest.DidYouMean(t.Value, slices.Values(words)); hint != "" {
 			return hint
 		}
 	}

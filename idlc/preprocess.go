@@ -1,10 +1,14 @@
 package idlc
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 const (
@@ -233,7 +237,7 @@ func (p *preprocessor) directive(t *token, conds []conditional, stack []string) 
 			p.line(t, toks)
 			break
 		}
-		p.report.errorf(t.Pos, didYouMean(word, slices.Values(directives)), "unknown directive #%s", word)
+		p.report.errorf(t.Pos, suggest.DidYouMean(word, slices.Values(directives)), "unknown directive #%s", word)
 	}
 	return conds
 }
@@ -259,7 +263,7 @@ func (p *preprocessor) pragma(t *token, line string, rest []token, file string) 
 		p.pragmas = append(p.pragmas, pragma{at: len(p.toks), pos: t.Pos, toks: rest})
 	case "prefix", "ID", "version", "DCPS_DATA_TYPE", "DCPS_SUPPORT_ZERO_COPY_READ": // of repositories, and of older OpenDDS
 	default:
-		p.report.warnf(t.Pos, didYouMean(word, slices.Values([]string{"once", "keylist", "prefix"})), "#pragma %s is ignored", line)
+		p.report.warnf(t.Pos, suggest.DidYouMean(word, slices.Values([]string{"once", "keylist", "prefix"})), "#pragma %s is ignored", line)
 	}
 }
 
@@ -346,4 +350,13 @@ func (p *preprocessor) includeFile(t *token, line string, rest []token, stack []
 		hint = "it is not in " + strings.Join(p.include, ", ") + "; " + hint
 	}
 	p.report.errorf(t.Pos, hint, "cannot find %q", name)
+}
+
+// cause strips the file name, which the message has already, from an error of the file system.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }

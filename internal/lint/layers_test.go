@@ -41,7 +41,7 @@ var layers = map[string]layer{
 
 	"cdr":               {level: 0},
 	"qos/internal/tree": {level: 0},
-	"qos":               {level: 1, imports: []string{"qos/internal/tree"}},
+	"qos":               {level: 1, imports: []string{"qos/internal/tree", "internal/suggest"}},
 	"qos/qosyaml":       {level: 2, imports: []string{"qos", "qos/internal/tree", yaml}},
 
 	"rdma":        {level: 1, imports: []string{unix}},
@@ -63,7 +63,7 @@ var layers = map[string]layer{
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/mutant"}},
 	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}},
 
-	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
+	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"cdr", "filter", "idlc", "qos", "xtypes"}},

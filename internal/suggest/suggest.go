@@ -6,34 +6,46 @@ import (
 	"strings"
 )
 
-// maxWork bounds what looking for one suggestion may cost, in letters compared with letters.
-const maxWork = 1 << 18
+const (
+	// maxWork bounds what looking for one suggestion may cost, in letters compared with letters.
+	maxWork = 1 << 18
+	// maxName is the length of a name beyond which nothing is suggested.
+	maxName = 256
+)
 
 // DidYouMean gives "did you mean NAME?" for the candidate nearest to a name that is not known; "" if none is near, or if there are
-// so many that the search is not worth it.
+// so many that the search is not worth it. A third of the letters may be wrong.
 func DidYouMean(name string, candidates iter.Seq[string]) string {
-	best, bestDistance := "", len(name)/3+1
-	work := 0
-	for c := range candidates {
-		if work += (len(name) + 1) * (len(c) + 1); work > maxWork {
-			return ""
-		}
-		d := distance(strings.ToLower(name), strings.ToLower(c), bestDistance)
-		if d < bestDistance || d == bestDistance && (best == "" || c < best) {
-			best, bestDistance = c, d
-		}
+	if best, ok := Nearest(name, candidates, (len(name)+2)/3); ok {
+		return "did you mean " + best + "?"
 	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "?"
+	return ""
 }
 
-// distance is the number of edits (insert, delete, replace, exchange neighbours) between a and b, or more than limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 256 {
-		return limit + 1
+// Nearest gives the candidate to which the fewest edits lead, of several the first by name; false if all take more than limit, or
+// if there are so many that the search is not worth it. Case does not count.
+func Nearest(name string, candidates iter.Seq[string], limit int) (best string, ok bool) {
+	if len(name) > maxName {
+		return "", false
 	}
+	work := 0
+	for c := range candidates {
+		if work++; len(c) >= len(name)-limit && len(c) <= len(name)+limit {
+			work += len(name) * len(c)
+			d := distance(strings.ToLower(name), strings.ToLower(c))
+			if d < limit || d == limit && (!ok || c < best) {
+				best, limit, ok = c, d, true
+			}
+		}
+		if work > maxWork {
+			return "", false
+		}
+	}
+	return best, ok
+}
+
+// distance is the number of edits (insert, delete, replace, exchange neighbours) between a and b.
+func distance(a, b string) int {
 	before := make([]int, len(b)+1) // two rows back
 	row := make([]int, len(b)+1)
 	next := make([]int, len(b)+1)

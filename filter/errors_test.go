@@ -49,3 +49,29 @@ func TestErrors(t *testing.T) {
 	}
 	assert.Equal(t, want.String(), string(have))
 }
+
+// What no constructor made, and a type that is nil, give an error or nothing. Nothing panics.
+func TestAbsent(t *testing.T) {
+	var e *Error
+	_, err := New(nil, "x > 1")
+	assert.ErrorAs(t, err, &e)
+	_, err = NewQuery(nil, "x > 1 ORDER BY x")
+	assert.ErrorAs(t, err, &e)
+	sample := encodeAll(shapeType, shape())[0]
+	for _, f := range []*Filter{nil, {}} {
+		_, err := f.With("1")
+		assert.ErrorAs(t, err, &e)
+		assert.False(t, f.Match(sample))
+		assert.Empty(t, f.Expression())
+		assert.Empty(t, f.Parameters())
+	}
+	for _, q := range []*Query{nil, {}} {
+		_, err := q.With("1")
+		assert.ErrorAs(t, err, &e)
+		assert.False(t, q.Match(sample))
+		assert.False(t, q.Ordered())
+		assert.Zero(t, q.Compare(sample, nil))
+		assert.Empty(t, q.Expression())
+		assert.Empty(t, q.Parameters())
+	}
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // Query is a compiled query expression (DDS 1.4 Annex B, QueryExpression): a condition, which may be missing, and an order. It
-// does not change, and any number of goroutines may use it.
+// does not change, and any number of goroutines may use it. A nil or zero Query matches nothing.
 type Query struct {
 	text    string
 	params  []string
@@ -27,6 +27,9 @@ type orderKey struct {
 
 // NewQuery compiles a query expression for samples of type t. An error is an *Error.
 func NewQuery(t *xtypes.Type, expression string, params ...string) (*Query, error) {
+	if t == nil {
+		return nil, noType(expression)
+	}
 	tree, err := queryLanguage.parse(expression)
 	if err != nil {
 		return nil, err
@@ -37,6 +40,9 @@ func NewQuery(t *xtypes.Type, expression string, params ...string) (*Query, erro
 
 // With gives the query with other parameters.
 func (q *Query) With(params ...string) (*Query, error) {
+	if q.absent() {
+		return nil, notMade("the Query", "NewQuery")
+	}
 	if err := checkParameters(q.text, params); err != nil {
 		return nil, err
 	}
@@ -60,22 +66,37 @@ func (q *Query) With(params ...string) (*Query, error) {
 }
 
 // Expression is the text that the query was made of.
-func (q *Query) Expression() string { return q.text }
+func (q *Query) Expression() string {
+	if q == nil {
+		return ""
+	}
+	return q.text
+}
+
+func (q *Query) absent() bool { return q == nil || q.tree == nil }
 
 // Parameters are the values of %0, %1 and so on.
-func (q *Query) Parameters() []string { return slices.Clone(q.params) }
+func (q *Query) Parameters() []string {
+	if q == nil {
+		return nil
+	}
+	return slices.Clone(q.params)
+}
 
 // Match tells whether an encoded sample, encapsulation header included, passes.
 func (q *Query) Match(sample []byte) bool {
-	return q.program == nil || q.program.matches(sample)
+	return !q.absent() && (q.program == nil || q.program.matches(sample))
 }
 
 // Ordered tells whether the query has ORDER BY.
-func (q *Query) Ordered() bool { return len(q.order) > 0 }
+func (q *Query) Ordered() bool { return q != nil && len(q.order) > 0 }
 
 // Compare orders two encoded samples by ORDER BY, as cmp.Compare does. What a sample does not have comes first, and what can not
 // be ordered (NaN) next.
 func (q *Query) Compare(a, b []byte) int {
+	if !q.Ordered() {
+		return 0
+	}
 	ca, cb := cursorOf(a), cursorOf(b)
 	defer ca.release()
 	defer cb.release()

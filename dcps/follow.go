@@ -18,7 +18,7 @@ type QosUpdate struct {
 
 // profileQos is the QoS of one of the entities.
 type profileQos[Q any] interface {
-	Apply(next Q) (Q, []qos.Change)
+	Follow(from, next Q) (Q, []qos.Change)
 }
 
 // configurable is an entity whose QoS can change: every one is.
@@ -37,6 +37,15 @@ type configurable[Q any] interface {
 // Only a change of the profile has an effect: what the program itself has set stays, where the profile stays the same. Report
 // may be nil. SetQos and report run on the goroutine that reads the files. Call stop before the entity is closed.
 func FollowQos[Q profileQos[Q]](p *qos.Provider, entity configurable[Q], profile func() (Q, error), report func(QosUpdate)) (stop func(), err error) {
+	const op = "FollowQos"
+	switch {
+	case p == nil:
+		return func() {}, isNil(op, "", "the Provider")
+	case entity == nil:
+		return func() {}, isNil(op, "", "the entity")
+	case profile == nil:
+		return func() {}, isNil(op, "", "the function that gives the profile")
+	}
 	last, err := profile()
 	if err != nil {
 		return func() {}, err
@@ -69,11 +78,9 @@ func (f *follower[Q]) follow() (QosUpdate, bool) {
 	if err != nil {
 		return QosUpdate{Err: err}, true
 	}
-	if _, changed := f.last.Apply(next); len(changed) == 0 {
-		return QosUpdate{}, false
-	}
+	last := f.last
 	f.last = next
-	q, list := f.entity.Qos().Apply(next)
+	q, list := f.entity.Qos().Follow(last, next)
 	var u QosUpdate
 	for _, c := range list {
 		if c.Changeable() {

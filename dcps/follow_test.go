@@ -92,3 +92,36 @@ func TestFollowQosRefused(t *testing.T) {
 	require.Error(t, updates[0].Err, "a closed entity takes nothing over")
 	require.Empty(t, updates[0].Applied)
 }
+
+// What the program itself has set stays, as long as the profile stays the same there.
+func TestFollowQosKeepsWhatIsSet(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "q.xml")
+	putProfile(t, file, ``)
+	p, err := qos.LoadFile(file)
+	require.NoError(t, err)
+	profile := func() (qos.DataWriter, error) { return p.DataWriter("L::P", "") }
+	w := onBus(t).node(t).writer(t, writerQos())
+	stop, err := FollowQos(p, w, profile, nil)
+	require.NoError(t, err)
+	defer stop()
+	require.NoError(t, w.SetQos(writerQos(func(q *qos.DataWriter) { q.Deadline.Period = time.Second })))
+	putProfile(t, file, `<ownership_strength><value>7</value></ownership_strength>`)
+	require.NoError(t, p.Reload().Err)
+	require.Equal(t, int32(7), w.Qos().OwnershipStrength.Value)
+	require.Equal(t, time.Second, w.Qos().Deadline.Period)
+}
+
+func TestFollowQosNil(t *testing.T) {
+	w := new(DataWriter[track])
+	profile := func() (qos.DataWriter, error) { return qos.DefaultDataWriter(), nil }
+	for says, follow := range map[string]func() (func(), error){
+		"Provider": func() (func(), error) { return FollowQos(nil, w, profile, nil) },
+		"entity":   func() (func(), error) { return FollowQos(new(qos.Provider), nil, profile, nil) },
+		"function": func() (func(), error) { return FollowQos[qos.DataWriter](new(qos.Provider), w, nil, nil) },
+	} {
+		stop, err := follow()
+		require.ErrorIs(t, err, ErrBadParameter)
+		require.ErrorContains(t, err, says)
+		stop()
+	}
+}

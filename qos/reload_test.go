@@ -131,3 +131,22 @@ func TestApply(t *testing.T) {
 	assert.Len(t, changes, 2)
 	assert.Nil(t, pub.Partition.Name, "the old value is as it was")
 }
+
+// What somebody has set besides a profile stays when another policy of the profile changes.
+func TestFollow(t *testing.T) {
+	from := DefaultDataWriter()
+	q := from
+	q.Deadline.Period, q.History.Depth, q.OwnershipStrength.Value = 5*time.Second, 9, 4
+	next := from
+	next.Lifespan.Duration, next.OwnershipStrength.Value, next.Ownership.Kind = time.Minute, 7, OwnershipExclusive
+	now, list := q.Follow(from, next)
+	want := q
+	want.Lifespan.Duration, want.OwnershipStrength.Value = time.Minute, 7
+	assert.Equal(t, want, now)
+	assert.Equal(t, []Change{
+		{PolicyOwnership, "SHARED", "EXCLUSIVE"}, {PolicyOwnershipStrength, "4", "7"}, {PolicyLifespan, "INFINITE", "1m0s"},
+	}, list)
+	same, list := q.Follow(next, next)
+	assert.Equal(t, q, same)
+	assert.Empty(t, list)
+}

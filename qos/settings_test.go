@@ -112,7 +112,7 @@ func TestApplyTakesWhatIsChangeable(t *testing.T) {
 	for _, kind := range everyKind {
 		from, to := kind.defaults(), kind.defaults()
 		disturb(from)
-		list := takeChangeable(to, from)
+		list := follow(to, kind.defaults(), from)
 		changed := map[PolicyID]bool{}
 		for _, c := range list {
 			changed[c.Policy] = true

@@ -66,8 +66,11 @@ type stream struct {
 	heard bool
 	last  uint64 // latest number that left the stream
 	gone  bool   // the writer is
-	queue []waiting
-	set   []*item // of the set that is leaving
+	// lostFrom and lostTo are the numbers of the latest part of a set whose end was lost, so that nothing tells which set that was;
+	// 0 for none.
+	lostFrom, lostTo uint64
+	queue            []waiting
+	set              []*item // of the set that is leaving
 }
 
 // waiting is an entry of a stream.
@@ -338,7 +341,7 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 			switch n := o.ends(); {
 			case n > 0 && o.queue[n-1].end.number == end.number && o.complete(n, p):
 				lengths[o] = n
-			case n > 0 && o.queue[n-1].end.number == end.number, o.gone:
+			case n > 0 && o.queue[n-1].end.number == end.number, o.gone, o.lost(p):
 				return map[*stream]int{}, false
 			case o.expects(p):
 				return nil, false
@@ -361,10 +364,16 @@ func (s *stream) ends() int {
 	return 0
 }
 
+// lost tells whether some of a part was given up because its end was lost.
+func (s *stream) lost(p part) bool {
+	return s.lostTo >= p.first && s.lostFrom != 0 && s.lostFrom <= p.last
+}
+
 // endless gives up a set whose end was lost: something else follows.
 func (s *stream) endless() bool {
 	for i := range s.queue {
 		if !s.queue[i].inSet {
+			s.lostFrom, s.lostTo = s.queue[0].it.writerSeq, s.queue[i-1].it.writerSeq
 			s.discard(i)
 			return true
 		}

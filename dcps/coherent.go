@@ -192,7 +192,8 @@ func (pub *Publisher) BeginCoherentChanges() error {
 }
 
 // EndCoherentChanges ends a coherent set (DDS: end_coherent_changes). Without a BeginCoherentChanges before it fails with
-// ErrPreconditionNotMet. It waits for room like Write; if it fails, readers do not see the set.
+// ErrPreconditionNotMet. It waits for other goroutines that write, and for room, like Write. If a writer stays busy (ErrTimeout), the
+// set goes on, and can be ended again; if there is no room for its end, readers do not see the set.
 func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	const op = "EndCoherentChanges"
 	if pub.absent() {
@@ -210,24 +211,26 @@ func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	if p.open.Add(-1) > 0 || !p.coherent {
 		return nil
 	}
-	p.number++
 	return pub.endSet(ctx, op)
 }
 
 // endSet sends the ends of all parts. It has the turns of all writers meanwhile, so that each part is all that its writer
 // has sent before.
 func (pub *Publisher) endSet(ctx context.Context, op string) error {
-	writers := pub.list()
+	writers := slices.DeleteFunc(pub.list(), func(w *writer) bool { return !w.enabled.Load() })
 	slices.SortFunc(writers, func(a, b *writer) int { return int(a.id) - int(b.id) })
+	for _, w := range writers {
+		if err := w.takeTurn(ctx, op, w.deadlineFrom(time.Now())); err != nil {
+			pub.present.open.Add(1) // a set without the part of this writer would be another one
+			return err
+		}
+		defer w.turn.leave()
+	}
+	pub.present.number++
 	end := &setEnd{number: pub.present.number}
 	var in []*writer
 	var errs []error
 	for _, w := range writers {
-		if err := w.takeTurn(ctx, op, w.deadlineFrom(time.Now())); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		defer w.turn.leave()
 		if w.set.first != 0 {
 			in = append(in, w)
 			end.parts = append(end.parts, part{w.id, w.set.first, w.seq.Load()})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
@@ -166,6 +167,55 @@ func TestDDS14_2_2_3_6_GroupSetIsAllOrNothing(t *testing.T) {
 		late.drop()
 		d.crash(s.a)
 		require.Equal(t, "data | data", s.seen(t))
+	})
+}
+
+// So it is if the end of a part is lost: what follows it tells.
+func TestGroupSetWhoseEndIsLost(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
+		lose := func(f func(*derecho.Message, *busNode) bool) {
+			d.bus.mu.Lock()
+			defer d.bus.mu.Unlock()
+			d.bus.lose = f
+		}
+		of, at := s.writers[1].writer.id, d.bus.of(s.b)
+		lose(func(m *derecho.Message, to *busNode) bool { return to == at && m.Writer == of && m.Kind == kindSetEnd })
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		s.end(t)
+		require.Equal(t, "data | data", s.seen(t))
+		lose(nil)
+		write(t, s.writers[1], 3, 3)
+		require.Equal(t, "data | 3:3", s.seen(t))
+		for _, r := range s.readers {
+			require.Equal(t, int32(1), r.SampleLostStatus().TotalCount)
+		}
+		s.begin(t)
+		write(t, s.writers[0], 1, 2)
+		write(t, s.writers[1], 2, 2)
+		s.end(t)
+		require.Equal(t, "1:2 | 2:2", s.seen(t))
+	})
+}
+
+// A set that can not be ended in time, as a writer is busy, goes on: it is not cut to the parts of the others.
+func TestEndOfASetWithABusyWriter(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		busy := &s.writers[1].writer.turn
+		_, err := busy.take(patiently(t), time.Time{})
+		require.NoError(t, err)
+		require.ErrorIs(t, s.pub.EndCoherentChanges(patiently(t)), ErrTimeout)
+		busy.leave()
+		require.Equal(t, "data | data", s.seen(t))
+		write(t, s.writers[0], 1, 2)
+		s.end(t)
+		require.Equal(t, "1:1 1:2 | 2:1", s.seen(t))
 	})
 }
 

@@ -127,6 +127,9 @@ func (pub *Publisher) SuspendPublications() error {
 	if pub.absent() {
 		return missing("SuspendPublications", "the publisher", "NewPublisher")
 	}
+	if !pub.state.enabled.Load() {
+		return pub.state.notEnabled("SuspendPublications")
+	}
 	pub.suspended.Add(1)
 	return nil
 }
@@ -137,6 +140,9 @@ func (pub *Publisher) ResumePublications() error {
 	const op = "ResumePublications"
 	if pub.absent() {
 		return missing(op, "the publisher", "NewPublisher")
+	}
+	if !pub.state.enabled.Load() {
+		return pub.state.notEnabled(op)
 	}
 	for {
 		n := pub.suspended.Load()

@@ -184,6 +184,9 @@ func (pub *Publisher) BeginCoherentChanges() error {
 	if pub.absent() {
 		return missing("BeginCoherentChanges", "the publisher", "NewPublisher")
 	}
+	if !pub.state.enabled.Load() {
+		return pub.state.notEnabled("BeginCoherentChanges")
+	}
 	p := &pub.present
 	p.sets.Lock()
 	defer p.sets.Unlock()
@@ -201,6 +204,9 @@ func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	}
 	if ctx == nil {
 		return isNil(op, pub.what, "ctx")
+	}
+	if !pub.state.enabled.Load() {
+		return pub.state.notEnabled(op)
 	}
 	p := &pub.present
 	p.sets.Lock()

@@ -175,10 +175,12 @@ func (r *reader) enable(op string) error {
 		p.mu.Unlock()
 		return err
 	}
+	order := r.sub.Qos().Presentation
+	r.lock()
 	r.id = p.nextID()
 	r.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(r.id))
-	order := r.sub.Qos().Presentation
 	r.inOrder = order.AccessScope != qos.PresentationInstance && order.OrderedAccess
+	r.unlock()
 	p.enrollReader(r)
 	p.enlist(&r.entity)
 	p.mu.Unlock()
@@ -252,7 +254,7 @@ func InOrder() ReadOption { return ReadOption{kind: readInOrder} }
 
 func (r *reader) selectionOf(opts []ReadOption, take bool) selection {
 	s := everything
-	s.take, s.inOrder = take, r.inOrder
+	s.take = take
 	for i := range opts {
 		o := &opts[i]
 		switch o.kind {

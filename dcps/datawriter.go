@@ -183,9 +183,9 @@ func (w *writer) enable(op string) error {
 		p.mu.Unlock()
 		return err
 	}
+	w.lock()
 	w.id = p.nextID()
 	w.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(w.id))
-	w.lock()
 	w.setupLife(now())
 	w.unlock()
 	p.enroll(w)

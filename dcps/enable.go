@@ -37,7 +37,7 @@ func (p *DomainParticipant) Enable(ctx context.Context) error {
 	p.mu.Unlock()
 	var errs []error
 	for _, t := range topics {
-		t.enabled.Store(true)
+		t.enable()
 	}
 	for _, sub := range subs {
 		errs = append(errs, sub.Enable())
@@ -59,7 +59,7 @@ func (pub *Publisher) Enable() error {
 	if !pub.p.enabled() {
 		return notYet(pub.what, "participant")
 	}
-	pub.state.enabled.Store(true)
+	pub.enable()
 	if !pub.enables() {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (sub *Subscriber) Enable() error {
 	if !sub.p.enabled() {
 		return notYet(sub.what, "participant")
 	}
-	sub.state.enabled.Store(true)
+	sub.enable()
 	if !sub.enables() {
 		return nil
 	}
@@ -104,8 +104,15 @@ func (t *Topic[T]) Enable() error {
 	if !s.p.enabled() {
 		return notYet(s.what, "participant")
 	}
-	s.enabled.Store(true)
+	s.enable()
 	return nil
+}
+
+// enable is done under the lock that SetQos decides by what may change.
+func (t *topicEntity) enable() {
+	t.lock()
+	defer t.unlock()
+	t.enabled.Store(true)
 }
 
 // Enabled tells whether the topic is enabled.

@@ -66,6 +66,12 @@ func TestDDS14_2_2_2_1_1_7_BeforeEnable(t *testing.T) {
 		"WaitForHistoricalData":      r.WaitForHistoricalData(ctx),
 		"Publisher acknowledgements": n.pub.WaitForAcknowledgments(ctx),
 		"NotifyDataReaders":          n.sub.NotifyDataReaders(),
+		"BeginAccess":                n.sub.BeginAccess(),
+		"EndAccess":                  n.sub.EndAccess(),
+		"BeginCoherentChanges":       n.pub.BeginCoherentChanges(),
+		"EndCoherentChanges":         n.pub.EndCoherentChanges(ctx),
+		"SuspendPublications":        n.pub.SuspendPublications(),
+		"ResumePublications":         n.pub.ResumePublications(),
 		"participant's liveliness":   n.p.AssertLiveliness(),
 		"WaitForDomain":              n.p.WaitForDomain(ctx),
 	} {

@@ -47,6 +47,13 @@ func (g *group[E]) begin(p *DomainParticipant, what string) {
 	g.state.status = newStatusCondition(&g.state.entity)
 }
 
+// enable is done under the lock that SetQos decides by what may change.
+func (g *group[E]) enable() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state.enabled.Store(true)
+}
+
 func (g *group[E]) add(op string, e E) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -103,6 +103,12 @@ func (r *reader) qosNow() qos.DataReader {
 	return r.q
 }
 
+func (r *reader) handleNow() InstanceHandle {
+	r.lock()
+	defer r.unlock()
+	return r.handle
+}
+
 // release drops a reference to an entry's bytes; the last one recycles it.
 func (r *reader) release(it *item) {
 	if it.refs--; it.refs == 0 {
@@ -403,6 +409,7 @@ func (r *reader) tryCollect(op string, s *selection) (*collection, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
+	s.inOrder = s.inOrder || r.inOrder
 	c := r.collectLocked(s)
 	if len(c.items) == 0 {
 		r.spare = append(r.spare, c)

@@ -193,7 +193,7 @@ func (d *dataOnReaders) arrived(g *groupEntity) {
 // GROUP and ordered_access it has a reader once for each sample, in the order in which they are to be read: take one sample
 // from each (MaxSamples(1)), one after the other, between BeginAccess and EndAccess.
 func (sub *Subscriber) Readers(samples SampleState, views ViewState, instances InstanceState) []AnyDataReader {
-	if sub.absent() {
+	if !sub.Enabled() {
 		return nil
 	}
 	s := selection{samples: samples, views: views, instances: instances}

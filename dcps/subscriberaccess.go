@@ -26,6 +26,9 @@ func (sub *Subscriber) BeginAccess() error {
 	if sub.absent() {
 		return missing("BeginAccess", "the subscriber", "NewSubscriber")
 	}
+	if !sub.state.enabled.Load() {
+		return sub.state.notEnabled("BeginAccess")
+	}
 	s := &sub.accessing
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +36,7 @@ func (sub *Subscriber) BeginAccess() error {
 	if s.depth > 1 || sub.access == nil || !sub.access.group {
 		return nil
 	}
-	s.frozen = sub.list()
+	s.frozen = slices.DeleteFunc(sub.list(), func(r *reader) bool { return !r.enabled.Load() })
 	slices.SortFunc(s.frozen, func(a, b *reader) int { return int(a.id) - int(b.id) })
 	for _, r := range s.frozen {
 		r.mu.Lock()
@@ -55,6 +58,9 @@ func (sub *Subscriber) EndAccess() error {
 	const op = "EndAccess"
 	if sub.absent() {
 		return missing(op, "the subscriber", "NewSubscriber")
+	}
+	if !sub.state.enabled.Load() {
+		return sub.state.notEnabled(op)
 	}
 	s := &sub.accessing
 	s.mu.Lock()

@@ -25,23 +25,30 @@ func (w *DataWriter[T]) Topic() *Topic[T] {
 	return w.of
 }
 
-// Handle names the writer in its domain (DDS: get_instance_handle), also after its process has joined again.
-func (w *DataWriter[T]) Handle() InstanceHandle { return w.untyped().handle }
+// Handle names the writer in its domain (DDS: get_instance_handle), also after its process has joined again. It is HandleNil until
+// the writer is enabled.
+func (w *DataWriter[T]) Handle() InstanceHandle { return w.untyped().handleNow() }
 
 // Publisher gives the writer's Publisher.
 func (w *DataWriter[T]) Publisher() *Publisher { return w.untyped().pub }
 
-// Qos gives the QoS that the writer was made with.
-func (w *DataWriter[T]) Qos() qos.DataWriter { return w.untyped().q }
+// Qos gives the writer's QoS (DDS: get_qos).
+func (w *DataWriter[T]) Qos() qos.DataWriter { return w.untyped().qosNow() }
 
 // TopicName is the name of the writer's topic.
 func (w *DataWriter[T]) TopicName() string { return w.untyped().topic.name }
 
-// DeliveryPath tells how the writer's samples travel.
-func (w *DataWriter[T]) DeliveryPath() topic.Path { return w.untyped().path }
+// DeliveryPath tells how the writer's samples travel. It follows from the QoS, which may change until the writer is enabled.
+func (w *DataWriter[T]) DeliveryPath() topic.Path { return w.untyped().pathNow() }
 
-// MaxSampleSize is the size of the largest encoded sample that can be written.
-func (w *DataWriter[T]) MaxSampleSize() int { return w.untyped().maxSize }
+// MaxSampleSize is the size of the largest encoded sample that can be written; 0 until the writer is enabled.
+func (w *DataWriter[T]) MaxSampleSize() int {
+	u := w.untyped()
+	if !u.enabled.Load() {
+		return 0
+	}
+	return u.maxSize // stored before enabled
+}
 
 // Dropped counts the samples of a best-effort writer that were not sent because its ring was full. Its readers count
 // them in SAMPLE_LOST.
@@ -106,14 +113,15 @@ func (r *DataReader[T]) Topic() *Topic[T] {
 	return r.of
 }
 
-// Handle names the reader in its domain (DDS: get_instance_handle), also after its process has joined again.
-func (r *DataReader[T]) Handle() InstanceHandle { return r.untyped().handle }
+// Handle names the reader in its domain (DDS: get_instance_handle), also after its process has joined again. It is HandleNil until
+// the reader is enabled.
+func (r *DataReader[T]) Handle() InstanceHandle { return r.untyped().handleNow() }
 
 // Subscriber gives the reader's Subscriber.
 func (r *DataReader[T]) Subscriber() *Subscriber { return r.untyped().sub }
 
-// Qos gives the QoS that the reader was made with.
-func (r *DataReader[T]) Qos() qos.DataReader { return r.untyped().q }
+// Qos gives the reader's QoS (DDS: get_qos).
+func (r *DataReader[T]) Qos() qos.DataReader { return r.untyped().qosNow() }
 
 // TopicName is the name of the reader's topic.
 func (r *DataReader[T]) TopicName() string { return r.untyped().topic.name }

@@ -21,6 +21,9 @@ import (
 // Order of its samples: the sequence number of a message and its place in this node's ring are taken together under
 // turn, so that a reader sees the numbers of one writer ascend even when several goroutines write. Encoding happens
 // outside: the slots of several goroutines are filled side by side.
+//
+// What the QoS decides may change until the writer is enabled: till then it is stored, and read, with mu held, and so are q, in
+// which some policies may change later too, id and handle. What sends reads the rest without mu, as it has seen enabled before.
 type writer struct {
 	entity
 	pub       *Publisher
@@ -485,6 +488,18 @@ func (w *writer) qosNow() qos.DataWriter {
 	w.lock()
 	defer w.unlock()
 	return w.q
+}
+
+func (w *writer) handleNow() InstanceHandle {
+	w.lock()
+	defer w.unlock()
+	return w.handle
+}
+
+func (w *writer) pathNow() topic.Path {
+	w.lock()
+	defer w.unlock()
+	return w.path
 }
 
 // farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell, because its

@@ -13,16 +13,26 @@ import (
 // cost one wake-up of the receivers (DDS 1.4 §2.2.3.8, §2.2.2.4.1.8).
 //
 // A ring publishes in order. So what waits here would hold up whatever this process sends behind it in the subgroup, and the
-// batch is one of the subgroup: who publishes at once publishes what waits, first. A batch ends when
+// batch is one of the subgroup: who publishes at once publishes what waits, too. A batch ends when
 //
 //   - half of the smallest LATENCY_BUDGET in it is over, the other half being left for the way; or the Publisher resumes,
 //   - it has become so large that the ring might fill up (batchMessages, or an eighth of the ring),
-//   - a writer without budget publishes, somebody waits for acknowledgements, a coherent set ends, or a writer closes.
+//   - a writer without budget publishes, somebody waits for acknowledgements or asserts LIVELINESS, a coherent set ends, or a
+//     writer closes.
 //
-// Who uses neither pays the load of pending.
+// Several goroutines may have reserved places, and the one with the earlier place may come to the batch last: then what was published
+// behind it would wait for it. The words, all sequentially consistent, by which one of the two notices:
+//
+//	who may wait    stores used, reads hurried, takes its place, stores pending, and reads hurried again: if it has risen, or if
+//	                there is no reason to wait any more, it publishes
+//	who does not    takes its place, publishes, reads used, raises hurried, and reads pending: if something waits, it publishes that
+//
+// Who uses neither pays the load of used.
 type batch struct {
-	pending atomic.Bool  // messages wait; stored with mu held
-	due     atomic.Int64 // when the batch ends; 0 for never. Stored with mu held
+	used    atomic.Bool   // somebody has had messages that may wait; stays
+	hurried atomic.Uint64 // how often somebody was in a hurry, since used
+	pending atomic.Bool   // messages wait; stored with mu held
+	due     atomic.Int64  // when the batch ends; 0 for never. Stored with mu held
 
 	mu      sync.Mutex
 	waiting []deferred
@@ -55,24 +65,45 @@ func (p *DomainParticipant) batchOf(sg derecho.SubgroupID) *batch {
 // budgetOf is how long a message may wait, in ns.
 func budgetOf(q qos.LatencyBudget) int64 { return int64(min(q.Duration/2, longestBudget)) }
 
+func (w *writer) defers() bool { return w.budget.Load() != 0 || w.pub.suspended.Load() > 0 }
+
+// mayWait tells whether the next message of the writer may wait for others, before it has a place.
+func (w *writer) mayWait(r *reservation) {
+	if r.waits = w.defers(); r.waits {
+		w.batch.used.Store(true)
+		r.hurried = w.batch.hurried.Load()
+	}
+}
+
 // dispatch publishes a message, now or with others.
 func (w *writer) dispatch(r *reservation, h derecho.Header, size int) {
-	b, budget := w.batch, w.budget.Load()
-	suspended := w.pub.suspended.Load() > 0
-	if budget == 0 && !suspended {
-		if b.pending.Load() {
-			b.flush()
-		}
+	b := w.batch
+	if !r.waits || !w.defers() {
 		r.slot.commit(h, size)
 		w.doubt.sent(r.exclusions)
+		b.hurry()
 		return
 	}
-	due := int64(0)
+	due, suspended := int64(0), w.pub.suspended.Load() > 0
 	if !suspended {
-		due = after(now(), budget)
+		due = after(now(), w.budget.Load())
 	}
 	if b.add(deferred{w, r.slot, h, size, r.exclusions}, due, w.p.settings.RingBytes/batchShare) {
 		w.rearm()
+	}
+	// Who changes one of these does so before publishing what waits, of which this message may not have been one yet.
+	if b.hurried.Load() != r.hurried || w.ended.Load() || suspended && w.pub.suspended.Load() == 0 {
+		b.flush()
+	}
+}
+
+// hurry publishes what waits, and what is about to: the caller has published something, or waits for what it has published.
+func (b *batch) hurry() {
+	if b.used.Load() {
+		b.hurried.Add(1)
+		if b.pending.Load() {
+			b.flush()
+		}
 	}
 }
 
@@ -155,7 +186,7 @@ func (pub *Publisher) ResumePublications() error {
 		if n == 1 {
 			for _, w := range pub.list() {
 				if w.enabled.Load() {
-					w.batch.flush()
+					w.batch.hurry()
 				}
 			}
 		}

@@ -255,7 +255,7 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 
 // sendSetEnd sends the end of a set. The caller has the turn.
 func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
-	w.batch.flush()
+	w.batch.hurry()
 	payload := end.encode()
 	// Without channel: a full reader does not hold the end up, which takes no room there.
 	s, err := w.p.core.reserve(ctx, w.at.sg, 0, len(payload), w.deadlineFrom(time.Now()))
@@ -271,6 +271,7 @@ func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
 	exclusions := w.doubt.exclusions.Load()
 	s.commit(w.header(kindSetEnd, w.seq.Add(1), 0, time.Now()), len(payload))
 	w.doubt.sent(exclusions)
+	w.batch.hurry()
 	return nil
 }
 

@@ -188,6 +188,7 @@ func (w *writer) forwardLife(at int64) {
 	}
 	raise(&l.sent, asserted)
 	s.commit(derecho.Header{Writer: w.id, Timestamp: max(at-asserted, 0), Kind: kindAlive}, 0)
+	w.batch.hurry() // behind messages that wait it would wait with them
 }
 
 // AssertLiveliness says that the writer is alive, without writing (DDS: assert_liveliness). It has an effect with

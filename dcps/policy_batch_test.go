@@ -84,3 +84,48 @@ func TestDDS14_2_2_2_4_1_8_SuspendAndResumePublications(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// A write that is under way when its writer is closed does not stay behind in the batch.
+func TestClosedWhileSuspended(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+		require.NoError(t, n.pub.SuspendPublications())
+		closed := make(chan error)
+		d.bus.during(&d.bus.reserved, func() {
+			go func() { closed <- w.Close() }()
+			synctest.Wait() // it waits for its turn
+		})
+		write(t, w, 1, 1)
+		require.NoError(t, <-closed)
+		require.Equal(t, "1:1", taken(t, r))
+	})
+}
+
+// Who is in a hurry does not wait for a message that has an earlier place in the ring, and comes to the batch later.
+func TestHurryBehindAnEarlierPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		writer func(*qos.DataWriter)
+		before func(*node) error
+	}{
+		"budget":    {budget(qos.Infinite), func(*node) error { return nil }},
+		"suspended": {budget(0), func(n *node) error { return n.pub.SuspendPublications() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtually(t, func(t *testing.T, d *domain) {
+				n := d.node(t)
+				other, err := n.p.NewPublisher()
+				require.NoError(t, err)
+				w, r := n.writer(t, writerQos(c.writer)), n.reader(t, readerQos(patient))
+				hasty, err := NewDataWriter(other, n.topic(t), WithWriterQos(writerQos()))
+				require.NoError(t, err)
+				require.NoError(t, c.before(n))
+				d.bus.during(&d.bus.reserved, func() { write(t, hasty, 2, 2) })
+				write(t, w, 1, 1)
+				require.Equal(t, "1:1 2:2", taken(t, r))
+				write(t, w, 1, 3)
+				require.Equal(t, "data", taken(t, r), "the next one waits")
+			})
+		})
+	}
+}

@@ -78,6 +78,25 @@ func TestDDS14_2_2_3_11_ManualByTopic(t *testing.T) {
 	})
 }
 
+// An assertion does not wait with the samples that a suspended Publisher holds: it takes them along.
+func TestAssertedWhileSuspended(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, writerQos(leaseOffer(qos.LivelinessManualByTopic, time.Second)))
+		r := b.reader(t, readerQos())
+		require.NoError(t, a.pub.SuspendPublications())
+		write(t, w, 1, 1)
+		for range 3 {
+			pass(600 * time.Millisecond)
+			require.NoError(t, w.AssertLiveliness())
+			synctest.Wait()
+			require.Equal(t, [2]int32{1, 0}, alive(r))
+		}
+		require.Equal(t, "1:1", taken(t, r))
+		require.NoError(t, a.pub.ResumePublications())
+	})
+}
+
 func instanceOfID(t *testing.T, r *DataReader[track], id int32) InstanceHandle {
 	h, err := r.LookupInstance(&track{ID: id})
 	require.NoError(t, err)

@@ -176,6 +176,9 @@ type reservation struct {
 	tail  []byte
 	// exclusions is doubt.exclusions from before the place was taken.
 	exclusions uint64
+	// waits: the message may wait for others. hurried is that of the batch from before the place was taken.
+	waits   bool
+	hurried uint64
 }
 
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
@@ -214,6 +217,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 	err = w.sendOwed(ctx, deadline)
 	var s slot
 	if err == nil {
+		w.mayWait(r)
 		s, err = w.p.core.reserve(ctx, w.at.sg, w.at.ch, size, deadline)
 	}
 	if errors.Is(err, derecho.ErrWouldBlock) {
@@ -409,9 +413,7 @@ func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
 	if err := w.sendable(ctx, op); err != nil {
 		return err
 	}
-	if w.batch.pending.Load() {
-		w.batch.flush()
-	}
+	w.batch.hurry()
 	upTo := w.seq.Load()
 	wait := w.p.core.WaitAcked
 	if w.path == topic.Logged {
@@ -521,7 +523,7 @@ func (w *writer) farewell(ctx context.Context) error {
 }
 
 func (w *writer) sayClosing(ctx context.Context) error {
-	w.batch.flush()
+	w.batch.hurry()
 	deadline := time.Now().Add(w.farewellTimeout())
 	if err := w.takeTurn(ctx, "Close", deadline); err != nil {
 		return err
@@ -535,6 +537,7 @@ func (w *writer) sayClosing(ctx context.Context) error {
 	}
 	if err == nil {
 		s.commit(w.header(kindClosing, seq, w.autodispose(), time.Now()), 0)
+		w.batch.hurry()
 	}
 	return err
 }
@@ -685,7 +688,7 @@ func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, t 
 	}
 	for {
 		round := t.atRound()
-		w.batch.flush()
+		w.batch.hurry()
 		if err := w.p.core.WaitAcked(ctx, w.at.sg); err != nil {
 			if known := w.broken(op); known != nil {
 				return noted{}, known

@@ -237,6 +237,26 @@ func TestIgnoreAfterRejoin(t *testing.T) {
 	require.Zero(t, r.SubscriptionMatchedStatus().CurrentCount)
 }
 
+// The QoS of a built-in reader is set like that of any; nobody else is told.
+func TestBuiltinQos(t *testing.T) {
+	d := onBus(t)
+	a := d.node(t)
+	r := builtin[ParticipantBuiltinTopicData](t, a.p, BuiltinParticipantTopic)
+	q := r.Qos()
+	q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay = 0
+	require.NoError(t, r.SetQos(q))
+	require.Equal(t, q, r.Qos())
+	sub := a.p.BuiltinSubscriber().Qos()
+	sub.GroupData.Value = []byte("of nobody's business")
+	require.NoError(t, a.p.BuiltinSubscriber().SetQos(sub))
+	b := d.node(t)
+	require.NoError(t, b.p.Close())
+	d.bus.settle(t)
+	here, gone := known(t, r)
+	require.Empty(t, here)
+	require.Empty(t, gone, "it is purged at once")
+}
+
 // Clauses: 2.2.2.2.1.11, 2.2.2.2.1.12, 2.2.2.4.1.7, 2.2.2.5.2.7, 2.2.2.3.1.1-3
 func TestFindAndLookup(t *testing.T) {
 	d := onBus(t)

@@ -83,12 +83,13 @@ func (p *DomainParticipant) retell(ctx context.Context, op string, e *entity, id
 	if bytes.Equal(info, *told) {
 		return nil
 	}
-	*told = info
+	*told = nil // until it is known
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	if err := p.core.ChangeEndpoint(ctx, id, info); err != nil {
 		return failure(op, e.what, "", err)
 	}
+	*told = info
 	return nil
 }
 
@@ -130,6 +131,9 @@ func (r *reader) change(op string, q qos.DataReader) error {
 }
 
 func (r *reader) reannounce(op string) error {
+	if r.builtin {
+		return nil // the domain knows nothing of it
+	}
 	return r.p.retell(context.Background(), op, &r.entity, r.id, &r.info, r.announcement())
 }
 

@@ -1,10 +1,12 @@
 package dcps
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 )
@@ -163,4 +165,33 @@ func TestImmutablePolicies(t *testing.T) {
 	require.ErrorIs(t, w.SetQos(writerQos(func(q *qos.DataWriter) { q.History.Depth = 0 })), ErrInconsistentPolicy)
 	require.NoError(t, w.Close())
 	require.ErrorIs(t, w.SetQos(writerQos()), ErrAlreadyDeleted)
+}
+
+// deafCore takes no change of an endpoint while it is deaf.
+type deafCore struct {
+	core
+	deaf error
+}
+
+func (c *deafCore) ChangeEndpoint(ctx context.Context, id derecho.EndpointID, info []byte) error {
+	if c.deaf != nil {
+		return c.deaf
+	}
+	return c.core.ChangeEndpoint(ctx, id, info)
+}
+
+// What the domain could not be told is told when the same QoS is set again.
+func TestSetQosAgainAfterAFailure(t *testing.T) {
+	d := onBus(t)
+	deaf := &deafCore{deaf: derecho.ErrTimeout}
+	a, b := d.node(t, wrapCore(func(c core) core { deaf.core = c; return deaf })), d.node(t)
+	w := a.writer(t, writerQos(func(q *qos.DataWriter) { q.Deadline.Period = 2 * time.Second }))
+	r := b.reader(t, readerQos(func(q *qos.DataReader) { q.Deadline.Period = time.Second }))
+	q := writerQos(func(q *qos.DataWriter) { q.Deadline.Period = time.Second })
+	require.ErrorIs(t, w.SetQos(q), ErrTimeout)
+	require.Equal(t, q, w.Qos())
+	deaf.deaf = nil
+	require.NoError(t, w.SetQos(q))
+	d.bus.settle(t)
+	require.Equal(t, int32(1), r.SubscriptionMatchedStatus().CurrentCount)
 }

@@ -237,6 +237,31 @@ func TestIgnoreAfterRejoin(t *testing.T) {
 	require.Zero(t, r.SubscriptionMatchedStatus().CurrentCount)
 }
 
+// What somebody has left behind who is ignored is ignored too.
+func TestIgnoredHistory(t *testing.T) {
+	d := onBus(t)
+	a, b, c := d.node(t), d.node(t), d.node(t)
+	durable := durableReader(qos.DurabilityTransient)
+	b.reader(t, durable) // a process that keeps
+	left := func(n *node) *DataWriter[track] {
+		return n.writer(t, durably(qos.DurabilityTransient, func(q *qos.DataWriter) { q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false }))
+	}
+	w, own := left(c), left(a)
+	write(t, w, 1, 10)
+	write(t, own, 2, 20)
+	d.bus.settle(t)
+	require.NoError(t, w.Close())
+	require.NoError(t, own.Close())
+	d.bus.settle(t)
+	require.Equal(t, "1:10 2:20", values(t, a.reader(t, durable), 2))
+	require.NoError(t, a.p.IgnoreParticipant(c.p.Handle()))
+	r := a.reader(t, durable)
+	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+	require.Equal(t, "2:20", values(t, r, 1))
+	require.Equal(t, "no data", takeText(t, r))
+	require.Equal(t, "1:10 2:20", values(t, b.reader(t, durable), 2), "others go on")
+}
+
 // The QoS of a built-in reader is set like that of any; nobody else is told.
 func TestBuiltinQos(t *testing.T) {
 	d := onBus(t)

@@ -171,8 +171,10 @@ func (h *hub) endHistory(r *endpoint) {
 func (h *hub) replay(r *endpoint, c *channel) {
 	at := now()
 	past := make(map[*storedWriter]*match)
-	c.history.clean(at)
 	for _, rec := range c.history.history() {
+		if c.history.instances[rec.handle].over(at) {
+			continue
+		}
 		m, known := past[rec.w]
 		if !known {
 			m = h.matchPast(r, rec.w)
@@ -185,6 +187,9 @@ func (h *hub) replay(r *endpoint, c *channel) {
 		}
 	}
 	for _, in := range c.history.disposals() {
+		if in.over(at) {
+			continue
+		}
 		by := in.disposed
 		m, known := past[by.w]
 		if !known {
@@ -197,8 +202,11 @@ func (h *hub) replay(r *endpoint, c *channel) {
 		}
 	}
 	for _, l := range c.history.ended() {
+		last := l.latest()
+		if c.history.instances[last.handle].over(at) {
+			continue
+		}
 		if m := past[l.w]; m != nil && (l.unregistered || m.src.key == l.w.key) {
-			last := l.latest()
 			h.enqueue(*m, &derecho.Message{Header: derecho.Header{Timestamp: last.message.Timestamp, Flags: flagPast}, Epoch: last.message.Epoch, Seq: last.message.Seq},
 				itemUnregister, last.handle, at)
 		}
@@ -217,10 +225,13 @@ func (h *hub) matchPast(r *endpoint, w *storedWriter) *match {
 		}
 		return nil
 	}
+	e := &endpoint{key: w.key, ann: w.ann, handle: topic.HandleOfEntity(uint64(origin(w.key.node)), uint32(w.key.id)), path: topic.Stored}
+	if h.ignores(e) {
+		return nil
+	}
 	if m := r.past[w.key]; m != nil {
 		return m
 	}
-	e := &endpoint{key: w.key, ann: w.ann, handle: topic.HandleOfEntity(uint64(w.key.node), uint32(w.key.id)), path: topic.Stored}
 	e.peer = w.ann.peer(e.handle)
 	if !h.matched(e, r) {
 		return nil

@@ -11,10 +11,10 @@ import (
 // ignoreSet is a set of handles, of participants, topics, writers and readers; replaced as a whole, and it only grows.
 type ignoreSet map[InstanceHandle]bool
 
-// ignores tells whether this participant ignores a writer or reader of another one.
+// ignores tells whether this participant ignores a writer or reader of another one, which may be gone.
 func (h *hub) ignores(e *endpoint) bool {
 	set := h.p.ignored.Load()
-	return set != nil && e.writer == nil && e.reader == nil &&
+	return set != nil && origin(e.key.node) != origin(derecho.NodeID(h.self.Load())) &&
 		((*set)[e.handle] || (*set)[handleOfParticipant(e.key)] || (*set)[handleOfTopic(e.ann.topic, e.ann.typeName)])
 }
 

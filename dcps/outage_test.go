@@ -488,3 +488,26 @@ func TestCloseWhileExcluded(t *testing.T) {
 	require.NoError(t, a.p.Close())
 	require.True(t, errors.Is(a.p.WaitForDomain(patiently(t)), ErrAlreadyDeleted))
 }
+
+// What a writer left behind that had joined again comes from the writer that its readers knew.
+func TestHistoryOfAWriterThatRejoined(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	b.reader(t, durableReader(qos.DurabilityTransient)) // a process that keeps
+	w := a.writer(t, durably(qos.DurabilityTransient))
+	d.bus.settle(t)
+	d.bus.exclude(a)
+	d.bus.rejoin(a)
+	d.bus.settle(t)
+	handle := w.Handle()
+	write(t, w, 1, 10)
+	d.bus.settle(t)
+	d.crash(a)
+	d.bus.settle(t)
+	r := b.reader(t, durableReader(qos.DurabilityTransient))
+	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+	samples, err := r.Take()
+	require.NoError(t, err)
+	defer samples.Close()
+	require.Equal(t, handle, samples.At(0).Info.PublicationHandle)
+}

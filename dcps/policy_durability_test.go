@@ -95,3 +95,31 @@ func TestDDS14_2_2_3_5_ServiceCleanupDelay(t *testing.T) {
 		require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 1:2", late(t, d, qos.DurabilityTransient))
 	})
 }
+
+// Time alone changes no history: a process at which somebody came late keeps what the others keep.
+func TestReplicasStayTheSame(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		w := d.node(t).writer(t, durably(qos.DurabilityTransient, func(q *qos.DataWriter) {
+			q.DurabilityService.ServiceCleanupDelay = time.Second
+		}))
+		a, b := d.node(t), d.node(t)
+		for _, n := range []*node{a, b} {
+			n.reader(t, durableReader(qos.DurabilityTransient))
+		}
+		kept := func(n *node) (state []byte) {
+			require.NoError(t, n.p.core.Upcall(patiently(t), func() { state = n.p.hub.channels[w.at].history.save() }))
+			return state
+		}
+		write(t, w, 1, 1)
+		write(t, w, 2, 1)
+		require.NoError(t, w.Unregister(patiently(t), &track{ID: 1}))
+		pass(time.Hour)
+		r := b.reader(t, durableReader(qos.DurabilityTransient))
+		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+		require.Equal(t, "2:1", taken(t, r))
+		require.Equal(t, kept(a), kept(b))
+		write(t, w, 2, 2)
+		synctest.Wait()
+		require.Equal(t, kept(a), kept(b))
+	})
+}

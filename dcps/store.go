@@ -183,7 +183,13 @@ func (s *store) room(w *storedWriter, in *storedInstance) bool {
 	return s.count < w.maxSamples
 }
 
-// clean forgets the instances whose service_cleanup_delay is over.
+// over tells whether the service_cleanup_delay of an instance is over. Who comes late is told nothing of it from then on. It is
+// forgotten when a message comes that is as late, which is at one place of the order: so all replicas stay the same.
+func (in *storedInstance) over(now int64) bool {
+	return in.disposed != nil && in.disposed.end != 0 && in.disposed.end <= now
+}
+
+// clean forgets the instances whose service_cleanup_delay is over by the timestamp of a message.
 func (s *store) clean(now int64) {
 	s.clock = max(s.clock, now)
 	for {

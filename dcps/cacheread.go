@@ -18,6 +18,7 @@ type selection struct {
 	only      instanceChoice
 	handle    InstanceHandle // of onlyThis and onlyNext
 	query     *filter.Query  // nil for none
+	condition *ReadCondition // whose query that is; nil for none
 	err       error          // why it can not be done
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/filter"
@@ -404,6 +405,41 @@ func TestReadConditionAsOption(t *testing.T) {
 		require.Equal(t, int32(1), s.Data().Value)
 		break
 	}
+}
+
+// A stream follows the parameters of its condition, and ends with it. Where it waits it does not turn round and round.
+func TestStreamFollowsItsCondition(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n := d.node(t)
+		n.described(t)
+		w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+		c, err := r.NewQueryCondition(0, 0, 0, "value > %0", "10")
+		require.NoError(t, err)
+		got := make(chan int32, 10)
+		ended := make(chan error, 1)
+		go func() {
+			for s, err := range r.Stream(context.Background(), When(c)) {
+				if err != nil {
+					ended <- err
+					return
+				}
+				got <- s.Data().Value
+			}
+		}()
+		write(t, w, 1, 5)
+		write(t, w, 1, 11)
+		synctest.Wait()
+		require.Equal(t, int32(11), <-got)
+		require.NoError(t, c.SetQueryParameters("20"))
+		write(t, w, 1, 15)
+		synctest.Wait() // not before the stream waits again
+		require.Empty(t, got)
+		require.NoError(t, c.SetQueryParameters("14"))
+		synctest.Wait()
+		require.Equal(t, int32(15), <-got)
+		require.NoError(t, c.Close())
+		require.ErrorIs(t, <-ended, ErrAlreadyDeleted)
+	})
 }
 
 func (m *track) brief() string { return fmt.Sprintf("%d:%d", m.ID, m.Value) }

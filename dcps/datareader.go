@@ -332,13 +332,12 @@ func (r *DataReader[T]) Stream(ctx context.Context, opts ...ReadOption) iter.Seq
 	return func(yield func(*Sample[T], error) bool) {
 		u := r.untyped()
 		s := u.selectionOf(opts, true)
-		s.inOrder = true
+		if s.err != nil {
+			yield(nil, s.err)
+			return
+		}
 		for {
-			if s.err != nil {
-				yield(nil, s.err)
-				return
-			}
-			if err := u.await(ctx, "Stream", func() bool { return u.cache.any(&s) }); err != nil {
+			if err := u.await(ctx, "Stream", func() bool { return u.offers(&s) }); err != nil {
 				if ctx == nil || ctx.Err() == nil {
 					yield(nil, err)
 				}

@@ -143,4 +143,17 @@ func (r *reader) adopt(s *selection, c *ReadCondition) {
 		return
 	}
 	s.samples, s.views, s.instances, s.query = c.selection.samples, c.selection.views, c.selection.instances, c.selection.query
+	s.condition = c
+}
+
+// offers tells whether a read with the selection would find something, or fail: its condition may have other parameters by now, or
+// be closed. Called with mu held.
+func (r *reader) offers(s *selection) bool {
+	if c := s.condition; c != nil {
+		if c.closed {
+			return true
+		}
+		s.query = c.selection.query
+	}
+	return r.cache.any(s)
 }

@@ -2,8 +2,10 @@ package dcps
 
 import (
 	"context"
+	"errors"
 	"testing"
 
+	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 )
@@ -209,3 +211,47 @@ func TestDefaultQos(t *testing.T) {
 	require.ErrorIs(t, n.p.SetDefaultTopicQos(qos.Topic{}), ErrInconsistentPolicy)
 	require.Equal(t, topicQos, n.p.DefaultTopicQos())
 }
+
+// A participant that could not be made leaves nothing behind: neither a member of the domain nor a goroutine of its listener.
+func TestParticipantThatCanNotJoin(t *testing.T) {
+	silent := errors.New("the core does not work")
+	q := qos.DefaultDomainParticipant()
+	q.UserData.Value = []byte("to be announced")
+	hears := WithParticipantListener(ParticipantListener{OnViewChanged: func(*DomainParticipant, ViewChangedStatus) {}})
+	var made *DomainParticipant
+	noCore := ParticipantOption(func(c *participantConfig) {
+		c.core = func(h handler, _ participantConfig) (core, error) {
+			made = h.(*hub).p
+			return nil, silent
+		}
+	})
+	_, err := NewDomainParticipant(patiently(t), 0, noCore, hears)
+	require.ErrorIs(t, err, silent)
+	require.True(t, isClosed(made.domain.stop))
+
+	d := onBus(t)
+	mute := wrapCore(func(c core) core {
+		made = c.(*busNode).h.(*hub).p
+		return &muteCore{core: c}
+	})
+	_, err = NewDomainParticipant(patiently(t), 0, d.bus.join(), mute, hears, WithParticipantQos(q))
+	require.ErrorIs(t, err, errMute)
+	require.True(t, isClosed(made.domain.stop))
+	require.True(t, d.bus.nodes[0].left)
+}
+
+func isClosed(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// muteCore announces nothing.
+type muteCore struct{ core }
+
+var errMute = errors.New("nothing is announced")
+
+func (*muteCore) AddEndpoint(context.Context, derecho.Endpoint) error { return errMute }

@@ -126,6 +126,7 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 	p.listening.Unlock()
 	if f.enables() {
 		if err := p.enable(ctx, op); err != nil {
+			_ = p.Close() // what counts is the error before
 			return nil, err
 		}
 	}
@@ -166,18 +167,18 @@ func (p *DomainParticipant) tellUserData(op string) error {
 	if p.announced == 0 && len(data) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
-	defer cancel()
 	info := append([]byte{userDataMagic, userDataVersion}, data...)
 	var err error
 	if p.announced == 0 {
 		p.mu.Lock()
 		id := p.nextID()
 		p.mu.Unlock()
-		if err = p.core.AddEndpoint(ctx, derecho.Endpoint{ID: id, Info: info}); err == nil {
+		if err = p.introduce(derecho.Endpoint{ID: id, Info: info}); err == nil {
 			p.announced = id
 		}
 	} else {
+		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+		defer cancel()
 		err = p.core.ChangeEndpoint(ctx, p.announced, info)
 	}
 	if err != nil {

@@ -1,6 +1,8 @@
 package dcps
 
 import (
+	"fmt"
+
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/omg-dds-go/dds/topic"
@@ -128,7 +130,7 @@ func (p *DomainParticipant) newBuiltin() *builtinReaders {
 func addBuiltin[T any, PT cdr.Type[T]](b *builtinReaders, of builtinKind, name string) {
 	p := b.sub.p
 	t := &topicEntity{name: name, support: topic.SupportOf[T, PT](), users: 1, qos: qos.DefaultTopic()}
-	t.init(p, what("built-in topic", name), t)
+	t.init(p, fmt.Sprintf("built-in topic %q", name), t)
 	t.status = newStatusCondition(&t.entity)
 	t.enabled.Store(true)
 	q := qos.DefaultDataReader()

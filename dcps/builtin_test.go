@@ -333,6 +333,18 @@ func TestFindAndLookup(t *testing.T) {
 	require.NoError(t, err)
 	_, err = FindTopic[track](patiently(t), b.p, "Note")
 	require.ErrorIs(t, err, ErrPreconditionNotMet)
+	_, err = FindTopic[shapeless](patiently(t), a.p, "Track")
+	require.ErrorIs(t, err, ErrBadParameter)
+	_, err = LookupTopic[shapeless](a.p, "Track")
+	require.ErrorIs(t, err, ErrBadParameter)
+	_, err = FindTopic[note](patiently(t), a.p, "Track")
+	require.ErrorContains(t, err, `topic "Track"`)
+
+	require.NoError(t, a.p.Close())
+	_, err = LookupTopic[track](a.p, "Track")
+	require.ErrorIs(t, err, ErrAlreadyDeleted)
+	_, err = FindTopic[track](patiently(t), a.p, "Track")
+	require.ErrorIs(t, err, ErrAlreadyDeleted)
 }
 
 // Clauses: 2.2.2.4.2.23, 2.2.2.4.2.24, 2.2.2.5.3.33, 2.2.2.5.3.34, 2.2.2.2.1.31, 2.2.2.2.1.32, 2.2.2.1.1.8

@@ -90,7 +90,7 @@ func (cf *contentFilter) enlist(op, entity string) error {
 	p := cf.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.usable(op); err != nil {
+	if err := p.closedOrFailed(op); err != nil {
 		return err
 	}
 	if p.topics[cf.name] != nil || p.filters[cf.name] != nil {

@@ -46,6 +46,10 @@ func TestDDS14_2_2_2_1_1_7_BeforeEnable(t *testing.T) {
 	require.Zero(t, w.StatusChanges())
 	require.Zero(t, w.PublicationMatchedStatus())
 	require.NotNil(t, r.NewReadCondition(0, 0, 0))
+	described, err := NewTopic[track](n.p, "Described", WithTypeDescription(trackDescription))
+	require.NoError(t, err)
+	_, err = NewContentFilteredTopic(described, "Filtered", "value > 1")
+	require.NoError(t, err)
 
 	// Not allowed.
 	require.Equal(t, HandleNil, n.p.Handle())

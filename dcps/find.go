@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -16,29 +17,47 @@ func FindTopic[T any, PT cdr.Type[T]](ctx context.Context, p *DomainParticipant,
 	if p.absent() {
 		return nil, noParticipant(op)
 	}
-	d := &p.directory
-	var found TopicBuiltinTopicData
-	remote := false
-	err := d.await(ctx, op, func() bool {
-		if d.local[name] {
-			return true
-		}
-		found, remote = d.topicNamed(name)
-		return remote
-	})
+	support, err := supportOf[T, PT](op, name)
 	if err != nil {
 		return nil, err
 	}
-	if t, err := LookupTopic[T, PT](p, name); t != nil || err != nil {
-		return t, err
+	d := &p.directory
+	for {
+		var found TopicBuiltinTopicData
+		remote := false
+		err := d.await(ctx, op, func() bool {
+			if d.local[name] {
+				return true
+			}
+			found, remote = d.topicNamed(name)
+			return remote
+		})
+		if err != nil {
+			return nil, err
+		}
+		if t, err := LookupTopic[T, PT](p, name); t != nil || err != nil {
+			return t, err
+		}
+		switch {
+		case !remote: // that of this participant was closed meanwhile
+		case support.Type.Name != found.TypeName:
+			return nil, &Error{
+				Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet,
+				Detail: "it has type " + found.TypeName + ", asked for is " + support.Type.Name,
+			}
+		default:
+			return NewTopic[T, PT](p, name, WithTopicQos(found.Qos))
+		}
 	}
-	if !remote {
-		return FindTopic[T, PT](ctx, p, name) // it was closed meanwhile
+}
+
+// supportOf describes a type that a topic may have.
+func supportOf[T any, PT cdr.Type[T]](op, name string) (topic.Support, error) {
+	s := topic.SupportOf[T, PT]()
+	if s.Type == nil {
+		return s, isNil(op, fmt.Sprintf("topic %q", name), "what the type's CDRType returns")
 	}
-	if own := PT(nil).CDRType(); own.Name != found.TypeName {
-		return nil, &Error{Op: op, Entity: what("topic", name), Code: ErrPreconditionNotMet, Detail: "it has type " + found.TypeName + ", asked for is " + own.Name}
-	}
-	return NewTopic[T, PT](p, name, WithTopicQos(found.Qos))
+	return s, nil
 }
 
 // LookupTopic gives a Topic that this participant has; nil if there is none of that name (DDS: lookup_topicdescription). It is
@@ -48,9 +67,16 @@ func LookupTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string) (*Top
 	if p.absent() {
 		return nil, noParticipant(op)
 	}
+	support, err := supportOf[T, PT](op, name)
+	if err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, err := p.existing(op, name, topic.SupportOf[T, PT]())
+	if err := p.closedOrFailed(op); err != nil {
+		return nil, err
+	}
+	e, err := p.existing(op, name, support)
 	if e == nil || err != nil {
 		return nil, err
 	}

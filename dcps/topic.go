@@ -76,9 +76,9 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 			return nil, err
 		}
 	}
-	support := topic.SupportOf[T, PT]()
-	if support.Type == nil {
-		return nil, isNil(op, entity, "what the type's CDRType returns")
+	support, err := supportOf[T, PT](op, name)
+	if err != nil {
+		return nil, err
 	}
 	e, err := p.topicNamed(op, name, support, &c)
 	if err != nil {
@@ -140,6 +140,9 @@ func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c
 		}
 		e.users++
 		return e, nil
+	}
+	if p.filters[name] != nil {
+		return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet, Detail: "this participant has a content-filtered topic of that name already; choose another one"}
 	}
 	e = &topicEntity{name: name, support: support, users: 1, qos: p.defaults.topic}
 	if c.qos != nil {

@@ -61,7 +61,7 @@ var variants = []Variant{
 		program: "fastdds", config: "fastdds/tuned.xml", latency: []string{"--listener"},
 	},
 	{
-		Name: "fastdds-async", What: "as fastdds-tuned, but asynchronous",
+		Name: "fastdds-async", What: "as fastdds-tuned, but asynchronous", Stalls: true,
 		program: "fastdds", config: "fastdds/async.xml", latency: []string{"--listener"},
 	},
 	{

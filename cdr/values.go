@@ -87,6 +87,45 @@ func (v Bools) All() iter.Seq2[int, bool] {
 	}
 }
 
+// LongDoubles is a sequence or an array of long doubles within an encoded sample.
+type LongDoubles struct {
+	bytes []byte
+	big   bool
+}
+
+// SequenceLongDoubles gives the sequence whose length is at an offset.
+func SequenceLongDoubles(s Sample, at int32) LongDoubles {
+	return LongDoubles{s.sequenceBytes(at, len(LongDouble{})), s.big}
+}
+
+// ArrayLongDoubles gives the array of n elements at an offset; it is empty if the array is missing.
+func ArrayLongDoubles(s Sample, at int32, n int) LongDoubles {
+	return LongDoubles{s.at(at, n*len(LongDouble{})), s.big}
+}
+
+// Len is the number of elements.
+func (v LongDoubles) Len() int { return len(v.bytes) / len(LongDouble{}) }
+
+// At gives element i, zero if there is none.
+func (v LongDoubles) At(i int) LongDouble {
+	const width = len(LongDouble{})
+	if i < 0 || i >= v.Len() {
+		return LongDouble{}
+	}
+	return longDouble(v.bytes[i*width:(i+1)*width], v.big)
+}
+
+// All iterates over the elements.
+func (v LongDoubles) All() iter.Seq2[int, LongDouble] {
+	return func(yield func(int, LongDouble) bool) {
+		for i := range v.Len() {
+			if !yield(i, v.At(i)) {
+				return
+			}
+		}
+	}
+}
+
 // Enums is a sequence or an array of enumerators within an encoded sample; they may have values that E does not know.
 type Enums[E ~int32] struct {
 	s     Sample
@@ -179,6 +218,19 @@ func (s Sample) Elements(at int32, layout *Layout) Elements {
 	if s.v2 && at >= 0 {
 		at += 4 // DHEADER
 	}
+	return s.counted(at, layout)
+}
+
+// Pairs gives the map at an offset, whose elements are a key and a value each. Maps of primitives to primitives have no DHEADER.
+func (s Sample) Pairs(at int32, primitive bool) Elements {
+	if primitive {
+		return s.counted(at, nil)
+	}
+	return s.Elements(at, nil)
+}
+
+// counted gives the elements whose number is at an offset.
+func (s Sample) counted(at int32, layout *Layout) Elements {
 	n := s.Uint32(at)
 	if s.at(at, 4) == nil || n > maxElements {
 		return Elements{}
@@ -207,6 +259,9 @@ func (s Sample) elements(first int32, n int, layout *Layout) Elements {
 	}
 	return c
 }
+
+// Sample gives the bytes that the elements lie in.
+func (c Elements) Sample() Sample { return c.s }
 
 // Len is the number of elements.
 func (c Elements) Len() int { return c.n }

@@ -34,11 +34,14 @@ func TestSampleStaysInside(t *testing.T) {
 			_ = s.Enum(at, 2, 0)
 			_ = s.Enum(at, 4, 0)
 			_ = s.String(at)
-			_ = s.WString(at)
+			_ = s.WideString(at).String()
+			_ = TrimWideString(s.WideString(at), 1).Is("x")
 			_ = s.Bytes(at)
 			_ = s.ArrayBytes(at, 3)
 			_ = SequenceValues[uint64](s, at).AppendTo(nil)
 			_ = ArrayValues[uint64](s, at, 2).At(1)
+			_ = SequenceLongDoubles(s, at).At(1)
+			_ = ArrayLongDoubles(s, at, 2).At(1)
 			_ = SequenceBools(s, at).At(0)
 			_ = SequenceEnums[int32](s, at, 4).At(0)
 			_ = ArrayEnums[int32](s, at, 9, 4).At(8)
@@ -47,6 +50,7 @@ func TestSampleStaysInside(t *testing.T) {
 			var d Decoder
 			_ = s.Elements(at, &fixLayout).Seek(&d, 1)
 			_ = s.ArrayElements(at, 2, &fixLayout).Seek(&d, 1)
+			_ = s.Pairs(at, true).Seek(&d, 1)
 		}
 	}
 	s := Sample{body: body}

@@ -219,12 +219,6 @@ func (s Sample) String(at int32) string {
 	return aliasString(b[:n-1])
 }
 
-// WString converts a wstring into memory of its own.
-func (s Sample) WString(at int32) string {
-	b := s.sequenceBytes(at, 1)
-	return string(appendUTF8(make([]byte, 0, len(b)), b, s.big))
-}
-
 // Bytes gives a sequence of octets that aliases the sample.
 func (s Sample) Bytes(at int32) []byte { return s.sequenceBytes(at, 1) }
 
@@ -239,7 +233,7 @@ func (s Sample) sequenceBytes(at int32, width int) []byte {
 	}
 	start, origin := split(at)
 	start += 4
-	if width == 8 && !s.v2 {
+	if width >= 8 && !s.v2 {
 		start += (origin - start) & 7
 	}
 	if start > len(s.body) {

@@ -278,6 +278,13 @@ func TestTryConstruct(t *testing.T) {
 			require.Equal(t, "aü", v.Text())
 			require.Equal(t, "no", v.Named())
 			require.EqualValues(t, 5, v.Tail())
+			require.Equal(t, "ab", v.Wide().String())
+			require.Equal(t, "abc", v.Words().At(1))
+			require.Equal(t, "ok", v.Many().At(0).Text())
+			require.Equal(t, "y", v.Many().At(2).Text())
+			tabled, ok := v.Table().Get(2)
+			require.True(t, ok)
+			require.Equal(t, "", tabled)
 			require.Equal(t, "ok", v.Last())
 			bad := sent()
 			bad.Last = "long"

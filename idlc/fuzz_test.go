@@ -80,6 +80,17 @@ func readAll(v reflect.Value, depth int) {
 		}
 		return
 	}
+	if all := v.MethodByName("All"); all.IsValid() && v.MethodByName("Get").IsValid() { // of a map
+		count := 0
+		for k, e := range all.Call(nil)[0].Seq2() {
+			readAll(k, depth+1)
+			readAll(e, depth+1)
+			if count++; count == 8 {
+				break
+			}
+		}
+		return
+	}
 	for i := range v.NumMethod() {
 		if m := v.Method(i); m.Type().NumIn() == 0 && m.Type().NumOut() > 0 {
 			readAll(m.Call(nil)[0], depth+1)

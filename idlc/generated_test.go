@@ -3,7 +3,6 @@ package idlc
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	ct "github.com/omg-dds-go/dds/idlc/internal/testtypes/constructs"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/inner"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/shared"
+	"github.com/omg-dds-go/dds/internal/viewtest"
 )
 
 // generated is what idlgen made of one struct.
@@ -73,6 +73,9 @@ var allGenerated = []generated{
 	of[ct.Chain](ct.NewChainView, ct.NewChainBuilder),
 	of[ct.Defaulted](ct.NewDefaultedView, ct.NewDefaultedBuilder),
 	of[ct.NewerLoose](ct.NewNewerLooseView, ct.NewNewerLooseBuilder),
+	of[ct.Nest](ct.NewNestView, ct.NewNestBuilder),
+	of[ct.Nesting](ct.NewNestingView, ct.NewNestingBuilder),
+	of[ct.LooseNest](ct.NewLooseNestView, ct.NewLooseNestBuilder),
 }
 
 func encapsulations(t *cdr.TypeInfo) []cdr.Encapsulation {
@@ -180,183 +183,6 @@ func unionSetters(v reflect.Value) (setters []reflect.Value) {
 	return setters
 }
 
-// sameUnion compares what the accessors of a view give with those of the union.
-func sameUnion(t *testing.T, path string, view, want reflect.Value) {
-	t.Helper()
-	union := reflect.New(want.Type())
-	union.Elem().Set(want)
-	if got, d := view.MethodByName("Discriminator").Call(nil)[0], union.MethodByName("Discriminator").Call(nil)[0]; !got.Equal(d) {
-		t.Errorf("%s: view has discriminator %v, want %v", path, got, d)
-	}
-	for i := range view.NumMethod() {
-		name := view.Type().Method(i).Name
-		if view.Method(i).Type().NumIn() != 0 || view.Method(i).Type().NumOut() != 2 {
-			continue
-		}
-		got, exp := view.Method(i).Call(nil), union.MethodByName(name).Call(nil)
-		if got[1].Bool() != exp[1].Bool() {
-			t.Errorf("%s.%s: view says %v", path, name, got[1])
-		} else if exp[1].Bool() {
-			sameAsView(t, path+"."+name, got[0], exp[0])
-		}
-	}
-}
-
-// sameText compares values by their JSON, in which an empty slice equals nil only after a look.
-func sameText(a, b reflect.Value) bool {
-	if fmt.Sprint(a) == fmt.Sprint(b) {
-		return true
-	}
-	x, err1 := json.Marshal(a.Interface())
-	y, err2 := json.Marshal(b.Interface())
-	empty := strings.NewReplacer("null", "[]", `""`, "[]", "{}", "[]")
-	return err1 == nil && err2 == nil && empty.Replace(string(x)) == empty.Replace(string(y))
-}
-
-// fields lists the members as the encoding has them, those of an embedded base first.
-func fieldsOf(v reflect.Value) (names []string, values []reflect.Value) {
-	for i := range v.NumField() {
-		if v.Type().Field(i).Anonymous {
-			n, f := fieldsOf(v.Field(i))
-			names, values = append(names, n...), append(values, f...)
-			continue
-		}
-		if v.Type().Field(i).Name == "Scratch" { // is not serialized
-			continue
-		}
-		names, values = append(names, v.Type().Field(i).Name), append(values, v.Field(i))
-	}
-	return names, values
-}
-
-// flatten gives the elements of arrays of arrays row by row, as views do.
-func flatten(v reflect.Value) []reflect.Value {
-	var out []reflect.Value
-	for i := range v.Len() {
-		if e := v.Index(i); v.Kind() == reflect.Array && e.Kind() == reflect.Array {
-			out = append(out, flatten(e)...)
-		} else {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// sameAsView compares what a view reads with the value that was encoded.
-func sameAsView(t *testing.T, path string, view, want reflect.Value) {
-	t.Helper()
-	if want.Kind() == reflect.Pointer {
-		if want.IsNil() { // an external member that was never set
-			want = reflect.New(want.Type().Elem())
-		}
-		want = want.Elem()
-	}
-	if view.Type() == want.Type() {
-		if !sameText(view, want) { // an empty slice equals nil
-			t.Errorf("%s: view reads %v, want %v", path, view, want)
-		}
-		return
-	}
-	switch want.Kind() {
-	case reflect.Struct:
-		if reflect.PointerTo(want.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-			sameUnion(t, path, view, want)
-			return
-		}
-		names, values := fieldsOf(want)
-		for i, name := range names {
-			got := view.MethodByName(name).Call(nil)
-			if len(got) == 2 && got[1].Bool() == values[i].IsNil() {
-				t.Errorf("%s.%s: view says %v, want %v", path, name, got[1], !values[i].IsNil())
-			}
-			if len(got) == 2 && values[i].IsNil() {
-				continue
-			}
-			sameAsView(t, path+"."+name, got[0], values[i])
-		}
-	case reflect.Slice, reflect.Array:
-		elems := flatten(want)
-		if view.Kind() == reflect.Slice { // bytes of an array
-			if view.Len() != len(elems) {
-				t.Fatalf("%s: view has %d bytes, want %d", path, view.Len(), len(elems))
-			}
-			for i, e := range elems {
-				sameAsView(t, fmt.Sprintf("%s[%d]", path, i), view.Index(i), e)
-			}
-			return
-		}
-		if n := view.MethodByName("Len").Call(nil)[0].Int(); int(n) != len(elems) {
-			t.Fatalf("%s: view has %d elements, want %d", path, n, len(elems))
-		}
-		for i, e := range elems {
-			got := view.MethodByName("At").Call([]reflect.Value{reflect.ValueOf(i)})[0]
-			sameAsView(t, fmt.Sprintf("%s[%d]", path, i), got, e)
-		}
-		count := 0
-		for i, got := range view.MethodByName("All").Call(nil)[0].Seq2() {
-			sameAsView(t, fmt.Sprintf("%s.All[%d]", path, i.Int()), got, elems[i.Int()])
-			count++
-		}
-		if count != len(elems) {
-			t.Errorf("%s: All gives %d elements, want %d", path, count, len(elems))
-		}
-	default:
-		t.Errorf("%s: view reads a %v, want a %v", path, view.Type(), want.Type())
-	}
-}
-
-// setUnion calls the builder's setter for the member that a union holds.
-func setUnion(b, union reflect.Value) {
-	for i := range b.NumMethod() {
-		name := strings.TrimPrefix(b.Type().Method(i).Name, "Set")
-		read := union.MethodByName(name)
-		if !read.IsValid() || read.Type().NumOut() != 2 {
-			continue
-		}
-		got := read.Call(nil)
-		if !got[1].Bool() {
-			continue
-		}
-		v := got[0]
-		if want := b.Method(i).Type().In(0); want != v.Type() && want.Kind() == reflect.Pointer {
-			p := reflect.New(v.Type())
-			p.Elem().Set(v)
-			v = p
-		}
-		b.Method(i).Call([]reflect.Value{v})
-	}
-}
-
-// optional tells whether a field may be absent.
-func optional(t reflect.Type, name string) bool {
-	f, _ := t.FieldByName(name)
-	return strings.HasSuffix(f.Tag.Get("json"), ",omitempty")
-}
-
-// set calls the builder's setters in the order of the members.
-func set(builder any, m cdr.Message) {
-	b := reflect.ValueOf(builder)
-	if unionSetters(reflect.ValueOf(m)) != nil {
-		setUnion(b, reflect.ValueOf(m))
-		return
-	}
-	names, values := fieldsOf(reflect.ValueOf(m).Elem())
-	for i, name := range names {
-		v := values[i]
-		setter := b.MethodByName("Set" + name)
-		if v.Kind() == reflect.Pointer && v.IsNil() && !optional(reflect.TypeOf(m).Elem(), name) { // external
-			v = reflect.New(v.Type().Elem())
-		}
-		switch wanted := setter.Type().In(0); {
-		case wanted.Kind() == reflect.Pointer && v.Kind() != reflect.Pointer:
-			v = v.Addr()
-		case wanted.Kind() != reflect.Pointer && v.Kind() == reflect.Pointer:
-			v = v.Elem()
-		}
-		setter.Call([]reflect.Value{v})
-	}
-}
-
 // TestGenerated takes random values of all generated types through all that is generated for them.
 func TestGenerated(t *testing.T) {
 	for _, g := range allGenerated {
@@ -415,7 +241,7 @@ func roundTrip(t *testing.T, g generated, m cdr.Message, enc cdr.Encapsulation, 
 	if err != nil {
 		t.Fatalf("%s: view: %v\n%x", enc, err, buf)
 	}
-	sameAsView(t, enc.String(), reflect.ValueOf(view), reflect.ValueOf(m).Elem())
+	viewtest.Same(t, enc.String(), reflect.ValueOf(view), reflect.ValueOf(m).Elem())
 
 	payload := make([]byte, 512)
 	n, err = cdr.MarshalKeyTo(payload, m)
@@ -522,7 +348,7 @@ func sameAsBuilt(t *testing.T, g generated, m cdr.Message) {
 	}
 	buf := bytes.Repeat([]byte{0xee}, len(want))
 	b := g.build(buf)
-	set(b, m)
+	viewtest.Set(b, m)
 	finish := b.(interface{ Finish() (int, error) })
 	for range 2 { // Finish may be called again
 		n, err := finish.Finish()
@@ -570,7 +396,7 @@ func TestShort(t *testing.T) {
 			}
 			if enc == cdr.DefaultEncapsulation(m.CDRType()) {
 				b := g.build(make([]byte, n))
-				set(b, m)
+				viewtest.Set(b, m)
 				if _, err := b.(interface{ Finish() (int, error) }).Finish(); err == nil {
 					t.Errorf("%s: built in %d of %d bytes", g.name, n, len(whole))
 				}

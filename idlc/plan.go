@@ -207,11 +207,17 @@ func (p *plan) checkNames() {
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}
+				for _, m := range d.Members {
+					claim(m.Pos, idl+"::"+m.Name, collectionNames(name+p.fieldName(m), m.Type)...)
+				}
 				p.checkFields(d)
 			case *Union:
 				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View", lowerFirst(name)+"Type")
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
+				}
+				for _, m := range d.members() {
+					claim(m.Pos, idl+"::"+m.Name, collectionNames(name+p.accessorName(m), m.Type)...)
 				}
 				p.checkAccessors(d)
 			case *Bitmask:
@@ -227,6 +233,9 @@ func (p *plan) checkNames() {
 				for _, v := range d.Enumerators {
 					claim(v.Pos, idl+"::"+v.Name, p.enumeratorName(v))
 				}
+			case *Alias:
+				claim(pos, idl, name)
+				claim(pos, idl, collectionNames(name, d.Target)...)
 			default:
 				claim(pos, idl, name)
 			}

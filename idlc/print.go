@@ -30,6 +30,8 @@ type printer struct {
 	imports map[string]string // path to name
 	sizes   *sizer
 	types   *typeBuilder
+
+	collections []field // whose views are to be printed
 }
 
 // p writes a line; its arguments stand one after the other.
@@ -166,6 +168,7 @@ func (w *printer) decl(d Decl) {
 	case *Alias:
 		w.comment(d.Doc, w.plan.goName(d)+" is the IDL typedef "+d.Scoped()+".")
 		w.p("type ", w.plan.goName(d), " = ", w.goType(d.Target))
+		w.aliasView(d)
 	case *Enum:
 		w.enum(d)
 	case *Bitmask:

@@ -1,6 +1,7 @@
 package idlc
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -36,7 +37,14 @@ type field struct {
 	ptr    string // expression for the field
 	x      string // expression for the value
 	offset int    // in a run
+
+	// For views:
+	path      string // what the names of the views of its collections begin with
+	inherited bool   // whose views are printed with the base
+	from      string // the cdr.Sample that it is read from; "" is that of the view v
 }
+
+func (f *field) sample() string { return cmp.Or(f.from, "v.s") }
 
 func (w *printer) field(m *Member) field {
 	n := w.plan.fieldName(m)

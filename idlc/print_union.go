@@ -385,6 +385,7 @@ func (w *unionPrinter) view() {
 	w.p()
 	for i, c := range w.u.Cases {
 		f := w.unionField(&c.Member)
+		f.path = w.name + f.goName
 		result, body := w.read(f, "v.at")
 		w.p("// ", f.goName, " reads ", f.Member.Name, ", if the union holds it.")
 		w.p("func (v ", w.name, "View) ", f.goName, "() (x ", result, ", ok bool) {")

@@ -1,7 +1,7 @@
 package idlc
 
 import (
-	"strings"
+	"fmt"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -52,9 +52,12 @@ func (w *printer) view(s *Struct) {
 	w.p("}")
 	w.p()
 	for i, m := range members {
-		w.accessor(name, w.field(m), i)
+		f := w.field(m)
+		f.path, f.inherited = w.refName(m.Of, w.plan.goName(m.Of))+f.goName, m.Of != s
+		w.accessor(name, f, i)
 	}
 	w.views(s, name)
+	w.collectionViews()
 }
 
 func (w *printer) newView(name string) {
@@ -252,18 +255,21 @@ func (w *printer) scanElements(of Element, elem Type, name, n string, depth int)
 	w.p("}")
 }
 
-// layoutOf is the expression for the layout of a struct's elements; nil where they differ in size.
+// layoutOf is the expression for the layout of elements; nil where they differ in size.
 func (w *printer) layoutOf(t Type) string {
-	s, ok := t.(*Struct)
-	if !ok {
+	a1, n1, ok1 := fixedLayout(t, false)
+	a2, n2, ok2 := fixedLayout(t, true)
+	if !ok1 || !ok2 {
 		return "nil"
 	}
-	_, _, ok1 := fixedLayout(s, false)
-	_, _, ok2 := fixedLayout(s, true)
-	if !ok1 || !ok2 || s.Extensibility != cdr.Final {
+	s, ok := resolve(t).(*Struct)
+	switch {
+	case ok && s.Extensibility == cdr.Final:
+		return "(*" + w.ref(s) + ")(nil).CDRType().Layout"
+	case ok:
 		return "nil"
 	}
-	return "(*" + w.ref(s) + ")(nil).CDRType().Layout"
+	return fmt.Sprintf("&cdr.Layout{Align: [2]int{%d, %d}, Size: [2]int{%d, %d}, Stride: [2]int{%d, %d}}", a1, a2, n1, n2, alignUp(n1, a1), alignUp(n2, a2))
 }
 
 // accessor prints the method that reads a member.
@@ -280,11 +286,7 @@ func (w *printer) accessor(view string, f field, i int) {
 		w.p("func (v ", view, "View) ", f.goName, "() (", result, ", bool) {")
 		w.p("there := ", at, " >= 0")
 	default:
-		what := " reads "
-		if len(body) > 1 && result == w.goType(f.Type) {
-			what = " decodes "
-		}
-		w.p("// ", f.goName, what, f.Member.Name, w.intoNewMemory(f, result), ".")
+		w.p("// ", f.goName, " reads ", f.Member.Name, ".")
 		if len(body) == 1 && def == "" {
 			w.p("func (v ", view, "View) ", f.goName, "() ", result, " { return ", body[0], " }")
 			w.p()
@@ -292,7 +294,10 @@ func (w *printer) accessor(view string, f field, i int) {
 		}
 		w.p("func (v ", view, "View) ", f.goName, "() ", result, " {")
 	}
-	if def != "" && result == w.goType(f.Type) {
+	if def != "" {
+		if result == "cdr.WideString" {
+			def = "cdr.WideText(" + def + ")"
+		}
 		w.p("if ", at, " < 0 {\nreturn ", def, "\n}")
 	}
 	for _, line := range body[:len(body)-1] {
@@ -307,60 +312,53 @@ func (w *printer) accessor(view string, f field, i int) {
 	w.p()
 }
 
-// intoNewMemory tells in the documentation which accessors do not alias the sample.
-func (w *printer) intoNewMemory(f field, result string) string {
-	switch resolve(f.Type).(type) {
-	case *Sequence, *Array, *Map:
-		if result == w.goType(f.Type) && result != "[]byte" {
-			return " into new memory"
-		}
-	}
-	return ""
-}
-
 // read gives the Go type of what a view reads of a member, and the code: its last line is an expression.
 func (w *printer) read(f field, at string) (result string, body []string) {
 	result = w.goType(f.Type)
+	s := f.sample()
+	one := func(expr string) (string, []string) { return result, []string{expr} }
 	switch t := resolve(f.Type).(type) {
 	case Primitive:
-		return result, []string{"v.s." + primitives[t].method + "(" + at + ")"}
+		return one(s + "." + primitives[t].method + "(" + at + ")")
 	case *Enum:
-		return result, []string{w.ref(t) + "(v.s.Enum(" + at + ", " + itoa(t.Width) + ", int32(" + w.refName(t, w.plan.enumeratorName(t.Default)) + ")))"}
+		return one(w.ref(t) + "(" + s + ".Enum(" + at + ", " + itoa(t.Width) + ", int32(" + w.refName(t, w.plan.enumeratorName(t.Default)) + ")))")
 	case *Bitmask:
-		return result, []string{w.ref(t) + "(v.s.Uint" + itoa(8*t.Width) + "(" + at + "))"}
+		return one(w.ref(t) + "(" + s + ".Uint" + itoa(8*t.Width) + "(" + at + "))")
 	case *Bitset:
-		return result, []string{"var m " + result, "m.SetBits(uint64(v.s.Uint" + itoa(8*t.Width) + "(" + at + ")))", "m"}
+		return result, []string{"var m " + result, "m.SetBits(uint64(" + s + ".Uint" + itoa(8*t.Width) + "(" + at + ")))", "m"}
 	case *Fixed:
-		return result, []string{"v.s.Fixed(" + at + ", " + itoa(t.Digits) + ", " + itoa(t.Scale) + ")"}
+		return one(s + ".Fixed(" + at + ", " + itoa(t.Digits) + ", " + itoa(t.Scale) + ")")
 	case *String:
-		x := "v.s.String(" + at + ")"
+		x, trim := s+".String("+at+")", "cdr.TrimString("
 		if t.Wide {
-			x = "v.s.WString(" + at + ")"
+			result, x, trim = "cdr.WideString", s+".WideString("+at+")", "cdr.TrimWideString("
 		}
 		if f.TryConstruct == TryConstructTrim && t.Bound > 0 {
-			x = "cdr.Trim" + x[len("v.s."):len(x)-len("("+at+")")] + "(" + x + ", " + itoa(t.Bound) + ")"
+			x = trim + x + ", " + itoa(t.Bound) + ")"
 		}
-		return result, []string{x}
+		return one(x)
 	case *Struct, *Union:
 		inner := w.refName(t.(Decl), w.plan.goName(t.(Decl))+"View")
-		scan := "if v.s.Seek(&d, " + at + ") {\nm.ScanCDR(&d)\n}"
+		scan := "if " + s + ".Seek(&d, " + at + ") {\nm.ScanCDR(&d)\n}"
 		if !zeroable(t) { // the members of a value that is missing are missing, and have defaults
-			scan = "v.s.Seek(&d, " + at + ")\nm.ScanCDR(&d)"
+			scan = s + ".Seek(&d, " + at + ")\nm.ScanCDR(&d)"
 		}
 		return inner, []string{"var d cdr.Decoder", "var m " + inner, scan, "m"}
-	case *Sequence:
-		if _, ok := bulk(t.Elem); !ok && t.Of.TryConstruct > TryConstructDiscard {
-			return w.readByDecoding(f, at)
-		}
-		return w.readCollection(f, at, t.Elem, 0)
-	case *Array:
-		return w.readCollection(f, at, t.Elem, t.count())
 	}
-	return w.readByDecoding(f, at)
+	if ownView(f.Type) {
+		return w.readOwnView(f, at)
+	}
+	switch t := resolve(f.Type).(type) {
+	case *Sequence:
+		return w.readCollection(s, at, t.Elem, 0)
+	case *Array:
+		return w.readCollection(s, at, t.Elem, t.count())
+	}
+	return result, []string{""} // a type that is skipped, which nothing is printed for
 }
 
-// readCollection is read for a sequence (n is 0) or an array of n elements.
-func (w *printer) readCollection(f field, at string, elem Type, n int) (result string, body []string) {
+// readCollection is read for a sequence (n is 0) or an array of n elements that needs no view of its own.
+func (w *printer) readCollection(s, at string, elem Type, n int) (result string, body []string) {
 	kind, count := "Sequence", ""
 	if n > 0 {
 		kind, count = "Array", ", "+itoa(n)
@@ -371,43 +369,26 @@ func (w *printer) readCollection(f field, at string, elem Type, n int) (result s
 		goType := primitives[e].goType
 		switch {
 		case e == Boolean:
-			return one("cdr.Bools", "cdr."+kind+"Bools(v.s, "+at+count+")")
+			return one("cdr.Bools", "cdr."+kind+"Bools("+s+", "+at+count+")")
 		case (goType == "byte" || e == Uint8) && n > 0:
-			return one("[]byte", "v.s.ArrayBytes("+at+count+")")
+			return one("[]byte", s+".ArrayBytes("+at+count+")")
 		case goType == "byte" || e == Uint8:
-			return one("[]byte", "v.s.Bytes("+at+")")
-		case e != Float128:
-			return one("cdr.Values["+goType+"]", "cdr."+kind+"Values["+goType+"](v.s, "+at+count+")")
+			return one("[]byte", s+".Bytes("+at+")")
+		case e == Float128:
+			return one("cdr.LongDoubles", "cdr."+kind+"LongDoubles("+s+", "+at+count+")")
 		}
+		return one("cdr.Values["+goType+"]", "cdr."+kind+"Values["+goType+"]("+s+", "+at+count+")")
 	case *Enum:
-		return one("cdr.Enums["+w.ref(e)+"]", "cdr."+kind+"Enums["+w.ref(e)+"](v.s, "+at+count+", "+itoa(e.Width)+")")
+		return one("cdr.Enums["+w.ref(e)+"]", "cdr."+kind+"Enums["+w.ref(e)+"]("+s+", "+at+count+", "+itoa(e.Width)+")")
 	case *String:
-		if !e.Wide {
-			return one("cdr.Strings", "cdr."+kind+"Strings(v.s, "+at+count+")")
-		}
-	case *Struct, *Union:
-		d := e.(Decl)
-		call := "v.s.Elements(" + at + ", " + w.layoutOf(e) + ")"
-		if n > 0 {
-			call = "v.s.ArrayElements(" + at + count + ", " + w.layoutOf(e) + ")"
-		}
-		return one(w.refName(d, w.plan.goName(d)+"Views"), w.refName(d, w.plan.goName(d)+"ViewsOf")+"("+call+")")
+		return one("cdr.Strings", "cdr."+kind+"Strings("+s+", "+at+count+")")
 	}
-	return w.readByDecoding(f, at)
-}
-
-// readByDecoding is read for what has no view of its own.
-func (w *printer) readByDecoding(f field, at string) (result string, body []string) {
-	outer := w.body
-	w.body = strings.Builder{}
-	w.p("d := &cdr.Decoder{}")
-	w.p("var m ", w.goType(f.Type))
-	w.p("if v.s.Seek(d, ", at, ") {")
-	w.decode(f.Type, "m", f.Member.Name, 0, false)
-	w.p("}")
-	code := strings.TrimSuffix(w.body.String(), "\n")
-	w.body = outer
-	return w.goType(f.Type), []string{code, "m"}
+	d := resolve(elem).(Decl)
+	call := s + ".Elements(" + at + ", " + w.layoutOf(elem) + ")"
+	if n > 0 {
+		call = s + ".ArrayElements(" + at + count + ", " + w.layoutOf(elem) + ")"
+	}
+	return one(w.refName(d, w.plan.goName(d)+"Views"), w.refName(d, w.plan.goName(d)+"ViewsOf")+"("+call+")")
 }
 
 // views prints the reader of a sequence of a struct or a union.

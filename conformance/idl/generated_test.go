@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"math/rand"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,34 +13,50 @@ import (
 	"github.com/omg-dds-go/dds/conformance/idl/corpus"
 	"github.com/omg-dds-go/dds/conformance/idl/corpus/evolving"
 	"github.com/omg-dds-go/dds/conformance/idl/corpus/extended"
+	"github.com/omg-dds-go/dds/internal/viewtest"
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// generated has a new value of every type of the corpus that stands for a topic.
-var generated = map[string]func() cdr.Message{
-	"corpus::Primitives":  func() cdr.Message { return new(corpus.Primitives) },
-	"corpus::Alignment":   func() cdr.Message { return new(corpus.Alignment) },
-	"corpus::Strings":     func() cdr.Message { return new(corpus.Strings) },
-	"corpus::Collections": func() cdr.Message { return new(corpus.Collections) },
-	"corpus::Inner":       func() cdr.Message { return new(corpus.Inner) },
-	"corpus::Nesting":     func() cdr.Message { return new(corpus.Nesting) },
-	"corpus::KeyPart":     func() cdr.Message { return new(corpus.KeyPart) },
-	"corpus::Keys":        func() cdr.Message { return new(corpus.Keys) },
-	"evolving::Unions":    func() cdr.Message { return new(evolving.Unions) },
-	"evolving::Masks":     func() cdr.Message { return new(evolving.Masks) },
-	"evolving::Part":      func() cdr.Message { return new(evolving.Part) },
-	"evolving::Track":     func() cdr.Message { return new(evolving.Track) },
-	"evolving::Record":    func() cdr.Message { return new(evolving.Record) },
-	"evolving::Optionals": func() cdr.Message { return new(evolving.Optionals) },
-	"evolving::Pointers":  func() cdr.Message { return new(evolving.Pointers) },
-	"evolving::Base":      func() cdr.Message { return new(evolving.Base) },
-	"evolving::Derived":   func() cdr.Message { return new(evolving.Derived) },
-	"evolving::Hashed":    func() cdr.Message { return new(evolving.Hashed) },
-	"extended::Unions":    func() cdr.Message { return new(extended.Unions) },
-	"extended::Maps":      func() cdr.Message { return new(extended.Maps) },
-	"extended::Words":     func() cdr.Message { return new(extended.Words) },
-	"extended::Base":      func() cdr.Message { return new(extended.Base) },
-	"extended::Derived":   func() cdr.Message { return new(extended.Derived) },
+// code is what idlgen made of one type.
+type code struct {
+	message func() cdr.Message
+	view    func(sample []byte) (any, error)
+	build   func(buf []byte) any // a pointer to the builder
+}
+
+func of[T, V, B any, PT cdr.Type[T]](view func([]byte) (V, error), build func([]byte) B) code {
+	return code{
+		message: func() cdr.Message { return PT(new(T)) },
+		view:    func(sample []byte) (any, error) { return view(sample) },
+		build:   func(buf []byte) any { b := build(buf); return &b },
+	}
+}
+
+// generated has every type of the corpus that stands for a topic.
+var generated = map[string]code{
+	"corpus::Primitives":  of[corpus.Primitives](corpus.NewPrimitivesView, corpus.NewPrimitivesBuilder),
+	"corpus::Alignment":   of[corpus.Alignment](corpus.NewAlignmentView, corpus.NewAlignmentBuilder),
+	"corpus::Strings":     of[corpus.Strings](corpus.NewStringsView, corpus.NewStringsBuilder),
+	"corpus::Collections": of[corpus.Collections](corpus.NewCollectionsView, corpus.NewCollectionsBuilder),
+	"corpus::Inner":       of[corpus.Inner](corpus.NewInnerView, corpus.NewInnerBuilder),
+	"corpus::Nesting":     of[corpus.Nesting](corpus.NewNestingView, corpus.NewNestingBuilder),
+	"corpus::KeyPart":     of[corpus.KeyPart](corpus.NewKeyPartView, corpus.NewKeyPartBuilder),
+	"corpus::Keys":        of[corpus.Keys](corpus.NewKeysView, corpus.NewKeysBuilder),
+	"evolving::Unions":    of[evolving.Unions](evolving.NewUnionsView, evolving.NewUnionsBuilder),
+	"evolving::Masks":     of[evolving.Masks](evolving.NewMasksView, evolving.NewMasksBuilder),
+	"evolving::Part":      of[evolving.Part](evolving.NewPartView, evolving.NewPartBuilder),
+	"evolving::Track":     of[evolving.Track](evolving.NewTrackView, evolving.NewTrackBuilder),
+	"evolving::Record":    of[evolving.Record](evolving.NewRecordView, evolving.NewRecordBuilder),
+	"evolving::Optionals": of[evolving.Optionals](evolving.NewOptionalsView, evolving.NewOptionalsBuilder),
+	"evolving::Pointers":  of[evolving.Pointers](evolving.NewPointersView, evolving.NewPointersBuilder),
+	"evolving::Base":      of[evolving.Base](evolving.NewBaseView, evolving.NewBaseBuilder),
+	"evolving::Derived":   of[evolving.Derived](evolving.NewDerivedView, evolving.NewDerivedBuilder),
+	"evolving::Hashed":    of[evolving.Hashed](evolving.NewHashedView, evolving.NewHashedBuilder),
+	"extended::Unions":    of[extended.Unions](extended.NewUnionsView, extended.NewUnionsBuilder),
+	"extended::Maps":      of[extended.Maps](extended.NewMapsView, extended.NewMapsBuilder),
+	"extended::Words":     of[extended.Words](extended.NewWordsView, extended.NewWordsBuilder),
+	"extended::Base":      of[extended.Base](extended.NewBaseView, extended.NewBaseBuilder),
+	"extended::Derived":   of[extended.Derived](extended.NewDerivedView, extended.NewDerivedBuilder),
 }
 
 // What generated code reads and writes is what package xtypes does with the type object of the same IDL.
@@ -55,12 +72,33 @@ func TestGeneratedCodeAndDynamicDataWriteTheSame(t *testing.T) {
 				enc := typ.Encapsulation(i&1 == 0, i&2 == 0)
 				sample, err := value.Encode(enc)
 				require.NoError(t, err)
-				m := generated[typ.Name()]()
+				g := generated[typ.Name()]
+				m := g.message()
 				require.NoError(t, cdr.Unmarshal(sample, m), "value %d: %s\n%s", i, text, hex.Dump(sample))
 				again, err := cdr.Marshal(m, enc)
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(sample, again), "value %d in %v: %s\nxtypes\n%sgenerated\n%s", i, enc, text, hex.Dump(sample), hex.Dump(again))
+				view, err := g.view(sample)
+				require.NoError(t, err)
+				viewtest.Same(t, enc.String(), reflect.ValueOf(view), reflect.ValueOf(m).Elem())
+				sameAsBuilt(t, g, m)
+				if t.Failed() {
+					t.Fatalf("value %d: %s", i, text)
+				}
 			}
 		})
 	}
+}
+
+// sameAsBuilt: what is written member by member in place is what encoding the whole gives.
+func sameAsBuilt(t *testing.T, g code, m cdr.Message) {
+	t.Helper()
+	want, err := cdr.Marshal(m, cdr.DefaultEncapsulation(m.CDRType()))
+	require.NoError(t, err)
+	buf := bytes.Repeat([]byte{0xee}, len(want))
+	b := g.build(buf)
+	viewtest.Set(b, m)
+	n, err := b.(interface{ Finish() (int, error) }).Finish()
+	require.NoError(t, err)
+	require.Equal(t, want, buf[:n])
 }

@@ -40,6 +40,7 @@ var layers = map[string]layer{
 	"internal/suggest":   {level: 0},
 
 	"cdr":               {level: 0},
+	"internal/viewtest": {level: 1, imports: []string{"cdr"}},
 	"qos/internal/tree": {level: 0},
 	"qos":               {level: 1, imports: []string{"qos/internal/tree", "internal/suggest"}},
 	"qos/qosyaml":       {level: 2, imports: []string{"qos", "qos/internal/tree", yaml}},
@@ -63,12 +64,12 @@ var layers = map[string]layer{
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/mutant"}},
 	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}},
 
-	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/..."}},
+	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest"}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"cdr", "filter", "idlc", "qos", "xtypes"}},
 	// The bytes of every construct, beside other implementations.
-	"conformance/idl":                 {level: 6, tests: []string{"cdr", "conformance/idl/corpus", "conformance/idl/corpus/evolving", "conformance/idl/corpus/extended", "idlc", "xtypes"}},
+	"conformance/idl":                 {level: 6, tests: []string{"cdr", "conformance/idl/corpus", "conformance/idl/corpus/evolving", "conformance/idl/corpus/extended", "idlc", "internal/viewtest", "xtypes"}},
 	"conformance/idl/corpus":          {level: 5, imports: []string{"cdr"}},
 	"conformance/idl/corpus/evolving": {level: 5, imports: []string{"cdr"}},
 	"conformance/idl/corpus/extended": {level: 5, imports: []string{"cdr"}},

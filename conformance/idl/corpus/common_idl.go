@@ -1804,23 +1804,9 @@ func (v CollectionsView) Colors() cdr.Enums[Color] { return cdr.SequenceEnums[Co
 // Palette reads palette.
 func (v CollectionsView) Palette() cdr.Enums[Color] { return cdr.ArrayEnums[Color](v.s, v.at[6], 2, 4) }
 
-// Nested decodes nested into new memory.
-func (v CollectionsView) Nested() []FewLongs {
-	d := &cdr.Decoder{}
-	var m []FewLongs
-	if v.s.Seek(d, v.at[7]) {
-		n, nestedBegin := d.BeginSequence("nested", 0, 4, false)
-		m = cdr.GrowSequence(d, "nested", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = cdr.DecodeSequence(d, "", m[i], 5)
-			d.LeaveElement("nested", i)
-		}
-		d.End(nestedBegin)
-	}
-	return m
+// Nested reads nested.
+func (v CollectionsView) Nested() CollectionsNestedViews {
+	return CollectionsNestedViewsOf(v.s.Elements(v.at[7], nil))
 }
 
 // Cube reads cube.
@@ -1856,6 +1842,48 @@ func (vs CollectionsViews) All() iter.Seq2[int, CollectionsView] {
 			var v CollectionsView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// CollectionsNestedViews reads the elements of an encoded sequence<corpus::FewLongs> where they are.
+type CollectionsNestedViews struct{ c cdr.Elements }
+
+// CollectionsNestedViewsOf is for generated code.
+func CollectionsNestedViewsOf(c cdr.Elements) CollectionsNestedViews {
+	return CollectionsNestedViews{c}
+}
+
+// Len is the number of elements.
+func (vs CollectionsNestedViews) Len() int { return vs.c.Len() }
+
+func (CollectionsNestedViews) element(s cdr.Sample, at int32) cdr.Values[int32] {
+	return cdr.SequenceValues[int32](s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs CollectionsNestedViews) At(i int) cdr.Values[int32] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 5, 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs CollectionsNestedViews) All() iter.Seq2[int, cdr.Values[int32]] {
+	return func(yield func(int, cdr.Values[int32]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 5, 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
 				return
 			}
 		}

@@ -243,6 +243,46 @@ type Shorts = []int16
 // Table is the IDL typedef testtypes::Table.
 type Table = []Shorts
 
+// TableViews reads the elements of an encoded sequence<testtypes::Shorts, 4> where they are.
+type TableViews struct{ c cdr.Elements }
+
+// TableViewsOf is for generated code.
+func TableViewsOf(c cdr.Elements) TableViews { return TableViews{c} }
+
+// Len is the number of elements.
+func (vs TableViews) Len() int { return vs.c.Len() }
+
+func (TableViews) element(s cdr.Sample, at int32) cdr.Values[int16] {
+	return cdr.SequenceValues[int16](s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs TableViews) At(i int) cdr.Values[int16] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 2)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs TableViews) All() iter.Seq2[int, cdr.Values[int16]] {
+	return func(yield func(int, cdr.Values[int16]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 2)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
 // Ident is the IDL typedef testtypes::Ident.
 type Ident = string
 
@@ -2727,23 +2767,9 @@ func (v CollectionsView) Names() cdr.Strings { return cdr.SequenceStrings(v.s, v
 // Labels reads labels.
 func (v CollectionsView) Labels() cdr.Strings { return cdr.ArrayStrings(v.s, v.at[9], 2) }
 
-// Wides decodes wides into new memory.
-func (v CollectionsView) Wides() []string {
-	d := &cdr.Decoder{}
-	var m []string
-	if v.s.Seek(d, v.at[10]) {
-		n, widesBegin := d.BeginSequence("wides", 0, 4, false)
-		m = cdr.GrowSequence(d, "wides", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = d.WString("", 0)
-			d.LeaveElement("wides", i)
-		}
-		d.End(widesBegin)
-	}
-	return m
+// Wides reads wides.
+func (v CollectionsView) Wides() CollectionsWidesViews {
+	return CollectionsWidesViewsOf(v.s.Elements(v.at[10], nil))
 }
 
 // Colors reads colors.
@@ -2771,50 +2797,12 @@ func (v CollectionsView) Ragged() RaggedViews { return RaggedViewsOf(v.s.Element
 // Items reads items.
 func (v CollectionsView) Items() DerivedViews { return DerivedViewsOf(v.s.Elements(v.at[17], nil)) }
 
-// Table decodes table into new memory.
-func (v CollectionsView) Table() Table {
-	d := &cdr.Decoder{}
-	var m Table
-	if v.s.Seek(d, v.at[18]) {
-		n, tableBegin := d.BeginSequence("table", 4, 4, false)
-		m = cdr.GrowSequence(d, "table", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = cdr.DecodeSequence(d, "", m[i], 0)
-			d.LeaveElement("table", i)
-		}
-		d.End(tableBegin)
-	}
-	return m
-}
+// Table reads table.
+func (v CollectionsView) Table() TableViews { return TableViewsOf(v.s.Elements(v.at[18], nil)) }
 
-// Matrices decodes matrices into new memory.
-func (v CollectionsView) Matrices() []Matrix {
-	d := &cdr.Decoder{}
-	var m []Matrix
-	if v.s.Seek(d, v.at[19]) {
-		n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
-		m = cdr.GrowSequence(d, "matrices", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			begin1 := d.Begin(cdr.Final)
-			for j := range m[i] {
-				if !d.Enter() {
-					break
-				}
-				cdr.DecodeArray(d, "", m[i][j][:])
-				d.LeaveElement("", j)
-			}
-			d.End(begin1)
-			d.LeaveElement("matrices", i)
-		}
-		d.End(matricesBegin)
-	}
-	return m
+// Matrices reads matrices.
+func (v CollectionsView) Matrices() CollectionsMatricesViews {
+	return CollectionsMatricesViewsOf(v.s.Elements(v.at[19], &cdr.Layout{Align: [2]int{8, 4}, Size: [2]int{48, 48}, Stride: [2]int{48, 48}}))
 }
 
 // Stamp reads stamp.
@@ -2872,6 +2860,88 @@ func (vs CollectionsViews) All() iter.Seq2[int, CollectionsView] {
 			var v CollectionsView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// CollectionsWidesViews reads the elements of an encoded sequence<wstring> where they are.
+type CollectionsWidesViews struct{ c cdr.Elements }
+
+// CollectionsWidesViewsOf is for generated code.
+func CollectionsWidesViewsOf(c cdr.Elements) CollectionsWidesViews { return CollectionsWidesViews{c} }
+
+// Len is the number of elements.
+func (vs CollectionsWidesViews) Len() int { return vs.c.Len() }
+
+func (CollectionsWidesViews) element(s cdr.Sample, at int32) cdr.WideString {
+	return s.WideString(at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs CollectionsWidesViews) At(i int) cdr.WideString {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateWString("element", 0)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs CollectionsWidesViews) All() iter.Seq2[int, cdr.WideString] {
+	return func(yield func(int, cdr.WideString) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateWString("element", 0)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// CollectionsMatricesViews reads the elements of an encoded sequence<testtypes::Matrix> where they are.
+type CollectionsMatricesViews struct{ c cdr.Elements }
+
+// CollectionsMatricesViewsOf is for generated code.
+func CollectionsMatricesViewsOf(c cdr.Elements) CollectionsMatricesViews {
+	return CollectionsMatricesViews{c}
+}
+
+// Len is the number of elements.
+func (vs CollectionsMatricesViews) Len() int { return vs.c.Len() }
+
+func (CollectionsMatricesViews) element(s cdr.Sample, at int32) cdr.Values[float64] {
+	return cdr.ArrayValues[float64](s, at, 6)
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs CollectionsMatricesViews) At(i int) cdr.Values[float64] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 8, 48)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs CollectionsMatricesViews) All() iter.Seq2[int, cdr.Values[float64]] {
+	return func(yield func(int, cdr.Values[float64]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 8, 48)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
 				return
 			}
 		}
@@ -3672,7 +3742,7 @@ func (v KeysView) Base() BaseView {
 func (v KeysView) Pair() cdr.Values[int16] { return cdr.ArrayValues[int16](v.s, v.at[5], 2) }
 
 // Wide reads wide.
-func (v KeysView) Wide() string { return v.s.WString(v.at[6]) }
+func (v KeysView) Wide() cdr.WideString { return v.s.WideString(v.at[6]) }
 
 // Names reads names.
 func (v KeysView) Names() cdr.Strings { return cdr.ArrayStrings(v.s, v.at[7], 2) }
@@ -4618,7 +4688,7 @@ func (v *TextView) ScanCDR(d *cdr.Decoder) {
 func (v TextView) S() string { return v.s.String(v.at[0]) }
 
 // W reads w.
-func (v TextView) W() string { return v.s.WString(v.at[1]) }
+func (v TextView) W() cdr.WideString { return v.s.WideString(v.at[1]) }
 
 // Mark reads mark.
 func (v TextView) Mark() byte { return v.s.Uint8(v.at[2]) }
@@ -6040,33 +6110,11 @@ func (v *BehindView) ScanCDR(d *cdr.Decoder) {
 func (v BehindView) Shorts() cdr.Values[int16] { return cdr.SequenceValues[int16](v.s, v.at[0]) }
 
 // Wide reads wide.
-func (v BehindView) Wide() string { return v.s.WString(v.at[1]) }
+func (v BehindView) Wide() cdr.WideString { return v.s.WideString(v.at[1]) }
 
-// Matrices decodes matrices into new memory.
-func (v BehindView) Matrices() []Matrix {
-	d := &cdr.Decoder{}
-	var m []Matrix
-	if v.s.Seek(d, v.at[2]) {
-		n, matricesBegin := d.BeginSequence("matrices", 0, 48, false)
-		m = cdr.GrowSequence(d, "matrices", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			begin1 := d.Begin(cdr.Final)
-			for j := range m[i] {
-				if !d.Enter() {
-					break
-				}
-				cdr.DecodeArray(d, "", m[i][j][:])
-				d.LeaveElement("", j)
-			}
-			d.End(begin1)
-			d.LeaveElement("matrices", i)
-		}
-		d.End(matricesBegin)
-	}
-	return m
+// Matrices reads matrices.
+func (v BehindView) Matrices() BehindMatricesViews {
+	return BehindMatricesViewsOf(v.s.Elements(v.at[2], &cdr.Layout{Align: [2]int{8, 4}, Size: [2]int{48, 48}, Stride: [2]int{48, 48}}))
 }
 
 // All reads all.
@@ -6106,22 +6154,9 @@ func (v BehindView) Primitives() PrimitivesView {
 // ID reads id.
 func (v BehindView) ID() int32 { return v.s.Int32(v.at[10]) }
 
-// More decodes more into new memory.
-func (v BehindView) More() [2]string {
-	d := &cdr.Decoder{}
-	var m [2]string
-	if v.s.Seek(d, v.at[11]) {
-		moreBegin := d.BeginArray("more")
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = d.WString("", 0)
-			d.LeaveElement("more", i)
-		}
-		d.End(moreBegin)
-	}
-	return m
+// More reads more.
+func (v BehindView) More() BehindMoreViews {
+	return BehindMoreViewsOf(v.s.ArrayElements(v.at[11], 2, nil))
 }
 
 // BehindViews reads the elements of an encoded sequence or array of Behind.
@@ -6154,6 +6189,86 @@ func (vs BehindViews) All() iter.Seq2[int, BehindView] {
 			var v BehindView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// BehindMatricesViews reads the elements of an encoded sequence<testtypes::Matrix> where they are.
+type BehindMatricesViews struct{ c cdr.Elements }
+
+// BehindMatricesViewsOf is for generated code.
+func BehindMatricesViewsOf(c cdr.Elements) BehindMatricesViews { return BehindMatricesViews{c} }
+
+// Len is the number of elements.
+func (vs BehindMatricesViews) Len() int { return vs.c.Len() }
+
+func (BehindMatricesViews) element(s cdr.Sample, at int32) cdr.Values[float64] {
+	return cdr.ArrayValues[float64](s, at, 6)
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs BehindMatricesViews) At(i int) cdr.Values[float64] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 8, 48)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs BehindMatricesViews) All() iter.Seq2[int, cdr.Values[float64]] {
+	return func(yield func(int, cdr.Values[float64]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 8, 48)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// BehindMoreViews reads the elements of an encoded wstring[2] where they are.
+type BehindMoreViews struct{ c cdr.Elements }
+
+// BehindMoreViewsOf is for generated code.
+func BehindMoreViewsOf(c cdr.Elements) BehindMoreViews { return BehindMoreViews{c} }
+
+// Len is the number of elements.
+func (vs BehindMoreViews) Len() int { return vs.c.Len() }
+
+func (BehindMoreViews) element(s cdr.Sample, at int32) cdr.WideString {
+	return s.WideString(at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs BehindMoreViews) At(i int) cdr.WideString {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateWString("element", 0)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs BehindMoreViews) All() iter.Seq2[int, cdr.WideString] {
+	return func(yield func(int, cdr.WideString) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateWString("element", 0)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
 				return
 			}
 		}

@@ -3081,23 +3081,9 @@ func (v MasksView) W() Wide { return Wide(v.s.Uint32(v.at[2])) }
 // H reads h.
 func (v MasksView) H() Huge { return Huge(v.s.Uint64(v.at[3])) }
 
-// List decodes list into new memory.
-func (v MasksView) List() []Middle {
-	d := &cdr.Decoder{}
-	var m []Middle
-	if v.s.Seek(d, v.at[4]) {
-		n, listBegin := d.BeginSequence("list", 0, 2, false)
-		m = cdr.GrowSequence(d, "list", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = Middle(d.Uint16(""))
-			d.LeaveElement("list", i)
-		}
-		d.End(listBegin)
-	}
-	return m
+// List reads list.
+func (v MasksView) List() MasksListViews {
+	return MasksListViewsOf(v.s.Elements(v.at[4], &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}}))
 }
 
 // MasksViews reads the elements of an encoded sequence or array of Masks.
@@ -3130,6 +3116,46 @@ func (vs MasksViews) All() iter.Seq2[int, MasksView] {
 			var v MasksView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// MasksListViews reads the elements of an encoded sequence<evolving::Middle> where they are.
+type MasksListViews struct{ c cdr.Elements }
+
+// MasksListViewsOf is for generated code.
+func MasksListViewsOf(c cdr.Elements) MasksListViews { return MasksListViews{c} }
+
+// Len is the number of elements.
+func (vs MasksListViews) Len() int { return vs.c.Len() }
+
+func (MasksListViews) element(s cdr.Sample, at int32) Middle {
+	return Middle(s.Uint16(at))
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs MasksListViews) At(i int) Middle {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 2, 2)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs MasksListViews) All() iter.Seq2[int, Middle] {
+	return func(yield func(int, Middle) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 2, 2)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
 				return
 			}
 		}

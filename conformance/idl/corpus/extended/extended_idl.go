@@ -2210,74 +2210,14 @@ func (v *MapsView) ScanCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
-// Names decodes names into new memory.
-func (v MapsView) Names() map[int32]string {
-	d := &cdr.Decoder{}
-	var m map[int32]string
-	if v.s.Seek(d, v.at[0]) {
-		n, namesBegin := d.BeginMap("names", 0, 8, false)
-		m = cdr.MakeMap(d, "names", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int32
-			var v0 string
-			i = d.Int32("")
-			v0 = d.String("", 0)
-			cdr.LeaveKeyOf(d, "names", i)
-			m[i] = v0
-		}
-		d.End(namesBegin)
-	}
-	return m
-}
+// Names reads names.
+func (v MapsView) Names() MapsNamesView { return MapsNamesViewOf(v.s.Pairs(v.at[0], false)) }
 
-// Values decodes values into new memory.
-func (v MapsView) Values() map[string]float64 {
-	d := &cdr.Decoder{}
-	var m map[string]float64
-	if v.s.Seek(d, v.at[1]) {
-		n, valuesBegin := d.BeginMap("values", 0, 12, false)
-		m = cdr.MakeMap(d, "values", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i string
-			var v0 float64
-			i = d.String("", 0)
-			v0 = d.Float64("")
-			cdr.LeaveKeyOf(d, "values", i)
-			m[i] = v0
-		}
-		d.End(valuesBegin)
-	}
-	return m
-}
+// Values reads values.
+func (v MapsView) Values() MapsValuesView { return MapsValuesViewOf(v.s.Pairs(v.at[1], false)) }
 
-// Lists decodes lists into new memory.
-func (v MapsView) Lists() map[int16]Longs {
-	d := &cdr.Decoder{}
-	var m map[int16]Longs
-	if v.s.Seek(d, v.at[2]) {
-		n, listsBegin := d.BeginMap("lists", 0, 6, false)
-		m = cdr.MakeMap(d, "lists", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int16
-			var v0 Longs
-			i = d.Int16("")
-			v0 = cdr.DecodeSequence(d, "", v0, 0)
-			cdr.LeaveKeyOf(d, "lists", i)
-			m[i] = v0
-		}
-		d.End(listsBegin)
-	}
-	return m
-}
+// Lists reads lists.
+func (v MapsView) Lists() MapsListsView { return MapsListsViewOf(v.s.Pairs(v.at[2], false)) }
 
 // MapsViews reads the elements of an encoded sequence or array of Maps.
 type MapsViews struct{ c cdr.Elements }
@@ -2309,6 +2249,144 @@ func (vs MapsViews) All() iter.Seq2[int, MapsView] {
 			var v MapsView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// MapsNamesView reads an encoded map<int32, string> where it is.
+type MapsNamesView struct{ c cdr.Elements }
+
+// MapsNamesViewOf is for generated code.
+func MapsNamesViewOf(c cdr.Elements) MapsNamesView { return MapsNamesView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsNamesView) Len() int { return vs.c.Len() }
+
+func (MapsNamesView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (MapsNamesView) value(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsNamesView) Get(key int32) (value string, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsNamesView) All() iter.Seq2[int32, string] {
+	return func(yield func(int32, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.LocateString("value", 0)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsValuesView reads an encoded map<string, double> where it is.
+type MapsValuesView struct{ c cdr.Elements }
+
+// MapsValuesViewOf is for generated code.
+func MapsValuesViewOf(c cdr.Elements) MapsValuesView { return MapsValuesView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsValuesView) Len() int { return vs.c.Len() }
+
+func (MapsValuesView) key(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+func (MapsValuesView) value(s cdr.Sample, at int32) float64 {
+	return s.Float64(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsValuesView) Get(key string) (value float64, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsValuesView) All() iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateString("key", 0)
+			at = d.Locate("value", 8, 8)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsListsView reads an encoded map<int16, extended::Longs> where it is.
+type MapsListsView struct{ c cdr.Elements }
+
+// MapsListsViewOf is for generated code.
+func MapsListsViewOf(c cdr.Elements) MapsListsView { return MapsListsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsListsView) Len() int { return vs.c.Len() }
+
+func (MapsListsView) key(s cdr.Sample, at int32) int16 {
+	return s.Int16(at)
+}
+
+func (MapsListsView) value(s cdr.Sample, at int32) cdr.Values[int32] {
+	return cdr.SequenceValues[int32](s, at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsListsView) Get(key int16) (value cdr.Values[int32], ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsListsView) All() iter.Seq2[int16, cdr.Values[int32]] {
+	return func(yield func(int16, cdr.Values[int32]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 2, 2)
+			at = d.LocateSequence("value", 0, 4)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
 				return
 			}
 		}

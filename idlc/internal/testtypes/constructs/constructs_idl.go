@@ -2506,7 +2506,7 @@ func (v LooseView) Colors() cdr.Enums[Color] { return cdr.ArrayEnums[Color](v.s,
 func (v LooseView) Color() Color { return Color(v.s.Enum(v.at[14], 4, int32(ColorBlue))) }
 
 // Wide reads wide.
-func (v LooseView) Wide() string { return v.s.WString(v.at[15]) }
+func (v LooseView) Wide() cdr.WideString { return v.s.WideString(v.at[15]) }
 
 // Height reads height, and tells whether it is there.
 func (v LooseView) Height() (float64, bool) {
@@ -5132,29 +5132,11 @@ func (v ItemView) Far() (x PointView, ok bool) {
 }
 
 // Named reads named, if the union holds it.
-func (v ItemView) Named() (x map[string]Label, ok bool) {
+func (v ItemView) Named() (x ItemNamedView, ok bool) {
 	if itemMember(v.d) != 11 {
 		return x, false
 	}
-	d := &cdr.Decoder{}
-	var m map[string]Label
-	if v.s.Seek(d, v.at) {
-		n, namedBegin := d.BeginMap("named", 0, 8, false)
-		m = cdr.MakeMap(d, "named", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i string
-			var v0 Label
-			i = d.String("", 4)
-			v0.UnmarshalCDR(d)
-			cdr.LeaveKeyOf(d, "named", i)
-			m[i] = v0
-		}
-		d.End(namedBegin)
-	}
-	return m, true
+	return ItemNamedViewOf(v.s.Pairs(v.at, false)), true
 }
 
 // Words reads words, if the union holds it.
@@ -7633,6 +7615,62 @@ func (vs HolderViews) All() iter.Seq2[int, HolderView] {
 	}
 }
 
+// ItemNamedView reads an encoded map<string<4>, constructs::Label> where it is.
+type ItemNamedView struct{ c cdr.Elements }
+
+// ItemNamedViewOf is for generated code.
+func ItemNamedViewOf(c cdr.Elements) ItemNamedView { return ItemNamedView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs ItemNamedView) Len() int { return vs.c.Len() }
+
+func (ItemNamedView) key(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+func (ItemNamedView) value(s cdr.Sample, at int32) LabelView {
+	var d cdr.Decoder
+	var m LabelView
+	if s.Seek(&d, at) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs ItemNamedView) Get(key string) (value LabelView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs ItemNamedView) All() iter.Seq2[string, LabelView] {
+	return func(yield func(string, LabelView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateString("key", 4)
+			at = d.Here(1)
+			if d.EnterPresent() {
+				var e LabelView
+				e.ScanCDR(d)
+				d.Leave("value")
+			}
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
 var holderMembers = []string{
 	"choice",
 	"item",
@@ -8207,107 +8245,39 @@ func (v BittyView) Large() Large { return Large(v.s.Uint64(v.at[2])) }
 // Mark reads mark.
 func (v BittyView) Mark() byte { return v.s.Uint8(v.at[3]) }
 
-// Bits decodes bits.
+// Bits reads bits.
 func (v BittyView) Bits() Bits {
 	var m Bits
 	m.SetBits(uint64(v.s.Uint32(v.at[4])))
 	return m
 }
 
-// List decodes list into new memory.
-func (v BittyView) List() []Access {
-	d := &cdr.Decoder{}
-	var m []Access
-	if v.s.Seek(d, v.at[5]) {
-		n, listBegin := d.BeginSequence("list", 0, 2, false)
-		m = cdr.GrowSequence(d, "list", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = Access(d.Uint16(""))
-			d.LeaveElement("list", i)
-		}
-		d.End(listBegin)
-	}
-	return m
+// List reads list.
+func (v BittyView) List() BittyListViews {
+	return BittyListViewsOf(v.s.Elements(v.at[5], &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}}))
 }
 
-// Three decodes three into new memory.
-func (v BittyView) Three() [3]Small {
-	d := &cdr.Decoder{}
-	var m [3]Small
-	if v.s.Seek(d, v.at[6]) {
-		threeBegin := d.BeginArray("three")
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = Small(d.Uint8(""))
-			d.LeaveElement("three", i)
-		}
-		d.End(threeBegin)
-	}
-	return m
+// Three reads three.
+func (v BittyView) Three() BittyThreeViews {
+	return BittyThreeViewsOf(v.s.ArrayElements(v.at[6], 3, &cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{1, 1}, Stride: [2]int{1, 1}}))
 }
 
-// Larges decodes larges into new memory.
-func (v BittyView) Larges() []Large {
-	d := &cdr.Decoder{}
-	var m []Large
-	if v.s.Seek(d, v.at[7]) {
-		n, largesBegin := d.BeginSequence("larges", 0, 8, false)
-		m = cdr.GrowSequence(d, "larges", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = Large(d.Uint64(""))
-			d.LeaveElement("larges", i)
-		}
-		d.End(largesBegin)
-	}
-	return m
+// Larges reads larges.
+func (v BittyView) Larges() BittyLargesViews {
+	return BittyLargesViewsOf(v.s.Elements(v.at[7], &cdr.Layout{Align: [2]int{8, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}}))
 }
 
-// Packed decodes packed into new memory.
-func (v BittyView) Packed() []Bits {
-	d := &cdr.Decoder{}
-	var m []Bits
-	if v.s.Seek(d, v.at[8]) {
-		n, packedBegin := d.BeginSequence("packed", 0, 4, false)
-		m = cdr.GrowSequence(d, "packed", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i].UnmarshalCDR(d)
-			d.LeaveElement("packed", i)
-		}
-		d.End(packedBegin)
-	}
-	return m
+// Packed reads packed.
+func (v BittyView) Packed() BittyPackedViews {
+	return BittyPackedViewsOf(v.s.Elements(v.at[8], &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}}))
 }
 
-// Pair decodes pair into new memory.
-func (v BittyView) Pair() [2]Bits {
-	d := &cdr.Decoder{}
-	var m [2]Bits
-	if v.s.Seek(d, v.at[9]) {
-		pairBegin := d.BeginArray("pair")
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i].UnmarshalCDR(d)
-			d.LeaveElement("pair", i)
-		}
-		d.End(pairBegin)
-	}
-	return m
+// Pair reads pair.
+func (v BittyView) Pair() BittyPairViews {
+	return BittyPairViewsOf(v.s.ArrayElements(v.at[9], 2, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}}))
 }
 
-// ID decodes id.
+// ID reads id.
 func (v BittyView) ID() Bits {
 	var m Bits
 	m.SetBits(uint64(v.s.Uint32(v.at[10])))
@@ -8344,6 +8314,210 @@ func (vs BittyViews) All() iter.Seq2[int, BittyView] {
 			var v BittyView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// BittyListViews reads the elements of an encoded sequence<constructs::Access> where they are.
+type BittyListViews struct{ c cdr.Elements }
+
+// BittyListViewsOf is for generated code.
+func BittyListViewsOf(c cdr.Elements) BittyListViews { return BittyListViews{c} }
+
+// Len is the number of elements.
+func (vs BittyListViews) Len() int { return vs.c.Len() }
+
+func (BittyListViews) element(s cdr.Sample, at int32) Access {
+	return Access(s.Uint16(at))
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs BittyListViews) At(i int) Access {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 2, 2)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs BittyListViews) All() iter.Seq2[int, Access] {
+	return func(yield func(int, Access) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 2, 2)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// BittyThreeViews reads the elements of an encoded constructs::Small[3] where they are.
+type BittyThreeViews struct{ c cdr.Elements }
+
+// BittyThreeViewsOf is for generated code.
+func BittyThreeViewsOf(c cdr.Elements) BittyThreeViews { return BittyThreeViews{c} }
+
+// Len is the number of elements.
+func (vs BittyThreeViews) Len() int { return vs.c.Len() }
+
+func (BittyThreeViews) element(s cdr.Sample, at int32) Small {
+	return Small(s.Uint8(at))
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs BittyThreeViews) At(i int) Small {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 1, 1)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs BittyThreeViews) All() iter.Seq2[int, Small] {
+	return func(yield func(int, Small) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 1, 1)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// BittyLargesViews reads the elements of an encoded sequence<constructs::Large> where they are.
+type BittyLargesViews struct{ c cdr.Elements }
+
+// BittyLargesViewsOf is for generated code.
+func BittyLargesViewsOf(c cdr.Elements) BittyLargesViews { return BittyLargesViews{c} }
+
+// Len is the number of elements.
+func (vs BittyLargesViews) Len() int { return vs.c.Len() }
+
+func (BittyLargesViews) element(s cdr.Sample, at int32) Large {
+	return Large(s.Uint64(at))
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs BittyLargesViews) At(i int) Large {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 8, 8)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs BittyLargesViews) All() iter.Seq2[int, Large] {
+	return func(yield func(int, Large) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 8, 8)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// BittyPackedViews reads the elements of an encoded sequence<constructs::Bits> where they are.
+type BittyPackedViews struct{ c cdr.Elements }
+
+// BittyPackedViewsOf is for generated code.
+func BittyPackedViewsOf(c cdr.Elements) BittyPackedViews { return BittyPackedViews{c} }
+
+// Len is the number of elements.
+func (vs BittyPackedViews) Len() int { return vs.c.Len() }
+
+func (BittyPackedViews) element(s cdr.Sample, at int32) Bits {
+	var m Bits
+	m.SetBits(uint64(s.Uint32(at)))
+	return m
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs BittyPackedViews) At(i int) Bits {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 4, 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs BittyPackedViews) All() iter.Seq2[int, Bits] {
+	return func(yield func(int, Bits) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 4, 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// BittyPairViews reads the elements of an encoded constructs::Bits[2] where they are.
+type BittyPairViews struct{ c cdr.Elements }
+
+// BittyPairViewsOf is for generated code.
+func BittyPairViewsOf(c cdr.Elements) BittyPairViews { return BittyPairViews{c} }
+
+// Len is the number of elements.
+func (vs BittyPairViews) Len() int { return vs.c.Len() }
+
+func (BittyPairViews) element(s cdr.Sample, at int32) Bits {
+	var m Bits
+	m.SetBits(uint64(s.Uint32(at)))
+	return m
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs BittyPairViews) At(i int) Bits {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 4, 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs BittyPairViews) All() iter.Seq2[int, Bits] {
+	return func(yield func(int, Bits) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 4, 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
 				return
 			}
 		}
@@ -9419,246 +9593,32 @@ func (v *MapsView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v MapsView) ID() int32 { return v.s.Int32(v.at[0]) }
 
-// Numbers decodes numbers into new memory.
-func (v MapsView) Numbers() map[int32]float64 {
-	d := &cdr.Decoder{}
-	var m map[int32]float64
-	if v.s.Seek(d, v.at[1]) {
-		n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
-		m = cdr.MakeMap(d, "numbers", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int32
-			var v0 float64
-			i = d.Int32("")
-			v0 = d.Float64("")
-			cdr.LeaveKeyOf(d, "numbers", i)
-			m[i] = v0
-		}
-		d.End(numbersBegin)
-	}
-	return m
-}
+// Numbers reads numbers.
+func (v MapsView) Numbers() MapsNumbersView { return MapsNumbersViewOf(v.s.Pairs(v.at[1], true)) }
 
-// Words decodes words into new memory.
-func (v MapsView) Words() map[string]int32 {
-	d := &cdr.Decoder{}
-	var m map[string]int32
-	if v.s.Seek(d, v.at[2]) {
-		n, wordsBegin := d.BeginMap("words", 5, 8, false)
-		m = cdr.MakeMap(d, "words", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i string
-			var v0 int32
-			i = d.String("", 4)
-			v0 = d.Int32("")
-			cdr.LeaveKeyOf(d, "words", i)
-			m[i] = v0
-		}
-		d.End(wordsBegin)
-	}
-	return m
-}
+// Words reads words.
+func (v MapsView) Words() MapsWordsView { return MapsWordsViewOf(v.s.Pairs(v.at[2], false)) }
 
-// Names decodes names into new memory.
-func (v MapsView) Names() map[byte]string {
-	d := &cdr.Decoder{}
-	var m map[byte]string
-	if v.s.Seek(d, v.at[3]) {
-		n, namesBegin := d.BeginMap("names", 0, 5, false)
-		m = cdr.MakeMap(d, "names", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i byte
-			var v0 string
-			i = d.Uint8("")
-			v0 = d.String("", 0)
-			cdr.LeaveKeyOf(d, "names", i)
-			m[i] = v0
-		}
-		d.End(namesBegin)
-	}
-	return m
-}
+// Names reads names.
+func (v MapsView) Names() MapsNamesView { return MapsNamesViewOf(v.s.Pairs(v.at[3], false)) }
 
-// Labels decodes labels into new memory.
-func (v MapsView) Labels() map[Color]Label {
-	d := &cdr.Decoder{}
-	var m map[Color]Label
-	if v.s.Seek(d, v.at[4]) {
-		n, labelsBegin := d.BeginMap("labels", 0, 8, false)
-		m = cdr.MakeMap(d, "labels", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i Color
-			var v0 Label
-			i = Color(d.Enum("", 4, int32(ColorBlue)))
-			if !i.Valid() {
-				d.NotEnumerator("", int32(i))
-			}
-			v0.UnmarshalCDR(d)
-			cdr.LeaveKeyOf(d, "labels", i)
-			m[i] = v0
-		}
-		d.End(labelsBegin)
-	}
-	return m
-}
+// Labels reads labels.
+func (v MapsView) Labels() MapsLabelsView { return MapsLabelsViewOf(v.s.Pairs(v.at[4], false)) }
 
-// Lists decodes lists into new memory.
-func (v MapsView) Lists() map[int16][]Item {
-	d := &cdr.Decoder{}
-	var m map[int16][]Item
-	if v.s.Seek(d, v.at[5]) {
-		n, listsBegin := d.BeginMap("lists", 0, 6, false)
-		m = cdr.MakeMap(d, "lists", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int16
-			var v0 []Item
-			i = d.Int16("")
-			n, begin2 := d.BeginSequence("", 0, 1, false)
-			v0 = cdr.GrowSequence(d, "", v0, n)
-			for k := range v0 {
-				if !d.Enter() {
-					break
-				}
-				v0[k].UnmarshalCDR(d)
-				d.LeaveElement("", k)
-			}
-			d.End(begin2)
-			cdr.LeaveKeyOf(d, "lists", i)
-			m[i] = v0
-		}
-		d.End(listsBegin)
-	}
-	return m
-}
+// Lists reads lists.
+func (v MapsView) Lists() MapsListsView { return MapsListsViewOf(v.s.Pairs(v.at[5], false)) }
 
-// Nested decodes nested into new memory.
-func (v MapsView) Nested() map[int32]map[string]bool {
-	d := &cdr.Decoder{}
-	var m map[int32]map[string]bool
-	if v.s.Seek(d, v.at[6]) {
-		n, nestedBegin := d.BeginMap("nested", 0, 8, false)
-		m = cdr.MakeMap(d, "nested", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int32
-			var v0 map[string]bool
-			i = d.Int32("")
-			n2, begin2 := d.BeginMap("", 0, 5, false)
-			v0 = cdr.MakeMap(d, "", v0, n2)
-			for range n2 {
-				if !d.Enter() {
-					break
-				}
-				var k string
-				var v2 bool
-				k = d.String("", 0)
-				v2 = d.Bool("")
-				cdr.LeaveKeyOf(d, "", k)
-				v0[k] = v2
-			}
-			d.End(begin2)
-			cdr.LeaveKeyOf(d, "nested", i)
-			m[i] = v0
-		}
-		d.End(nestedBegin)
-	}
-	return m
-}
+// Nested reads nested.
+func (v MapsView) Nested() MapsNestedView { return MapsNestedViewOf(v.s.Pairs(v.at[6], false)) }
 
-// Choices decodes choices into new memory.
-func (v MapsView) Choices() map[uint64]Choice {
-	d := &cdr.Decoder{}
-	var m map[uint64]Choice
-	if v.s.Seek(d, v.at[7]) {
-		n, choicesBegin := d.BeginMap("choices", 0, 12, false)
-		m = cdr.MakeMap(d, "choices", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i uint64
-			var v0 Choice
-			i = d.Uint64("")
-			v0.UnmarshalCDR(d)
-			cdr.LeaveKeyOf(d, "choices", i)
-			m[i] = v0
-		}
-		d.End(choicesBegin)
-	}
-	return m
-}
+// Choices reads choices.
+func (v MapsView) Choices() MapsChoicesView { return MapsChoicesViewOf(v.s.Pairs(v.at[7], false)) }
 
-// Many decodes many into new memory.
-func (v MapsView) Many() []map[int32]int32 {
-	d := &cdr.Decoder{}
-	var m []map[int32]int32
-	if v.s.Seek(d, v.at[8]) {
-		n, manyBegin := d.BeginSequence("many", 0, 4, false)
-		m = cdr.GrowSequence(d, "many", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			n1, begin1 := d.BeginMap("", 0, 8, true)
-			m[i] = cdr.MakeMap(d, "", m[i], n1)
-			for range n1 {
-				if !d.Enter() {
-					break
-				}
-				var j int32
-				var v1 int32
-				j = d.Int32("")
-				v1 = d.Int32("")
-				cdr.LeaveKeyOf(d, "", j)
-				m[i][j] = v1
-			}
-			d.End(begin1)
-			d.LeaveElement("many", i)
-		}
-		d.End(manyBegin)
-	}
-	return m
-}
+// Many reads many.
+func (v MapsView) Many() MapsManyViews { return MapsManyViewsOf(v.s.Elements(v.at[8], nil)) }
 
-// Points decodes points into new memory.
-func (v MapsView) Points() map[byte]Point {
-	d := &cdr.Decoder{}
-	var m map[byte]Point
-	if v.s.Seek(d, v.at[9]) {
-		n, pointsBegin := d.BeginMap("points", 0, 18, false)
-		m = cdr.MakeMap(d, "points", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i byte
-			var v0 Point
-			i = d.Uint8("")
-			v0.UnmarshalCDR(d)
-			cdr.LeaveKeyOf(d, "points", i)
-			m[i] = v0
-		}
-		d.End(pointsBegin)
-	}
-	return m
-}
+// Points reads points.
+func (v MapsView) Points() MapsPointsView { return MapsPointsViewOf(v.s.Pairs(v.at[9], false)) }
 
 // MapsViews reads the elements of an encoded sequence or array of Maps.
 type MapsViews struct{ c cdr.Elements }
@@ -9690,6 +9650,575 @@ func (vs MapsViews) All() iter.Seq2[int, MapsView] {
 			var v MapsView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// MapsNumbersView reads an encoded map<int32, double> where it is.
+type MapsNumbersView struct{ c cdr.Elements }
+
+// MapsNumbersViewOf is for generated code.
+func MapsNumbersViewOf(c cdr.Elements) MapsNumbersView { return MapsNumbersView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsNumbersView) Len() int { return vs.c.Len() }
+
+func (MapsNumbersView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (MapsNumbersView) value(s cdr.Sample, at int32) float64 {
+	return s.Float64(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsNumbersView) Get(key int32) (value float64, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsNumbersView) All() iter.Seq2[int32, float64] {
+	return func(yield func(int32, float64) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.Locate("value", 8, 8)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsWordsView reads an encoded map<string<4>, int32, 5> where it is.
+type MapsWordsView struct{ c cdr.Elements }
+
+// MapsWordsViewOf is for generated code.
+func MapsWordsViewOf(c cdr.Elements) MapsWordsView { return MapsWordsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsWordsView) Len() int { return vs.c.Len() }
+
+func (MapsWordsView) key(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+func (MapsWordsView) value(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsWordsView) Get(key string) (value int32, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsWordsView) All() iter.Seq2[string, int32] {
+	return func(yield func(string, int32) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateString("key", 4)
+			at = d.Locate("value", 4, 4)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsNamesView reads an encoded map<octet, string> where it is.
+type MapsNamesView struct{ c cdr.Elements }
+
+// MapsNamesViewOf is for generated code.
+func MapsNamesViewOf(c cdr.Elements) MapsNamesView { return MapsNamesView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsNamesView) Len() int { return vs.c.Len() }
+
+func (MapsNamesView) key(s cdr.Sample, at int32) byte {
+	return s.Uint8(at)
+}
+
+func (MapsNamesView) value(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsNamesView) Get(key byte) (value string, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsNamesView) All() iter.Seq2[byte, string] {
+	return func(yield func(byte, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 1, 1)
+			at = d.LocateString("value", 0)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsLabelsView reads an encoded map<constructs::Color, constructs::Label> where it is.
+type MapsLabelsView struct{ c cdr.Elements }
+
+// MapsLabelsViewOf is for generated code.
+func MapsLabelsViewOf(c cdr.Elements) MapsLabelsView { return MapsLabelsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsLabelsView) Len() int { return vs.c.Len() }
+
+func (MapsLabelsView) key(s cdr.Sample, at int32) Color {
+	return Color(s.Enum(at, 4, int32(ColorBlue)))
+}
+
+func (MapsLabelsView) value(s cdr.Sample, at int32) LabelView {
+	var d cdr.Decoder
+	var m LabelView
+	if s.Seek(&d, at) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsLabelsView) Get(key Color) (value LabelView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsLabelsView) All() iter.Seq2[Color, LabelView] {
+	return func(yield func(Color, LabelView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.Here(1)
+			if d.EnterPresent() {
+				var e LabelView
+				e.ScanCDR(d)
+				d.Leave("value")
+			}
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsListsView reads an encoded map<int16, sequence<constructs::Item>> where it is.
+type MapsListsView struct{ c cdr.Elements }
+
+// MapsListsViewOf is for generated code.
+func MapsListsViewOf(c cdr.Elements) MapsListsView { return MapsListsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsListsView) Len() int { return vs.c.Len() }
+
+func (MapsListsView) key(s cdr.Sample, at int32) int16 {
+	return s.Int16(at)
+}
+
+func (MapsListsView) value(s cdr.Sample, at int32) ItemViews {
+	return ItemViewsOf(s.Elements(at, nil))
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsListsView) Get(key int16) (value ItemViews, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsListsView) All() iter.Seq2[int16, ItemViews] {
+	return func(yield func(int16, ItemViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 2, 2)
+			at = d.Here(4)
+			n, valueBegin := d.BeginSequence("value", 0, 1, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				var e ItemView
+				e.ScanCDR(d)
+				d.LeaveElement("value", i)
+			}
+			d.End(valueBegin)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsNestedView reads an encoded map<int32, map<string, boolean>> where it is.
+type MapsNestedView struct{ c cdr.Elements }
+
+// MapsNestedViewOf is for generated code.
+func MapsNestedViewOf(c cdr.Elements) MapsNestedView { return MapsNestedView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsNestedView) Len() int { return vs.c.Len() }
+
+func (MapsNestedView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (MapsNestedView) value(s cdr.Sample, at int32) MapsNestedValueView {
+	return MapsNestedValueViewOf(s.Pairs(at, false))
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsNestedView) Get(key int32) (value MapsNestedValueView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsNestedView) All() iter.Seq2[int32, MapsNestedValueView] {
+	return func(yield func(int32, MapsNestedValueView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.Here(4)
+			n, valueBegin := d.BeginMap("value", 0, 5, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateString("", 0)
+				d.Skip("", 1, 1)
+				d.Leave("value")
+			}
+			d.End(valueBegin)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsChoicesView reads an encoded map<uint64, constructs::Choice> where it is.
+type MapsChoicesView struct{ c cdr.Elements }
+
+// MapsChoicesViewOf is for generated code.
+func MapsChoicesViewOf(c cdr.Elements) MapsChoicesView { return MapsChoicesView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsChoicesView) Len() int { return vs.c.Len() }
+
+func (MapsChoicesView) key(s cdr.Sample, at int32) uint64 {
+	return s.Uint64(at)
+}
+
+func (MapsChoicesView) value(s cdr.Sample, at int32) ChoiceView {
+	var d cdr.Decoder
+	var m ChoiceView
+	s.Seek(&d, at)
+	m.ScanCDR(&d)
+	return m
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsChoicesView) Get(key uint64) (value ChoiceView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsChoicesView) All() iter.Seq2[uint64, ChoiceView] {
+	return func(yield func(uint64, ChoiceView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 8, 8)
+			at = d.Here(1)
+			if d.EnterPresent() {
+				var e ChoiceView
+				e.ScanCDR(d)
+				d.Leave("value")
+			}
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsManyViews reads the elements of an encoded sequence<map<int32, int32>> where they are.
+type MapsManyViews struct{ c cdr.Elements }
+
+// MapsManyViewsOf is for generated code.
+func MapsManyViewsOf(c cdr.Elements) MapsManyViews { return MapsManyViews{c} }
+
+// Len is the number of elements.
+func (vs MapsManyViews) Len() int { return vs.c.Len() }
+
+func (MapsManyViews) element(s cdr.Sample, at int32) MapsManyElementView {
+	return MapsManyElementViewOf(s.Pairs(at, true))
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs MapsManyViews) At(i int) MapsManyElementView {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginMap("element", 0, 8, true)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.Skip("", 4, 4)
+			d.Leave("element")
+		}
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs MapsManyViews) All() iter.Seq2[int, MapsManyElementView] {
+	return func(yield func(int, MapsManyElementView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginMap("element", 0, 8, true)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 4, 4)
+				d.Skip("", 4, 4)
+				d.Leave("element")
+			}
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsPointsView reads an encoded map<char, constructs::Point> where it is.
+type MapsPointsView struct{ c cdr.Elements }
+
+// MapsPointsViewOf is for generated code.
+func MapsPointsViewOf(c cdr.Elements) MapsPointsView { return MapsPointsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsPointsView) Len() int { return vs.c.Len() }
+
+func (MapsPointsView) key(s cdr.Sample, at int32) byte {
+	return s.Uint8(at)
+}
+
+func (MapsPointsView) value(s cdr.Sample, at int32) PointView {
+	var d cdr.Decoder
+	var m PointView
+	if s.Seek(&d, at) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsPointsView) Get(key byte) (value PointView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsPointsView) All() iter.Seq2[byte, PointView] {
+	return func(yield func(byte, PointView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 1, 1)
+			at = d.Here(1)
+			if d.EnterPresent() {
+				var e PointView
+				e.ScanCDR(d)
+				d.Leave("value")
+			}
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsNestedValueView reads an encoded map<string, boolean> where it is.
+type MapsNestedValueView struct{ c cdr.Elements }
+
+// MapsNestedValueViewOf is for generated code.
+func MapsNestedValueViewOf(c cdr.Elements) MapsNestedValueView { return MapsNestedValueView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsNestedValueView) Len() int { return vs.c.Len() }
+
+func (MapsNestedValueView) key(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+func (MapsNestedValueView) value(s cdr.Sample, at int32) bool {
+	return s.Bool(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsNestedValueView) Get(key string) (value bool, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsNestedValueView) All() iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateString("key", 0)
+			at = d.Locate("value", 1, 1)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// MapsManyElementView reads an encoded map<int32, int32> where it is.
+type MapsManyElementView struct{ c cdr.Elements }
+
+// MapsManyElementViewOf is for generated code.
+func MapsManyElementViewOf(c cdr.Elements) MapsManyElementView { return MapsManyElementView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs MapsManyElementView) Len() int { return vs.c.Len() }
+
+func (MapsManyElementView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (MapsManyElementView) value(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs MapsManyElementView) Get(key int32) (value int32, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs MapsManyElementView) All() iter.Seq2[int32, int32] {
+	return func(yield func(int32, int32) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.Locate("value", 4, 4)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
 				return
 			}
 		}
@@ -10110,28 +10639,8 @@ func (v *SwitchesView) ScanCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
-// Flags decodes flags into new memory.
-func (v SwitchesView) Flags() map[bool]byte {
-	d := &cdr.Decoder{}
-	var m map[bool]byte
-	if v.s.Seek(d, v.at[0]) {
-		n, flagsBegin := d.BeginMap("flags", 0, 2, true)
-		m = cdr.MakeMap(d, "flags", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i bool
-			var v0 byte
-			i = d.Bool("")
-			v0 = d.Uint8("")
-			cdr.LeaveKeyOf(d, "flags", i)
-			m[i] = v0
-		}
-		d.End(flagsBegin)
-	}
-	return m
-}
+// Flags reads flags.
+func (v SwitchesView) Flags() SwitchesFlagsView { return SwitchesFlagsViewOf(v.s.Pairs(v.at[0], true)) }
 
 // SwitchesViews reads the elements of an encoded sequence or array of Switches.
 type SwitchesViews struct{ c cdr.Elements }
@@ -10163,6 +10672,52 @@ func (vs SwitchesViews) All() iter.Seq2[int, SwitchesView] {
 			var v SwitchesView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// SwitchesFlagsView reads an encoded map<boolean, octet> where it is.
+type SwitchesFlagsView struct{ c cdr.Elements }
+
+// SwitchesFlagsViewOf is for generated code.
+func SwitchesFlagsViewOf(c cdr.Elements) SwitchesFlagsView { return SwitchesFlagsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs SwitchesFlagsView) Len() int { return vs.c.Len() }
+
+func (SwitchesFlagsView) key(s cdr.Sample, at int32) bool {
+	return s.Bool(at)
+}
+
+func (SwitchesFlagsView) value(s cdr.Sample, at int32) byte {
+	return s.Uint8(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs SwitchesFlagsView) Get(key bool) (value byte, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs SwitchesFlagsView) All() iter.Seq2[bool, byte] {
+	return func(yield func(bool, byte) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 1, 1)
+			at = d.Locate("value", 1, 1)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
 				return
 			}
 		}
@@ -10631,50 +11186,14 @@ func (v *LooseMapsView) ScanCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
-// Numbers decodes numbers into new memory.
-func (v LooseMapsView) Numbers() map[int32]float64 {
-	d := &cdr.Decoder{}
-	var m map[int32]float64
-	if v.s.Seek(d, v.at[0]) {
-		n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
-		m = cdr.MakeMap(d, "numbers", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int32
-			var v0 float64
-			i = d.Int32("")
-			v0 = d.Float64("")
-			cdr.LeaveKeyOf(d, "numbers", i)
-			m[i] = v0
-		}
-		d.End(numbersBegin)
-	}
-	return m
+// Numbers reads numbers.
+func (v LooseMapsView) Numbers() LooseMapsNumbersView {
+	return LooseMapsNumbersViewOf(v.s.Pairs(v.at[0], true))
 }
 
-// Bits decodes bits into new memory.
-func (v LooseMapsView) Bits() map[string]Bits {
-	d := &cdr.Decoder{}
-	var m map[string]Bits
-	if v.s.Seek(d, v.at[1]) {
-		n, bitsBegin := d.BeginMap("bits", 0, 8, false)
-		m = cdr.MakeMap(d, "bits", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i string
-			var v0 Bits
-			i = d.String("", 0)
-			v0.UnmarshalCDR(d)
-			cdr.LeaveKeyOf(d, "bits", i)
-			m[i] = v0
-		}
-		d.End(bitsBegin)
-	}
-	return m
+// Bits reads bits.
+func (v LooseMapsView) Bits() LooseMapsBitsView {
+	return LooseMapsBitsViewOf(v.s.Pairs(v.at[1], false))
 }
 
 // Access reads access.
@@ -10683,7 +11202,7 @@ func (v LooseMapsView) Access() Access { return Access(v.s.Uint16(v.at[2])) }
 // Large reads large.
 func (v LooseMapsView) Large() Large { return Large(v.s.Uint64(v.at[3])) }
 
-// Packed decodes packed.
+// Packed reads packed.
 func (v LooseMapsView) Packed() Bits {
 	var m Bits
 	m.SetBits(uint64(v.s.Uint32(v.at[4])))
@@ -10700,23 +11219,9 @@ func (v LooseMapsView) Item() ItemView {
 	return m
 }
 
-// List decodes list into new memory.
-func (v LooseMapsView) List() []Access {
-	d := &cdr.Decoder{}
-	var m []Access
-	if v.s.Seek(d, v.at[6]) {
-		n, listBegin := d.BeginSequence("list", 0, 2, false)
-		m = cdr.GrowSequence(d, "list", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = Access(d.Uint16(""))
-			d.LeaveElement("list", i)
-		}
-		d.End(listBegin)
-	}
-	return m
+// List reads list.
+func (v LooseMapsView) List() LooseMapsListViews {
+	return LooseMapsListViewsOf(v.s.Elements(v.at[6], &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}}))
 }
 
 // LooseMapsViews reads the elements of an encoded sequence or array of LooseMaps.
@@ -10749,6 +11254,140 @@ func (vs LooseMapsViews) All() iter.Seq2[int, LooseMapsView] {
 			var v LooseMapsView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// LooseMapsNumbersView reads an encoded map<int32, double> where it is.
+type LooseMapsNumbersView struct{ c cdr.Elements }
+
+// LooseMapsNumbersViewOf is for generated code.
+func LooseMapsNumbersViewOf(c cdr.Elements) LooseMapsNumbersView { return LooseMapsNumbersView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs LooseMapsNumbersView) Len() int { return vs.c.Len() }
+
+func (LooseMapsNumbersView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (LooseMapsNumbersView) value(s cdr.Sample, at int32) float64 {
+	return s.Float64(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs LooseMapsNumbersView) Get(key int32) (value float64, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs LooseMapsNumbersView) All() iter.Seq2[int32, float64] {
+	return func(yield func(int32, float64) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.Locate("value", 8, 8)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// LooseMapsBitsView reads an encoded map<string, constructs::Bits> where it is.
+type LooseMapsBitsView struct{ c cdr.Elements }
+
+// LooseMapsBitsViewOf is for generated code.
+func LooseMapsBitsViewOf(c cdr.Elements) LooseMapsBitsView { return LooseMapsBitsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs LooseMapsBitsView) Len() int { return vs.c.Len() }
+
+func (LooseMapsBitsView) key(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+func (LooseMapsBitsView) value(s cdr.Sample, at int32) Bits {
+	var m Bits
+	m.SetBits(uint64(s.Uint32(at)))
+	return m
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs LooseMapsBitsView) Get(key string) (value Bits, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs LooseMapsBitsView) All() iter.Seq2[string, Bits] {
+	return func(yield func(string, Bits) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateString("key", 0)
+			at = d.Locate("value", 4, 4)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// LooseMapsListViews reads the elements of an encoded sequence<constructs::Access> where they are.
+type LooseMapsListViews struct{ c cdr.Elements }
+
+// LooseMapsListViewsOf is for generated code.
+func LooseMapsListViewsOf(c cdr.Elements) LooseMapsListViews { return LooseMapsListViews{c} }
+
+// Len is the number of elements.
+func (vs LooseMapsListViews) Len() int { return vs.c.Len() }
+
+func (LooseMapsListViews) element(s cdr.Sample, at int32) Access {
+	return Access(s.Uint16(at))
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs LooseMapsListViews) At(i int) Access {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 2, 2)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs LooseMapsListViews) All() iter.Seq2[int, Access] {
+	return func(yield func(int, Access) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 2, 2)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
 				return
 			}
 		}
@@ -11169,66 +11808,15 @@ func (v NumbersView) Tiny() cdr.Fixed { return v.s.Fixed(v.at[3], 31, 31) }
 // Digit reads digit.
 func (v NumbersView) Digit() cdr.Fixed { return v.s.Fixed(v.at[4], 1, 0) }
 
-// Bigs decodes bigs into new memory.
-func (v NumbersView) Bigs() []cdr.LongDouble {
-	d := &cdr.Decoder{}
-	var m []cdr.LongDouble
-	if v.s.Seek(d, v.at[5]) {
-		n, bigsBegin := d.BeginSequence("bigs", 0, 16, true)
-		m = cdr.GrowSequence(d, "bigs", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = d.LongDouble("")
-			d.LeaveElement("bigs", i)
-		}
-		d.End(bigsBegin)
-	}
-	return m
-}
+// Bigs reads bigs.
+func (v NumbersView) Bigs() cdr.LongDoubles { return cdr.SequenceLongDoubles(v.s, v.at[5]) }
 
-// Grid decodes grid into new memory.
-func (v NumbersView) Grid() [2][2]cdr.LongDouble {
-	d := &cdr.Decoder{}
-	var m [2][2]cdr.LongDouble
-	if v.s.Seek(d, v.at[6]) {
-		gridBegin := d.Begin(cdr.Final)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			for j := range m[i] {
-				if !d.Enter() {
-					break
-				}
-				m[i][j] = d.LongDouble("")
-				d.LeaveElement("", j)
-			}
-			d.LeaveElement("grid", i)
-		}
-		d.End(gridBegin)
-	}
-	return m
-}
+// Grid reads grid.
+func (v NumbersView) Grid() cdr.LongDoubles { return cdr.ArrayLongDoubles(v.s, v.at[6], 4) }
 
-// Prices decodes prices into new memory.
-func (v NumbersView) Prices() []cdr.Fixed {
-	d := &cdr.Decoder{}
-	var m []cdr.Fixed
-	if v.s.Seek(d, v.at[7]) {
-		n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
-		m = cdr.GrowSequence(d, "prices", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = d.Fixed("", 4, 2)
-			d.LeaveElement("prices", i)
-		}
-		d.End(pricesBegin)
-	}
-	return m
+// Prices reads prices.
+func (v NumbersView) Prices() NumbersPricesViews {
+	return NumbersPricesViewsOf(v.s.Elements(v.at[7], &cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{3, 3}, Stride: [2]int{3, 3}}))
 }
 
 // Key reads key.
@@ -11267,6 +11855,46 @@ func (vs NumbersViews) All() iter.Seq2[int, NumbersView] {
 			var v NumbersView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// NumbersPricesViews reads the elements of an encoded sequence<fixed<4, 2>> where they are.
+type NumbersPricesViews struct{ c cdr.Elements }
+
+// NumbersPricesViewsOf is for generated code.
+func NumbersPricesViewsOf(c cdr.Elements) NumbersPricesViews { return NumbersPricesViews{c} }
+
+// Len is the number of elements.
+func (vs NumbersPricesViews) Len() int { return vs.c.Len() }
+
+func (NumbersPricesViews) element(s cdr.Sample, at int32) cdr.Fixed {
+	return s.Fixed(at, 4, 2)
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs NumbersPricesViews) At(i int) cdr.Fixed {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 1, 3)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NumbersPricesViews) All() iter.Seq2[int, cdr.Fixed] {
+	return func(yield func(int, cdr.Fixed) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 1, 3)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
 				return
 			}
 		}
@@ -14880,7 +15508,7 @@ func (v *SentView) ScanCDR(d *cdr.Decoder) {
 func (v SentView) Text() string { return v.s.String(v.at[0]) }
 
 // Wide reads wide.
-func (v SentView) Wide() string { return v.s.WString(v.at[1]) }
+func (v SentView) Wide() cdr.WideString { return v.s.WideString(v.at[1]) }
 
 // Blob reads blob.
 func (v SentView) Blob() []byte { return v.s.Bytes(v.at[2]) }
@@ -14907,28 +15535,8 @@ func (v SentView) Strict() StrictSentView {
 // Many reads many.
 func (v SentView) Many() StrictSentViews { return StrictSentViewsOf(v.s.Elements(v.at[7], nil)) }
 
-// Table decodes table into new memory.
-func (v SentView) Table() map[int32]string {
-	d := &cdr.Decoder{}
-	var m map[int32]string
-	if v.s.Seek(d, v.at[8]) {
-		n, tableBegin := d.BeginMap("table", 0, 8, false)
-		m = cdr.MakeMap(d, "table", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int32
-			var v0 string
-			i = d.Int32("")
-			v0 = d.String("", 0)
-			cdr.LeaveKeyOf(d, "table", i)
-			m[i] = v0
-		}
-		d.End(tableBegin)
-	}
-	return m
-}
+// Table reads table.
+func (v SentView) Table() SentTableView { return SentTableViewOf(v.s.Pairs(v.at[8], false)) }
 
 // Tail reads tail.
 func (v SentView) Tail() byte { return v.s.Uint8(v.at[9]) }
@@ -14975,6 +15583,52 @@ func (vs SentViews) All() iter.Seq2[int, SentView] {
 			var v SentView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// SentTableView reads an encoded map<int32, string> where it is.
+type SentTableView struct{ c cdr.Elements }
+
+// SentTableViewOf is for generated code.
+func SentTableViewOf(c cdr.Elements) SentTableView { return SentTableView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs SentTableView) Len() int { return vs.c.Len() }
+
+func (SentTableView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (SentTableView) value(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs SentTableView) Get(key int32) (value string, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs SentTableView) All() iter.Seq2[int32, string] {
+	return func(yield func(int32, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.LocateString("value", 0)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
 				return
 			}
 		}
@@ -15761,29 +16415,14 @@ func (v *ReceivedView) ScanCDR(d *cdr.Decoder) {
 func (v ReceivedView) Text() string { return cdr.TrimString(v.s.String(v.at[0]), 3) }
 
 // Wide reads wide.
-func (v ReceivedView) Wide() string { return cdr.TrimWString(v.s.WString(v.at[1]), 3) }
+func (v ReceivedView) Wide() cdr.WideString { return cdr.TrimWideString(v.s.WideString(v.at[1]), 3) }
 
 // Blob reads blob.
 func (v ReceivedView) Blob() []byte { return v.s.Bytes(v.at[2]) }
 
-// Words decodes words into new memory.
-func (v ReceivedView) Words() []string {
-	d := &cdr.Decoder{}
-	var m []string
-	if v.s.Seek(d, v.at[3]) {
-		n, wordsBegin := d.BeginSequence("words", 0, 4, false)
-		m = cdr.GrowSequence(d, "words", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			m[i] = d.String("", 0)
-			m[i] = cdr.TrimString(m[i], 3)
-			d.LeaveElement("words", i)
-		}
-		d.End(wordsBegin)
-	}
-	return m
+// Words reads words.
+func (v ReceivedView) Words() ReceivedWordsViews {
+	return ReceivedWordsViewsOf(v.s.Elements(v.at[3], nil))
 }
 
 // Picks reads picks.
@@ -15806,56 +16445,14 @@ func (v ReceivedView) Strict() StrictView {
 	return m
 }
 
-// Many decodes many into new memory.
-func (v ReceivedView) Many() []Strict {
-	d := &cdr.Decoder{}
-	var m []Strict
-	if v.s.Seek(d, v.at[7]) {
-		n, manyBegin := d.BeginSequence("many", 0, 9, false)
-		m = cdr.GrowSequence(d, "many", m, n)
-		for i := range m {
-			if !d.Enter() {
-				break
-			}
-			try1 := d.Try()
-			m[i].UnmarshalCDR(d)
-			if d.Caught(try1) {
-				(*Strict)(nil).SkipCDR(d)
-				m[i].SetDefaults()
-			}
-			d.LeaveElement("many", i)
-		}
-		d.End(manyBegin)
-	}
-	return m
+// Many reads many.
+func (v ReceivedView) Many() ReceivedManyViews {
+	return ReceivedManyViewsOf(v.s.Elements(v.at[7], nil))
 }
 
-// Table decodes table into new memory.
-func (v ReceivedView) Table() map[int32]string {
-	d := &cdr.Decoder{}
-	var m map[int32]string
-	if v.s.Seek(d, v.at[8]) {
-		n, tableBegin := d.BeginMap("table", 0, 8, false)
-		m = cdr.MakeMap(d, "table", m, n)
-		for range n {
-			if !d.Enter() {
-				break
-			}
-			var i int32
-			var v0 string
-			i = d.Int32("")
-			try2 := d.Try()
-			v0 = d.String("", 3)
-			if d.Caught(try2) {
-				d.SkipString("")
-				v0 = ""
-			}
-			cdr.LeaveKeyOf(d, "table", i)
-			m[i] = v0
-		}
-		d.End(tableBegin)
-	}
-	return m
+// Table reads table.
+func (v ReceivedView) Table() ReceivedTableView {
+	return ReceivedTableViewOf(v.s.Pairs(v.at[8], false))
 }
 
 // Tail reads tail.
@@ -15903,6 +16500,167 @@ func (vs ReceivedViews) All() iter.Seq2[int, ReceivedView] {
 			var v ReceivedView
 			v.ScanCDR(&d)
 			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// ReceivedWordsViews reads the elements of an encoded sequence<string<3>> where they are.
+type ReceivedWordsViews struct{ c cdr.Elements }
+
+// ReceivedWordsViewsOf is for generated code.
+func ReceivedWordsViewsOf(c cdr.Elements) ReceivedWordsViews { return ReceivedWordsViews{c} }
+
+// Len is the number of elements.
+func (vs ReceivedWordsViews) Len() int { return vs.c.Len() }
+
+func (ReceivedWordsViews) element(s cdr.Sample, at int32) string {
+	return cdr.TrimString(s.String(at), 3)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs ReceivedWordsViews) At(i int) string {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateString("element", 0)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs ReceivedWordsViews) All() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateString("element", 0)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// ReceivedManyViews reads the elements of an encoded sequence<constructs::Strict> where they are.
+type ReceivedManyViews struct{ c cdr.Elements }
+
+// ReceivedManyViewsOf is for generated code.
+func ReceivedManyViewsOf(c cdr.Elements) ReceivedManyViews { return ReceivedManyViews{c} }
+
+// Len is the number of elements.
+func (vs ReceivedManyViews) Len() int { return vs.c.Len() }
+
+func (ReceivedManyViews) element(s cdr.Sample, at int32) StrictView {
+	var d cdr.Decoder
+	var m StrictView
+	s.Seek(&d, at)
+	m.ScanCDR(&d)
+	return m
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs ReceivedManyViews) At(i int) StrictView {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		elementTry := d.Try()
+		at = d.Here(1)
+		if d.EnterPresent() {
+			var e StrictView
+			e.ScanCDR(d)
+			d.Leave("element")
+		}
+		if d.Caught(elementTry) {
+			if d.EnterPresent() {
+				(*Strict)(nil).SkipCDR(d)
+				d.Leave("element")
+			}
+			at = cdr.Missing
+		}
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs ReceivedManyViews) All() iter.Seq2[int, StrictView] {
+	return func(yield func(int, StrictView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			elementTry := d.Try()
+			at = d.Here(1)
+			if d.EnterPresent() {
+				var e StrictView
+				e.ScanCDR(d)
+				d.Leave("element")
+			}
+			if d.Caught(elementTry) {
+				if d.EnterPresent() {
+					(*Strict)(nil).SkipCDR(d)
+					d.Leave("element")
+				}
+				at = cdr.Missing
+			}
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// ReceivedTableView reads an encoded map<int32, string<3>> where it is.
+type ReceivedTableView struct{ c cdr.Elements }
+
+// ReceivedTableViewOf is for generated code.
+func ReceivedTableViewOf(c cdr.Elements) ReceivedTableView { return ReceivedTableView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs ReceivedTableView) Len() int { return vs.c.Len() }
+
+func (ReceivedTableView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (ReceivedTableView) value(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs ReceivedTableView) Get(key int32) (value string, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs ReceivedTableView) All() iter.Seq2[int32, string] {
+	return func(yield func(int32, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			valueTry := d.Try()
+			at = d.LocateString("value", 3)
+			if d.Caught(valueTry) {
+				d.SkipString("value")
+				at = cdr.Missing
+			}
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
 				return
 			}
 		}
@@ -16883,3 +17641,5742 @@ func (b *ReceivedChoiceBuilder) SetDiscriminator(d int32) {
 
 // Finish completes the sample and gives its length.
 func (b *ReceivedChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Row is the IDL typedef constructs::Row.
+type Row = []float64
+
+// Matrix is the IDL typedef constructs::Matrix.
+type Matrix = []Row
+
+// MatrixViews reads the elements of an encoded sequence<constructs::Row> where they are.
+type MatrixViews struct{ c cdr.Elements }
+
+// MatrixViewsOf is for generated code.
+func MatrixViewsOf(c cdr.Elements) MatrixViews { return MatrixViews{c} }
+
+// Len is the number of elements.
+func (vs MatrixViews) Len() int { return vs.c.Len() }
+
+func (MatrixViews) element(s cdr.Sample, at int32) cdr.Values[float64] {
+	return cdr.SequenceValues[float64](s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs MatrixViews) At(i int) cdr.Values[float64] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 4, 8)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs MatrixViews) All() iter.Seq2[int, cdr.Values[float64]] {
+	return func(yield func(int, cdr.Values[float64]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 4, 8)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// Triple is the IDL typedef constructs::Triple.
+type Triple = [3]int16
+
+// Sheets is the IDL typedef constructs::Sheets.
+type Sheets = map[string]Matrix
+
+// SheetsView reads an encoded map<string<4>, constructs::Matrix> where it is.
+type SheetsView struct{ c cdr.Elements }
+
+// SheetsViewOf is for generated code.
+func SheetsViewOf(c cdr.Elements) SheetsView { return SheetsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs SheetsView) Len() int { return vs.c.Len() }
+
+func (SheetsView) key(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+func (SheetsView) value(s cdr.Sample, at int32) MatrixViews {
+	return MatrixViewsOf(s.Elements(at, nil))
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs SheetsView) Get(key string) (value MatrixViews, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs SheetsView) All() iter.Seq2[string, MatrixViews] {
+	return func(yield func(string, MatrixViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateString("key", 4)
+			at = d.Here(4)
+			n, valueBegin := d.BeginSequence("value", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateSequence("", 4, 8)
+				d.LeaveElement("value", i)
+			}
+			d.End(valueBegin)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// Nest is the IDL struct constructs::Nest.
+type Nest struct {
+	Mark    byte               `json:"mark"`
+	Ragged  [][]int32          `json:"ragged"`
+	Matrix  Matrix             `json:"matrix"`
+	Maybe   *Matrix            `json:"maybe,omitempty"`
+	Deep    [][][]string       `json:"deep"`
+	Grid    [2][2]Matrix       `json:"grid"`
+	Triples []Triple           `json:"triples"`
+	Pair    [2]Triple          `json:"pair"`
+	Sheets  map[string]Matrix  `json:"sheets"`
+	Same    Sheets             `json:"same"`
+	Maps    []map[int32]string `json:"maps"`
+	Wide    map[string]string  `json:"wide"`
+	Wides   []string           `json:"wides"`
+	Names   [2]string          `json:"names"`
+	// Default: "dü".
+	Name   string             `json:"name"`
+	Prices []cdr.Fixed        `json:"prices"`
+	Bigs   [][]cdr.LongDouble `json:"bigs"`
+	Paths  [][]Point          `json:"paths"`
+	Labels [][]Label          `json:"labels"`
+	Items  map[Color][]Item   `json:"items"`
+	Access [][]Access         `json:"access"`
+	Blobs  [][]byte           `json:"blobs"`
+	Bools  [][]bool           `json:"bools"`
+	Colors [][]Color          `json:"colors"`
+	Last   int32              `json:"last"`
+}
+
+var nestType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Nest",
+	Extensibility: cdr.Final,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Text: `@final struct constructs::Point {
+	@id(0) double x;
+	@id(1) double y;
+	@id(2) octet quality;
+};
+@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@bit_bound(12) bitmask constructs::Access { @position(0) READ, @position(1) WRITE, @position(7) EXECUTE };
+bitset constructs::Bits { @position(0) bitfield<3, octet> a; @position(3) bitfield<1, boolean> flag; @position(4) bitfield<4, octet> ; @position(8) bitfield<12, int32> signed_part; @position(20) bitfield<9, uint16> wide; };
+@appendable union constructs::Item switch(int32) {
+	case 0: @id(1) int32 number;
+	case 1: case -1: @id(2) double real;
+	case 2: @id(3) string<8> text;
+	case 3: @id(4) constructs::Label label;
+	case 4: @id(5) sequence<constructs::Label> labels;
+	case 5: @id(6) int16[2][2] grid;
+	case 6: @id(7) sequence<octet> blob;
+	case 7: @id(8) constructs::Access access;
+	case 8: @id(9) constructs::Bits bits;
+	case 9: @id(10) constructs::Color color;
+	case 10: @id(11) constructs::Point far;
+	case 11: @id(12) map<string<4>, constructs::Label> named;
+	case 12: @id(13) sequence<string<4>> words;
+	case 13: @id(14) int32 there;
+};
+@final struct constructs::Nest {
+	@id(0) octet mark;
+	@id(1) sequence<sequence<int32>> ragged;
+	@id(2) sequence<sequence<double, 4>> matrix;
+	@optional @id(3) sequence<sequence<double, 4>> maybe;
+	@id(4) sequence<sequence<sequence<string<4>>>> deep;
+	@id(5) sequence<sequence<double, 4>>[2][2] grid;
+	@id(6) sequence<int16[3]> triples;
+	@id(7) int16[3][2] pair;
+	@id(8) map<string<4>, sequence<sequence<double, 4>>> sheets;
+	@id(9) map<string<4>, sequence<sequence<double, 4>>> same;
+	@id(10) sequence<map<int32, string<4>>> maps;
+	@id(11) map<wstring<4>, wstring<4>> wide;
+	@id(12) sequence<wstring<4>> wides;
+	@id(13) wstring<4>[2] names;
+	@id(14) wstring<4> name;
+	@id(15) sequence<fixed<4, 2>> prices;
+	@id(16) sequence<sequence<long double>> bigs;
+	@id(17) sequence<sequence<constructs::Point>> paths;
+	@id(18) sequence<sequence<constructs::Label>> labels;
+	@id(19) map<constructs::Color, sequence<constructs::Item>> items;
+	@id(20) sequence<sequence<constructs::Access>> access;
+	@id(21) sequence<sequence<octet>> blobs;
+	@id(22) sequence<sequence<boolean>> bools;
+	@id(23) sequence<sequence<constructs::Color>> colors;
+	@id(24) int32 last;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Nest) CDRType() *cdr.TypeInfo { return nestType }
+
+// NewNest gives a Nest whose members have their defaults.
+func NewNest() *Nest {
+	m := new(Nest)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Nest) SetDefaults() {
+	*m = Nest{}
+	m.Name = "dü"
+}
+
+// MarshalCDR writes all members.
+func (m *Nest) MarshalCDR(e *cdr.Encoder) {
+	e.Uint8(m.Mark)
+	raggedBegin := e.BeginSequence("ragged", len(m.Ragged), 0, false)
+	for i := range m.Ragged {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Ragged[i], 0)
+		e.LeaveElement("ragged", i)
+	}
+	e.End(raggedBegin)
+	matrixBegin := e.BeginSequence("matrix", len(m.Matrix), 0, false)
+	for i := range m.Matrix {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Matrix[i], 4)
+		e.LeaveElement("matrix", i)
+	}
+	e.End(matrixBegin)
+	if h, ok := e.BeginOptional(3, m.Maybe != nil); ok {
+		maybeBegin := e.BeginSequence("maybe", len((*m.Maybe)), 0, false)
+		for i := range *m.Maybe {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", (*m.Maybe)[i], 4)
+			e.LeaveElement("maybe", i)
+		}
+		e.End(maybeBegin)
+		e.EndMember(h)
+	}
+	deepBegin := e.BeginSequence("deep", len(m.Deep), 0, false)
+	for i := range m.Deep {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Deep[i]), 0, false)
+		for j := range m.Deep[i] {
+			if !e.Enter() {
+				break
+			}
+			begin2 := e.BeginSequence("", len(m.Deep[i][j]), 0, false)
+			for k := range m.Deep[i][j] {
+				if !e.Enter() {
+					break
+				}
+				e.String("", m.Deep[i][j][k], 4)
+				e.LeaveElement("", k)
+			}
+			e.End(begin2)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("deep", i)
+	}
+	e.End(deepBegin)
+	gridBegin := e.BeginArray()
+	for i := range m.Grid {
+		if !e.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !e.Enter() {
+				break
+			}
+			begin2 := e.BeginSequence("", len(m.Grid[i][j]), 0, false)
+			for k := range m.Grid[i][j] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", m.Grid[i][j][k], 4)
+				e.LeaveElement("", k)
+			}
+			e.End(begin2)
+			e.LeaveElement("", j)
+		}
+		e.LeaveElement("grid", i)
+	}
+	e.End(gridBegin)
+	triplesBegin := e.BeginSequence("triples", len(m.Triples), 0, false)
+	for i := range m.Triples {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeArray(e, m.Triples[i][:])
+		e.LeaveElement("triples", i)
+	}
+	e.End(triplesBegin)
+	pairBegin := e.BeginArray()
+	for i := range m.Pair {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeArray(e, m.Pair[i][:])
+		e.LeaveElement("pair", i)
+	}
+	e.End(pairBegin)
+	sheetsBegin := e.BeginMap("sheets", len(m.Sheets), 0, false)
+	sheetsKeys := cdr.SortedKeys(e, m.Sheets)
+	for _, i := range *sheetsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.String("", i, 4)
+		begin1 := e.BeginSequence("", len(m.Sheets[i]), 0, false)
+		for j := range m.Sheets[i] {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", m.Sheets[i][j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		cdr.LeaveKey(e, "sheets", i)
+	}
+	cdr.ReleaseKeys(e, sheetsKeys)
+	e.End(sheetsBegin)
+	sameBegin := e.BeginMap("same", len(m.Same), 0, false)
+	sameKeys := cdr.SortedKeys(e, m.Same)
+	for _, i := range *sameKeys {
+		if !e.Enter() {
+			break
+		}
+		e.String("", i, 4)
+		begin1 := e.BeginSequence("", len(m.Same[i]), 0, false)
+		for j := range m.Same[i] {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", m.Same[i][j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		cdr.LeaveKey(e, "same", i)
+	}
+	cdr.ReleaseKeys(e, sameKeys)
+	e.End(sameBegin)
+	mapsBegin := e.BeginSequence("maps", len(m.Maps), 0, false)
+	for i := range m.Maps {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginMap("", len(m.Maps[i]), 0, false)
+		keys1 := cdr.SortedKeys(e, m.Maps[i])
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(j)
+			e.String("", m.Maps[i][j], 4)
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		e.LeaveElement("maps", i)
+	}
+	e.End(mapsBegin)
+	wideBegin := e.BeginMap("wide", len(m.Wide), 0, false)
+	wideKeys := cdr.SortedKeys(e, m.Wide)
+	for _, i := range *wideKeys {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", i, 4)
+		e.WString("", m.Wide[i], 4)
+		cdr.LeaveKey(e, "wide", i)
+	}
+	cdr.ReleaseKeys(e, wideKeys)
+	e.End(wideBegin)
+	widesBegin := e.BeginSequence("wides", len(m.Wides), 0, false)
+	for i := range m.Wides {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", m.Wides[i], 4)
+		e.LeaveElement("wides", i)
+	}
+	e.End(widesBegin)
+	namesBegin := e.BeginArray()
+	for i := range m.Names {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", m.Names[i], 4)
+		e.LeaveElement("names", i)
+	}
+	e.End(namesBegin)
+	e.WString("name", m.Name, 4)
+	pricesBegin := e.BeginSequence("prices", len(m.Prices), 0, false)
+	for i := range m.Prices {
+		if !e.Enter() {
+			break
+		}
+		e.Fixed("", m.Prices[i], 4, 2)
+		e.LeaveElement("prices", i)
+	}
+	e.End(pricesBegin)
+	bigsBegin := e.BeginSequence("bigs", len(m.Bigs), 0, false)
+	for i := range m.Bigs {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Bigs[i]), 0, true)
+		for j := range m.Bigs[i] {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(m.Bigs[i][j])
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("bigs", i)
+	}
+	e.End(bigsBegin)
+	pathsBegin := e.BeginSequence("paths", len(m.Paths), 0, false)
+	for i := range m.Paths {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Paths[i]), 0, false)
+		for j := range m.Paths[i] {
+			if !e.Enter() {
+				break
+			}
+			m.Paths[i][j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("paths", i)
+	}
+	e.End(pathsBegin)
+	labelsBegin := e.BeginSequence("labels", len(m.Labels), 0, false)
+	for i := range m.Labels {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Labels[i]), 0, false)
+		for j := range m.Labels[i] {
+			if !e.Enter() {
+				break
+			}
+			m.Labels[i][j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("labels", i)
+	}
+	e.End(labelsBegin)
+	itemsBegin := e.BeginMap("items", len(m.Items), 0, false)
+	itemsKeys := cdr.SortedKeys(e, m.Items)
+	for _, i := range *itemsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(i), 4, i.Valid())
+		begin1 := e.BeginSequence("", len(m.Items[i]), 0, false)
+		for j := range m.Items[i] {
+			if !e.Enter() {
+				break
+			}
+			m.Items[i][j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		cdr.LeaveKey(e, "items", i)
+	}
+	cdr.ReleaseKeys(e, itemsKeys)
+	e.End(itemsBegin)
+	accessBegin := e.BeginSequence("access", len(m.Access), 0, false)
+	for i := range m.Access {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Access[i]), 0, false)
+		for j := range m.Access[i] {
+			if !e.Enter() {
+				break
+			}
+			e.Uint16(uint16(m.Access[i][j]))
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("access", i)
+	}
+	e.End(accessBegin)
+	blobsBegin := e.BeginSequence("blobs", len(m.Blobs), 0, false)
+	for i := range m.Blobs {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Blobs[i], 0)
+		e.LeaveElement("blobs", i)
+	}
+	e.End(blobsBegin)
+	boolsBegin := e.BeginSequence("bools", len(m.Bools), 0, false)
+	for i := range m.Bools {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeBoolSequence(e, "", m.Bools[i], 0)
+		e.LeaveElement("bools", i)
+	}
+	e.End(boolsBegin)
+	colorsBegin := e.BeginSequence("colors", len(m.Colors), 0, false)
+	for i := range m.Colors {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Colors[i]), 0, false)
+		for j := range m.Colors[i] {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(m.Colors[i][j]), 4, m.Colors[i][j].Valid())
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("colors", i)
+	}
+	e.End(colorsBegin)
+	e.Int32(m.Last)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Nest) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Mark = d.Uint8("mark")
+	n, raggedBegin := d.BeginSequence("ragged", 0, 4, false)
+	m.Ragged = cdr.GrowSequence(d, "ragged", m.Ragged, n)
+	for i := range m.Ragged {
+		if !d.Enter() {
+			break
+		}
+		m.Ragged[i] = cdr.DecodeSequence(d, "", m.Ragged[i], 0)
+		d.LeaveElement("ragged", i)
+	}
+	d.End(raggedBegin)
+	n, matrixBegin := d.BeginSequence("matrix", 0, 4, false)
+	m.Matrix = cdr.GrowSequence(d, "matrix", m.Matrix, n)
+	for i := range m.Matrix {
+		if !d.Enter() {
+			break
+		}
+		m.Matrix[i] = cdr.DecodeSequence(d, "", m.Matrix[i], 4)
+		d.LeaveElement("matrix", i)
+	}
+	d.End(matrixBegin)
+	if h, ok := d.BeginOptional("maybe", 3); ok {
+		if cdr.Allocate(d, "maybe", &m.Maybe) {
+			n, maybeBegin := d.BeginSequence("maybe", 0, 4, false)
+			(*m.Maybe) = cdr.GrowSequence(d, "maybe", (*m.Maybe), n)
+			for i := range *m.Maybe {
+				if !d.Enter() {
+					break
+				}
+				(*m.Maybe)[i] = cdr.DecodeSequence(d, "", (*m.Maybe)[i], 4)
+				d.LeaveElement("maybe", i)
+			}
+			d.End(maybeBegin)
+		}
+		d.End(h)
+	} else {
+		m.Maybe = nil
+	}
+	n, deepBegin := d.BeginSequence("deep", 0, 4, false)
+	m.Deep = cdr.GrowSequence(d, "deep", m.Deep, n)
+	for i := range m.Deep {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		m.Deep[i] = cdr.GrowSequence(d, "", m.Deep[i], n)
+		for j := range m.Deep[i] {
+			if !d.Enter() {
+				break
+			}
+			n, begin2 := d.BeginSequence("", 0, 4, false)
+			m.Deep[i][j] = cdr.GrowSequence(d, "", m.Deep[i][j], n)
+			for k := range m.Deep[i][j] {
+				if !d.Enter() {
+					break
+				}
+				m.Deep[i][j][k] = d.String("", 4)
+				d.LeaveElement("", k)
+			}
+			d.End(begin2)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("deep", i)
+	}
+	d.End(deepBegin)
+	gridBegin := d.BeginArray("grid")
+	for i := range m.Grid {
+		if !d.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !d.Enter() {
+				break
+			}
+			n, begin2 := d.BeginSequence("", 0, 4, false)
+			m.Grid[i][j] = cdr.GrowSequence(d, "", m.Grid[i][j], n)
+			for k := range m.Grid[i][j] {
+				if !d.Enter() {
+					break
+				}
+				m.Grid[i][j][k] = cdr.DecodeSequence(d, "", m.Grid[i][j][k], 4)
+				d.LeaveElement("", k)
+			}
+			d.End(begin2)
+			d.LeaveElement("", j)
+		}
+		d.LeaveElement("grid", i)
+	}
+	d.End(gridBegin)
+	n, triplesBegin := d.BeginSequence("triples", 0, 6, false)
+	m.Triples = cdr.GrowSequence(d, "triples", m.Triples, n)
+	for i := range m.Triples {
+		if !d.Enter() {
+			break
+		}
+		cdr.DecodeArray(d, "", m.Triples[i][:])
+		d.LeaveElement("triples", i)
+	}
+	d.End(triplesBegin)
+	pairBegin := d.BeginArray("pair")
+	for i := range m.Pair {
+		if !d.Enter() {
+			break
+		}
+		cdr.DecodeArray(d, "", m.Pair[i][:])
+		d.LeaveElement("pair", i)
+	}
+	d.End(pairBegin)
+	n, sheetsBegin := d.BeginMap("sheets", 0, 8, false)
+	m.Sheets = cdr.MakeMap(d, "sheets", m.Sheets, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 Matrix
+		i = d.String("", 4)
+		n, begin2 := d.BeginSequence("", 0, 4, false)
+		v0 = cdr.GrowSequence(d, "", v0, n)
+		for k := range v0 {
+			if !d.Enter() {
+				break
+			}
+			v0[k] = cdr.DecodeSequence(d, "", v0[k], 4)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		cdr.LeaveKeyOf(d, "sheets", i)
+		m.Sheets[i] = v0
+	}
+	d.End(sheetsBegin)
+	n, sameBegin := d.BeginMap("same", 0, 8, false)
+	m.Same = cdr.MakeMap(d, "same", m.Same, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 Matrix
+		i = d.String("", 4)
+		n, begin2 := d.BeginSequence("", 0, 4, false)
+		v0 = cdr.GrowSequence(d, "", v0, n)
+		for k := range v0 {
+			if !d.Enter() {
+				break
+			}
+			v0[k] = cdr.DecodeSequence(d, "", v0[k], 4)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		cdr.LeaveKeyOf(d, "same", i)
+		m.Same[i] = v0
+	}
+	d.End(sameBegin)
+	n, mapsBegin := d.BeginSequence("maps", 0, 4, false)
+	m.Maps = cdr.GrowSequence(d, "maps", m.Maps, n)
+	for i := range m.Maps {
+		if !d.Enter() {
+			break
+		}
+		n1, begin1 := d.BeginMap("", 0, 8, false)
+		m.Maps[i] = cdr.MakeMap(d, "", m.Maps[i], n1)
+		for range n1 {
+			if !d.Enter() {
+				break
+			}
+			var j int32
+			var v1 string
+			j = d.Int32("")
+			v1 = d.String("", 4)
+			cdr.LeaveKeyOf(d, "", j)
+			m.Maps[i][j] = v1
+		}
+		d.End(begin1)
+		d.LeaveElement("maps", i)
+	}
+	d.End(mapsBegin)
+	n, wideBegin := d.BeginMap("wide", 0, 8, false)
+	m.Wide = cdr.MakeMap(d, "wide", m.Wide, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 string
+		i = d.WString("", 4)
+		v0 = d.WString("", 4)
+		cdr.LeaveKeyOf(d, "wide", i)
+		m.Wide[i] = v0
+	}
+	d.End(wideBegin)
+	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+	m.Wides = cdr.GrowSequence(d, "wides", m.Wides, n)
+	for i := range m.Wides {
+		if !d.Enter() {
+			break
+		}
+		m.Wides[i] = d.WString("", 4)
+		d.LeaveElement("wides", i)
+	}
+	d.End(widesBegin)
+	namesBegin := d.BeginArray("names")
+	for i := range m.Names {
+		if !d.Enter() {
+			break
+		}
+		m.Names[i] = d.WString("", 4)
+		d.LeaveElement("names", i)
+	}
+	d.End(namesBegin)
+	if !d.Absent() {
+		m.Name = d.WString("name", 4)
+	} else {
+		m.Name = "dü"
+	}
+	n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+	m.Prices = cdr.GrowSequence(d, "prices", m.Prices, n)
+	for i := range m.Prices {
+		if !d.Enter() {
+			break
+		}
+		m.Prices[i] = d.Fixed("", 4, 2)
+		d.LeaveElement("prices", i)
+	}
+	d.End(pricesBegin)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 4, false)
+	m.Bigs = cdr.GrowSequence(d, "bigs", m.Bigs, n)
+	for i := range m.Bigs {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 16, true)
+		m.Bigs[i] = cdr.GrowSequence(d, "", m.Bigs[i], n)
+		for j := range m.Bigs[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Bigs[i][j] = d.LongDouble("")
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	n, pathsBegin := d.BeginSequence("paths", 0, 4, false)
+	m.Paths = cdr.GrowSequence(d, "paths", m.Paths, n)
+	for i := range m.Paths {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 17, false)
+		m.Paths[i] = cdr.GrowSequence(d, "", m.Paths[i], n)
+		for j := range m.Paths[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Paths[i][j].UnmarshalCDR(d)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("paths", i)
+	}
+	d.End(pathsBegin)
+	n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+	m.Labels = cdr.GrowSequence(d, "labels", m.Labels, n)
+	for i := range m.Labels {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		m.Labels[i] = cdr.GrowSequence(d, "", m.Labels[i], n)
+		for j := range m.Labels[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Labels[i][j].UnmarshalCDR(d)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	n, itemsBegin := d.BeginMap("items", 0, 8, false)
+	m.Items = cdr.MakeMap(d, "items", m.Items, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i Color
+		var v0 []Item
+		i = Color(d.Enum("", 4, int32(ColorBlue)))
+		if !i.Valid() {
+			d.NotEnumerator("", int32(i))
+		}
+		n, begin2 := d.BeginSequence("", 0, 1, false)
+		v0 = cdr.GrowSequence(d, "", v0, n)
+		for k := range v0 {
+			if !d.Enter() {
+				break
+			}
+			v0[k].UnmarshalCDR(d)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		cdr.LeaveKeyOf(d, "items", i)
+		m.Items[i] = v0
+	}
+	d.End(itemsBegin)
+	n, accessBegin := d.BeginSequence("access", 0, 4, false)
+	m.Access = cdr.GrowSequence(d, "access", m.Access, n)
+	for i := range m.Access {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 2, false)
+		m.Access[i] = cdr.GrowSequence(d, "", m.Access[i], n)
+		for j := range m.Access[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Access[i][j] = Access(d.Uint16(""))
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("access", i)
+	}
+	d.End(accessBegin)
+	n, blobsBegin := d.BeginSequence("blobs", 0, 4, false)
+	m.Blobs = cdr.GrowSequence(d, "blobs", m.Blobs, n)
+	for i := range m.Blobs {
+		if !d.Enter() {
+			break
+		}
+		m.Blobs[i] = cdr.DecodeSequence(d, "", m.Blobs[i], 0)
+		d.LeaveElement("blobs", i)
+	}
+	d.End(blobsBegin)
+	n, boolsBegin := d.BeginSequence("bools", 0, 4, false)
+	m.Bools = cdr.GrowSequence(d, "bools", m.Bools, n)
+	for i := range m.Bools {
+		if !d.Enter() {
+			break
+		}
+		m.Bools[i] = cdr.DecodeBoolSequence(d, "", m.Bools[i], 0)
+		d.LeaveElement("bools", i)
+	}
+	d.End(boolsBegin)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	m.Colors = cdr.GrowSequence(d, "colors", m.Colors, n)
+	for i := range m.Colors {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		m.Colors[i] = cdr.GrowSequence(d, "", m.Colors[i], n)
+		for j := range m.Colors[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Colors[i][j] = Color(d.Enum("", 4, int32(ColorBlue)))
+			if !m.Colors[i][j].Valid() {
+				d.NotEnumerator("", int32(m.Colors[i][j]))
+			}
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	m.Last = d.Int32("last")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Nest) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Uint8(m.Mark)
+	raggedBegin := e.BeginSequence("ragged", len(m.Ragged), 0, false)
+	for i := range m.Ragged {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Ragged[i], 0)
+		e.LeaveElement("ragged", i)
+	}
+	e.End(raggedBegin)
+	matrixBegin := e.BeginSequence("matrix", len(m.Matrix), 0, false)
+	for i := range m.Matrix {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Matrix[i], 4)
+		e.LeaveElement("matrix", i)
+	}
+	e.End(matrixBegin)
+	if h, ok := e.BeginOptional(3, m.Maybe != nil); ok {
+		maybeBegin := e.BeginSequence("maybe", len((*m.Maybe)), 0, false)
+		for i := range *m.Maybe {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", (*m.Maybe)[i], 4)
+			e.LeaveElement("maybe", i)
+		}
+		e.End(maybeBegin)
+		e.EndMember(h)
+	}
+	deepBegin := e.BeginSequence("deep", len(m.Deep), 0, false)
+	for i := range m.Deep {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Deep[i]), 0, false)
+		for j := range m.Deep[i] {
+			if !e.Enter() {
+				break
+			}
+			begin2 := e.BeginSequence("", len(m.Deep[i][j]), 0, false)
+			for k := range m.Deep[i][j] {
+				if !e.Enter() {
+					break
+				}
+				e.String("", m.Deep[i][j][k], 4)
+				e.LeaveElement("", k)
+			}
+			e.End(begin2)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("deep", i)
+	}
+	e.End(deepBegin)
+	gridBegin := e.BeginArray()
+	for i := range m.Grid {
+		if !e.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !e.Enter() {
+				break
+			}
+			begin2 := e.BeginSequence("", len(m.Grid[i][j]), 0, false)
+			for k := range m.Grid[i][j] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", m.Grid[i][j][k], 4)
+				e.LeaveElement("", k)
+			}
+			e.End(begin2)
+			e.LeaveElement("", j)
+		}
+		e.LeaveElement("grid", i)
+	}
+	e.End(gridBegin)
+	triplesBegin := e.BeginSequence("triples", len(m.Triples), 0, false)
+	for i := range m.Triples {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeArray(e, m.Triples[i][:])
+		e.LeaveElement("triples", i)
+	}
+	e.End(triplesBegin)
+	pairBegin := e.BeginArray()
+	for i := range m.Pair {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeArray(e, m.Pair[i][:])
+		e.LeaveElement("pair", i)
+	}
+	e.End(pairBegin)
+	sheetsBegin := e.BeginMap("sheets", len(m.Sheets), 0, false)
+	sheetsKeys := cdr.SortedKeys(e, m.Sheets)
+	for _, i := range *sheetsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.String("", i, 4)
+		begin1 := e.BeginSequence("", len(m.Sheets[i]), 0, false)
+		for j := range m.Sheets[i] {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", m.Sheets[i][j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		cdr.LeaveKey(e, "sheets", i)
+	}
+	cdr.ReleaseKeys(e, sheetsKeys)
+	e.End(sheetsBegin)
+	sameBegin := e.BeginMap("same", len(m.Same), 0, false)
+	sameKeys := cdr.SortedKeys(e, m.Same)
+	for _, i := range *sameKeys {
+		if !e.Enter() {
+			break
+		}
+		e.String("", i, 4)
+		begin1 := e.BeginSequence("", len(m.Same[i]), 0, false)
+		for j := range m.Same[i] {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", m.Same[i][j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		cdr.LeaveKey(e, "same", i)
+	}
+	cdr.ReleaseKeys(e, sameKeys)
+	e.End(sameBegin)
+	mapsBegin := e.BeginSequence("maps", len(m.Maps), 0, false)
+	for i := range m.Maps {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginMap("", len(m.Maps[i]), 0, false)
+		keys1 := cdr.SortedKeys(e, m.Maps[i])
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(j)
+			e.String("", m.Maps[i][j], 4)
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		e.LeaveElement("maps", i)
+	}
+	e.End(mapsBegin)
+	wideBegin := e.BeginMap("wide", len(m.Wide), 0, false)
+	wideKeys := cdr.SortedKeys(e, m.Wide)
+	for _, i := range *wideKeys {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", i, 4)
+		e.WString("", m.Wide[i], 4)
+		cdr.LeaveKey(e, "wide", i)
+	}
+	cdr.ReleaseKeys(e, wideKeys)
+	e.End(wideBegin)
+	widesBegin := e.BeginSequence("wides", len(m.Wides), 0, false)
+	for i := range m.Wides {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", m.Wides[i], 4)
+		e.LeaveElement("wides", i)
+	}
+	e.End(widesBegin)
+	namesBegin := e.BeginArray()
+	for i := range m.Names {
+		if !e.Enter() {
+			break
+		}
+		e.WString("", m.Names[i], 4)
+		e.LeaveElement("names", i)
+	}
+	e.End(namesBegin)
+	e.WString("name", m.Name, 4)
+	pricesBegin := e.BeginSequence("prices", len(m.Prices), 0, false)
+	for i := range m.Prices {
+		if !e.Enter() {
+			break
+		}
+		e.Fixed("", m.Prices[i], 4, 2)
+		e.LeaveElement("prices", i)
+	}
+	e.End(pricesBegin)
+	bigsBegin := e.BeginSequence("bigs", len(m.Bigs), 0, false)
+	for i := range m.Bigs {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Bigs[i]), 0, true)
+		for j := range m.Bigs[i] {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(m.Bigs[i][j])
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("bigs", i)
+	}
+	e.End(bigsBegin)
+	pathsBegin := e.BeginSequence("paths", len(m.Paths), 0, false)
+	for i := range m.Paths {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Paths[i]), 0, false)
+		for j := range m.Paths[i] {
+			if !e.Enter() {
+				break
+			}
+			m.Paths[i][j].MarshalKeyCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("paths", i)
+	}
+	e.End(pathsBegin)
+	labelsBegin := e.BeginSequence("labels", len(m.Labels), 0, false)
+	for i := range m.Labels {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Labels[i]), 0, false)
+		for j := range m.Labels[i] {
+			if !e.Enter() {
+				break
+			}
+			m.Labels[i][j].MarshalKeyCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("labels", i)
+	}
+	e.End(labelsBegin)
+	itemsBegin := e.BeginMap("items", len(m.Items), 0, false)
+	itemsKeys := cdr.SortedKeys(e, m.Items)
+	for _, i := range *itemsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(i), 4, i.Valid())
+		begin1 := e.BeginSequence("", len(m.Items[i]), 0, false)
+		for j := range m.Items[i] {
+			if !e.Enter() {
+				break
+			}
+			m.Items[i][j].MarshalKeyCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		cdr.LeaveKey(e, "items", i)
+	}
+	cdr.ReleaseKeys(e, itemsKeys)
+	e.End(itemsBegin)
+	accessBegin := e.BeginSequence("access", len(m.Access), 0, false)
+	for i := range m.Access {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Access[i]), 0, false)
+		for j := range m.Access[i] {
+			if !e.Enter() {
+				break
+			}
+			e.Uint16(uint16(m.Access[i][j]))
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("access", i)
+	}
+	e.End(accessBegin)
+	blobsBegin := e.BeginSequence("blobs", len(m.Blobs), 0, false)
+	for i := range m.Blobs {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Blobs[i], 0)
+		e.LeaveElement("blobs", i)
+	}
+	e.End(blobsBegin)
+	boolsBegin := e.BeginSequence("bools", len(m.Bools), 0, false)
+	for i := range m.Bools {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeBoolSequence(e, "", m.Bools[i], 0)
+		e.LeaveElement("bools", i)
+	}
+	e.End(boolsBegin)
+	colorsBegin := e.BeginSequence("colors", len(m.Colors), 0, false)
+	for i := range m.Colors {
+		if !e.Enter() {
+			break
+		}
+		begin1 := e.BeginSequence("", len(m.Colors[i]), 0, false)
+		for j := range m.Colors[i] {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(m.Colors[i][j]), 4, m.Colors[i][j].Valid())
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		e.LeaveElement("colors", i)
+	}
+	e.End(colorsBegin)
+	e.Int32(m.Last)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Nest) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Mark = d.Uint8("mark")
+	n, raggedBegin := d.BeginSequence("ragged", 0, 4, false)
+	m.Ragged = cdr.GrowSequence(d, "ragged", m.Ragged, n)
+	for i := range m.Ragged {
+		if !d.Enter() {
+			break
+		}
+		m.Ragged[i] = cdr.DecodeSequence(d, "", m.Ragged[i], 0)
+		d.LeaveElement("ragged", i)
+	}
+	d.End(raggedBegin)
+	n, matrixBegin := d.BeginSequence("matrix", 0, 4, false)
+	m.Matrix = cdr.GrowSequence(d, "matrix", m.Matrix, n)
+	for i := range m.Matrix {
+		if !d.Enter() {
+			break
+		}
+		m.Matrix[i] = cdr.DecodeSequence(d, "", m.Matrix[i], 4)
+		d.LeaveElement("matrix", i)
+	}
+	d.End(matrixBegin)
+	if h, ok := d.BeginOptional("maybe", 3); !ok {
+		m.Maybe = nil
+	} else if cdr.Allocate(d, "maybe", &m.Maybe) {
+		n, maybeBegin := d.BeginSequence("maybe", 0, 4, false)
+		(*m.Maybe) = cdr.GrowSequence(d, "maybe", (*m.Maybe), n)
+		for i := range *m.Maybe {
+			if !d.Enter() {
+				break
+			}
+			(*m.Maybe)[i] = cdr.DecodeSequence(d, "", (*m.Maybe)[i], 4)
+			d.LeaveElement("maybe", i)
+		}
+		d.End(maybeBegin)
+		d.End(h)
+	}
+	n, deepBegin := d.BeginSequence("deep", 0, 4, false)
+	m.Deep = cdr.GrowSequence(d, "deep", m.Deep, n)
+	for i := range m.Deep {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		m.Deep[i] = cdr.GrowSequence(d, "", m.Deep[i], n)
+		for j := range m.Deep[i] {
+			if !d.Enter() {
+				break
+			}
+			n, begin2 := d.BeginSequence("", 0, 4, false)
+			m.Deep[i][j] = cdr.GrowSequence(d, "", m.Deep[i][j], n)
+			for k := range m.Deep[i][j] {
+				if !d.Enter() {
+					break
+				}
+				m.Deep[i][j][k] = d.String("", 4)
+				d.LeaveElement("", k)
+			}
+			d.End(begin2)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("deep", i)
+	}
+	d.End(deepBegin)
+	gridBegin := d.BeginArray("grid")
+	for i := range m.Grid {
+		if !d.Enter() {
+			break
+		}
+		for j := range m.Grid[i] {
+			if !d.Enter() {
+				break
+			}
+			n, begin2 := d.BeginSequence("", 0, 4, false)
+			m.Grid[i][j] = cdr.GrowSequence(d, "", m.Grid[i][j], n)
+			for k := range m.Grid[i][j] {
+				if !d.Enter() {
+					break
+				}
+				m.Grid[i][j][k] = cdr.DecodeSequence(d, "", m.Grid[i][j][k], 4)
+				d.LeaveElement("", k)
+			}
+			d.End(begin2)
+			d.LeaveElement("", j)
+		}
+		d.LeaveElement("grid", i)
+	}
+	d.End(gridBegin)
+	n, triplesBegin := d.BeginSequence("triples", 0, 6, false)
+	m.Triples = cdr.GrowSequence(d, "triples", m.Triples, n)
+	for i := range m.Triples {
+		if !d.Enter() {
+			break
+		}
+		cdr.DecodeArray(d, "", m.Triples[i][:])
+		d.LeaveElement("triples", i)
+	}
+	d.End(triplesBegin)
+	pairBegin := d.BeginArray("pair")
+	for i := range m.Pair {
+		if !d.Enter() {
+			break
+		}
+		cdr.DecodeArray(d, "", m.Pair[i][:])
+		d.LeaveElement("pair", i)
+	}
+	d.End(pairBegin)
+	n, sheetsBegin := d.BeginMap("sheets", 0, 8, false)
+	m.Sheets = cdr.MakeMap(d, "sheets", m.Sheets, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 Matrix
+		i = d.String("", 4)
+		n, begin2 := d.BeginSequence("", 0, 4, false)
+		v0 = cdr.GrowSequence(d, "", v0, n)
+		for k := range v0 {
+			if !d.Enter() {
+				break
+			}
+			v0[k] = cdr.DecodeSequence(d, "", v0[k], 4)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		cdr.LeaveKeyOf(d, "sheets", i)
+		m.Sheets[i] = v0
+	}
+	d.End(sheetsBegin)
+	n, sameBegin := d.BeginMap("same", 0, 8, false)
+	m.Same = cdr.MakeMap(d, "same", m.Same, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 Matrix
+		i = d.String("", 4)
+		n, begin2 := d.BeginSequence("", 0, 4, false)
+		v0 = cdr.GrowSequence(d, "", v0, n)
+		for k := range v0 {
+			if !d.Enter() {
+				break
+			}
+			v0[k] = cdr.DecodeSequence(d, "", v0[k], 4)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		cdr.LeaveKeyOf(d, "same", i)
+		m.Same[i] = v0
+	}
+	d.End(sameBegin)
+	n, mapsBegin := d.BeginSequence("maps", 0, 4, false)
+	m.Maps = cdr.GrowSequence(d, "maps", m.Maps, n)
+	for i := range m.Maps {
+		if !d.Enter() {
+			break
+		}
+		n1, begin1 := d.BeginMap("", 0, 8, false)
+		m.Maps[i] = cdr.MakeMap(d, "", m.Maps[i], n1)
+		for range n1 {
+			if !d.Enter() {
+				break
+			}
+			var j int32
+			var v1 string
+			j = d.Int32("")
+			v1 = d.String("", 4)
+			cdr.LeaveKeyOf(d, "", j)
+			m.Maps[i][j] = v1
+		}
+		d.End(begin1)
+		d.LeaveElement("maps", i)
+	}
+	d.End(mapsBegin)
+	n, wideBegin := d.BeginMap("wide", 0, 8, false)
+	m.Wide = cdr.MakeMap(d, "wide", m.Wide, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i string
+		var v0 string
+		i = d.WString("", 4)
+		v0 = d.WString("", 4)
+		cdr.LeaveKeyOf(d, "wide", i)
+		m.Wide[i] = v0
+	}
+	d.End(wideBegin)
+	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+	m.Wides = cdr.GrowSequence(d, "wides", m.Wides, n)
+	for i := range m.Wides {
+		if !d.Enter() {
+			break
+		}
+		m.Wides[i] = d.WString("", 4)
+		d.LeaveElement("wides", i)
+	}
+	d.End(widesBegin)
+	namesBegin := d.BeginArray("names")
+	for i := range m.Names {
+		if !d.Enter() {
+			break
+		}
+		m.Names[i] = d.WString("", 4)
+		d.LeaveElement("names", i)
+	}
+	d.End(namesBegin)
+	m.Name = d.WString("name", 4)
+	n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+	m.Prices = cdr.GrowSequence(d, "prices", m.Prices, n)
+	for i := range m.Prices {
+		if !d.Enter() {
+			break
+		}
+		m.Prices[i] = d.Fixed("", 4, 2)
+		d.LeaveElement("prices", i)
+	}
+	d.End(pricesBegin)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 4, false)
+	m.Bigs = cdr.GrowSequence(d, "bigs", m.Bigs, n)
+	for i := range m.Bigs {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 16, true)
+		m.Bigs[i] = cdr.GrowSequence(d, "", m.Bigs[i], n)
+		for j := range m.Bigs[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Bigs[i][j] = d.LongDouble("")
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	n, pathsBegin := d.BeginSequence("paths", 0, 4, false)
+	m.Paths = cdr.GrowSequence(d, "paths", m.Paths, n)
+	for i := range m.Paths {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 17, false)
+		m.Paths[i] = cdr.GrowSequence(d, "", m.Paths[i], n)
+		for j := range m.Paths[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Paths[i][j].UnmarshalKeyCDR(d)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("paths", i)
+	}
+	d.End(pathsBegin)
+	n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+	m.Labels = cdr.GrowSequence(d, "labels", m.Labels, n)
+	for i := range m.Labels {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		m.Labels[i] = cdr.GrowSequence(d, "", m.Labels[i], n)
+		for j := range m.Labels[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Labels[i][j].UnmarshalKeyCDR(d)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	n, itemsBegin := d.BeginMap("items", 0, 8, false)
+	m.Items = cdr.MakeMap(d, "items", m.Items, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i Color
+		var v0 []Item
+		i = Color(d.Enum("", 4, int32(ColorBlue)))
+		if !i.Valid() {
+			d.NotEnumerator("", int32(i))
+		}
+		n, begin2 := d.BeginSequence("", 0, 1, false)
+		v0 = cdr.GrowSequence(d, "", v0, n)
+		for k := range v0 {
+			if !d.Enter() {
+				break
+			}
+			v0[k].UnmarshalKeyCDR(d)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		cdr.LeaveKeyOf(d, "items", i)
+		m.Items[i] = v0
+	}
+	d.End(itemsBegin)
+	n, accessBegin := d.BeginSequence("access", 0, 4, false)
+	m.Access = cdr.GrowSequence(d, "access", m.Access, n)
+	for i := range m.Access {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 2, false)
+		m.Access[i] = cdr.GrowSequence(d, "", m.Access[i], n)
+		for j := range m.Access[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Access[i][j] = Access(d.Uint16(""))
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("access", i)
+	}
+	d.End(accessBegin)
+	n, blobsBegin := d.BeginSequence("blobs", 0, 4, false)
+	m.Blobs = cdr.GrowSequence(d, "blobs", m.Blobs, n)
+	for i := range m.Blobs {
+		if !d.Enter() {
+			break
+		}
+		m.Blobs[i] = cdr.DecodeSequence(d, "", m.Blobs[i], 0)
+		d.LeaveElement("blobs", i)
+	}
+	d.End(blobsBegin)
+	n, boolsBegin := d.BeginSequence("bools", 0, 4, false)
+	m.Bools = cdr.GrowSequence(d, "bools", m.Bools, n)
+	for i := range m.Bools {
+		if !d.Enter() {
+			break
+		}
+		m.Bools[i] = cdr.DecodeBoolSequence(d, "", m.Bools[i], 0)
+		d.LeaveElement("bools", i)
+	}
+	d.End(boolsBegin)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	m.Colors = cdr.GrowSequence(d, "colors", m.Colors, n)
+	for i := range m.Colors {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		m.Colors[i] = cdr.GrowSequence(d, "", m.Colors[i], n)
+		for j := range m.Colors[i] {
+			if !d.Enter() {
+				break
+			}
+			m.Colors[i][j] = Color(d.Enum("", 4, int32(ColorBlue)))
+			if !m.Colors[i][j].Valid() {
+				d.NotEnumerator("", int32(m.Colors[i][j]))
+			}
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	m.Last = d.Int32("last")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	e.Uint8(d.Uint8("mark"))
+	{
+		h, ok := d.BeginOptional("maybe", 3)
+		if g, ok := e.BeginOptional(3, ok); ok {
+			e.EndMember(g)
+			d.End(h)
+		}
+	}
+	gridBegin, gridBeginOut := d.BeginArray("grid"), e.BeginArray()
+	for i := range 4 {
+		if !d.Enter() {
+			break
+		}
+		d.LeaveElement("grid", i)
+	}
+	d.End(gridBegin)
+	e.End(gridBeginOut)
+	pairBegin, pairBeginOut := d.BeginArray("pair"), e.BeginArray()
+	for i := range 2 {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyArray[int16](d, e, "", 3)
+		d.LeaveElement("pair", i)
+	}
+	d.End(pairBegin)
+	e.End(pairBeginOut)
+	namesBegin, namesBeginOut := d.BeginArray("names"), e.BeginArray()
+	for i := range 2 {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyWString(d, e, "", 4)
+		d.LeaveElement("names", i)
+	}
+	d.End(namesBegin)
+	e.End(namesBeginOut)
+	cdr.CopyWString(d, e, "name", 4)
+	e.Int32(d.Int32("last"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Nest) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.Skip("mark", 1, 1)
+	if !d.SkipDelimited("ragged") {
+		n, s := d.BeginSequence("ragged", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 4)
+			d.LeaveElement("ragged", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("matrix") {
+		n, s := d.BeginSequence("matrix", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 8)
+			d.LeaveElement("matrix", i)
+		}
+		d.End(s)
+	}
+	if h, ok := d.BeginOptional("maybe", 3); ok {
+		if !d.SkipDelimited("maybe") {
+			n, s := d.BeginSequence("maybe", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.SkipSequence("", 8)
+				d.LeaveElement("maybe", i)
+			}
+			d.End(s)
+		}
+		d.End(h)
+	}
+	if !d.SkipDelimited("deep") {
+		n, s := d.BeginSequence("deep", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 4, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					if !d.SkipDelimited("") {
+						n, s := d.BeginSequence("", 0, 4, false)
+						for k := range n {
+							if !d.EnterPresent() {
+								break
+							}
+							d.SkipString("")
+							d.LeaveElement("", k)
+						}
+						d.End(s)
+					}
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.LeaveElement("deep", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("grid") {
+		s := d.BeginArray("grid")
+		for i := range 4 {
+			if !d.EnterPresent() {
+				break
+			}
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 4, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.SkipSequence("", 8)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.LeaveElement("grid", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("triples") {
+		n, s := d.BeginSequence("triples", 0, 6, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 6)
+			d.LeaveElement("triples", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("pair") {
+		s := d.BeginArray("pair")
+		for i := range 2 {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 6)
+			d.LeaveElement("pair", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("sheets") {
+		n, s := d.BeginMap("sheets", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipString("")
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 4, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.SkipSequence("", 8)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.Leave("sheets")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("same") {
+		n, s := d.BeginMap("same", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipString("")
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 4, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.SkipSequence("", 8)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.Leave("same")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("maps") {
+		n, s := d.BeginSequence("maps", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			if !d.SkipDelimited("") {
+				n, s := d.BeginMap("", 0, 8, false)
+				for range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.Skip("", 4, 4)
+					d.SkipString("")
+					d.Leave("")
+				}
+				d.End(s)
+			}
+			d.LeaveElement("maps", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("wide") {
+		n, s := d.BeginMap("wide", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipWString("")
+			d.SkipWString("")
+			d.Leave("wide")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("wides") {
+		n, s := d.BeginSequence("wides", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipWString("")
+			d.LeaveElement("wides", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("names") {
+		s := d.BeginArray("names")
+		for i := range 2 {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipWString("")
+			d.LeaveElement("names", i)
+		}
+		d.End(s)
+	}
+	d.SkipWString("name")
+	if !d.SkipDelimited("prices") {
+		n, s := d.BeginSequence("prices", 0, 3, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 1, 3)
+			d.LeaveElement("prices", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("bigs") {
+		n, s := d.BeginSequence("bigs", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 16)
+			d.LeaveElement("bigs", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("paths") {
+		n, s := d.BeginSequence("paths", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 17, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					(*Point)(nil).SkipCDR(d)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.LeaveElement("paths", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("labels") {
+		n, s := d.BeginSequence("labels", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 4, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					(*Label)(nil).SkipCDR(d)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.LeaveElement("labels", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("items") {
+		n, s := d.BeginMap("items", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 1, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					(*Item)(nil).SkipCDR(d)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.Leave("items")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("access") {
+		n, s := d.BeginSequence("access", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 2, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.Skip("", 2, 2)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.LeaveElement("access", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("blobs") {
+		n, s := d.BeginSequence("blobs", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 1)
+			d.LeaveElement("blobs", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("bools") {
+		n, s := d.BeginSequence("bools", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 1)
+			d.LeaveElement("bools", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("colors") {
+		n, s := d.BeginSequence("colors", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			if !d.SkipDelimited("") {
+				n, s := d.BeginSequence("", 0, 4, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.Skip("", 4, 4)
+					d.LeaveElement("", j)
+				}
+				d.End(s)
+			}
+			d.LeaveElement("colors", i)
+		}
+		d.End(s)
+	}
+	d.Skip("last", 4, 4)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Nest) Clone() Nest {
+	c := *m
+	c.Ragged = slices.Clone(c.Ragged)
+	for i := range c.Ragged {
+		c.Ragged[i] = slices.Clone(c.Ragged[i])
+	}
+	c.Matrix = slices.Clone(c.Matrix)
+	for i := range c.Matrix {
+		c.Matrix[i] = slices.Clone(c.Matrix[i])
+	}
+	if c.Maybe != nil {
+		v := *c.Maybe
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = slices.Clone(v[i])
+		}
+		c.Maybe = &v
+	}
+	c.Deep = slices.Clone(c.Deep)
+	for i := range c.Deep {
+		c.Deep[i] = slices.Clone(c.Deep[i])
+		for j := range c.Deep[i] {
+			c.Deep[i][j] = slices.Clone(c.Deep[i][j])
+		}
+	}
+	for i := range c.Grid {
+		for j := range c.Grid[i] {
+			c.Grid[i][j] = slices.Clone(c.Grid[i][j])
+			for k := range c.Grid[i][j] {
+				c.Grid[i][j][k] = slices.Clone(c.Grid[i][j][k])
+			}
+		}
+	}
+	c.Triples = slices.Clone(c.Triples)
+	c.Sheets = maps.Clone(c.Sheets)
+	for i, v0 := range c.Sheets {
+		v0 = slices.Clone(v0)
+		for j := range v0 {
+			v0[j] = slices.Clone(v0[j])
+		}
+		c.Sheets[i] = v0
+	}
+	c.Same = maps.Clone(c.Same)
+	for i, v0 := range c.Same {
+		v0 = slices.Clone(v0)
+		for j := range v0 {
+			v0[j] = slices.Clone(v0[j])
+		}
+		c.Same[i] = v0
+	}
+	c.Maps = slices.Clone(c.Maps)
+	for i := range c.Maps {
+		c.Maps[i] = maps.Clone(c.Maps[i])
+	}
+	c.Wide = maps.Clone(c.Wide)
+	c.Wides = slices.Clone(c.Wides)
+	c.Prices = slices.Clone(c.Prices)
+	c.Bigs = slices.Clone(c.Bigs)
+	for i := range c.Bigs {
+		c.Bigs[i] = slices.Clone(c.Bigs[i])
+	}
+	c.Paths = slices.Clone(c.Paths)
+	for i := range c.Paths {
+		c.Paths[i] = slices.Clone(c.Paths[i])
+	}
+	c.Labels = slices.Clone(c.Labels)
+	for i := range c.Labels {
+		c.Labels[i] = slices.Clone(c.Labels[i])
+	}
+	c.Items = maps.Clone(c.Items)
+	for i, v0 := range c.Items {
+		v0 = slices.Clone(v0)
+		for j := range v0 {
+			v0[j] = v0[j].Clone()
+		}
+		c.Items[i] = v0
+	}
+	c.Access = slices.Clone(c.Access)
+	for i := range c.Access {
+		c.Access[i] = slices.Clone(c.Access[i])
+	}
+	c.Blobs = slices.Clone(c.Blobs)
+	for i := range c.Blobs {
+		c.Blobs[i] = slices.Clone(c.Blobs[i])
+	}
+	c.Bools = slices.Clone(c.Bools)
+	for i := range c.Bools {
+		c.Bools[i] = slices.Clone(c.Bools[i])
+	}
+	c.Colors = slices.Clone(c.Colors)
+	for i := range c.Colors {
+		c.Colors[i] = slices.Clone(c.Colors[i])
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Nest) Equal(o *Nest) bool {
+	return m.Mark == o.Mark &&
+		slices.EqualFunc(m.Ragged, o.Ragged, func(a, b []int32) bool { return slices.Equal(a, b) }) &&
+		slices.EqualFunc(m.Matrix, o.Matrix, func(a, b Row) bool { return slices.Equal(a, b) }) &&
+		cdr.EqualPtrFunc(m.Maybe, o.Maybe, func(a, b *Matrix) bool {
+			return slices.EqualFunc((*a), (*b), func(a, b Row) bool { return slices.Equal(a, b) })
+		}) &&
+		slices.EqualFunc(m.Deep, o.Deep, func(a, b [][]string) bool {
+			return slices.EqualFunc(a, b, func(a, b []string) bool { return slices.Equal(a, b) })
+		}) &&
+		slices.EqualFunc(m.Grid[:], o.Grid[:], func(a, b [2]Matrix) bool {
+			return slices.EqualFunc(a[:], b[:], func(a, b Matrix) bool {
+				return slices.EqualFunc(a, b, func(a, b Row) bool { return slices.Equal(a, b) })
+			})
+		}) &&
+		slices.EqualFunc(m.Triples, o.Triples, func(a, b Triple) bool { return a == b }) &&
+		m.Pair == o.Pair &&
+		maps.EqualFunc(m.Sheets, o.Sheets, func(a, b Matrix) bool {
+			return slices.EqualFunc(a, b, func(a, b Row) bool { return slices.Equal(a, b) })
+		}) &&
+		maps.EqualFunc(m.Same, o.Same, func(a, b Matrix) bool {
+			return slices.EqualFunc(a, b, func(a, b Row) bool { return slices.Equal(a, b) })
+		}) &&
+		slices.EqualFunc(m.Maps, o.Maps, func(a, b map[int32]string) bool { return maps.Equal(a, b) }) &&
+		maps.Equal(m.Wide, o.Wide) &&
+		slices.Equal(m.Wides, o.Wides) &&
+		m.Names == o.Names &&
+		m.Name == o.Name &&
+		slices.Equal(m.Prices, o.Prices) &&
+		slices.EqualFunc(m.Bigs, o.Bigs, func(a, b []cdr.LongDouble) bool { return slices.Equal(a, b) }) &&
+		slices.EqualFunc(m.Paths, o.Paths, func(a, b []Point) bool { return slices.EqualFunc(a, b, func(a, b Point) bool { return a.Equal(&b) }) }) &&
+		slices.EqualFunc(m.Labels, o.Labels, func(a, b []Label) bool { return slices.EqualFunc(a, b, func(a, b Label) bool { return a.Equal(&b) }) }) &&
+		maps.EqualFunc(m.Items, o.Items, func(a, b []Item) bool { return slices.EqualFunc(a, b, func(a, b Item) bool { return a.Equal(&b) }) }) &&
+		slices.EqualFunc(m.Access, o.Access, func(a, b []Access) bool { return slices.Equal(a, b) }) &&
+		slices.EqualFunc(m.Blobs, o.Blobs, func(a, b []byte) bool { return slices.Equal(a, b) }) &&
+		slices.EqualFunc(m.Bools, o.Bools, func(a, b []bool) bool { return slices.Equal(a, b) }) &&
+		slices.EqualFunc(m.Colors, o.Colors, func(a, b []Color) bool { return slices.Equal(a, b) }) &&
+		m.Last == o.Last
+}
+
+// NestView reads the members of an encoded Nest where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type NestView struct {
+	s  cdr.Sample
+	at [25]int32 // offsets of the members
+}
+
+// NewNestView checks the structure of an encoded sample, encapsulation header included.
+func NewNestView(sample []byte) (NestView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, nestType); err != nil {
+		return NestView{}, err
+	}
+	var v NestView
+	v.ScanCDR(&d)
+	if err := d.Close(nestType); err != nil {
+		return NestView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *NestView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	v.at[0] = d.Locate("mark", 1, 1)
+	v.at[1] = d.Here(4)
+	n, raggedBegin := d.BeginSequence("ragged", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 0, 4)
+		d.LeaveElement("ragged", i)
+	}
+	d.End(raggedBegin)
+	v.at[2] = d.Here(4)
+	n, matrixBegin := d.BeginSequence("matrix", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 4, 8)
+		d.LeaveElement("matrix", i)
+	}
+	d.End(matrixBegin)
+	if h, ok := d.BeginOptional("maybe", 3); ok {
+		v.at[3] = d.Here(4)
+		n, maybeBegin := d.BeginSequence("maybe", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateSequence("", 4, 8)
+			d.LeaveElement("maybe", i)
+		}
+		d.End(maybeBegin)
+		d.End(h)
+	} else {
+		v.at[3] = cdr.Missing
+	}
+	v.at[4] = d.Here(4)
+	n, deepBegin := d.BeginSequence("deep", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		for j := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			n, begin2 := d.BeginSequence("", 0, 4, false)
+			for k := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateString("", 4)
+				d.LeaveElement("", k)
+			}
+			d.End(begin2)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("deep", i)
+	}
+	d.End(deepBegin)
+	v.at[5] = d.HereArray(4)
+	gridBegin := d.BeginArray("grid")
+	for i := range 4 {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		for j := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateSequence("", 4, 8)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("grid", i)
+	}
+	d.End(gridBegin)
+	v.at[6] = d.Here(4)
+	n, triplesBegin := d.BeginSequence("triples", 0, 6, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 2, 6)
+		d.LeaveElement("triples", i)
+	}
+	d.End(triplesBegin)
+	v.at[7] = d.HereArray(1)
+	pairBegin := d.BeginArray("pair")
+	for i := range 2 {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 2, 6)
+		d.LeaveElement("pair", i)
+	}
+	d.End(pairBegin)
+	v.at[8] = d.Here(4)
+	n, sheetsBegin := d.BeginMap("sheets", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateString("", 4)
+		n, begin2 := d.BeginSequence("", 0, 4, false)
+		for k := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateSequence("", 4, 8)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		d.Leave("sheets")
+	}
+	d.End(sheetsBegin)
+	v.at[9] = d.Here(4)
+	n, sameBegin := d.BeginMap("same", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateString("", 4)
+		n, begin2 := d.BeginSequence("", 0, 4, false)
+		for k := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateSequence("", 4, 8)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		d.Leave("same")
+	}
+	d.End(sameBegin)
+	v.at[10] = d.Here(4)
+	n, mapsBegin := d.BeginSequence("maps", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginMap("", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LocateString("", 4)
+			d.Leave("")
+		}
+		d.End(begin1)
+		d.LeaveElement("maps", i)
+	}
+	d.End(mapsBegin)
+	v.at[11] = d.Here(4)
+	n, wideBegin := d.BeginMap("wide", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateWString("", 4)
+		d.LocateWString("", 4)
+		d.Leave("wide")
+	}
+	d.End(wideBegin)
+	v.at[12] = d.Here(4)
+	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateWString("", 4)
+		d.LeaveElement("wides", i)
+	}
+	d.End(widesBegin)
+	v.at[13] = d.HereArray(4)
+	namesBegin := d.BeginArray("names")
+	for i := range 2 {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateWString("", 4)
+		d.LeaveElement("names", i)
+	}
+	d.End(namesBegin)
+	v.at[14] = d.LocateWString("name", 4)
+	v.at[15] = d.Here(4)
+	n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 1, 3)
+		d.LeaveElement("prices", i)
+	}
+	d.End(pricesBegin)
+	v.at[16] = d.Here(4)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 0, 16)
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	v.at[17] = d.Here(4)
+	n, pathsBegin := d.BeginSequence("paths", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 17, false)
+		d.SkipElements("", n, (*Point)(nil).CDRType().Layout)
+		d.End(begin1)
+		d.LeaveElement("paths", i)
+	}
+	d.End(pathsBegin)
+	v.at[18] = d.Here(4)
+	n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		for j := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			var e LabelView
+			e.ScanCDR(d)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	v.at[19] = d.Here(4)
+	n, itemsBegin := d.BeginMap("items", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		n, begin2 := d.BeginSequence("", 0, 1, false)
+		for k := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			var e ItemView
+			e.ScanCDR(d)
+			d.LeaveElement("", k)
+		}
+		d.End(begin2)
+		d.Leave("items")
+	}
+	d.End(itemsBegin)
+	v.at[20] = d.Here(4)
+	n, accessBegin := d.BeginSequence("access", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 2, false)
+		d.SkipElements("", n, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}})
+		d.End(begin1)
+		d.LeaveElement("access", i)
+	}
+	d.End(accessBegin)
+	v.at[21] = d.Here(4)
+	n, blobsBegin := d.BeginSequence("blobs", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 0, 1)
+		d.LeaveElement("blobs", i)
+	}
+	d.End(blobsBegin)
+	v.at[22] = d.Here(4)
+	n, boolsBegin := d.BeginSequence("bools", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 0, 1)
+		d.LeaveElement("bools", i)
+	}
+	d.End(boolsBegin)
+	v.at[23] = d.Here(4)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		d.SkipElements("", n, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+		d.End(begin1)
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	v.at[24] = d.Locate("last", 4, 4)
+	d.End(s)
+}
+
+// Mark reads mark.
+func (v NestView) Mark() byte { return v.s.Uint8(v.at[0]) }
+
+// Ragged reads ragged.
+func (v NestView) Ragged() NestRaggedViews { return NestRaggedViewsOf(v.s.Elements(v.at[1], nil)) }
+
+// Matrix reads matrix.
+func (v NestView) Matrix() MatrixViews { return MatrixViewsOf(v.s.Elements(v.at[2], nil)) }
+
+// Maybe reads maybe, and tells whether it is there.
+func (v NestView) Maybe() (MatrixViews, bool) {
+	there := v.at[3] >= 0
+	return MatrixViewsOf(v.s.Elements(v.at[3], nil)), there
+}
+
+// Deep reads deep.
+func (v NestView) Deep() NestDeepViews { return NestDeepViewsOf(v.s.Elements(v.at[4], nil)) }
+
+// Grid reads grid.
+func (v NestView) Grid() NestGridViews { return NestGridViewsOf(v.s.ArrayElements(v.at[5], 4, nil)) }
+
+// Triples reads triples.
+func (v NestView) Triples() NestTriplesViews {
+	return NestTriplesViewsOf(v.s.Elements(v.at[6], &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{6, 6}, Stride: [2]int{6, 6}}))
+}
+
+// Pair reads pair.
+func (v NestView) Pair() NestPairViews {
+	return NestPairViewsOf(v.s.ArrayElements(v.at[7], 2, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{6, 6}, Stride: [2]int{6, 6}}))
+}
+
+// Sheets reads sheets.
+func (v NestView) Sheets() NestSheetsView { return NestSheetsViewOf(v.s.Pairs(v.at[8], false)) }
+
+// Same reads same.
+func (v NestView) Same() SheetsView { return SheetsViewOf(v.s.Pairs(v.at[9], false)) }
+
+// Maps reads maps.
+func (v NestView) Maps() NestMapsViews { return NestMapsViewsOf(v.s.Elements(v.at[10], nil)) }
+
+// Wide reads wide.
+func (v NestView) Wide() NestWideView { return NestWideViewOf(v.s.Pairs(v.at[11], false)) }
+
+// Wides reads wides.
+func (v NestView) Wides() NestWidesViews { return NestWidesViewsOf(v.s.Elements(v.at[12], nil)) }
+
+// Names reads names.
+func (v NestView) Names() NestNamesViews {
+	return NestNamesViewsOf(v.s.ArrayElements(v.at[13], 2, nil))
+}
+
+// Name reads name.
+func (v NestView) Name() cdr.WideString {
+	if v.at[14] < 0 {
+		return cdr.WideText("dü")
+	}
+	return v.s.WideString(v.at[14])
+}
+
+// Prices reads prices.
+func (v NestView) Prices() NestPricesViews {
+	return NestPricesViewsOf(v.s.Elements(v.at[15], &cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{3, 3}, Stride: [2]int{3, 3}}))
+}
+
+// Bigs reads bigs.
+func (v NestView) Bigs() NestBigsViews { return NestBigsViewsOf(v.s.Elements(v.at[16], nil)) }
+
+// Paths reads paths.
+func (v NestView) Paths() NestPathsViews { return NestPathsViewsOf(v.s.Elements(v.at[17], nil)) }
+
+// Labels reads labels.
+func (v NestView) Labels() NestLabelsViews { return NestLabelsViewsOf(v.s.Elements(v.at[18], nil)) }
+
+// Items reads items.
+func (v NestView) Items() NestItemsView { return NestItemsViewOf(v.s.Pairs(v.at[19], false)) }
+
+// Access reads access.
+func (v NestView) Access() NestAccessViews { return NestAccessViewsOf(v.s.Elements(v.at[20], nil)) }
+
+// Blobs reads blobs.
+func (v NestView) Blobs() NestBlobsViews { return NestBlobsViewsOf(v.s.Elements(v.at[21], nil)) }
+
+// Bools reads bools.
+func (v NestView) Bools() NestBoolsViews { return NestBoolsViewsOf(v.s.Elements(v.at[22], nil)) }
+
+// Colors reads colors.
+func (v NestView) Colors() NestColorsViews { return NestColorsViewsOf(v.s.Elements(v.at[23], nil)) }
+
+// Last reads last.
+func (v NestView) Last() int32 { return v.s.Int32(v.at[24]) }
+
+// NestViews reads the elements of an encoded sequence or array of Nest.
+type NestViews struct{ c cdr.Elements }
+
+// NestViewsOf is for generated code.
+func NestViewsOf(c cdr.Elements) NestViews { return NestViews{c} }
+
+// Len is the number of elements.
+func (vs NestViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs NestViews) At(i int) NestView {
+	var d cdr.Decoder
+	var v NestView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs NestViews) All() iter.Seq2[int, NestView] {
+	return func(yield func(int, NestView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v NestView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// NestRaggedViews reads the elements of an encoded sequence<sequence<int32>> where they are.
+type NestRaggedViews struct{ c cdr.Elements }
+
+// NestRaggedViewsOf is for generated code.
+func NestRaggedViewsOf(c cdr.Elements) NestRaggedViews { return NestRaggedViews{c} }
+
+// Len is the number of elements.
+func (vs NestRaggedViews) Len() int { return vs.c.Len() }
+
+func (NestRaggedViews) element(s cdr.Sample, at int32) cdr.Values[int32] {
+	return cdr.SequenceValues[int32](s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestRaggedViews) At(i int) cdr.Values[int32] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestRaggedViews) All() iter.Seq2[int, cdr.Values[int32]] {
+	return func(yield func(int, cdr.Values[int32]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestDeepViews reads the elements of an encoded sequence<sequence<sequence<string<4>>>> where they are.
+type NestDeepViews struct{ c cdr.Elements }
+
+// NestDeepViewsOf is for generated code.
+func NestDeepViewsOf(c cdr.Elements) NestDeepViews { return NestDeepViews{c} }
+
+// Len is the number of elements.
+func (vs NestDeepViews) Len() int { return vs.c.Len() }
+
+func (NestDeepViews) element(s cdr.Sample, at int32) NestDeepElementViews {
+	return NestDeepElementViewsOf(s.Elements(at, nil))
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestDeepViews) At(i int) NestDeepElementViews {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginSequence("element", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			n, begin1 := d.BeginSequence("", 0, 4, false)
+			for j := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateString("", 4)
+				d.LeaveElement("", j)
+			}
+			d.End(begin1)
+			d.LeaveElement("element", i)
+		}
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestDeepViews) All() iter.Seq2[int, NestDeepElementViews] {
+	return func(yield func(int, NestDeepElementViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginSequence("element", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				n, begin1 := d.BeginSequence("", 0, 4, false)
+				for j := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.LocateString("", 4)
+					d.LeaveElement("", j)
+				}
+				d.End(begin1)
+				d.LeaveElement("element", i)
+			}
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestGridViews reads the elements of an encoded constructs::Matrix[2][2] where they are.
+type NestGridViews struct{ c cdr.Elements }
+
+// NestGridViewsOf is for generated code.
+func NestGridViewsOf(c cdr.Elements) NestGridViews { return NestGridViews{c} }
+
+// Len is the number of elements.
+func (vs NestGridViews) Len() int { return vs.c.Len() }
+
+func (NestGridViews) element(s cdr.Sample, at int32) MatrixViews {
+	return MatrixViewsOf(s.Elements(at, nil))
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestGridViews) At(i int) MatrixViews {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginSequence("element", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateSequence("", 4, 8)
+			d.LeaveElement("element", i)
+		}
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestGridViews) All() iter.Seq2[int, MatrixViews] {
+	return func(yield func(int, MatrixViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginSequence("element", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateSequence("", 4, 8)
+				d.LeaveElement("element", i)
+			}
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestTriplesViews reads the elements of an encoded sequence<constructs::Triple> where they are.
+type NestTriplesViews struct{ c cdr.Elements }
+
+// NestTriplesViewsOf is for generated code.
+func NestTriplesViewsOf(c cdr.Elements) NestTriplesViews { return NestTriplesViews{c} }
+
+// Len is the number of elements.
+func (vs NestTriplesViews) Len() int { return vs.c.Len() }
+
+func (NestTriplesViews) element(s cdr.Sample, at int32) cdr.Values[int16] {
+	return cdr.ArrayValues[int16](s, at, 3)
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs NestTriplesViews) At(i int) cdr.Values[int16] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 2, 6)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestTriplesViews) All() iter.Seq2[int, cdr.Values[int16]] {
+	return func(yield func(int, cdr.Values[int16]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 2, 6)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestPairViews reads the elements of an encoded constructs::Triple[2] where they are.
+type NestPairViews struct{ c cdr.Elements }
+
+// NestPairViewsOf is for generated code.
+func NestPairViewsOf(c cdr.Elements) NestPairViews { return NestPairViews{c} }
+
+// Len is the number of elements.
+func (vs NestPairViews) Len() int { return vs.c.Len() }
+
+func (NestPairViews) element(s cdr.Sample, at int32) cdr.Values[int16] {
+	return cdr.ArrayValues[int16](s, at, 3)
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs NestPairViews) At(i int) cdr.Values[int16] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 2, 6)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestPairViews) All() iter.Seq2[int, cdr.Values[int16]] {
+	return func(yield func(int, cdr.Values[int16]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 2, 6)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestSheetsView reads an encoded map<string<4>, constructs::Matrix> where it is.
+type NestSheetsView struct{ c cdr.Elements }
+
+// NestSheetsViewOf is for generated code.
+func NestSheetsViewOf(c cdr.Elements) NestSheetsView { return NestSheetsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs NestSheetsView) Len() int { return vs.c.Len() }
+
+func (NestSheetsView) key(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+func (NestSheetsView) value(s cdr.Sample, at int32) MatrixViews {
+	return MatrixViewsOf(s.Elements(at, nil))
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs NestSheetsView) Get(key string) (value MatrixViews, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs NestSheetsView) All() iter.Seq2[string, MatrixViews] {
+	return func(yield func(string, MatrixViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateString("key", 4)
+			at = d.Here(4)
+			n, valueBegin := d.BeginSequence("value", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateSequence("", 4, 8)
+				d.LeaveElement("value", i)
+			}
+			d.End(valueBegin)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestMapsViews reads the elements of an encoded sequence<map<int32, string<4>>> where they are.
+type NestMapsViews struct{ c cdr.Elements }
+
+// NestMapsViewsOf is for generated code.
+func NestMapsViewsOf(c cdr.Elements) NestMapsViews { return NestMapsViews{c} }
+
+// Len is the number of elements.
+func (vs NestMapsViews) Len() int { return vs.c.Len() }
+
+func (NestMapsViews) element(s cdr.Sample, at int32) NestMapsElementView {
+	return NestMapsElementViewOf(s.Pairs(at, false))
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestMapsViews) At(i int) NestMapsElementView {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginMap("element", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LocateString("", 4)
+			d.Leave("element")
+		}
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestMapsViews) All() iter.Seq2[int, NestMapsElementView] {
+	return func(yield func(int, NestMapsElementView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginMap("element", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 4, 4)
+				d.LocateString("", 4)
+				d.Leave("element")
+			}
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestWideView reads an encoded map<wstring<4>, wstring<4>> where it is.
+type NestWideView struct{ c cdr.Elements }
+
+// NestWideViewOf is for generated code.
+func NestWideViewOf(c cdr.Elements) NestWideView { return NestWideView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs NestWideView) Len() int { return vs.c.Len() }
+
+func (NestWideView) key(s cdr.Sample, at int32) cdr.WideString {
+	return s.WideString(at)
+}
+
+func (NestWideView) value(s cdr.Sample, at int32) cdr.WideString {
+	return s.WideString(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs NestWideView) Get(key string) (value cdr.WideString, ok bool) {
+	for k, v := range vs.All() {
+		if k.Is(key) {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs NestWideView) All() iter.Seq2[cdr.WideString, cdr.WideString] {
+	return func(yield func(cdr.WideString, cdr.WideString) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.LocateWString("key", 4)
+			at = d.LocateWString("value", 4)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestWidesViews reads the elements of an encoded sequence<wstring<4>> where they are.
+type NestWidesViews struct{ c cdr.Elements }
+
+// NestWidesViewsOf is for generated code.
+func NestWidesViewsOf(c cdr.Elements) NestWidesViews { return NestWidesViews{c} }
+
+// Len is the number of elements.
+func (vs NestWidesViews) Len() int { return vs.c.Len() }
+
+func (NestWidesViews) element(s cdr.Sample, at int32) cdr.WideString {
+	return s.WideString(at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestWidesViews) At(i int) cdr.WideString {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateWString("element", 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestWidesViews) All() iter.Seq2[int, cdr.WideString] {
+	return func(yield func(int, cdr.WideString) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateWString("element", 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestNamesViews reads the elements of an encoded wstring<4>[2] where they are.
+type NestNamesViews struct{ c cdr.Elements }
+
+// NestNamesViewsOf is for generated code.
+func NestNamesViewsOf(c cdr.Elements) NestNamesViews { return NestNamesViews{c} }
+
+// Len is the number of elements.
+func (vs NestNamesViews) Len() int { return vs.c.Len() }
+
+func (NestNamesViews) element(s cdr.Sample, at int32) cdr.WideString {
+	return s.WideString(at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestNamesViews) At(i int) cdr.WideString {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateWString("element", 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestNamesViews) All() iter.Seq2[int, cdr.WideString] {
+	return func(yield func(int, cdr.WideString) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateWString("element", 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestPricesViews reads the elements of an encoded sequence<fixed<4, 2>> where they are.
+type NestPricesViews struct{ c cdr.Elements }
+
+// NestPricesViewsOf is for generated code.
+func NestPricesViewsOf(c cdr.Elements) NestPricesViews { return NestPricesViews{c} }
+
+// Len is the number of elements.
+func (vs NestPricesViews) Len() int { return vs.c.Len() }
+
+func (NestPricesViews) element(s cdr.Sample, at int32) cdr.Fixed {
+	return s.Fixed(at, 4, 2)
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs NestPricesViews) At(i int) cdr.Fixed {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 1, 3)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestPricesViews) All() iter.Seq2[int, cdr.Fixed] {
+	return func(yield func(int, cdr.Fixed) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 1, 3)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestBigsViews reads the elements of an encoded sequence<sequence<long double>> where they are.
+type NestBigsViews struct{ c cdr.Elements }
+
+// NestBigsViewsOf is for generated code.
+func NestBigsViewsOf(c cdr.Elements) NestBigsViews { return NestBigsViews{c} }
+
+// Len is the number of elements.
+func (vs NestBigsViews) Len() int { return vs.c.Len() }
+
+func (NestBigsViews) element(s cdr.Sample, at int32) cdr.LongDoubles {
+	return cdr.SequenceLongDoubles(s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestBigsViews) At(i int) cdr.LongDoubles {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 16)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestBigsViews) All() iter.Seq2[int, cdr.LongDoubles] {
+	return func(yield func(int, cdr.LongDoubles) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 16)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestPathsViews reads the elements of an encoded sequence<sequence<constructs::Point>> where they are.
+type NestPathsViews struct{ c cdr.Elements }
+
+// NestPathsViewsOf is for generated code.
+func NestPathsViewsOf(c cdr.Elements) NestPathsViews { return NestPathsViews{c} }
+
+// Len is the number of elements.
+func (vs NestPathsViews) Len() int { return vs.c.Len() }
+
+func (NestPathsViews) element(s cdr.Sample, at int32) PointViews {
+	return PointViewsOf(s.Elements(at, (*Point)(nil).CDRType().Layout))
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestPathsViews) At(i int) PointViews {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginSequence("element", 0, 17, false)
+		d.SkipElements("element", n, (*Point)(nil).CDRType().Layout)
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestPathsViews) All() iter.Seq2[int, PointViews] {
+	return func(yield func(int, PointViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginSequence("element", 0, 17, false)
+			d.SkipElements("element", n, (*Point)(nil).CDRType().Layout)
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestLabelsViews reads the elements of an encoded sequence<sequence<constructs::Label>> where they are.
+type NestLabelsViews struct{ c cdr.Elements }
+
+// NestLabelsViewsOf is for generated code.
+func NestLabelsViewsOf(c cdr.Elements) NestLabelsViews { return NestLabelsViews{c} }
+
+// Len is the number of elements.
+func (vs NestLabelsViews) Len() int { return vs.c.Len() }
+
+func (NestLabelsViews) element(s cdr.Sample, at int32) LabelViews {
+	return LabelViewsOf(s.Elements(at, nil))
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestLabelsViews) At(i int) LabelViews {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginSequence("element", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			var e LabelView
+			e.ScanCDR(d)
+			d.LeaveElement("element", i)
+		}
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestLabelsViews) All() iter.Seq2[int, LabelViews] {
+	return func(yield func(int, LabelViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginSequence("element", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				var e LabelView
+				e.ScanCDR(d)
+				d.LeaveElement("element", i)
+			}
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestItemsView reads an encoded map<constructs::Color, sequence<constructs::Item>> where it is.
+type NestItemsView struct{ c cdr.Elements }
+
+// NestItemsViewOf is for generated code.
+func NestItemsViewOf(c cdr.Elements) NestItemsView { return NestItemsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs NestItemsView) Len() int { return vs.c.Len() }
+
+func (NestItemsView) key(s cdr.Sample, at int32) Color {
+	return Color(s.Enum(at, 4, int32(ColorBlue)))
+}
+
+func (NestItemsView) value(s cdr.Sample, at int32) ItemViews {
+	return ItemViewsOf(s.Elements(at, nil))
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs NestItemsView) Get(key Color) (value ItemViews, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs NestItemsView) All() iter.Seq2[Color, ItemViews] {
+	return func(yield func(Color, ItemViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.Here(4)
+			n, valueBegin := d.BeginSequence("value", 0, 1, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				var e ItemView
+				e.ScanCDR(d)
+				d.LeaveElement("value", i)
+			}
+			d.End(valueBegin)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestAccessViews reads the elements of an encoded sequence<sequence<constructs::Access>> where they are.
+type NestAccessViews struct{ c cdr.Elements }
+
+// NestAccessViewsOf is for generated code.
+func NestAccessViewsOf(c cdr.Elements) NestAccessViews { return NestAccessViews{c} }
+
+// Len is the number of elements.
+func (vs NestAccessViews) Len() int { return vs.c.Len() }
+
+func (NestAccessViews) element(s cdr.Sample, at int32) NestAccessElementViews {
+	return NestAccessElementViewsOf(s.Elements(at, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}}))
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestAccessViews) At(i int) NestAccessElementViews {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginSequence("element", 0, 2, false)
+		d.SkipElements("element", n, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}})
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestAccessViews) All() iter.Seq2[int, NestAccessElementViews] {
+	return func(yield func(int, NestAccessElementViews) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginSequence("element", 0, 2, false)
+			d.SkipElements("element", n, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}})
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestBlobsViews reads the elements of an encoded sequence<sequence<octet>> where they are.
+type NestBlobsViews struct{ c cdr.Elements }
+
+// NestBlobsViewsOf is for generated code.
+func NestBlobsViewsOf(c cdr.Elements) NestBlobsViews { return NestBlobsViews{c} }
+
+// Len is the number of elements.
+func (vs NestBlobsViews) Len() int { return vs.c.Len() }
+
+func (NestBlobsViews) element(s cdr.Sample, at int32) []byte {
+	return s.Bytes(at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestBlobsViews) At(i int) []byte {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 1)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestBlobsViews) All() iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 1)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestBoolsViews reads the elements of an encoded sequence<sequence<boolean>> where they are.
+type NestBoolsViews struct{ c cdr.Elements }
+
+// NestBoolsViewsOf is for generated code.
+func NestBoolsViewsOf(c cdr.Elements) NestBoolsViews { return NestBoolsViews{c} }
+
+// Len is the number of elements.
+func (vs NestBoolsViews) Len() int { return vs.c.Len() }
+
+func (NestBoolsViews) element(s cdr.Sample, at int32) cdr.Bools {
+	return cdr.SequenceBools(s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestBoolsViews) At(i int) cdr.Bools {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 1)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestBoolsViews) All() iter.Seq2[int, cdr.Bools] {
+	return func(yield func(int, cdr.Bools) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 1)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestColorsViews reads the elements of an encoded sequence<sequence<constructs::Color>> where they are.
+type NestColorsViews struct{ c cdr.Elements }
+
+// NestColorsViewsOf is for generated code.
+func NestColorsViewsOf(c cdr.Elements) NestColorsViews { return NestColorsViews{c} }
+
+// Len is the number of elements.
+func (vs NestColorsViews) Len() int { return vs.c.Len() }
+
+func (NestColorsViews) element(s cdr.Sample, at int32) cdr.Enums[Color] {
+	return cdr.SequenceEnums[Color](s, at, 4)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestColorsViews) At(i int) cdr.Enums[Color] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginSequence("element", 0, 4, false)
+		d.SkipElements("element", n, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestColorsViews) All() iter.Seq2[int, cdr.Enums[Color]] {
+	return func(yield func(int, cdr.Enums[Color]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginSequence("element", 0, 4, false)
+			d.SkipElements("element", n, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestDeepElementViews reads the elements of an encoded sequence<sequence<string<4>>> where they are.
+type NestDeepElementViews struct{ c cdr.Elements }
+
+// NestDeepElementViewsOf is for generated code.
+func NestDeepElementViewsOf(c cdr.Elements) NestDeepElementViews { return NestDeepElementViews{c} }
+
+// Len is the number of elements.
+func (vs NestDeepElementViews) Len() int { return vs.c.Len() }
+
+func (NestDeepElementViews) element(s cdr.Sample, at int32) cdr.Strings {
+	return cdr.SequenceStrings(s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestDeepElementViews) At(i int) cdr.Strings {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Here(4)
+		n, elementBegin := d.BeginSequence("element", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateString("", 4)
+			d.LeaveElement("element", i)
+		}
+		d.End(elementBegin)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestDeepElementViews) All() iter.Seq2[int, cdr.Strings] {
+	return func(yield func(int, cdr.Strings) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Here(4)
+			n, elementBegin := d.BeginSequence("element", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateString("", 4)
+				d.LeaveElement("element", i)
+			}
+			d.End(elementBegin)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestMapsElementView reads an encoded map<int32, string<4>> where it is.
+type NestMapsElementView struct{ c cdr.Elements }
+
+// NestMapsElementViewOf is for generated code.
+func NestMapsElementViewOf(c cdr.Elements) NestMapsElementView { return NestMapsElementView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs NestMapsElementView) Len() int { return vs.c.Len() }
+
+func (NestMapsElementView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (NestMapsElementView) value(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs NestMapsElementView) Get(key int32) (value string, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs NestMapsElementView) All() iter.Seq2[int32, string] {
+	return func(yield func(int32, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.LocateString("value", 4)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestAccessElementViews reads the elements of an encoded sequence<constructs::Access> where they are.
+type NestAccessElementViews struct{ c cdr.Elements }
+
+// NestAccessElementViewsOf is for generated code.
+func NestAccessElementViewsOf(c cdr.Elements) NestAccessElementViews {
+	return NestAccessElementViews{c}
+}
+
+// Len is the number of elements.
+func (vs NestAccessElementViews) Len() int { return vs.c.Len() }
+
+func (NestAccessElementViews) element(s cdr.Sample, at int32) Access {
+	return Access(s.Uint16(at))
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs NestAccessElementViews) At(i int) Access {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 2, 2)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestAccessElementViews) All() iter.Seq2[int, Access] {
+	return func(yield func(int, Access) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 2, 2)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+var nestMembers = []string{
+	"mark",
+	"ragged",
+	"matrix",
+	"maybe",
+	"deep",
+	"grid",
+	"triples",
+	"pair",
+	"sheets",
+	"same",
+	"maps",
+	"wide",
+	"wides",
+	"names",
+	"name",
+	"prices",
+	"bigs",
+	"paths",
+	"labels",
+	"items",
+	"access",
+	"blobs",
+	"bools",
+	"colors",
+	"last",
+}
+
+// NestBuilder builds an encoded Nest in the caller's bytes, without an intermediate value.
+// Set in this order: Ragged, Matrix, Maybe, Deep, Grid, Triples, Pair, Sheets, Same, Maps, Wide, Wides, Names, Name, Prices, Bigs, Paths, Labels, Items, Access, Blobs, Bools, Colors.
+// Another member may be set as soon as those of them that are declared before it are set.
+type NestBuilder struct {
+	b   cdr.Builder
+	has [25]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewNestBuilder starts a sample in buf, encapsulation header included.
+func NewNestBuilder(buf []byte) NestBuilder {
+	var b NestBuilder
+	b.b.Init(buf, nestType, nestMembers)
+	b.b.Claim(0, 1)
+	return b
+}
+
+// SetMark sets mark.
+func (b *NestBuilder) SetMark(v byte) {
+	if f := b.b.Field(0, 0, 0, 1); f != nil {
+		f[0] = v
+		b.has[0] = true
+	}
+}
+
+// SetRagged sets ragged.
+func (b *NestBuilder) SetRagged(v [][]int32) {
+	if e := b.b.Variable(1, 0); e != nil {
+		raggedBegin := e.BeginSequence("ragged", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("ragged", i)
+		}
+		e.End(raggedBegin)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// SetMatrix sets matrix.
+func (b *NestBuilder) SetMatrix(v Matrix) {
+	if e := b.b.Variable(2, 1); e != nil {
+		matrixBegin := e.BeginSequence("matrix", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 4)
+			e.LeaveElement("matrix", i)
+		}
+		e.End(matrixBegin)
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// SetMaybe sets maybe; nil says that it is absent.
+func (b *NestBuilder) SetMaybe(v *Matrix) {
+	if e := b.b.Variable(3, 2); e != nil {
+		if h, ok := e.BeginOptional(3, v != nil); ok {
+			maybeBegin := e.BeginSequence("maybe", len((*v)), 0, false)
+			for i := range *v {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", (*v)[i], 4)
+				e.LeaveElement("maybe", i)
+			}
+			e.End(maybeBegin)
+			e.EndMember(h)
+		}
+		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// SetDeep sets deep.
+func (b *NestBuilder) SetDeep(v [][][]string) {
+	if e := b.b.Variable(4, 3); e != nil {
+		deepBegin := e.BeginSequence("deep", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				begin2 := e.BeginSequence("", len(v[i][j]), 0, false)
+				for k := range v[i][j] {
+					if !e.Enter() {
+						break
+					}
+					e.String("", v[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("deep", i)
+		}
+		e.End(deepBegin)
+		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// SetGrid sets grid.
+func (b *NestBuilder) SetGrid(v *[2][2]Matrix) {
+	if e := b.b.Variable(5, 4); e != nil {
+		gridBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				begin2 := e.BeginSequence("", len(v[i][j]), 0, false)
+				for k := range v[i][j] {
+					if !e.Enter() {
+						break
+					}
+					cdr.EncodeSequence(e, "", v[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("grid", i)
+		}
+		e.End(gridBegin)
+		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// SetTriples sets triples.
+func (b *NestBuilder) SetTriples(v []Triple) {
+	if e := b.b.Variable(6, 5); e != nil {
+		triplesBegin := e.BeginSequence("triples", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("triples", i)
+		}
+		e.End(triplesBegin)
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// SetPair sets pair.
+func (b *NestBuilder) SetPair(v *[2]Triple) {
+	if e := b.b.Variable(7, 6); e != nil {
+		pairBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("pair", i)
+		}
+		e.End(pairBegin)
+		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// SetSheets sets sheets.
+func (b *NestBuilder) SetSheets(v map[string]Matrix) {
+	if e := b.b.Variable(8, 7); e != nil {
+		sheetsBegin := e.BeginMap("sheets", len(v), 0, false)
+		sheetsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *sheetsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", v[i][j], 4)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "sheets", i)
+		}
+		cdr.ReleaseKeys(e, sheetsKeys)
+		e.End(sheetsBegin)
+		b.has[8] = b.b.EndVariable(8)
+	}
+}
+
+// SetSame sets same.
+func (b *NestBuilder) SetSame(v Sheets) {
+	if e := b.b.Variable(9, 8); e != nil {
+		sameBegin := e.BeginMap("same", len(v), 0, false)
+		sameKeys := cdr.SortedKeys(e, v)
+		for _, i := range *sameKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", v[i][j], 4)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "same", i)
+		}
+		cdr.ReleaseKeys(e, sameKeys)
+		e.End(sameBegin)
+		b.has[9] = b.b.EndVariable(9)
+	}
+}
+
+// SetMaps sets maps.
+func (b *NestBuilder) SetMaps(v []map[int32]string) {
+	if e := b.b.Variable(10, 9); e != nil {
+		mapsBegin := e.BeginSequence("maps", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginMap("", len(v[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.Int32(j)
+				e.String("", v[i][j], 4)
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			e.LeaveElement("maps", i)
+		}
+		e.End(mapsBegin)
+		b.has[10] = b.b.EndVariable(10)
+	}
+}
+
+// SetWide sets wide.
+func (b *NestBuilder) SetWide(v map[string]string) {
+	if e := b.b.Variable(11, 10); e != nil {
+		wideBegin := e.BeginMap("wide", len(v), 0, false)
+		wideKeys := cdr.SortedKeys(e, v)
+		for _, i := range *wideKeys {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", i, 4)
+			e.WString("", v[i], 4)
+			cdr.LeaveKey(e, "wide", i)
+		}
+		cdr.ReleaseKeys(e, wideKeys)
+		e.End(wideBegin)
+		b.has[11] = b.b.EndVariable(11)
+	}
+}
+
+// SetWides sets wides.
+func (b *NestBuilder) SetWides(v []string) {
+	if e := b.b.Variable(12, 11); e != nil {
+		widesBegin := e.BeginSequence("wides", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", v[i], 4)
+			e.LeaveElement("wides", i)
+		}
+		e.End(widesBegin)
+		b.has[12] = b.b.EndVariable(12)
+	}
+}
+
+// SetNames sets names.
+func (b *NestBuilder) SetNames(v *[2]string) {
+	if e := b.b.Variable(13, 12); e != nil {
+		namesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", v[i], 4)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		b.has[13] = b.b.EndVariable(13)
+	}
+}
+
+// SetName sets name.
+func (b *NestBuilder) SetName(v string) {
+	if e := b.b.Variable(14, 13); e != nil {
+		e.WString("name", v, 4)
+		b.has[14] = b.b.EndVariable(14)
+	}
+}
+
+// SetPrices sets prices.
+func (b *NestBuilder) SetPrices(v []cdr.Fixed) {
+	if e := b.b.Variable(15, 14); e != nil {
+		pricesBegin := e.BeginSequence("prices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Fixed("", v[i], 4, 2)
+			e.LeaveElement("prices", i)
+		}
+		e.End(pricesBegin)
+		b.has[15] = b.b.EndVariable(15)
+	}
+}
+
+// SetBigs sets bigs.
+func (b *NestBuilder) SetBigs(v [][]cdr.LongDouble) {
+	if e := b.b.Variable(16, 15); e != nil {
+		bigsBegin := e.BeginSequence("bigs", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, true)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.LongDouble(v[i][j])
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("bigs", i)
+		}
+		e.End(bigsBegin)
+		b.has[16] = b.b.EndVariable(16)
+	}
+}
+
+// SetPaths sets paths.
+func (b *NestBuilder) SetPaths(v [][]Point) {
+	if e := b.b.Variable(17, 16); e != nil {
+		pathsBegin := e.BeginSequence("paths", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("paths", i)
+		}
+		e.End(pathsBegin)
+		b.has[17] = b.b.EndVariable(17)
+	}
+}
+
+// SetLabels sets labels.
+func (b *NestBuilder) SetLabels(v [][]Label) {
+	if e := b.b.Variable(18, 17); e != nil {
+		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		b.has[18] = b.b.EndVariable(18)
+	}
+}
+
+// SetItems sets items.
+func (b *NestBuilder) SetItems(v map[Color][]Item) {
+	if e := b.b.Variable(19, 18); e != nil {
+		itemsBegin := e.BeginMap("items", len(v), 0, false)
+		itemsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *itemsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(i), 4, i.Valid())
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "items", i)
+		}
+		cdr.ReleaseKeys(e, itemsKeys)
+		e.End(itemsBegin)
+		b.has[19] = b.b.EndVariable(19)
+	}
+}
+
+// SetAccess sets access.
+func (b *NestBuilder) SetAccess(v [][]Access) {
+	if e := b.b.Variable(20, 19); e != nil {
+		accessBegin := e.BeginSequence("access", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.Uint16(uint16(v[i][j]))
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("access", i)
+		}
+		e.End(accessBegin)
+		b.has[20] = b.b.EndVariable(20)
+	}
+}
+
+// SetBlobs sets blobs.
+func (b *NestBuilder) SetBlobs(v [][]byte) {
+	if e := b.b.Variable(21, 20); e != nil {
+		blobsBegin := e.BeginSequence("blobs", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("blobs", i)
+		}
+		e.End(blobsBegin)
+		b.has[21] = b.b.EndVariable(21)
+	}
+}
+
+// SetBools sets bools.
+func (b *NestBuilder) SetBools(v [][]bool) {
+	if e := b.b.Variable(22, 21); e != nil {
+		boolsBegin := e.BeginSequence("bools", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeBoolSequence(e, "", v[i], 0)
+			e.LeaveElement("bools", i)
+		}
+		e.End(boolsBegin)
+		b.has[22] = b.b.EndVariable(22)
+	}
+}
+
+// SetColors sets colors.
+func (b *NestBuilder) SetColors(v [][]Color) {
+	if e := b.b.Variable(23, 22); e != nil {
+		colorsBegin := e.BeginSequence("colors", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.Enum("", int32(v[i][j]), 4, v[i][j].Valid())
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("colors", i)
+		}
+		e.End(colorsBegin)
+		b.has[23] = b.b.EndVariable(23)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(24, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetLast sets last.
+func (b *NestBuilder) SetLast(v int32) {
+	p := b.seg[0]
+	if f := b.b.Field(24, 23, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[24] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *NestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Nesting is the IDL union constructs::Nesting.
+//
+// It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
+// the discriminator that is zero, and what that selects.
+type Nesting struct {
+	discriminator int32
+	rows          []Row
+	sheets        map[int32]Sheets
+	wide          string
+	triples       [2]Triple
+}
+
+var nestingType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Nesting",
+	Extensibility: cdr.Appendable,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	TypeObject:    " \x01\x00\x00\x01\x10\x00@\x88\x00\x00\x00\x84\x00\x00\x00\x14\x00\x00\x00\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9d\x00\xc0\x00\x00\x00\x04\x00\x00\x00d\x00\x00\x00\x04\x00\x00\x00\x14\x00\x00\x00\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\x00\x18\x00\x00\x00\x14\x00\x00\x00\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\x00&\x00\x00\x00\x14\x00\x00\x00\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\x00*\x00\x00\x00\x14\x00\x00\x00\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"\x00\x1e\x00\x00\x00\x02\x10\x00@\x88\x00\x00\x00\x84\x00\x00\x00\x14\x00\x00\x00\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\x00\x06\x01\x00\x00\x04\x00\x00\x00d\x00\x00\x00\x04\x00\x00\x00\x14\x00\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x002\x00\x00\x00\x14\x00\x00\x00\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\x00D\x00\x00\x00\x14\x00\x00\x00\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\x00H\x00\x00\x00\x14\x00\x00\x00\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\x00<\x00\x00\x00\x9e\x01\x00\x00\x05\x00\x00\x00\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9d\x00\xbc\x00\x00\x00\xf1R\x02\x00\x00\x00\x00\x00\x03\x00\x00\x00\x01\x00\x04\x00\xa8\x00\x00\x00\x04\x00\x00\x00(\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf1\x01\x00\x00\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\xdf4z7,\x00\x00\x00\x02\x00\x00\x00\x01\x00\xa0\xf1\x01\x00\x00\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\x01\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00q\x83\xa0\xbe\x14\x00\x00\x00\x03\x00\x00\x00\x01\x00r\x04\x01\x00\x00\x00\x03\x00\x00\x00\xb7\x1eY\xa3,\x00\x00\x00\x04\x00\x00\x00\x01\x00\x90\xf1\x01\x00\x00\x00\x01\x00\x00\x00\x02\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"\x01\x00\x00\x00\x04\x00\x00\x00'\x80X\xdb\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\x00\x14\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\b\x00\x00\x00\x00\x00\x80\xf3\x01\x00\x04\n\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\x00\"\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00\x00\x00\x80\xf1\x01\x00\x00\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\x00\x00\x00&\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00\x00\x00\xa0\xf1\x01\x00\x00\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\x01\x00p\x04\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"\x00\x00\x00\x1a\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00\x00\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x03\x03\x00\x00X\x02\x00\x00\x05\x00\x00\x00\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\x00\x02\x01\x00\x00\xf2R\x02\x00\x1c\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00constructs::Nesting\x00\x05\x00\x00\x00\x01\x00\x04\x00\x00\x00\x00\x00\xce\x00\x00\x00\x04\x00\x00\x00/\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf2\x01\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00rows\x00\x00\x00\x005\x00\x00\x00\x02\x00\x00\x00\x01\x00\xa0\xf2\x01\x00\x00\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\x01\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\a\x00\x00\x00sheets\x00\x00\x00\x00\x00\x00\x1b\x00\x00\x00\x03\x00\x00\x00\x01\x00r\x04\x01\x00\x00\x00\x03\x00\x00\x00\x05\x00\x00\x00wide\x00\x00\x00\x006\x00\x00\x00\x04\x00\x00\x00\x01\x00\x90\xf2\x01\x00\x00\x00\x01\x00\x00\x00\x02\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\x01\x00\x00\x00\x04\x00\x00\x00\b\x00\x00\x00triples\x00\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x00\x00\x00.\x00\x00\x00\xf20\x00\x00\x18\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00constructs::Row\x00\n\x00\x00\x00\x00\x00\x80\xf3\x01\x00\x04\n\x00\x00\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\x00\x00\x00@\x00\x00\x00\xf20\x00\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Matrix\x00\x00\x18\x00\x00\x00\x00\x00\x80\xf2\x01\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x00\x00\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\x00D\x00\x00\x00\xf20\x00\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Sheets\x00\x00\x1c\x00\x00\x00\x00\x00\xa0\xf2\x01\x00\x00\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\x01\x00p\x04\x00\x00\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\x008\x00\x00\x00\xf20\x00\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Triple\x00\x00\x10\x00\x00\x00\x00\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x03\x03\x00\x00\x9a\x00\x00\x00\x05\x00\x00\x00\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9d\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"",
+	Text: `@appendable union constructs::Nesting switch(int32) {
+	case 1: @id(1) sequence<sequence<double, 4>> rows;
+	case 2: @id(2) map<int32, map<string<4>, sequence<sequence<double, 4>>>> sheets;
+	case 3: @id(3) wstring<4> wide;
+	case 4: @id(4) int16[3][2] triples;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Nesting) CDRType() *cdr.TypeInfo { return nestingType }
+
+// nestingMember gives the number of the member that d selects, -1 for none.
+func nestingMember(d int32) int {
+	switch d {
+	case 1:
+		return 0
+	case 2:
+		return 1
+	case 3:
+		return 2
+	case 4:
+		return 3
+	}
+	return -1
+}
+
+// Discriminator tells which member the union holds.
+func (m *Nesting) Discriminator() int32 { return m.discriminator }
+
+// SetDiscriminator sets a discriminator that selects the member that the union holds already, or none.
+func (m *Nesting) SetDiscriminator(d int32) error {
+	switch nestingMember(d) {
+	case -1:
+		*m = Nesting{discriminator: d}
+	case nestingMember(m.discriminator):
+		m.discriminator = d
+	default:
+		return fmt.Errorf("discriminator %v of Nesting selects another member than %v", d, m.discriminator)
+	}
+	return nil
+}
+
+// Rows gives rows, if the union holds it.
+func (m *Nesting) Rows() (v []Row, ok bool) {
+	if nestingMember(m.discriminator) != 0 {
+		return v, false
+	}
+	return m.rows, true
+}
+
+// SetRows makes the union hold rows.
+func (m *Nesting) SetRows(v []Row) {
+	*m = Nesting{discriminator: 1, rows: v}
+}
+
+// Sheets gives sheets, if the union holds it.
+func (m *Nesting) Sheets() (v map[int32]Sheets, ok bool) {
+	if nestingMember(m.discriminator) != 1 {
+		return v, false
+	}
+	return m.sheets, true
+}
+
+// SetSheets makes the union hold sheets.
+func (m *Nesting) SetSheets(v map[int32]Sheets) {
+	*m = Nesting{discriminator: 2, sheets: v}
+}
+
+// Wide gives wide, if the union holds it.
+func (m *Nesting) Wide() (v string, ok bool) {
+	if nestingMember(m.discriminator) != 2 {
+		return v, false
+	}
+	return m.wide, true
+}
+
+// SetWide makes the union hold wide.
+func (m *Nesting) SetWide(v string) {
+	*m = Nesting{discriminator: 3, wide: v}
+}
+
+// Triples gives triples, if the union holds it.
+func (m *Nesting) Triples() (v *[2]Triple, ok bool) {
+	if nestingMember(m.discriminator) != 3 {
+		return v, false
+	}
+	return &m.triples, true
+}
+
+// SetTriples makes the union hold triples.
+func (m *Nesting) SetTriples(v [2]Triple) {
+	*m = Nesting{discriminator: 4, triples: v}
+}
+
+// MarshalCDR writes the discriminator and the member that it selects.
+func (m *Nesting) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.discriminator)
+	switch nestingMember(m.discriminator) {
+	case 0:
+		rowsBegin := e.BeginSequence("rows", len(m.rows), 0, false)
+		for i := range m.rows {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", m.rows[i], 4)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+	case 1:
+		sheetsBegin := e.BeginMap("sheets", len(m.sheets), 0, false)
+		sheetsKeys := cdr.SortedKeys(e, m.sheets)
+		for _, i := range *sheetsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			begin1 := e.BeginMap("", len(m.sheets[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, m.sheets[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.String("", j, 4)
+				begin2 := e.BeginSequence("", len(m.sheets[i][j]), 0, false)
+				for k := range m.sheets[i][j] {
+					if !e.Enter() {
+						break
+					}
+					cdr.EncodeSequence(e, "", m.sheets[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			cdr.LeaveKey(e, "sheets", i)
+		}
+		cdr.ReleaseKeys(e, sheetsKeys)
+		e.End(sheetsBegin)
+	case 2:
+		e.WString("wide", m.wide, 4)
+	case 3:
+		triplesBegin := e.BeginArray()
+		for i := range m.triples {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, m.triples[i][:])
+			e.LeaveElement("triples", i)
+		}
+		e.End(triplesBegin)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads the discriminator and the member that it selects.
+func (m *Nesting) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	was := nestingMember(m.discriminator)
+	now := nestingMember(disc)
+	if now != was {
+		*m = Nesting{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+		m.rows = cdr.GrowSequence(d, "rows", m.rows, n)
+		for i := range m.rows {
+			if !d.Enter() {
+				break
+			}
+			m.rows[i] = cdr.DecodeSequence(d, "", m.rows[i], 4)
+			d.LeaveElement("rows", i)
+		}
+		d.End(rowsBegin)
+	case 1:
+		n, sheetsBegin := d.BeginMap("sheets", 0, 8, false)
+		m.sheets = cdr.MakeMap(d, "sheets", m.sheets, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int32
+			var v0 Sheets
+			i = d.Int32("")
+			n2, begin2 := d.BeginMap("", 0, 8, false)
+			v0 = cdr.MakeMap(d, "", v0, n2)
+			for range n2 {
+				if !d.Enter() {
+					break
+				}
+				var k string
+				var v2 Matrix
+				k = d.String("", 4)
+				n, begin4 := d.BeginSequence("", 0, 4, false)
+				v2 = cdr.GrowSequence(d, "", v2, n)
+				for i4 := range v2 {
+					if !d.Enter() {
+						break
+					}
+					v2[i4] = cdr.DecodeSequence(d, "", v2[i4], 4)
+					d.LeaveElement("", i4)
+				}
+				d.End(begin4)
+				cdr.LeaveKeyOf(d, "", k)
+				v0[k] = v2
+			}
+			d.End(begin2)
+			cdr.LeaveKeyOf(d, "sheets", i)
+			m.sheets[i] = v0
+		}
+		d.End(sheetsBegin)
+	case 2:
+		m.wide = d.WString("wide", 4)
+	case 3:
+		triplesBegin := d.BeginArray("triples")
+		for i := range m.triples {
+			if !d.Enter() {
+				break
+			}
+			cdr.DecodeArray(d, "", m.triples[i][:])
+			d.LeaveElement("triples", i)
+		}
+		d.End(triplesBegin)
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes everything: the discriminator is not marked as a key.
+func (m *Nesting) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.discriminator)
+	switch nestingMember(m.discriminator) {
+	case 0:
+		rowsBegin := e.BeginSequence("rows", len(m.rows), 0, false)
+		for i := range m.rows {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", m.rows[i], 4)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+	case 1:
+		sheetsBegin := e.BeginMap("sheets", len(m.sheets), 0, false)
+		sheetsKeys := cdr.SortedKeys(e, m.sheets)
+		for _, i := range *sheetsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			begin1 := e.BeginMap("", len(m.sheets[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, m.sheets[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.String("", j, 4)
+				begin2 := e.BeginSequence("", len(m.sheets[i][j]), 0, false)
+				for k := range m.sheets[i][j] {
+					if !e.Enter() {
+						break
+					}
+					cdr.EncodeSequence(e, "", m.sheets[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			cdr.LeaveKey(e, "sheets", i)
+		}
+		cdr.ReleaseKeys(e, sheetsKeys)
+		e.End(sheetsBegin)
+	case 2:
+		e.WString("wide", m.wide, 4)
+	case 3:
+		triplesBegin := e.BeginArray()
+		for i := range m.triples {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, m.triples[i][:])
+			e.LeaveElement("triples", i)
+		}
+		e.End(triplesBegin)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Nesting) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	var disc int32
+	disc = d.Int32("discriminator")
+	now := nestingMember(disc)
+	if now != nestingMember(m.discriminator) {
+		*m = Nesting{}
+	}
+	m.discriminator = disc
+	switch now {
+	case 0:
+		n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+		m.rows = cdr.GrowSequence(d, "rows", m.rows, n)
+		for i := range m.rows {
+			if !d.Enter() {
+				break
+			}
+			m.rows[i] = cdr.DecodeSequence(d, "", m.rows[i], 4)
+			d.LeaveElement("rows", i)
+		}
+		d.End(rowsBegin)
+	case 1:
+		n, sheetsBegin := d.BeginMap("sheets", 0, 8, false)
+		m.sheets = cdr.MakeMap(d, "sheets", m.sheets, n)
+		for range n {
+			if !d.Enter() {
+				break
+			}
+			var i int32
+			var v0 Sheets
+			i = d.Int32("")
+			n2, begin2 := d.BeginMap("", 0, 8, false)
+			v0 = cdr.MakeMap(d, "", v0, n2)
+			for range n2 {
+				if !d.Enter() {
+					break
+				}
+				var k string
+				var v2 Matrix
+				k = d.String("", 4)
+				n, begin4 := d.BeginSequence("", 0, 4, false)
+				v2 = cdr.GrowSequence(d, "", v2, n)
+				for i4 := range v2 {
+					if !d.Enter() {
+						break
+					}
+					v2[i4] = cdr.DecodeSequence(d, "", v2[i4], 4)
+					d.LeaveElement("", i4)
+				}
+				d.End(begin4)
+				cdr.LeaveKeyOf(d, "", k)
+				v0[k] = v2
+			}
+			d.End(begin2)
+			cdr.LeaveKeyOf(d, "sheets", i)
+			m.sheets[i] = v0
+		}
+		d.End(sheetsBegin)
+	case 2:
+		m.wide = d.WString("wide", 4)
+	case 3:
+		triplesBegin := d.BeginArray("triples")
+		for i := range m.triples {
+			if !d.Enter() {
+				break
+			}
+			cdr.DecodeArray(d, "", m.triples[i][:])
+			d.LeaveElement("triples", i)
+		}
+		d.End(triplesBegin)
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Nesting) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	e.Int32(disc)
+	switch nestingMember(disc) {
+	case 0:
+	case 1:
+	case 2:
+		cdr.CopyWString(d, e, "wide", 4)
+	case 3:
+		triplesBegin, triplesBeginOut := d.BeginArray("triples"), e.BeginArray()
+		for i := range 2 {
+			if !d.Enter() {
+				break
+			}
+			cdr.CopyArray[int16](d, e, "", 3)
+			d.LeaveElement("triples", i)
+		}
+		d.End(triplesBegin)
+		e.End(triplesBeginOut)
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Nesting) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	var disc int32
+	disc = d.Int32("discriminator")
+	switch nestingMember(disc) {
+	case 0:
+		if !d.SkipDelimited("rows") {
+			n, s := d.BeginSequence("rows", 0, 4, false)
+			for i := range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.SkipSequence("", 8)
+				d.LeaveElement("rows", i)
+			}
+			d.End(s)
+		}
+	case 1:
+		if !d.SkipDelimited("sheets") {
+			n, s := d.BeginMap("sheets", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 4, 4)
+				if !d.SkipDelimited("") {
+					n, s := d.BeginMap("", 0, 8, false)
+					for range n {
+						if !d.EnterPresent() {
+							break
+						}
+						d.SkipString("")
+						if !d.SkipDelimited("") {
+							n, s := d.BeginSequence("", 0, 4, false)
+							for k := range n {
+								if !d.EnterPresent() {
+									break
+								}
+								d.SkipSequence("", 8)
+								d.LeaveElement("", k)
+							}
+							d.End(s)
+						}
+						d.Leave("")
+					}
+					d.End(s)
+				}
+				d.Leave("sheets")
+			}
+			d.End(s)
+		}
+	case 2:
+		d.SkipWString("wide")
+	case 3:
+		if !d.SkipDelimited("triples") {
+			s := d.BeginArray("triples")
+			for i := range 2 {
+				if !d.EnterPresent() {
+					break
+				}
+				d.Skip("", 2, 6)
+				d.LeaveElement("triples", i)
+			}
+			d.End(s)
+		}
+	}
+	d.End(s)
+}
+
+// MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "rows": ...}.
+func (m Nesting) MarshalJSON() ([]byte, error) {
+	switch nestingMember(m.discriminator) {
+	case 0:
+		return cdr.MarshalUnionJSON(m.discriminator, "rows", &m.rows)
+	case 1:
+		return cdr.MarshalUnionJSON(m.discriminator, "sheets", &m.sheets)
+	case 2:
+		return cdr.MarshalUnionJSON(m.discriminator, "wide", &m.wide)
+	case 3:
+		return cdr.MarshalUnionJSON(m.discriminator, "triples", &m.triples)
+	}
+	return cdr.MarshalUnionJSON(m.discriminator, "", nil)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Without "_d", the member decides.
+func (m *Nesting) UnmarshalJSON(data []byte) error {
+	var u Nesting
+	name, member, hasLabel, err := cdr.UnmarshalUnionJSON(data, &u.discriminator)
+	if err != nil {
+		return err
+	}
+	number := -1
+	switch name {
+	case "rows":
+		number = 0
+		if !hasLabel {
+			u.discriminator = 1
+		}
+		err = json.Unmarshal(member, &u.rows)
+	case "sheets":
+		number = 1
+		if !hasLabel {
+			u.discriminator = 2
+		}
+		err = json.Unmarshal(member, &u.sheets)
+	case "wide":
+		number = 2
+		if !hasLabel {
+			u.discriminator = 3
+		}
+		err = json.Unmarshal(member, &u.wide)
+	case "triples":
+		number = 3
+		if !hasLabel {
+			u.discriminator = 4
+		}
+		err = json.Unmarshal(member, &u.triples)
+	case "":
+	default:
+		return fmt.Errorf("Nesting has no member %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	if number != nestingMember(u.discriminator) {
+		return fmt.Errorf("discriminator %v of Nesting does not select member %q", u.discriminator, name)
+	}
+	*m = u
+	return nil
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Nesting) Clone() Nesting {
+	c := *m
+	c.rows = slices.Clone(c.rows)
+	for i := range c.rows {
+		c.rows[i] = slices.Clone(c.rows[i])
+	}
+	c.sheets = maps.Clone(c.sheets)
+	for i, v0 := range c.sheets {
+		v0 = maps.Clone(v0)
+		for j, v1 := range v0 {
+			v1 = slices.Clone(v1)
+			for k := range v1 {
+				v1[k] = slices.Clone(v1[k])
+			}
+			v0[j] = v1
+		}
+		c.sheets[i] = v0
+	}
+	return c
+}
+
+// Equal tells whether the discriminators are equal, and the members that they select.
+func (m *Nesting) Equal(o *Nesting) bool {
+	if m.discriminator != o.discriminator {
+		return false
+	}
+	switch nestingMember(m.discriminator) {
+	case 0:
+		return slices.EqualFunc(m.rows, o.rows, func(a, b Row) bool { return slices.Equal(a, b) })
+	case 1:
+		return maps.EqualFunc(m.sheets, o.sheets, func(a, b Sheets) bool {
+			return maps.EqualFunc(a, b, func(a, b Matrix) bool {
+				return slices.EqualFunc(a, b, func(a, b Row) bool { return slices.Equal(a, b) })
+			})
+		})
+	case 2:
+		return m.wide == o.wide
+	case 3:
+		return m.triples == o.triples
+	}
+	return true
+}
+
+// NestingView reads an encoded Nesting where it is. It ends, with the strings and bytes that it gives, when the
+// bytes of the sample do.
+type NestingView struct {
+	s  cdr.Sample
+	d  int32
+	at int32 // offset of the member
+}
+
+// NewNestingView checks the structure of an encoded sample, encapsulation header included.
+func NewNestingView(sample []byte) (NestingView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, nestingType); err != nil {
+		return NestingView{}, err
+	}
+	var v NestingView
+	v.ScanCDR(&d)
+	if err := d.Close(nestingType); err != nil {
+		return NestingView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the member of the next value. It is for generated code.
+func (v *NestingView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	v.at = cdr.Missing
+	s := d.Begin(cdr.Appendable)
+	v.d = d.Int32("discriminator")
+	switch nestingMember(v.d) {
+	case 0:
+		v.at = d.Here(4)
+		n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.LocateSequence("", 4, 8)
+			d.LeaveElement("rows", i)
+		}
+		d.End(rowsBegin)
+	case 1:
+		v.at = d.Here(4)
+		n, sheetsBegin := d.BeginMap("sheets", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			n, begin2 := d.BeginMap("", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateString("", 4)
+				n, begin4 := d.BeginSequence("", 0, 4, false)
+				for i4 := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.LocateSequence("", 4, 8)
+					d.LeaveElement("", i4)
+				}
+				d.End(begin4)
+				d.Leave("")
+			}
+			d.End(begin2)
+			d.Leave("sheets")
+		}
+		d.End(sheetsBegin)
+	case 2:
+		v.at = d.LocateWString("wide", 4)
+	case 3:
+		v.at = d.HereArray(1)
+		triplesBegin := d.BeginArray("triples")
+		for i := range 2 {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 6)
+			d.LeaveElement("triples", i)
+		}
+		d.End(triplesBegin)
+	}
+	d.End(s)
+}
+
+// Discriminator tells which member the union holds.
+func (v NestingView) Discriminator() int32 { return v.d }
+
+// Rows reads rows, if the union holds it.
+func (v NestingView) Rows() (x NestingRowsViews, ok bool) {
+	if nestingMember(v.d) != 0 {
+		return x, false
+	}
+	return NestingRowsViewsOf(v.s.Elements(v.at, nil)), true
+}
+
+// Sheets reads sheets, if the union holds it.
+func (v NestingView) Sheets() (x NestingSheetsView, ok bool) {
+	if nestingMember(v.d) != 1 {
+		return x, false
+	}
+	return NestingSheetsViewOf(v.s.Pairs(v.at, false)), true
+}
+
+// Wide reads wide, if the union holds it.
+func (v NestingView) Wide() (x cdr.WideString, ok bool) {
+	if nestingMember(v.d) != 2 {
+		return x, false
+	}
+	return v.s.WideString(v.at), true
+}
+
+// Triples reads triples, if the union holds it.
+func (v NestingView) Triples() (x NestingTriplesViews, ok bool) {
+	if nestingMember(v.d) != 3 {
+		return x, false
+	}
+	return NestingTriplesViewsOf(v.s.ArrayElements(v.at, 2, &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{6, 6}, Stride: [2]int{6, 6}})), true
+}
+
+// NestingViews reads the elements of an encoded sequence or array of Nesting.
+type NestingViews struct{ c cdr.Elements }
+
+// NestingViewsOf is for generated code.
+func NestingViewsOf(c cdr.Elements) NestingViews { return NestingViews{c} }
+
+// Len is the number of elements.
+func (vs NestingViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs NestingViews) At(i int) NestingView {
+	var d cdr.Decoder
+	var v NestingView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs NestingViews) All() iter.Seq2[int, NestingView] {
+	return func(yield func(int, NestingView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v NestingView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var nestingMembers = []string{
+	"discriminator",
+}
+
+// NestingBuilder builds an encoded Nesting in the caller's bytes, without an intermediate value. One member is set.
+type NestingBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewNestingBuilder starts a sample in buf, encapsulation header included.
+func NewNestingBuilder(buf []byte) NestingBuilder {
+	var b NestingBuilder
+	b.b.Init(buf, nestingType, nestingMembers)
+	return b
+}
+
+// SetRows sets rows and the discriminator.
+func (b *NestingBuilder) SetRows(v []Row) {
+	d := int32(1)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 4)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetSheets sets sheets and the discriminator.
+func (b *NestingBuilder) SetSheets(v map[int32]Sheets) {
+	d := int32(2)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		sheetsBegin := e.BeginMap("sheets", len(v), 0, false)
+		sheetsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *sheetsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			begin1 := e.BeginMap("", len(v[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.String("", j, 4)
+				begin2 := e.BeginSequence("", len(v[i][j]), 0, false)
+				for k := range v[i][j] {
+					if !e.Enter() {
+						break
+					}
+					cdr.EncodeSequence(e, "", v[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			cdr.LeaveKey(e, "sheets", i)
+		}
+		cdr.ReleaseKeys(e, sheetsKeys)
+		e.End(sheetsBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetWide sets wide and the discriminator.
+func (b *NestingBuilder) SetWide(v string) {
+	d := int32(3)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		e.WString("wide", v, 4)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetTriples sets triples and the discriminator.
+func (b *NestingBuilder) SetTriples(v *[2]Triple) {
+	d := int32(4)
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		triplesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("triples", i)
+		}
+		e.End(triplesBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (b *NestingBuilder) SetDiscriminator(d int32) {
+	if nestingMember(d) >= 0 {
+		b.b.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	if e := b.b.Variable(0, 0); e != nil {
+		e.Int32(d)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length.
+func (b *NestingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// LooseNest is the IDL struct constructs::LooseNest.
+type LooseNest struct {
+	// Key.
+	ID      int32          `json:"id"`
+	Matrix  Matrix         `json:"matrix"`
+	Rows    *map[int32]Row `json:"rows,omitempty"`
+	Nesting Nesting        `json:"nesting"`
+	Many    []Nesting      `json:"many"`
+}
+
+var looseNestType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::LooseNest",
+	Extensibility: cdr.Mutable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    4,
+	TypeObject:    "P\x01\x00\x00\x01\x10\x00@\xa0\x00\x00\x00\x9c\x00\x00\x00\x14\x00\x00\x00\xf1\xab\xdfR\xaf\xce\x02#o\x8e\x85\xad\xb0)H\x00\xb3\x00\x00\x00\x05\x00\x00\x00|\x00\x00\x00\x05\x00\x00\x00\x14\x00\x00\x00\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\x00\x18\x00\x00\x00\x14\x00\x00\x00\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\x00&\x00\x00\x00\x14\x00\x00\x00\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\x00*\x00\x00\x00\x14\x00\x00\x00\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"\x00\x1e\x00\x00\x00\x14\x00\x00\x00\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9d\x00\xc0\x00\x00\x00\x02\x10\x00@\xa0\x00\x00\x00\x9c\x00\x00\x00\x14\x00\x00\x00\xf2~\xad\xc5q\x9a\xfd4\xc7k\xba\x13w\xaa\x16\x00\xff\x00\x00\x00\x05\x00\x00\x00|\x00\x00\x00\x05\x00\x00\x00\x14\x00\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x002\x00\x00\x00\x14\x00\x00\x00\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\x00D\x00\x00\x00\x14\x00\x00\x00\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\x00H\x00\x00\x00\x14\x00\x00\x00\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\x00<\x00\x00\x00\x14\x00\x00\x00\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\x00\x06\x01\x00\x00d\x02\x00\x00\x06\x00\x00\x00\xf1\xab\xdfR\xaf\xce\x02#o\x8e\x85\xad\xb0)H\x00\xaf\x00\x00\x00\xf1Q\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00\x9f\x00\x00\x00\x05\x00\x00\x00!\x00\x00\x00\x02\x00\x00\x00\t\x00\xa0\xf1\x01\x00\x00\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\x01\x00\x04\xdf4z7\x00\x00\x00\x19\x00\x00\x00\x04\x00\x00\x00\x01\x00\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{!\xb7,\v\x00\x00\x00\x19\x00\x00\x00\a\x00\x00\x00\x01\x00\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9dby\xda]\x00\x00\x00\x1e\x00\x00\x00\b\x00\x00\x00\x01\x00\x80\xf1\x01\x00\x00\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9d\x8c\u0483\xd8\x00\x00\v\x00\x00\x00\t\x00\x00\x001\x00\x04\xb8\v\xb7t\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\x00\x00\x14\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\b\x00\x00\x00\x00\x00\x80\xf3\x01\x00\x04\n\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\x00\"\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00\x00\x00\x80\xf1\x01\x00\x00\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\x00\x00\x00&\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00\x00\x00\xa0\xf1\x01\x00\x00\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\x01\x00p\x04\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"\x00\x00\x00\x1a\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00\x00\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x03\x03\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9d\x00\x00\x00\xbc\x00\x00\x00\xf1R\x02\x00\x00\x00\x00\x00\x03\x00\x00\x00\x01\x00\x04\x00\xa8\x00\x00\x00\x04\x00\x00\x00(\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf1\x01\x00\x00\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\xdf4z7,\x00\x00\x00\x02\x00\x00\x00\x01\x00\xa0\xf1\x01\x00\x00\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\x01\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00q\x83\xa0\xbe\x14\x00\x00\x00\x03\x00\x00\x00\x01\x00r\x04\x01\x00\x00\x00\x03\x00\x00\x00\xb7\x1eY\xa3,\x00\x00\x00\x04\x00\x00\x00\x01\x00\x90\xf1\x01\x00\x00\x00\x01\x00\x00\x00\x02\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"\x01\x00\x00\x00\x04\x00\x00\x00'\x80X\xdbf\x03\x00\x00\x06\x00\x00\x00\xf2~\xad\xc5q\x9a\xfd4\xc7k\xba\x13w\xaa\x16\x00\xfb\x00\x00\x00\xf2Q\x04\x00\x1e\x00\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00constructs::LooseNest\x00\x00\x00\xcf\x00\x00\x00\x05\x00\x00\x00\x11\x00\x00\x00\t\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00%\x00\x00\x00\x04\x00\x00\x00\x01\x00\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\x00\x00\x00\a\x00\x00\x00matrix\x00\x00\x00\x00\x00\x00+\x00\x00\x00\x02\x00\x00\x00\t\x00\xa0\xf2\x01\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x01\x00\x04\x00\x00\x00\x05\x00\x00\x00rows\x00\x00\x00\x00&\x00\x00\x00\a\x00\x00\x00\x01\x00\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\x00\x00\x00\b\x00\x00\x00nesting\x00\x00\x00\x00\x00'\x00\x00\x00\b\x00\x00\x00\x01\x00\x80\xf2\x01\x00\x00\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\x00\x00\x05\x00\x00\x00many\x00\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x00\x00.\x00\x00\x00\xf20\x00\x00\x18\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00constructs::Row\x00\n\x00\x00\x00\x00\x00\x80\xf3\x01\x00\x04\n\x00\x00\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\x00\x00\x00@\x00\x00\x00\xf20\x00\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Matrix\x00\x00\x18\x00\x00\x00\x00\x00\x80\xf2\x01\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x00\x00\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\x00D\x00\x00\x00\xf20\x00\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Sheets\x00\x00\x1c\x00\x00\x00\x00\x00\xa0\xf2\x01\x00\x00\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\x01\x00p\x04\x00\x00\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\x008\x00\x00\x00\xf20\x00\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Triple\x00\x00\x10\x00\x00\x00\x00\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x03\x03\x00\x00\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\x00\x02\x01\x00\x00\xf2R\x02\x00\x1c\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00constructs::Nesting\x00\x05\x00\x00\x00\x01\x00\x04\x00\x00\x00\x00\x00\xce\x00\x00\x00\x04\x00\x00\x00/\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf2\x01\x00\x00\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00rows\x00\x00\x00\x005\x00\x00\x00\x02\x00\x00\x00\x01\x00\xa0\xf2\x01\x00\x00\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\x01\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\a\x00\x00\x00sheets\x00\x00\x00\x00\x00\x00\x1b\x00\x00\x00\x03\x00\x00\x00\x01\x00r\x04\x01\x00\x00\x00\x03\x00\x00\x00\x05\x00\x00\x00wide\x00\x00\x00\x006\x00\x00\x00\x04\x00\x00\x00\x01\x00\x90\xf2\x01\x00\x00\x00\x01\x00\x00\x00\x02\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\x01\x00\x00\x00\x04\x00\x00\x00\b\x00\x00\x00triples\x00\x00\x00\x00\x00\xb8\x00\x00\x00\x06\x00\x00\x00\xf2~\xad\xc5q\x9a\xfd4\xc7k\xba\x13w\xaa\x16\xf1\xab\xdfR\xaf\xce\x02#o\x8e\x85\xad\xb0)H\xf2\xfa\x7f\xea\xc7\xf5njo*F\x8do`Y\xf1{\x13\x80\x92\xaa\u071d\xb6d\xda;`b\xbb\xf2\xba\x90\xe6[V\x02\xa9\x05\x1a\x96\a\xb7\xf2-\xf1\xb5\u0397\xee\xf12\xa1\xd2L\x94\a\xb7\xfc{\xf2|\x81\xf1\xc7F\xe5\xa9\x12D\x9b-\x19WE\xf1\x1cg\xf3\xee\xf7\xcd\xc6\xe6y\x05\x97^\x9a\x8c\xf2\u00d7\xb9\xaf\xfb\v\x02\xcf\xeb);\xf9X-\xf1F\x8a\xcc\x04\xe9\xc3y\x19\x14\xb0\x99\xbd\xb0\"\xf2\x9f\x12U\xf5\x9b}m\u05c2-\xc5\xe4\x00$\xf1\xed\x0e<^\xd78\xb3BI\x96\xf8`\xbd\x9d",
+	Text: `@appendable union constructs::Nesting switch(int32) {
+	case 1: @id(1) sequence<sequence<double, 4>> rows;
+	case 2: @id(2) map<int32, map<string<4>, sequence<sequence<double, 4>>>> sheets;
+	case 3: @id(3) wstring<4> wide;
+	case 4: @id(4) int16[3][2] triples;
+};
+@mutable struct constructs::LooseNest {
+	@key @id(9) int32 id;
+	@id(4) sequence<sequence<double, 4>> matrix;
+	@optional @id(2) map<int32, sequence<double, 4>> rows;
+	@id(7) constructs::Nesting nesting;
+	@id(8) sequence<constructs::Nesting> many;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*LooseNest) CDRType() *cdr.TypeInfo { return looseNestType }
+
+var looseNestIDs = []uint32{
+	2,
+	4,
+	7,
+	8,
+	9,
+}
+
+// MarshalCDR writes all members.
+func (m *LooseNest) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(9|cdr.MustUnderstand, 2)
+	e.Int32(m.ID)
+	e.EndMember(h)
+	h = e.BeginMember(4, 5)
+	matrixBegin := e.BeginSequence("matrix", len(m.Matrix), 0, false)
+	for i := range m.Matrix {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Matrix[i], 4)
+		e.LeaveElement("matrix", i)
+	}
+	e.End(matrixBegin)
+	e.EndMember(h)
+	if m.Rows != nil {
+		h = e.BeginMember(2, 5)
+		rowsBegin := e.BeginMap("rows", len((*m.Rows)), 0, false)
+		rowsKeys := cdr.SortedKeys(e, (*m.Rows))
+		for _, i := range *rowsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			cdr.EncodeSequence(e, "", (*m.Rows)[i], 4)
+			cdr.LeaveKey(e, "rows", i)
+		}
+		cdr.ReleaseKeys(e, rowsKeys)
+		e.End(rowsBegin)
+		e.EndMember(h)
+	}
+	h = e.BeginMember(7, 4)
+	if e.Enter() {
+		m.Nesting.MarshalCDR(e)
+		e.Leave("nesting")
+	}
+	e.EndMember(h)
+	h = e.BeginMember(8, 5)
+	manyBegin := e.BeginSequence("many", len(m.Many), 0, false)
+	for i := range m.Many {
+		if !e.Enter() {
+			break
+		}
+		m.Many[i].MarshalCDR(e)
+		e.LeaveElement("many", i)
+	}
+	e.End(manyBegin)
+	e.EndMember(h)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *LooseNest) UnmarshalCDR(d *cdr.Decoder) {
+	var at [5]cdr.Position
+	s := d.BeginMutable(looseNestIDs, at[:])
+	d.Select(at[4])
+	m.ID = d.Int32("id")
+	d.Select(at[1])
+	n, matrixBegin := d.BeginSequence("matrix", 0, 4, false)
+	m.Matrix = cdr.GrowSequence(d, "matrix", m.Matrix, n)
+	for i := range m.Matrix {
+		if !d.Enter() {
+			break
+		}
+		m.Matrix[i] = cdr.DecodeSequence(d, "", m.Matrix[i], 4)
+		d.LeaveElement("matrix", i)
+	}
+	d.End(matrixBegin)
+	if d.Select(at[0]) {
+		if cdr.Allocate(d, "rows", &m.Rows) {
+			n, rowsBegin := d.BeginMap("rows", 0, 8, false)
+			(*m.Rows) = cdr.MakeMap(d, "rows", (*m.Rows), n)
+			for range n {
+				if !d.Enter() {
+					break
+				}
+				var i int32
+				var v0 Row
+				i = d.Int32("")
+				v0 = cdr.DecodeSequence(d, "", v0, 4)
+				cdr.LeaveKeyOf(d, "rows", i)
+				(*m.Rows)[i] = v0
+			}
+			d.End(rowsBegin)
+		}
+	} else {
+		m.Rows = nil
+	}
+	d.Select(at[2])
+	if d.Enter() {
+		m.Nesting.UnmarshalCDR(d)
+		d.Leave("nesting")
+	}
+	d.Select(at[3])
+	n, manyBegin := d.BeginSequence("many", 0, 1, false)
+	m.Many = cdr.GrowSequence(d, "many", m.Many, n)
+	for i := range m.Many {
+		if !d.Enter() {
+			break
+		}
+		m.Many[i].UnmarshalCDR(d)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *LooseNest) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *LooseNest) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*LooseNest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [5]cdr.Position
+	s := d.BeginMutable(looseNestIDs, at[:])
+	d.Select(at[4])
+	e.Int32(d.Int32("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*LooseNest) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *LooseNest) Clone() LooseNest {
+	c := *m
+	c.Matrix = slices.Clone(c.Matrix)
+	for i := range c.Matrix {
+		c.Matrix[i] = slices.Clone(c.Matrix[i])
+	}
+	if c.Rows != nil {
+		v := *c.Rows
+		v = maps.Clone(v)
+		for i, v0 := range v {
+			v0 = slices.Clone(v0)
+			v[i] = v0
+		}
+		c.Rows = &v
+	}
+	c.Nesting = c.Nesting.Clone()
+	c.Many = slices.Clone(c.Many)
+	for i := range c.Many {
+		c.Many[i] = c.Many[i].Clone()
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *LooseNest) Equal(o *LooseNest) bool {
+	return m.ID == o.ID &&
+		slices.EqualFunc(m.Matrix, o.Matrix, func(a, b Row) bool { return slices.Equal(a, b) }) &&
+		cdr.EqualPtrFunc(m.Rows, o.Rows, func(a, b *map[int32]Row) bool {
+			return maps.EqualFunc((*a), (*b), func(a, b Row) bool { return slices.Equal(a, b) })
+		}) &&
+		m.Nesting.Equal(&o.Nesting) &&
+		slices.EqualFunc(m.Many, o.Many, func(a, b Nesting) bool { return a.Equal(&b) })
+}
+
+// LooseNestView reads the members of an encoded LooseNest where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type LooseNestView struct {
+	s  cdr.Sample
+	at [5]int32 // offsets of the members
+}
+
+// NewLooseNestView checks the structure of an encoded sample, encapsulation header included.
+func NewLooseNestView(sample []byte) (LooseNestView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, looseNestType); err != nil {
+		return LooseNestView{}, err
+	}
+	var v LooseNestView
+	v.ScanCDR(&d)
+	if err := d.Close(looseNestType); err != nil {
+		return LooseNestView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *LooseNestView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [5]cdr.Position
+	s := d.BeginMutable(looseNestIDs, at[:])
+	d.Select(at[4])
+	v.at[0] = d.Locate("id", 4, 4)
+	d.Select(at[1])
+	v.at[1] = d.Here(4)
+	n, matrixBegin := d.BeginSequence("matrix", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 4, 8)
+		d.LeaveElement("matrix", i)
+	}
+	d.End(matrixBegin)
+	d.Select(at[0])
+	v.at[2] = d.Here(4)
+	n, rowsBegin := d.BeginMap("rows", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		d.LocateSequence("", 4, 8)
+		d.Leave("rows")
+	}
+	d.End(rowsBegin)
+	d.Select(at[2])
+	v.at[3] = d.Here(1)
+	if d.EnterPresent() {
+		var e NestingView
+		e.ScanCDR(d)
+		d.Leave("nesting")
+	}
+	d.Select(at[3])
+	v.at[4] = d.Here(4)
+	n, manyBegin := d.BeginSequence("many", 0, 1, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e NestingView
+		e.ScanCDR(d)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	d.End(s)
+}
+
+// ID reads id.
+func (v LooseNestView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// Matrix reads matrix.
+func (v LooseNestView) Matrix() MatrixViews { return MatrixViewsOf(v.s.Elements(v.at[1], nil)) }
+
+// Rows reads rows, and tells whether it is there.
+func (v LooseNestView) Rows() (LooseNestRowsView, bool) {
+	there := v.at[2] >= 0
+	return LooseNestRowsViewOf(v.s.Pairs(v.at[2], false)), there
+}
+
+// Nesting reads nesting.
+func (v LooseNestView) Nesting() NestingView {
+	var d cdr.Decoder
+	var m NestingView
+	if v.s.Seek(&d, v.at[3]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Many reads many.
+func (v LooseNestView) Many() NestingViews { return NestingViewsOf(v.s.Elements(v.at[4], nil)) }
+
+// LooseNestViews reads the elements of an encoded sequence or array of LooseNest.
+type LooseNestViews struct{ c cdr.Elements }
+
+// LooseNestViewsOf is for generated code.
+func LooseNestViewsOf(c cdr.Elements) LooseNestViews { return LooseNestViews{c} }
+
+// Len is the number of elements.
+func (vs LooseNestViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs LooseNestViews) At(i int) LooseNestView {
+	var d cdr.Decoder
+	var v LooseNestView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs LooseNestViews) All() iter.Seq2[int, LooseNestView] {
+	return func(yield func(int, LooseNestView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v LooseNestView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// NestingRowsViews reads the elements of an encoded sequence<constructs::Row> where they are.
+type NestingRowsViews struct{ c cdr.Elements }
+
+// NestingRowsViewsOf is for generated code.
+func NestingRowsViewsOf(c cdr.Elements) NestingRowsViews { return NestingRowsViews{c} }
+
+// Len is the number of elements.
+func (vs NestingRowsViews) Len() int { return vs.c.Len() }
+
+func (NestingRowsViews) element(s cdr.Sample, at int32) cdr.Values[float64] {
+	return cdr.SequenceValues[float64](s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs NestingRowsViews) At(i int) cdr.Values[float64] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 4, 8)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestingRowsViews) All() iter.Seq2[int, cdr.Values[float64]] {
+	return func(yield func(int, cdr.Values[float64]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 4, 8)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestingSheetsView reads an encoded map<int32, constructs::Sheets> where it is.
+type NestingSheetsView struct{ c cdr.Elements }
+
+// NestingSheetsViewOf is for generated code.
+func NestingSheetsViewOf(c cdr.Elements) NestingSheetsView { return NestingSheetsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs NestingSheetsView) Len() int { return vs.c.Len() }
+
+func (NestingSheetsView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (NestingSheetsView) value(s cdr.Sample, at int32) SheetsView {
+	return SheetsViewOf(s.Pairs(at, false))
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs NestingSheetsView) Get(key int32) (value SheetsView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs NestingSheetsView) All() iter.Seq2[int32, SheetsView] {
+	return func(yield func(int32, SheetsView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.Here(4)
+			n, valueBegin := d.BeginMap("value", 0, 8, false)
+			for range n {
+				if !d.EnterPresent() {
+					break
+				}
+				d.LocateString("", 4)
+				n, begin2 := d.BeginSequence("", 0, 4, false)
+				for k := range n {
+					if !d.EnterPresent() {
+						break
+					}
+					d.LocateSequence("", 4, 8)
+					d.LeaveElement("", k)
+				}
+				d.End(begin2)
+				d.Leave("value")
+			}
+			d.End(valueBegin)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// NestingTriplesViews reads the elements of an encoded constructs::Triple[2] where they are.
+type NestingTriplesViews struct{ c cdr.Elements }
+
+// NestingTriplesViewsOf is for generated code.
+func NestingTriplesViewsOf(c cdr.Elements) NestingTriplesViews { return NestingTriplesViews{c} }
+
+// Len is the number of elements.
+func (vs NestingTriplesViews) Len() int { return vs.c.Len() }
+
+func (NestingTriplesViews) element(s cdr.Sample, at int32) cdr.Values[int16] {
+	return cdr.ArrayValues[int16](s, at, 3)
+}
+
+// At reads element i. An element that is not there reads as the default of its type.
+func (vs NestingTriplesViews) At(i int) cdr.Values[int16] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.Locate("element", 2, 6)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs NestingTriplesViews) All() iter.Seq2[int, cdr.Values[int16]] {
+	return func(yield func(int, cdr.Values[int16]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.Locate("element", 2, 6)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+// LooseNestRowsView reads an encoded map<int32, constructs::Row> where it is.
+type LooseNestRowsView struct{ c cdr.Elements }
+
+// LooseNestRowsViewOf is for generated code.
+func LooseNestRowsViewOf(c cdr.Elements) LooseNestRowsView { return LooseNestRowsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs LooseNestRowsView) Len() int { return vs.c.Len() }
+
+func (LooseNestRowsView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (LooseNestRowsView) value(s cdr.Sample, at int32) cdr.Values[float64] {
+	return cdr.SequenceValues[float64](s, at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs LooseNestRowsView) Get(key int32) (value cdr.Values[float64], ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs LooseNestRowsView) All() iter.Seq2[int32, cdr.Values[float64]] {
+	return func(yield func(int32, cdr.Values[float64]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.LocateSequence("value", 4, 8)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+var looseNestMembers = []string{
+	"id",
+	"matrix",
+	"rows",
+	"nesting",
+	"many",
+}
+
+// LooseNestBuilder builds an encoded LooseNest in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type LooseNestBuilder struct {
+	b   cdr.Builder
+	has [5]bool
+}
+
+// NewLooseNestBuilder starts a sample in buf, encapsulation header included.
+func NewLooseNestBuilder(buf []byte) LooseNestBuilder {
+	var b LooseNestBuilder
+	b.b.Init(buf, looseNestType, looseNestMembers)
+	b.has[2] = true
+	return b
+}
+
+// SetID sets id.
+func (b *LooseNestBuilder) SetID(v int32) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(9|cdr.MustUnderstand, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// SetMatrix sets matrix.
+func (b *LooseNestBuilder) SetMatrix(v Matrix) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(4, 5)
+		matrixBegin := e.BeginSequence("matrix", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 4)
+			e.LeaveElement("matrix", i)
+		}
+		e.End(matrixBegin)
+		e.EndMember(h)
+		b.has[1] = b.b.EndMember(1)
+	}
+}
+
+// SetRows sets rows; nil says that it is absent.
+func (b *LooseNestBuilder) SetRows(v *map[int32]Row) {
+	if e := b.b.Member(); e != nil && v != nil {
+		h := e.BeginMember(2, 5)
+		rowsBegin := e.BeginMap("rows", len((*v)), 0, false)
+		rowsKeys := cdr.SortedKeys(e, (*v))
+		for _, i := range *rowsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			cdr.EncodeSequence(e, "", (*v)[i], 4)
+			cdr.LeaveKey(e, "rows", i)
+		}
+		cdr.ReleaseKeys(e, rowsKeys)
+		e.End(rowsBegin)
+		e.EndMember(h)
+		b.has[2] = b.b.EndMember(2)
+	}
+}
+
+// SetNesting sets nesting.
+func (b *LooseNestBuilder) SetNesting(v *Nesting) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(7, 4)
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("nesting")
+		}
+		e.EndMember(h)
+		b.has[3] = b.b.EndMember(3)
+	}
+}
+
+// SetMany sets many.
+func (b *LooseNestBuilder) SetMany(v []Nesting) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(8, 5)
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		e.EndMember(h)
+		b.has[4] = b.b.EndMember(4)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
+func (b *LooseNestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

@@ -31,6 +31,9 @@ var order = []string{
 	"go.etcd.io/raft/v3", "go.etcd.io/raft/v3/raftpb", "google.golang.org/protobuf/proto",
 }
 
+// protobuf is what bench/codec compares ours with.
+var protobuf = []string{"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/runtime/protoimpl"}
+
 // layers is the map of the repository, lowest first; docs/ARCHITECTURE.md draws it.
 var layers = map[string]layer{
 	"internal/invariant": {level: 0},
@@ -95,6 +98,7 @@ var families = map[string]layer{
 	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", hdr, term}},
 	// A module of its own, so that the product inherits none of what it needs.
 	"bench/order/...":      {level: 7, imports: append([]string{"bench/internal/result", "cdr", "dcps", "qos"}, order...)},
+	"bench/codec/...":      {level: 7, imports: append([]string{"cdr", unix}, protobuf...)},
 	"idlc/internal/...":    {level: 2, imports: []string{"cdr"}},
 	"internal/nettest/...": {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
 	"internal/chaos/...":   {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", unix}},

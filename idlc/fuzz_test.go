@@ -124,6 +124,9 @@ func FuzzCompile(f *testing.F) {
 		if !report.Failed() && len(files) != 1 && !strings.Contains(report.String(), "defines nothing") {
 			t.Fatalf("%d files and no error", len(files))
 		}
+		for _, f := range files {
+			wantFormatted(t, "fuzz.idl", f)
+		}
 		if report.Failed() && len(files) != 0 && utf8.ValidString(text) {
 			t.Fatalf("files in spite of %s", report)
 		}

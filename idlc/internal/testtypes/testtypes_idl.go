@@ -1811,7 +1811,6 @@ func (m *Collections) SetDefaults() {
 	for i := range m.Tinies {
 		m.Tinies[i] = TinyMinus
 	}
-
 }
 
 // MarshalCDR writes all members.
@@ -5660,7 +5659,6 @@ func (m *Behind) SetDefaults() {
 			m.Grid[i][j] = ColorBlue
 		}
 	}
-
 }
 
 // MarshalCDR writes all members.

@@ -2949,7 +2949,6 @@ func (m *Around) SetDefaults() {
 	for i := range m.Keys {
 		m.Keys[i].SetDefaults()
 	}
-
 }
 
 // MarshalCDR writes all members.

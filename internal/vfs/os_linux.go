@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // allocate reserves n bytes at off and extends the file over them.
@@ -23,3 +25,6 @@ func syncData(f *os.File) error {
 	}
 	return nil
 }
+
+// adviseHuge asks for huge pages. Whether there are any is for the system to say.
+func adviseHuge(b []byte) { _ = unix.Madvise(b, unix.MADV_HUGEPAGE) }

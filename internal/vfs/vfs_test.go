@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"syscall"
 	"testing"
+	"unsafe"
 )
 
 func noError(t *testing.T, err error) {
@@ -244,6 +246,24 @@ func TestFaults(t *testing.T) {
 	errorIs(t, err, syscall.EROFS)
 	_, err = f.Open("x")
 	noError(t, err)
+}
+
+func TestAlignedMemory(t *testing.T) {
+	for _, n := range []int{1, MaxAlign, hugeBytes - 1, hugeBytes, 3*hugeBytes + 5} {
+		b := Aligned(n)
+		equal(t, n, len(b))
+		equal(t, n, cap(b))
+		align := uintptr(MaxAlign)
+		if n >= hugeBytes {
+			align = hugeBytes
+		}
+		if at := uintptr(unsafe.Pointer(&b[0])); at%align != 0 {
+			t.Errorf("%d bytes at %#x, not at a multiple of %d", n, at, align)
+		}
+		if slices.Max(b) != 0 {
+			t.Errorf("%d bytes are not zero", n)
+		}
+	}
 }
 
 func TestDirectWrites(t *testing.T) {

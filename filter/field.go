@@ -12,6 +12,7 @@ import (
 type field struct {
 	accessor *xtypes.Accessor
 	kind     xtypes.Kind
+	topic    int // whose sample it is, of those of a join
 	// missing is what a sample counts as having whose writer knew an earlier version of the type, which lacks the member; nil
 	// if the member may be absent in any version.
 	missing *operand
@@ -20,7 +21,8 @@ type field struct {
 // cursor is a sample that a program runs over, with room for what is computed on the way. One goroutine has it at a time.
 type cursor struct {
 	sample []byte
-	texts  []byte // what wide strings and characters were converted to
+	others [][]byte // of a join: the samples of all topics but the first
+	texts  []byte   // what wide strings and characters were converted to
 }
 
 var cursors = sync.Pool{New: func() any { return new(cursor) }}
@@ -32,7 +34,7 @@ func cursorOf(sample []byte) *cursor {
 }
 
 func (c *cursor) release() {
-	c.sample, c.texts = nil, c.texts[:0]
+	c.sample, c.others, c.texts = nil, nil, c.texts[:0]
 	cursors.Put(c)
 }
 
@@ -105,7 +107,11 @@ func missing(path xtypes.Path) (*operand, error) {
 
 // get gives the value, or what it counts as; neither if both are zero.
 func (f *field) get(c *cursor) (v xtypes.Value, present bool, otherwise *operand) {
-	v, present, err := f.accessor.Get(c.sample)
+	sample := c.sample
+	if f.topic > 0 {
+		sample = c.others[f.topic-1]
+	}
+	v, present, err := f.accessor.Get(sample)
 	if err != nil {
 		return v, false, nil
 	}

@@ -39,7 +39,7 @@ func (f *Filter) With(params ...string) (*Filter, error) {
 	}
 	out := *f
 	out.params = slices.Clone(params)
-	c := checker{text: f.text, params: out.params, schema: schema{f.typ}}
+	c := checker{text: f.text, params: out.params, schema: schemaOf(f.typ)}
 	var err error
 	if out.program, err = c.condition(f.tree.Condition); err != nil {
 		return nil, err

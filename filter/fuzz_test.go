@@ -43,3 +43,32 @@ func FuzzNew(f *testing.F) {
 		}
 	})
 }
+
+// The same of topic expressions.
+func FuzzNewJoin(f *testing.F) {
+	for _, text := range []string{
+		"SELECT * FROM Flight NATURAL JOIN Airplane;", "SELECT flight, at.x lon, route[0] AS first FROM (Flight INNER NATURAL JOIN Airplane) WHERE altitude > %0 AND flight LIKE 'A%'",
+		"select \"order\" from 'rt/Flight'", "SELECT * FROM Weather NATURAL JOIN Airplane", "SELECT at.y AS a.b FROM Weather", "SELECT * FROM ((((Flight",
+	} {
+		f.Add(text, "7", flight("LH1", "D-A", 3))
+	}
+	f.Fuzz(func(t *testing.T, text, param string, sample []byte) {
+		j, err := NewJoin(text, airTypes, nil, "air::Result", param)
+		if err != nil {
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatalf("%T: %v", err, err)
+			}
+			if e.Offset < 0 || e.Offset+e.Length > len(e.Expression) || e.Error() == "" {
+				t.Fatalf("%q at %d, %d long, of %d", e.Detail, e.Offset, e.Length, len(e.Expression))
+			}
+			return
+		}
+		tab := j.NewTable()
+		for i := range j.Topics() {
+			if _, err := tab.Put(i, Instance{}, sample, 0); err != nil {
+				return // it is none of this topic
+			}
+		}
+	})
+}

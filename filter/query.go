@@ -48,7 +48,7 @@ func (q *Query) With(params ...string) (*Query, error) {
 	}
 	out := *q
 	out.params, out.order = slices.Clone(params), nil
-	c := checker{text: q.text, params: out.params, schema: schema{q.typ}}
+	c := checker{text: q.text, params: out.params, schema: schemaOf(q.typ)}
 	if q.tree.Condition != nil {
 		var err error
 		if out.program, err = c.condition(q.tree.Condition); err != nil {

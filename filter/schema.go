@@ -18,15 +18,24 @@ type member struct {
 	operand
 }
 
-// schema looks up the members that an expression names.
-type schema struct{ root *xtypes.Type }
+// schema looks up the members that an expression names. Of several types, which a topic expression has, a name is a member of the
+// first that has it: natural joins are on equal names, so the others have the same value.
+type schema struct{ roots []*xtypes.Type }
+
+func schemaOf(types ...*xtypes.Type) schema { return schema{types} }
 
 // knows tells whether name is a member without any steps behind it.
-func (s schema) knows(name string) bool { return s.root.Resolve().MemberByName(name) != nil }
+func (s schema) knows(name string) bool { return s.rootOf(name) >= 0 }
+
+// rootOf is the type that name is a member of, and -1 if there is none.
+func (s schema) rootOf(name string) int {
+	return slices.IndexFunc(s.roots, func(t *xtypes.Type) bool { return t.Resolve().MemberByName(name) != nil })
+}
 
 // find gives the member; that there is none is an *Error.
 func (s schema) find(m *memberSyntax, text string) (*member, error) {
-	t, err := s.walk(m, text)
+	root := max(0, s.rootOf(plain(m.Name)))
+	t, err := s.walk(root, m, text)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +46,12 @@ func (s schema) find(m *memberSyntax, text string) (*member, error) {
 		return nil, &Error{Expression: text, Offset: at.from, Length: at.to - at.from, Hint: "name a part of it",
 			Detail: fmt.Sprintf("%s has type %s, whose values are not compared", at.text(text), t)}
 	}
-	path, err := s.root.Path(pathText(m))
+	path, err := s.roots[root].Path(pathText(m))
 	if err == nil {
 		found.field, err = newField(path)
+	}
+	if err == nil {
+		found.field.topic = root
 	}
 	if err != nil {
 		return nil, &Error{Expression: text, Offset: at.from, Length: at.to - at.from, Detail: err.Error()}
@@ -62,9 +74,9 @@ func pathText(m *memberSyntax) string {
 }
 
 // walk follows a member step by step, so that an error can point at the step that leads nowhere.
-func (s schema) walk(m *memberSyntax, text string) (*xtypes.Type, error) {
+func (s schema) walk(root int, m *memberSyntax, text string) (*xtypes.Type, error) {
 	at := span{m.Pos.Offset, m.Pos.Offset + len(m.Name)}
-	t, err := part(s.root, plain(m.Name))
+	t, err := s.first(root, plain(m.Name))
 	for i := 0; err == nil && i < len(m.Steps); i++ {
 		step := m.Steps[i]
 		at = span{step.Pos.Offset, step.EndPos.Offset}
@@ -84,6 +96,22 @@ func (s schema) walk(m *memberSyntax, text string) (*xtypes.Type, error) {
 		return nil, e
 	}
 	return t, nil
+}
+
+// first is the member that a path begins with.
+func (s schema) first(root int, name string) (*xtypes.Type, error) {
+	t, err := part(s.roots[root], name)
+	if err == nil || len(s.roots) == 1 {
+		return t, err
+	}
+	var types, names []string
+	for _, t := range s.roots {
+		types = append(types, t.String())
+		for m := range t.Resolve().Members() {
+			names = append(names, m.Name)
+		}
+	}
+	return nil, &Error{Detail: fmt.Sprintf("%s is no member of %s", name, strings.Join(types, " or ")), Hint: memberHint(name, names)}
 }
 
 // part is a member of t, or a union's discriminator.

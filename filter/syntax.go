@@ -17,6 +17,7 @@ const (
 var (
 	filterWords = []string{"AND", "OR", "NOT", "BETWEEN", "LIKE", "MATCH", "IN", "TRUE", "FALSE", "NULL"}
 	queryWords  = append([]string{"ORDER", "BY", "ASC", "DESC"}, filterWords...)
+	topicWords  = append([]string{"SELECT", "FROM", "WHERE", "AS", "INNER", "NATURAL", "JOIN"}, filterWords...)
 )
 
 // language is the grammar of one kind of expression.
@@ -49,6 +50,7 @@ func languageOf[G any](words []string) language[G] {
 var (
 	filterLanguage  = languageOf[filterSyntax](filterWords)
 	queryLanguage   = languageOf[querySyntax](queryWords)
+	topicLanguage   = languageOf[topicSyntax](topicWords)
 	literalLanguage = languageOf[literalSyntax](filterWords)
 )
 
@@ -66,6 +68,36 @@ type querySyntax struct {
 type orderSyntax struct {
 	Member *memberSyntax `parser:"@@"`
 	Down   bool          `parser:"( 'ASC' | @'DESC' )?"`
+}
+
+// topicSyntax is TopicExpression. That the semicolon may be missing is an extension.
+type topicSyntax struct {
+	Pos    lexer.Position
+	All    bool             `parser:"'SELECT' ( @'*'"`
+	Fields []*fieldSyntax   `parser:"         | @@ ( ',' @@ )* )"`
+	From   *joinSyntax      `parser:"'FROM' @@"`
+	Where  *conditionSyntax `parser:"( 'WHERE' @@ )? ';'?"`
+}
+
+// fieldSyntax is SubjectFieldSpec: a member of a topic, and what it is called in the result.
+type fieldSyntax struct {
+	Member *memberSyntax `parser:"@@"`
+	As     *memberSyntax `parser:"( 'AS'? @@ )?"`
+}
+
+// joinSyntax is Selection, and JoinItem with its parentheses.
+type joinSyntax struct {
+	Group *joinSyntax `parser:"( '(' @@ ')'"`
+	Topic *nameSyntax `parser:"| @@ )"`
+	With  *joinSyntax `parser:"( ( 'INNER' 'NATURAL' | 'NATURAL' 'INNER'? ) 'JOIN' @@ )?"`
+}
+
+// nameSyntax is TOPICNAME. One that is no identifier is a string: an extension.
+type nameSyntax struct {
+	Pos    lexer.Position
+	Name   string `parser:"  @Ident"`
+	Quoted string `parser:"| @String"`
+	EndPos lexer.Position
 }
 
 // conditionSyntax is Condition; that NOT binds closer than AND, and AND closer than OR, is in conjunctions and terms.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -40,6 +41,23 @@ var lastDomain atomic.Uint32
 // onCore makes a domain over the real core that no other test process has.
 func onCore(t testing.TB, s Settings) *domain {
 	return &domain{id: DomainID(uint32(os.Getpid())<<10 | lastDomain.Add(1)&1023), settings: s}
+}
+
+// virtually runs a test on a bus of its own, in virtual time.
+func virtually(t *testing.T, test func(t *testing.T, d *domain)) {
+	synctest.Test(t, func(t *testing.T) {
+		d := onBus(t)
+		test(t, d)
+		for _, n := range d.nodes {
+			require.NoError(t, n.p.Close())
+		}
+	})
+}
+
+// pass lets time pass.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 // node is a participant with a publisher and a subscriber.

@@ -16,35 +16,6 @@ func budget(d time.Duration) func(*qos.DataWriter) {
 // patient is a reader that accepts any LATENCY_BUDGET.
 func patient(q *qos.DataReader) { q.LatencyBudget.Duration = qos.Infinite }
 
-// LATENCY_BUDGET: the samples of a writer that grants one wait for each other for half of it, and then are published
-// together. They wait for nobody who is in a hurry.
-func TestDDS14_2_2_3_8_LatencyBudgetBatches(t *testing.T) {
-	virtually(t, func(t *testing.T, d *domain) {
-		n := d.node(t)
-		w := n.writer(t, writerQos(budget(time.Second)))
-		r := n.reader(t, readerQos(patient))
-		hasty := n.writer(t, writerQos())
-		write(t, w, 1, 1)
-		pass(400 * time.Millisecond)
-		write(t, w, 1, 2)
-		require.Equal(t, "data", taken(t, r))
-		pass(99 * time.Millisecond)
-		require.Equal(t, "data", taken(t, r))
-		pass(2 * time.Millisecond)
-		require.Equal(t, "1:1 1:2", taken(t, r), "the budget of the first one counts for all")
-		write(t, w, 1, 3)
-		write(t, hasty, 1, 4)
-		require.Equal(t, "1:3 1:4", taken(t, r), "who has no budget takes along what waits")
-		write(t, w, 1, 5)
-		require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
-		require.Equal(t, "1:5", taken(t, r))
-		write(t, w, 1, 6)
-		require.NoError(t, w.SetQos(writerQos()))
-		write(t, w, 1, 7)
-		require.Equal(t, "1:6 1:7", taken(t, r), "the budget may change")
-	})
-}
-
 // However much a writer sends within its budget, it does not fill the ring with what waits.
 func TestDDS14_2_2_3_8_BatchesAreBounded(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
@@ -58,30 +29,6 @@ func TestDDS14_2_2_3_8_BatchesAreBounded(t *testing.T) {
 		require.Equal(t, batchMessages, countTaken(t, r))
 		require.NoError(t, w.Close())
 		require.Equal(t, 10, countTaken(t, r), "closing sends the rest; the disposal is told of by the samples")
-	})
-}
-
-// What a suspended Publisher sends is published when it resumes, by all its writers.
-//
-// Clauses: 2.2.2.4.1.9
-func TestDDS14_2_2_2_4_1_8_SuspendAndResumePublications(t *testing.T) {
-	virtually(t, func(t *testing.T, d *domain) {
-		n := d.node(t)
-		w := n.writer(t, writerQos())
-		r := n.reader(t, readerQos())
-		require.NoError(t, n.pub.SuspendPublications())
-		require.NoError(t, n.pub.SuspendPublications())
-		write(t, w, 1, 1)
-		require.NoError(t, n.pub.ResumePublications())
-		write(t, w, 1, 2)
-		pass(time.Hour)
-		require.Equal(t, "data", taken(t, r))
-		require.NoError(t, n.pub.ResumePublications())
-		require.Equal(t, "1:1 1:2", taken(t, r))
-		write(t, w, 1, 3)
-		require.Equal(t, "1:3", taken(t, r))
-		require.ErrorIs(t, n.pub.ResumePublications(), ErrPreconditionNotMet)
-		synctest.Wait()
 	})
 }
 

@@ -3,7 +3,6 @@ package dcps
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -49,85 +48,6 @@ func TestSetQosMatchesAnew(t *testing.T) {
 	require.NoError(t, w.SetQos(q))
 	d.bus.settle(t)
 	require.Equal(t, int32(2), r.RequestedIncompatibleQosStatus().TotalCount, "the same incompatibility is told once")
-}
-
-// PARTITION is changed at run time: matches come and go, and a reader that wants history gets it with the match.
-//
-// Clauses: 2.2.3.13, 2.2.3.4
-func TestSetPartition(t *testing.T) {
-	d := onBus(t)
-	a, b := d.node(t), d.node(t)
-	local := func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityTransientLocal }
-	w := a.writer(t, writerQos(local))
-	r := b.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }))
-	write(t, w, 1, 10)
-	require.Equal(t, "1:10", values(t, r, 1))
-
-	sub := b.sub.Qos()
-	sub.Partition.Name = []string{"cabin"}
-	require.NoError(t, b.sub.SetQos(sub))
-	d.bus.settle(t)
-	require.Zero(t, r.SubscriptionMatchedStatus().CurrentCount)
-	require.Zero(t, w.PublicationMatchedStatus().CurrentCount)
-	write(t, w, 2, 20)
-	d.bus.settle(t)
-	require.Equal(t, "[NOT_READ NOT_NEW NOT_ALIVE_NO_WRITERS d=0 n=0] -", takeText(t, r))
-
-	pub := a.pub.Qos()
-	pub.Partition.Name = []string{"c*"}
-	require.NoError(t, a.pub.SetQos(pub))
-	d.bus.settle(t)
-	require.Equal(t, int32(1), r.SubscriptionMatchedStatus().CurrentCount)
-	require.Equal(t, int32(1), w.PublicationMatchedStatus().CurrentCount)
-	write(t, w, 3, 30)
-	require.Equal(t, "2:20 3:30", values(t, r, 2), "what it has is not taken twice")
-}
-
-// OWNERSHIP_STRENGTH is changed at run time: the instance goes to who is stronger now.
-//
-// Clauses: 2.2.3.10
-func TestSetStrength(t *testing.T) {
-	d := onBus(t)
-	n := d.node(t)
-	exclusive := func(strength int32) qos.DataWriter {
-		return writerQos(func(q *qos.DataWriter) {
-			q.Ownership.Kind, q.OwnershipStrength.Value = qos.OwnershipExclusive, strength
-		})
-	}
-	x, y := n.writer(t, exclusive(2)), n.writer(t, exclusive(1))
-	r := n.reader(t, readerQos(func(q *qos.DataReader) { q.Ownership.Kind = qos.OwnershipExclusive }))
-	write(t, x, 1, 20)
-	write(t, y, 1, 10)
-	require.NoError(t, y.SetQos(exclusive(3)))
-	write(t, y, 1, 30)
-	write(t, x, 1, 21)
-	d.bus.settle(t)
-	require.Equal(t, "1:20 1:30", values(t, r, 2))
-	require.Equal(t, "no data", takeText(t, r))
-}
-
-// DEADLINE is changed at run time at a writer and a reader that had none.
-func TestSetDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := onBus(t)
-		n := d.node(t)
-		w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
-		write(t, w, 1, 10)
-		d.bus.settle(t)
-		require.NoError(t, w.SetQos(writerQos(func(q *qos.DataWriter) { q.Deadline.Period = time.Second })))
-		require.NoError(t, r.SetQos(readerQos(func(q *qos.DataReader) { q.Deadline.Period = time.Second })))
-		write(t, w, 2, 20)
-		time.Sleep(1500 * time.Millisecond)
-		synctest.Wait()
-		require.Equal(t, int32(1), w.OfferedDeadlineMissedStatus().TotalCount, "it knows what was written since")
-		require.Equal(t, int32(2), r.RequestedDeadlineMissedStatus().TotalCount)
-		require.NoError(t, w.SetQos(writerQos(func(q *qos.DataWriter) { q.Deadline.Period = 5 * time.Second })))
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		require.Equal(t, int32(1), w.OfferedDeadlineMissedStatus().TotalCount)
-		require.Equal(t, int32(1), r.RequestedIncompatibleQosStatus().TotalCount)
-		require.NoError(t, n.p.Close())
-	})
 }
 
 // What can not change says which policy it is, and both values; all of them at once.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -276,99 +275,6 @@ func TestMalformedAnnouncementIsReported(t *testing.T) {
 	n.p.hub.EndpointAdded(derecho.Endpoint{Node: 9, ID: 1, Info: []byte("nonsense")})
 	n.p.hub.EndpointRemoved(derecho.Endpoint{Node: 9, ID: 1})
 	require.ErrorIs(t, n.p.Err(), errAnnouncement)
-}
-
-// Clauses: 2.2.2.4.2.17, 2.2.2.5.3.22
-func TestDeadlines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := onBus(t)
-		n := d.node(t)
-		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Deadline.Period = time.Second }))
-		missed := make(chan RequestedDeadlineMissedStatus, 10)
-		r := n.reader(t, readerQos(func(q *qos.DataReader) { q.Deadline.Period = 2 * time.Second }),
-			WithReaderListener(&DataReaderListener[track]{OnRequestedDeadlineMissed: func(_ *DataReader[track], s RequestedDeadlineMissedStatus) { missed <- s }}))
-		write(t, w, 1, 10)
-		write(t, w, 2, 20)
-		time.Sleep(1500 * time.Millisecond)
-		synctest.Wait()
-		require.Equal(t, int32(2), w.OfferedDeadlineMissedStatus().TotalCount)
-		require.Empty(t, missed)
-		write(t, w, 1, 11)
-		require.NoError(t, w.Dispose(patiently(t), &track{ID: 2}))
-		time.Sleep(1900 * time.Millisecond) // 1.9 s after the write, 3.4 s after the start
-		synctest.Wait()
-		require.Equal(t, int32(1), w.OfferedDeadlineMissedStatus().TotalCountChange, "a disposed instance has no deadline")
-		require.Empty(t, missed)
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
-		s := <-missed
-		require.Equal(t, int32(1), s.TotalCount)
-		h, err := r.LookupInstance(&track{ID: 1})
-		require.NoError(t, err)
-		require.Equal(t, h, s.LastInstanceHandle)
-		require.NoError(t, n.p.Close())
-	})
-}
-
-// An owner that misses its deadline loses the instance to a weaker writer, and takes it back with its next sample.
-func TestOwnerMissesDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := onBus(t)
-		n := d.node(t)
-		exclusive := func(strength int32) qos.DataWriter {
-			return writerQos(func(q *qos.DataWriter) {
-				q.Ownership.Kind, q.OwnershipStrength.Value, q.Deadline.Period = qos.OwnershipExclusive, strength, time.Second
-			})
-		}
-		strong, weak := n.writer(t, exclusive(2)), n.writer(t, exclusive(1))
-		r := n.reader(t, readerQos(func(q *qos.DataReader) { q.Ownership.Kind, q.Deadline.Period = qos.OwnershipExclusive, time.Second }))
-		write(t, strong, 1, 20)
-		write(t, weak, 1, 10)
-		time.Sleep(900 * time.Millisecond)
-		write(t, weak, 1, 11)
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
-		write(t, weak, 1, 12)
-		write(t, strong, 1, 21)
-		write(t, weak, 1, 13)
-		synctest.Wait()
-		require.Equal(t, []string{"1:20", "1:12", "1:21"}, strings.Fields(values(t, r, 3)))
-		_, err := r.Take()
-		require.ErrorIs(t, err, ErrNoData)
-		require.NoError(t, n.p.Close())
-	})
-}
-
-func TestLifespanFilterAndPurge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := onBus(t)
-		n := d.node(t)
-		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Lifespan.Duration = time.Second }))
-		lives := n.reader(t, readerQos())
-		sparse := n.reader(t, readerQos(func(q *qos.DataReader) {
-			q.TimeBasedFilter.MinimumSeparation = 350 * time.Millisecond
-			q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay = 200 * time.Millisecond
-		}))
-		for i := range int32(5) { // at 0, 0.2, 0.4, 0.6, 0.8 s
-			write(t, w, 1, i)
-			time.Sleep(200 * time.Millisecond)
-		}
-		synctest.Wait()
-		time.Sleep(150 * time.Millisecond) // 1.15 s: the first has expired
-		synctest.Wait()
-		require.Equal(t, 4, cached(lives.reader))
-		require.Equal(t, 3, cached(sparse.reader), "0 expired; that of 0.4 s came too soon, and gave way to another one")
-		require.NoError(t, w.Dispose(patiently(t), &track{ID: 1}))
-		synctest.Wait()
-		require.Equal(t, 3, cached(sparse.reader))
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
-		require.Zero(t, cached(sparse.reader), "purged")
-		time.Sleep(time.Second)
-		synctest.Wait()
-		require.Zero(t, cached(lives.reader), "expired")
-		require.NoError(t, n.p.Close())
-	})
 }
 
 func cached(r *reader) int {

@@ -23,6 +23,7 @@ const (
 	pflag      = "github.com/spf13/pflag"
 	plot       = "gonum.org/v1/plot"
 	yaml       = "go.yaml.in/yaml/v3"
+	datadriven = "github.com/cockroachdb/datadriven"
 )
 
 // order is what bench/order compares.
@@ -41,6 +42,8 @@ var layers = map[string]layer{
 	"internal/vfs":       {level: 0, imports: []string{unix}},
 	"internal/lint":      {level: 0},
 	"internal/suggest":   {level: 0},
+	// For tests: it reads scripts, and may use a library (ADR 0014).
+	"internal/datadriven": {level: 0, imports: []string{datadriven}},
 
 	"cdr":               {level: 0},
 	"internal/viewtest": {level: 1, imports: []string{"cdr"}},
@@ -64,8 +67,8 @@ var layers = map[string]layer{
 	"smc":             {level: 3, imports: []string{"sst", "rdma", "internal/mutant"}},
 	"derecho":         {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
-	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/mutant"}},
-	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}},
+	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/datadriven", "internal/mutant"}},
+	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}, tests: []string{"internal/datadriven"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest"}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation"}},

@@ -46,6 +46,7 @@ type deferred struct {
 	header     derecho.Header
 	size       int
 	exclusions uint64
+	inFlight   bool
 }
 
 const (
@@ -79,7 +80,8 @@ func (w *writer) mayWait(r *reservation) {
 func (w *writer) dispatch(r *reservation, h derecho.Header, size int) {
 	b := w.batch
 	if !r.waits || !w.defers() {
-		r.slot.commit(h, size)
+		w.commit(&r.slot, h, size)
+		w.landed(r)
 		w.doubt.sent(r.exclusions)
 		b.hurry()
 		return
@@ -88,7 +90,7 @@ func (w *writer) dispatch(r *reservation, h derecho.Header, size int) {
 	if !suspended {
 		due = after(now(), w.budget.Load())
 	}
-	if b.add(deferred{w, r.slot, h, size, r.exclusions}, due, w.p.settings.RingBytes/batchShare) {
+	if b.add(deferred{w, r.slot, h, size, r.exclusions, r.inFlight}, due, w.p.settings.RingBytes/batchShare) {
 		w.rearm()
 	}
 	// Who changes one of these does so before publishing what waits, of which this message may not have been one yet.
@@ -143,7 +145,10 @@ func (b *batch) end(now int64) {
 func (b *batch) publish() {
 	for i := range b.waiting {
 		d := &b.waiting[i]
-		d.slot.commit(d.header, d.size)
+		d.w.commit(&d.slot, d.header, d.size)
+		if d.inFlight {
+			d.w.inFlight.Add(-1)
+		}
 		d.w.doubt.sent(d.exclusions)
 		b.waiting[i] = deferred{}
 	}

@@ -258,7 +258,7 @@ func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
 	w.batch.hurry()
 	payload := end.encode()
 	// Without channel: a full reader does not hold the end up, which takes no room there.
-	s, err := w.p.core.reserve(ctx, w.at.sg, 0, len(payload), w.deadlineFrom(time.Now()))
+	s, _, err := w.place(ctx, 0, len(payload), w.deadlineFrom(time.Now()))
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1) // and so is the set, which readers count as lost
 		w.seq.Add(1)
@@ -269,7 +269,10 @@ func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
 	}
 	copy(s.bytes, payload)
 	exclusions := w.doubt.exclusions.Load()
-	s.commit(w.header(kindSetEnd, w.seq.Add(1), 0, time.Now()), len(payload))
+	w.commit(&s, w.header(kindSetEnd, w.seq.Add(1), 0, time.Now()), len(payload))
+	if w.resends {
+		w.inFlight.Add(-1)
+	}
 	w.doubt.sent(exclusions)
 	w.batch.hurry()
 	return nil

@@ -33,17 +33,27 @@ type slot struct {
 	other slotOwner    // the slot of another core than derecho's
 }
 
+// slotOwner is what derecho.Slot is.
 type slotOwner interface {
-	Commit(h derecho.Header, size int)
+	Node() derecho.NodeID
+	Commit(h derecho.Header, size int) bool
 	Abort()
 }
 
-func (s *slot) commit(h derecho.Header, size int) {
+// incarnation is the one of this process in whose ring the room is.
+func (s *slot) incarnation() derecho.NodeID {
 	if s.other != nil {
-		s.other.Commit(h, size)
-		return
+		return s.other.Node()
 	}
-	s.node.Commit(h, size)
+	return s.node.Node()
+}
+
+// commit reports false if the group has gone on without this process; see derecho.Slot.Commit.
+func (s *slot) commit(h derecho.Header, size int) bool {
+	if s.other != nil {
+		return s.other.Commit(h, size)
+	}
+	return s.node.Commit(h, size)
 }
 
 func (s *slot) abort() {

@@ -204,6 +204,7 @@ func (w *writer) enable(op string) error {
 		return failure(op, w.what, "", err)
 	}
 	w.maxSize = p.core.MaxPayload(w.at.sg)
+	w.resends = w.q.Durability.Kind == qos.DurabilityTransientLocal
 	w.enabled.Store(true)
 	p.timers.ring() // its first lease runs
 	return nil
@@ -368,6 +369,7 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 		u.loans.put(l.l)
 		return Loan{}, err
 	}
+	u.landed(r) // until Publish, which looks whether the process is still what it was
 	l.at, l.placed, l.slot = r.at, r.at, r.slot
 	if r.sent {
 		l.room = r.slot.bytes[:maxBytes]

@@ -365,14 +365,17 @@ func (n *busNode) take(ctx context.Context, sg derecho.SubgroupID, ch derecho.Ch
 	}
 }
 
-func (s *busSlot) Commit(h derecho.Header, size int) {
+func (s *busSlot) Node() derecho.NodeID { return s.life }
+
+func (s *busSlot) Commit(h derecho.Header, size int) bool {
 	s.n.b.pass(&s.n.b.committing)
-	s.end(1, h, size)
+	return s.end(1, h, size)
 }
 
 func (s *busSlot) Abort() { s.end(2, derecho.Header{}, 0) }
 
-func (s *busSlot) end(state int, h derecho.Header, size int) {
+// end reports false if the others have gone on without the node.
+func (s *busSlot) end(state int, h derecho.Header, size int) bool {
 	n := s.n
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()
@@ -382,7 +385,7 @@ func (s *busSlot) end(state int, h derecho.Header, size int) {
 	s.state, s.h, s.buf = state, h, s.buf[:size]
 	if s.life != n.id || errors.Is(n.down, derecho.ErrExcluded) {
 		n.b.news() // what is in the ring of before reaches nobody
-		return
+		return false
 	}
 	for len(n.slots[s.sg]) > 0 && n.slots[s.sg][0].state != 0 {
 		head := n.slots[s.sg][0]
@@ -393,6 +396,7 @@ func (s *busSlot) end(state int, h derecho.Header, size int) {
 		}
 		n.b.deliver(head)
 	}
+	return true
 }
 
 func (s *busSlot) freed() {

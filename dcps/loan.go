@@ -72,6 +72,7 @@ func (l *Loan) Publish(n int) error {
 	}
 	defer w.loans.put(l.l)
 	// From here on the room is this goroutine's: Close waits for it, as for every slot that is reserved.
+	w.takeOff(r)
 	err = w.broken(op)
 	if err == nil && r.node != w.p.core.ID() {
 		err = &Error{

@@ -23,6 +23,14 @@ import (
 //
 //	the sender          reads doubt.exclusions, stores resent, takes owed, sends, reads exclusions again: owes it all if they differ
 //	the polling one     at an exclusion owes what is in resent, then raises exclusions; clears resent when the last is in the history
+//
+// A message may be committed after the group went on without the process, or be behind one that is: then whoever commits it owes
+// it (writer.commit), or the polling goroutine (Undelivered). The first that is sent by another incarnation waits until all that were
+// in flight are committed, so that they go before it. All words are sequentially consistent:
+//
+//	who sends            counts its message in inFlight while it has the turn, commits it, owes it if need be, and counts it out
+//	who publishes a loan counts it in, then looks whether the process is still the incarnation that the loan is of
+//	the first            finds another incarnation, then waits for inFlight to be 0, then takes what is owed
 
 // keepOwn takes what is kept of a writer of this process out of the history that ends now. The polling goroutine's.
 func (h *hub) keepOwn(w *endpoint) {
@@ -77,10 +85,64 @@ func (w *writer) owe(more []derecho.Message) {
 	}
 }
 
-// sendOwed sends what is owed. The caller holds the writer's turn.
-func (w *writer) sendOwed(ctx context.Context, deadline time.Time) error {
+// place takes a place in the ring, behind all that is owed, and tells in the ring of which incarnation. The caller has the turn, and,
+// if the writer sends again, ends what it counts in inFlight with landed.
+func (w *writer) place(ctx context.Context, ch derecho.ChannelID, size int, deadline time.Time) (slot, derecho.NodeID, error) {
+	for {
+		node := w.p.core.ID()
+		if w.resends {
+			if ok, err := w.sendOwed(ctx, node, deadline); err != nil {
+				return slot{}, node, err
+			} else if !ok {
+				continue
+			}
+		}
+		s, err := w.p.core.reserve(ctx, w.at.sg, ch, size, deadline)
+		switch {
+		case err != nil || !w.resends:
+			return s, node, err
+		case s.incarnation() == node:
+			w.inFlight.Add(1)
+			return s, node, nil
+		}
+		s.abort() // the process has joined again meanwhile, and what it owes by now goes first
+	}
+}
+
+// takeOff counts a message that has a place as one in flight.
+func (w *writer) takeOff(r *reservation) {
+	if w.resends && r.sent {
+		w.inFlight.Add(1)
+		r.inFlight = true
+	}
+}
+
+// landed ends that, when the message is committed or given up.
+func (w *writer) landed(r *reservation) {
+	if r.inFlight {
+		r.inFlight = false
+		w.inFlight.Add(-1)
+	}
+}
+
+// commit makes a message of a place. What the group has gone on without is owed.
+func (w *writer) commit(s *slot, h derecho.Header, size int) {
+	if !s.commit(h, size) && w.resends {
+		w.owe([]derecho.Message{{Header: h, Payload: slices.Clone(s.bytes[:size])}})
+	}
+}
+
+// sendOwed sends what is owed, as the incarnation node of this process; false if it is another one by now. The caller holds the
+// writer's turn.
+func (w *writer) sendOwed(ctx context.Context, node derecho.NodeID, deadline time.Time) (bool, error) {
+	if w.sendsAs != node {
+		if err := w.settle(ctx, deadline); err != nil {
+			return false, err
+		}
+		w.sendsAs = node
+	}
 	if w.owed.Load() == nil {
-		return nil
+		return true, nil
 	}
 	exclusions := w.doubt.exclusions.Load()
 	owed := w.owed.Load()
@@ -91,15 +153,36 @@ func (w *writer) sendOwed(ctx context.Context, deadline time.Time) error {
 		s, err := w.p.core.reserve(ctx, w.at.sg, w.at.ch, len(m.Payload), deadline)
 		if err != nil {
 			w.owe((*owed)[i:])
-			return err
+			return false, err
+		}
+		if s.incarnation() != node {
+			s.abort()
+			w.owe(*owed)
+			return false, nil
 		}
 		copy(s.bytes, m.Payload)
 		header := m.Header
 		header.Flags |= flagAgain
-		s.commit(header, len(m.Payload))
+		s.commit(header, len(m.Payload)) // the polling goroutine owes what is lost: it is in resent
 	}
 	if w.doubt.exclusions.Load() != exclusions {
 		w.owe(*owed)
+	}
+	return true, nil
+}
+
+// settle waits until the messages that were in flight when the process was excluded are committed, and owed. Their goroutines
+// encode them, and wait for nothing.
+func (w *writer) settle(ctx context.Context, deadline time.Time) error {
+	w.batch.flush()
+	for pause := time.Microsecond; w.inFlight.Load() != 0; pause = min(2*pause, time.Millisecond) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !deadline.IsZero() && time.Now().After(deadline) {
+			return derecho.ErrTimeout
+		}
+		time.Sleep(pause)
 	}
 	return nil
 }
@@ -123,7 +206,7 @@ func (p *DomainParticipant) sendOwedSoon() {
 			defer cancel()
 			if w.takeTurn(ctx, "resend", time.Time{}) == nil {
 				defer w.turn.leave()
-				_ = w.sendOwed(ctx, time.Time{}) // it is still owed
+				_, _ = w.sendOwed(ctx, p.core.ID(), time.Time{}) // it is still owed
 			}
 		})
 	}

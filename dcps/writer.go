@@ -45,8 +45,11 @@ type writer struct {
 	seq       atomic.Uint64                     // latest number; stored by the holder of turn
 	acked     atomic.Uint64                     // WaitForAcknowledgments has seen these confirmed
 	doubt     doubt                             // about samples that the group went on without
+	resends   bool                              // it is owed to late readers what the group went on without; see resend.go
 	owed      atomic.Pointer[[]derecho.Message] // what has to be sent again, before anything new
-	resent    atomic.Pointer[[]derecho.Message] // what was sent again and has not come back yet; see resend.go
+	resent    atomic.Pointer[[]derecho.Message] // what was sent again and has not come back yet
+	sendsAs   derecho.NodeID                    // the incarnation that it has sent in; who has turn
+	inFlight  atomic.Int64                      // messages that have a place and are not committed
 	ended     atomic.Bool                       // nothing may be sent any more
 	dropped   atomic.Uint64                     // best effort: not sent because the ring was full
 	instances atomic.Pointer[writerInstances]   // nil if the QoS needs no record of the instances
@@ -176,6 +179,8 @@ type reservation struct {
 	tail  []byte
 	// exclusions is doubt.exclusions from before the place was taken.
 	exclusions uint64
+	// inFlight: it counts in writer.inFlight.
+	inFlight bool
 	// waits: the message may wait for others. hurried is that of the batch from before the place was taken.
 	waits   bool
 	hurried uint64
@@ -213,13 +218,9 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 	if err != nil {
 		return err
 	}
-	node, exclusions := w.p.core.ID(), w.doubt.exclusions.Load()
-	err = w.sendOwed(ctx, deadline)
-	var s slot
-	if err == nil {
-		w.mayWait(r)
-		s, err = w.p.core.reserve(ctx, w.at.sg, w.at.ch, size, deadline)
-	}
+	exclusions := w.doubt.exclusions.Load()
+	w.mayWait(r)
+	s, node, err := w.place(ctx, w.at.ch, size, deadline)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1)
 		*r = reservation{node: node, at: at}
@@ -236,7 +237,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 		}
 		return failure(op, w.what, detail, err)
 	}
-	r.slot, r.node, r.sent, r.at, r.flags, r.tail, r.exclusions = s, node, true, at, 0, nil, exclusions
+	r.slot, r.node, r.sent, r.at, r.flags, r.tail, r.exclusions, r.inFlight = s, node, true, at, 0, nil, exclusions, w.resends
 	w.number(r, others)
 	return nil
 }
@@ -335,9 +336,11 @@ func (w *writer) waste(r *reservation) {
 	switch {
 	case !r.sent:
 	case w.path == topic.Unordered || r.flags != 0:
-		r.slot.commit(w.header(kindNothing, r.seq, r.flags, r.at), copy(r.slot.bytes, r.tail))
+		w.commit(&r.slot, w.header(kindNothing, r.seq, r.flags, r.at), copy(r.slot.bytes, r.tail))
+		w.landed(r)
 	default:
 		r.slot.abort()
+		w.landed(r)
 	}
 }
 

@@ -178,9 +178,9 @@ type Handler interface {
 	// without this node meanwhile. nil also follows Excluded, when the node has joined again and all its
 	// endpoints are announced again: then Reserve works.
 	Isolated(err error)
-	// Undelivered hands over what this node had published and was not handed itself, in order, when the group has gone on
+	// Undelivered hands over what this node had committed and was not handed itself, in order, when the group has gone on
 	// without it: others may have been handed it, all of them or nobody. Endpoints are removed, and Excluded follows, after
-	// that.
+	// that. Slot.Commit tells of what is committed later.
 	Undelivered(sg SubgroupID, own []Message)
 	// Excluded reports that the group went on without this node. It joins again by itself, as a new
 	// node: EndpointRemoved for every endpoint and NodeLeft for every node came before, and

@@ -249,9 +249,16 @@ func (e *epoch) message(rank int, rec *smc.Record, seq uint64) Message {
 	}
 }
 
-// undelivered is what this node has published in the epoch and was not handed itself.
+// undelivered is what this node has committed in the epoch and was not handed itself. It sends nothing there any more.
 func (e *epoch) undelivered() (own []Message) {
-	if e.myRank < 0 || !e.receiving || e.drained {
+	if e.myRank < 0 || e.drained {
+		return nil
+	}
+	var behind []Message // what is not published, and has no sequence number
+	e.sender.Abandon(func(rec smc.Record) {
+		behind = append(behind, e.message(e.myRank, &rec, 0))
+	})
+	if !e.receiving {
 		return nil
 	}
 	r, n := e.recvs[e.myRank], uint64(len(e.senders))
@@ -260,7 +267,7 @@ func (e *epoch) undelivered() (own []Message) {
 	for {
 		rec, err := r.Peek()
 		if rec == nil || err != nil {
-			return own
+			return append(own, behind...)
 		}
 		own = append(own, e.message(e.myRank, rec, rec.Index*n+uint64(e.myRank)))
 		r.Take()

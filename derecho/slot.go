@@ -23,13 +23,18 @@ type Slot struct {
 // Bytes is the room, in shared memory: what is built here is what the others read.
 func (s Slot) Bytes() []byte { return s.res.Bytes() }
 
-// Commit publishes the first size bytes.
-func (s Slot) Commit(h Header, size int) {
+// Node is the incarnation of this process in whose ring the room is.
+func (s Slot) Node() NodeID { return s.e.g.m.id }
+
+// Commit publishes the first size bytes. It reports false if the group has gone on without this node: then the message may or
+// may not be among those that Handler.Undelivered tells of, and Bytes are still what was committed.
+func (s Slot) Commit(h Header, size int) bool {
 	s.res.Commit(smc.Header{
 		Writer: uint32(h.Writer), WriterSeq: h.WriterSeq, Timestamp: h.Timestamp,
 		Kind: uint8(h.Kind), Flags: h.Flags,
 	}, size)
 	s.flush()
+	return !s.res.Abandoned()
 }
 
 // Abort gives the slot up: nothing is sent.

@@ -1,6 +1,7 @@
 package smc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -92,6 +93,90 @@ func TestOutOfOrderCommitsArePublishedInOrder(t *testing.T) {
 	rs[3].Commit(Header{}, 0) // fewer bytes than reserved
 	require.True(t, e.s.Flush())
 	require.Equal(t, []string{"2:"}, e.receive(t))
+}
+
+// What is committed behind a place that somebody still fills is not published; who abandons the ring gets it, and who commits
+// later is told.
+func TestAbandon(t *testing.T) {
+	e := newEnds(4096)
+	for range 30 { // the ring has gone round
+		e.send(t, string(make([]byte, 300)))
+		e.receive(t)
+	}
+	var rs [5]Reservation
+	for i := range rs {
+		var err error
+		rs[i], err = e.s.Reserve(100 * i)
+		require.NoError(t, err)
+		if i > 0 {
+			rs[i].Bytes()[0] = byte('a' + i)
+		}
+	}
+	rs[0].Commit(Header{}, 0)
+	e.s.Flush()
+	rs[2].Commit(Header{Writer: 3, WriterSeq: 5, Timestamp: -7, Kind: 9, Flags: 11}, 1)
+	rs[3].Abort()
+	rs[4].Commit(Header{WriterSeq: 6}, 1)
+	e.s.Flush()
+	require.False(t, rs[4].Abandoned())
+	e.s.Close()
+	var got []Record
+	e.s.Abandon(func(r Record) {
+		r.Payload = bytes.Clone(r.Payload)
+		got = append(got, r)
+	})
+	require.Equal(t, []Record{
+		{Header: Header{Writer: 3, WriterSeq: 5, Timestamp: -7, Kind: 9, Flags: 11}, Payload: []byte("c")},
+		{Header: Header{WriterSeq: 6}, Payload: []byte("e")},
+	}, got)
+	rs[1].Commit(Header{}, 1)
+	require.False(t, e.s.Flush(), "nothing is published any more")
+	require.True(t, rs[1].Abandoned())
+	require.Equal(t, []string{"30:"}, e.receive(t))
+	require.Equal(t, "b", string(rs[1].Bytes()[:1]), "and its bytes are still there")
+}
+
+// Each message that is committed while the ring is abandoned is published, or handed over, or its goroutine is told.
+func TestAbandonLosesNothing(t *testing.T) {
+	for range 200 {
+		e := newEnds(1 << 16)
+		var known [4 * 20]atomic.Bool
+		var all sync.WaitGroup
+		for who := range 4 {
+			all.Go(func() {
+				for k := range 20 {
+					r, err := e.s.Reserve(8)
+					if err != nil {
+						known[20*who+k].Store(true) // closed by now
+						continue
+					}
+					r.Commit(Header{WriterSeq: uint64(20*who + k)}, 8)
+					e.s.Flush()
+					if r.Abandoned() {
+						known[20*who+k].Store(true)
+					}
+				}
+			})
+		}
+		all.Go(func() {
+			e.s.Close()
+			e.s.Abandon(func(r Record) { known[r.WriterSeq].Store(true) })
+		})
+		all.Wait()
+		e.r.Poll()
+		for {
+			rec, err := e.r.Peek()
+			require.NoError(t, err)
+			if rec == nil {
+				break
+			}
+			known[rec.WriterSeq].Store(true)
+			e.r.Take()
+		}
+		for i := range known {
+			require.True(t, known[i].Load(), "message %d", i)
+		}
+	}
 }
 
 func TestReserveBounds(t *testing.T) {

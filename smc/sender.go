@@ -3,6 +3,7 @@ package smc
 import (
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
@@ -21,6 +22,8 @@ var (
 
 const closedBit = 1 // of Sender.claimed; positions are multiples of SlotBytes
 
+const abandoned = 2 // Sender.baton: nobody publishes any more
+
 // Sender is the writing end of a ring.
 //
 // Words and their writers (all atomics are sequentially consistent):
@@ -30,7 +33,7 @@ const closedBit = 1 // of Sender.claimed; positions are multiples of SlotBytes
 //	           positions never repeat, so an old lap can not be taken for a new one. It is private
 //	           memory: what is in the ring may look like anything.
 //	freed      any goroutine, upwards only: bytes that no receiver needs any more
-//	baton      1 while a goroutine publishes; it alone touches published and next
+//	baton      1 while a goroutine publishes; it alone touches published and next. abandoned from Abandon on
 //	pending    1 if there may be something to publish that the holder of the baton has not seen
 //	owed       the poller, upwards only: Next that the others are waiting for
 type Sender struct {
@@ -150,6 +153,9 @@ func (r Reservation) Abort() {
 	r.s.finish(r.pos)
 }
 
+// Abandoned is Sender.Abandoned, of the reservation's.
+func (r Reservation) Abandoned() bool { return r.s.Abandoned() }
+
 // Flush publishes what is committed, raises Next to what was promised, and reports whether any cell
 // changed. If another goroutine is at it, that one does it: pending is set before the baton is
 // tried and looked at after it was given back, so nothing is left behind.
@@ -221,6 +227,36 @@ func (s *Sender) Promise(next uint64) {
 // Close lets no more reservations in. When all that were made are committed or aborted, a Flush
 // publishes that nothing follows.
 func (s *Sender) Close() { s.claimed.Or(closedBit) }
+
+// Abandon lets nothing be published any more, and calls f for each message that is committed and was not published, in order: what
+// follows a reservation that somebody still fills, for example. The sender is closed. The payload lies in the ring, and
+// Index is not set.
+//
+// It takes the baton for good. A goroutine commits (done) before it looks at the baton, and this one looks at done after it
+// took it: so a message whose commit does not find the sender abandoned was published, or is seen here.
+func (s *Sender) Abandon(f func(Record)) {
+	for !s.baton.CompareAndSwap(0, abandoned) {
+		runtime.Gosched() // who has it gives it back without waiting for anything
+	}
+	for pos, end := s.published, s.Sent(); pos < end; {
+		at := pos & s.mask
+		if s.done[at/SlotBytes].Load() != pos+1 {
+			pos += SlotBytes // of a reservation: where the next record begins is known by its own done
+			continue
+		}
+		kind, size, rec, err := parse(s.ring[at:])
+		if err != nil {
+			return // not by this process's doing
+		}
+		if pos += uint64(size); kind == recMessage {
+			rec.Index = 0
+			f(rec)
+		}
+	}
+}
+
+// Abandoned tells whether Abandon was called.
+func (s *Sender) Abandoned() bool { return s.baton.Load() == abandoned }
 
 // Closed tells whether Close was called.
 func (s *Sender) Closed() bool { return s.claimed.Load()&closedBit != 0 }

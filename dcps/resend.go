@@ -176,13 +176,14 @@ func (w *writer) sendOwed(ctx context.Context, node derecho.NodeID, deadline tim
 func (w *writer) settle(ctx context.Context, deadline time.Time) error {
 	w.batch.flush()
 	for pause := time.Microsecond; w.inFlight.Load() != 0; pause = min(2*pause, time.Millisecond) {
-		if err := ctx.Err(); err != nil {
-			return err
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		if !deadline.IsZero() && time.Now().After(deadline) {
 			return derecho.ErrTimeout
 		}
-		time.Sleep(pause)
 	}
 	return nil
 }

@@ -126,6 +126,16 @@ func CopyArray[T Primitive](d *Decoder, e *Encoder, name string, n int) {
 	}
 }
 
+// CopySequence copies a sequence of primitives from d to e; bound 0 stands for none.
+func CopySequence[T Primitive](d *Decoder, e *Encoder, name string, bound int) {
+	n, scope := d.BeginSequence(name, bound, sizeOf[T](), true)
+	e.BeginSequence(name, n, bound, true)
+	if n > 0 {
+		CopyArray[T](d, e, name, n)
+	}
+	d.End(scope)
+}
+
 // CopyString copies a string from d to e.
 func CopyString(d *Decoder, e *Encoder, name string, bound int) {
 	e.String(name, aliasString(d.stringBytes(name, bound)), bound)

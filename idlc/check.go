@@ -19,6 +19,7 @@ type checker struct {
 	autoID        AutoID            // of the module
 	nested        bool              // @default_nested of the module
 	keylists      map[string]*keylist
+	keys          []keyMember
 	annotated     bool // there are annotations of the user's own
 	skipped       bool // something uses a type that is skipped
 }
@@ -36,6 +37,7 @@ func check(file string, defs []definition, opts *Options, report *Report) *Unit 
 	c.collect(defs, nil)
 	c.definitions(defs)
 	c.completeness()
+	c.keyMembers()
 	c.unusedKeylists()
 	if c.skipped {
 		c.dropSkipped()

@@ -186,7 +186,7 @@ func (c *checker) members(s *Struct, d *structDef) {
 				continue
 			}
 			if m.Key {
-				c.keyMember(s, m)
+				c.keys = append(c.keys, keyMember{s, m})
 			}
 			s.Members = append(s.Members, m)
 		}
@@ -249,18 +249,6 @@ func (c *checker) annotateMember(m *Member, list []*annotation, on target, decla
 	return explicitID
 }
 
-// keyMember refuses what cannot identify an instance.
-func (c *checker) keyMember(s *Struct, m *Member) {
-	if path, seq := sequenceIn(m.Type, m.Name); seq != nil {
-		kind := "sequence"
-		if _, isMap := seq.(*Map); isMap {
-			kind = "map"
-		}
-		c.report.errorf(m.Pos, "use an array or a bounded string, or mark key members in the nested struct",
-			"key member %s of %s holds a %s: %s is %s", m.Name, s.Name, kind, path, typeName(seq))
-	}
-}
-
 // keylist is what #pragma keylist says of a struct.
 type keylist struct {
 	*keylistDef
@@ -310,7 +298,7 @@ func (c *checker) applyKeylist(s *Struct) {
 				in.measure()
 			}
 			if in == s {
-				defer c.keyMember(s, m)
+				c.keys = append(c.keys, keyMember{s, m})
 			}
 			in, _ = resolve(m.Type).(*Struct)
 		}

@@ -76,6 +76,9 @@ var allGenerated = []generated{
 	of[ct.Nest](ct.NewNestView, ct.NewNestBuilder),
 	of[ct.Nesting](ct.NewNestingView, ct.NewNestingBuilder),
 	of[ct.LooseNest](ct.NewLooseNestView, ct.NewLooseNestBuilder),
+	of[ct.Forest](ct.NewForestView, ct.NewForestBuilder),
+	of[ct.SequenceKeys](ct.NewSequenceKeysView, ct.NewSequenceKeysBuilder),
+	of[ct.LooseSequenceKeys](ct.NewLooseSequenceKeysView, ct.NewLooseSequenceKeysBuilder),
 }
 
 func encapsulations(t *cdr.TypeInfo) []cdr.Encapsulation {

@@ -29,9 +29,6 @@ type measures struct {
 	bases  int            // above it
 	min    int            // see minSize
 	fixed  [2]fixedValues // see fixedLayout; XCDR1 and XCDR2
-
-	keySequence Type // the first sequence or map that is part of its key, and where
-	keyPath     string
 }
 
 // fixedValues is a size that is the same everywhere, if ok.
@@ -57,11 +54,6 @@ func (s *Struct) measure() {
 	}
 	m.min = max(1, m.min)
 	m.fixed = [2]fixedValues{fixedMembers(s, members, false), fixedMembers(s, members, true)}
-	for _, member := range s.holder() {
-		if m.keyPath, m.keySequence = sequenceIn(member.Type, member.Name); m.keySequence != nil {
-			break
-		}
-	}
 	s.measures = m
 }
 
@@ -74,13 +66,6 @@ func (u *Union) measure() {
 	}
 	if u.Discriminator != nil && u.Extensibility == cdr.Final {
 		m.min = minSize(u.Discriminator)
-	}
-	if !u.DiscriminatorKey {
-		for _, k := range u.Cases {
-			if m.keyPath, m.keySequence = sequenceIn(k.Type, k.Name); m.keySequence != nil {
-				break
-			}
-		}
 	}
 	u.measures = m
 }
@@ -234,25 +219,4 @@ func minSize(t Type) int {
 		return max(1, t.min)
 	}
 	return 4 // a length
-}
-
-// sequenceIn finds a sequence in what a member contributes to a key.
-func sequenceIn(t Type, path string) (string, Type) {
-	switch t := resolve(t).(type) {
-	case *Sequence:
-		return path, t
-	case *Map:
-		return path, t
-	case *Array:
-		return sequenceIn(t.Elem, path+"[]")
-	case *Struct:
-		if t.keySequence != nil {
-			return path + "." + t.keyPath, t.keySequence
-		}
-	case *Union:
-		if t.keySequence != nil {
-			return path + "." + t.keyPath, t.keySequence
-		}
-	}
-	return "", nil
 }

@@ -247,7 +247,7 @@ func (w *printer) decodeArray(a *Array, x, name string, dims []int, depth int, k
 	w.p("}")
 }
 
-// transcode prints the copying of a key value. Sequences are no keys.
+// transcode prints the copying of a key value. Maps are no keys.
 func (w *printer) transcode(t Type, name string, depth int) {
 	switch r := resolve(t).(type) {
 	case Primitive:
@@ -274,6 +274,20 @@ func (w *printer) transcode(t Type, name string, depth int) {
 			return
 		}
 		w.nested(decoding, name, call)
+	case *Sequence:
+		if p, ok := bulk(r.Elem); ok && p != Boolean {
+			w.p("cdr.CopySequence[", primitives[p].goType, "](d, e, ", quote(name), ", ", r.Bound, ")")
+			return
+		}
+		scope := markVar(name, depth)
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
+		w.p(scope, "Out := e.BeginSequence(", quote(name), ", n, ", r.Bound, ", ", isPrimitive(r.Elem), ")")
+		v := loopVar(depth)
+		w.p("for ", v, " := range n {")
+		w.element(decoding, name, v, func() { w.transcode(r.Elem, "", depth+1) })
+		w.p("}")
+		w.p("d.End(", scope, ")")
+		w.p("e.End(", scope, "Out)")
 	case *Array:
 		if p, ok := bulk(r.Elem); ok && p != Boolean {
 			goType := primitives[p].goType

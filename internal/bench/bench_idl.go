@@ -123,6 +123,7 @@ func (*Sample) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	e.Uint64(d.Uint64("number"))
 	e.Int64(d.Int64("sent"))
 	e.Int64(d.Int64("due"))
+	cdr.CopySequence[byte](d, e, "payload", 0)
 	d.End(s)
 }
 

@@ -1115,6 +1115,28 @@ func (*Strings) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopyString(d, e, "free", 0)
 	cdr.CopyString(d, e, "bounded", 20)
 	cdr.CopyString(d, e, "tag", 12)
+	n, listBegin := d.BeginSequence("list", 0, 4, false)
+	listBeginOut := e.BeginSequence("list", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyString(d, e, "", 0)
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	e.End(listBeginOut)
+	n, labelsBegin := d.BeginSequence("labels", 4, 4, false)
+	labelsBeginOut := e.BeginSequence("labels", n, 4, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyString(d, e, "", 12)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	e.End(labelsBeginOut)
 	d.End(s)
 }
 
@@ -1639,7 +1661,32 @@ func (m *Collections) UnmarshalKeyCDR(d *cdr.Decoder) {
 // TranscodeKeyCDR copies the key out of an encoded value.
 func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
+	cdr.CopySequence[byte](d, e, "bytes", 0)
+	n, flagsBegin := d.BeginSequence("flags", 0, 1, true)
+	flagsBeginOut := e.BeginSequence("flags", n, 0, true)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Bool(d.Bool(""))
+		d.LeaveElement("flags", i)
+	}
+	d.End(flagsBegin)
+	e.End(flagsBeginOut)
+	cdr.CopySequence[float64](d, e, "doubles", 0)
+	cdr.CopySequence[int32](d, e, "few", 5)
 	cdr.CopyArray[float64](d, e, "matrix", 6)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	colorsBeginOut := e.BeginSequence("colors", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Enum("", d.Enum("", 4, int32(ColorRed)), 4, true)
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	e.End(colorsBeginOut)
 	paletteBegin, paletteBeginOut := d.BeginArray("palette"), e.BeginArray()
 	for i := range 2 {
 		if !d.Enter() {
@@ -1650,6 +1697,17 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	}
 	d.End(paletteBegin)
 	e.End(paletteBeginOut)
+	n, nestedBegin := d.BeginSequence("nested", 0, 4, false)
+	nestedBeginOut := e.BeginSequence("nested", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopySequence[int32](d, e, "", 5)
+		d.LeaveElement("nested", i)
+	}
+	d.End(nestedBegin)
+	e.End(nestedBeginOut)
 	cdr.CopyArray[int32](d, e, "cube", 8)
 	d.End(s)
 }

@@ -3998,6 +3998,17 @@ func (m *Node) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Node) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	e.Int32(d.Int32("value"))
+	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
+	childrenBeginOut := e.BeginSequence("children", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*Node)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("children", i)
+	}
+	d.End(childrenBegin)
+	e.End(childrenBeginOut)
 	d.End(s)
 }
 
@@ -4613,6 +4624,7 @@ func (*Text) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopyWString(d, e, "w", 4)
 	e.Uint8(d.Uint8("mark"))
 	e.Float64(d.Float64("value"))
+	cdr.CopySequence[uint8](d, e, "raw", 16)
 	e.Uint16(d.Uint16("check"))
 	d.End(s)
 }

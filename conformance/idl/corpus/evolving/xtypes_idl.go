@@ -451,6 +451,7 @@ func (*ByLong) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	case 1:
 		cdr.CopyString(d, e, "text", 0)
 	case 2:
+		cdr.CopySequence[int16](d, e, "list", 0)
 	case 3:
 		e.Uint8(d.Uint8("other"))
 	}
@@ -2489,6 +2490,17 @@ func (*Unions) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		(*ByChar)(nil).TranscodeKeyCDR(d, e)
 		d.Leave("c")
 	}
+	n, listBegin := d.BeginSequence("list", 0, 4, false)
+	listBeginOut := e.BeginSequence("list", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*ByLong)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	e.End(listBeginOut)
 	rowBegin, rowBeginOut := d.BeginArray("row"), e.BeginArray()
 	for i := range 2 {
 		if !d.Enter() {
@@ -2988,6 +3000,17 @@ func (*Masks) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	e.Uint16(d.Uint16("m"))
 	e.Uint32(d.Uint32("w"))
 	e.Uint64(d.Uint64("h"))
+	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	listBeginOut := e.BeginSequence("list", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Uint16(d.Uint16(""))
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	e.End(listBeginOut)
 	d.End(s)
 }
 

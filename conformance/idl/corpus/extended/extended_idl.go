@@ -1577,6 +1577,17 @@ func (*Unions) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		(*ByOctet)(nil).TranscodeKeyCDR(d, e)
 		d.Leave("o")
 	}
+	n, listBegin := d.BeginSequence("list", 0, 4, false)
+	listBeginOut := e.BeginSequence("list", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*ByLong)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	e.End(listBeginOut)
 	rowBegin, rowBeginOut := d.BeginArray("row"), e.BeginArray()
 	for i := range 2 {
 		if !d.Enter() {

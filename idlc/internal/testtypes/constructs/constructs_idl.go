@@ -4624,9 +4624,21 @@ func (*Item) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 			d.Leave("label")
 		}
 	case 4:
+		n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+		labelsBeginOut := e.BeginSequence("labels", n, 0, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			(*Label)(nil).TranscodeKeyCDR(d, e)
+			d.LeaveElement("labels", i)
+		}
+		d.End(labelsBegin)
+		e.End(labelsBeginOut)
 	case 5:
 		cdr.CopyArray[int16](d, e, "grid", 4)
 	case 6:
+		cdr.CopySequence[byte](d, e, "blob", 0)
 	case 7:
 		e.Uint16(d.Uint16("access"))
 	case 8:
@@ -4644,6 +4656,17 @@ func (*Item) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		}
 	case 11:
 	case 12:
+		n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+		wordsBeginOut := e.BeginSequence("words", n, 0, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			cdr.CopyString(d, e, "", 4)
+			d.LeaveElement("words", i)
+		}
+		d.End(wordsBegin)
+		e.End(wordsBeginOut)
 	case 13:
 		e.Int32(d.Int32("there"))
 	}
@@ -11087,6 +11110,17 @@ func (*LooseMaps) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		d.Leave("item")
 	}
 	d.Select(at[6])
+	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	listBeginOut := e.BeginSequence("list", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Uint16(d.Uint16(""))
+		d.LeaveElement("list", i)
+	}
+	d.End(listBegin)
+	e.End(listBeginOut)
 	d.End(s)
 }
 
@@ -12141,6 +12175,17 @@ func (m *Branch) UnmarshalKeyCDR(d *cdr.Decoder) {
 // TranscodeKeyCDR copies the key out of an encoded value.
 func (*Branch) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
+	n, childrenBegin := d.BeginSequence("children", 0, 1, false)
+	childrenBeginOut := e.BeginSequence("children", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*Tree)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("children", i)
+	}
+	d.End(childrenBegin)
+	e.End(childrenBeginOut)
 	d.End(s)
 }
 
@@ -15313,11 +15358,35 @@ func (*Sent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	cdr.CopyString(d, e, "text", 0)
 	cdr.CopyWString(d, e, "wide", 0)
+	cdr.CopySequence[byte](d, e, "blob", 0)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	wordsBeginOut := e.BeginSequence("words", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyString(d, e, "", 0)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	e.End(wordsBeginOut)
+	cdr.CopySequence[int32](d, e, "picks", 0)
 	cdr.CopyString(d, e, "named", 0)
 	if d.Enter() {
 		(*StrictSent)(nil).TranscodeKeyCDR(d, e)
 		d.Leave("strict")
 	}
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	manyBeginOut := e.BeginSequence("many", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*StrictSent)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	e.End(manyBeginOut)
 	e.Uint8(d.Uint8("tail"))
 	{
 		h, ok := d.BeginOptional("maybe", 10)
@@ -16180,11 +16249,35 @@ func (*Received) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	cdr.CopyString(d, e, "text", 3)
 	cdr.CopyWString(d, e, "wide", 3)
+	cdr.CopySequence[byte](d, e, "blob", 2)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	wordsBeginOut := e.BeginSequence("words", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyString(d, e, "", 3)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	e.End(wordsBeginOut)
+	cdr.CopySequence[int32](d, e, "picks", 2)
 	cdr.CopyString(d, e, "named", 3)
 	if d.Enter() {
 		(*Strict)(nil).TranscodeKeyCDR(d, e)
 		d.Leave("strict")
 	}
+	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	manyBeginOut := e.BeginSequence("many", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*Strict)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("many", i)
+	}
+	d.End(manyBegin)
+	e.End(manyBeginOut)
 	e.Uint8(d.Uint8("tail"))
 	{
 		h, ok := d.BeginOptional("maybe", 10)
@@ -17014,6 +17107,7 @@ func (*SentChoice) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	case 0:
 		cdr.CopyString(d, e, "text", 0)
 	case 1:
+		cdr.CopySequence[int32](d, e, "picks", 0)
 	}
 	d.End(s)
 }
@@ -17404,6 +17498,7 @@ func (*ReceivedChoice) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	case 0:
 		cdr.CopyString(d, e, "text", 3)
 	case 1:
+		cdr.CopySequence[int32](d, e, "picks", 2)
 	}
 	d.End(s)
 }
@@ -19259,22 +19354,108 @@ func (m *Nest) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
 	e.Uint8(d.Uint8("mark"))
+	n, raggedBegin := d.BeginSequence("ragged", 0, 4, false)
+	raggedBeginOut := e.BeginSequence("ragged", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopySequence[int32](d, e, "", 0)
+		d.LeaveElement("ragged", i)
+	}
+	d.End(raggedBegin)
+	e.End(raggedBeginOut)
+	n, matrixBegin := d.BeginSequence("matrix", 0, 4, false)
+	matrixBeginOut := e.BeginSequence("matrix", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopySequence[float64](d, e, "", 4)
+		d.LeaveElement("matrix", i)
+	}
+	d.End(matrixBegin)
+	e.End(matrixBeginOut)
 	{
 		h, ok := d.BeginOptional("maybe", 3)
 		if g, ok := e.BeginOptional(3, ok); ok {
+			n, maybeBegin := d.BeginSequence("maybe", 0, 4, false)
+			maybeBeginOut := e.BeginSequence("maybe", n, 0, false)
+			for i := range n {
+				if !d.Enter() {
+					break
+				}
+				cdr.CopySequence[float64](d, e, "", 4)
+				d.LeaveElement("maybe", i)
+			}
+			d.End(maybeBegin)
+			e.End(maybeBeginOut)
 			e.EndMember(g)
 			d.End(h)
 		}
 	}
+	n, deepBegin := d.BeginSequence("deep", 0, 4, false)
+	deepBeginOut := e.BeginSequence("deep", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		begin1Out := e.BeginSequence("", n, 0, false)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			n, begin2 := d.BeginSequence("", 0, 4, false)
+			begin2Out := e.BeginSequence("", n, 0, false)
+			for k := range n {
+				if !d.Enter() {
+					break
+				}
+				cdr.CopyString(d, e, "", 4)
+				d.LeaveElement("", k)
+			}
+			d.End(begin2)
+			e.End(begin2Out)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
+		d.LeaveElement("deep", i)
+	}
+	d.End(deepBegin)
+	e.End(deepBeginOut)
 	gridBegin, gridBeginOut := d.BeginArray("grid"), e.BeginArray()
 	for i := range 4 {
 		if !d.Enter() {
 			break
 		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		begin1Out := e.BeginSequence("", n, 0, false)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			cdr.CopySequence[float64](d, e, "", 4)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
 		d.LeaveElement("grid", i)
 	}
 	d.End(gridBegin)
 	e.End(gridBeginOut)
+	n, triplesBegin := d.BeginSequence("triples", 0, 6, false)
+	triplesBeginOut := e.BeginSequence("triples", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyArray[int16](d, e, "", 3)
+		d.LeaveElement("triples", i)
+	}
+	d.End(triplesBegin)
+	e.End(triplesBeginOut)
 	pairBegin, pairBeginOut := d.BeginArray("pair"), e.BeginArray()
 	for i := range 2 {
 		if !d.Enter() {
@@ -19285,6 +19466,27 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	}
 	d.End(pairBegin)
 	e.End(pairBeginOut)
+	n, mapsBegin := d.BeginSequence("maps", 0, 4, false)
+	mapsBeginOut := e.BeginSequence("maps", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		d.LeaveElement("maps", i)
+	}
+	d.End(mapsBegin)
+	e.End(mapsBeginOut)
+	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+	widesBeginOut := e.BeginSequence("wides", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyWString(d, e, "", 4)
+		d.LeaveElement("wides", i)
+	}
+	d.End(widesBegin)
+	e.End(widesBeginOut)
 	namesBegin, namesBeginOut := d.BeginArray("names"), e.BeginArray()
 	for i := range 2 {
 		if !d.Enter() {
@@ -19296,6 +19498,154 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(namesBegin)
 	e.End(namesBeginOut)
 	cdr.CopyWString(d, e, "name", 4)
+	n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+	pricesBeginOut := e.BeginSequence("prices", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Fixed("", d.Fixed("", 4, 2), 4, 2)
+		d.LeaveElement("prices", i)
+	}
+	d.End(pricesBegin)
+	e.End(pricesBeginOut)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 4, false)
+	bigsBeginOut := e.BeginSequence("bigs", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 16, true)
+		begin1Out := e.BeginSequence("", n, 0, true)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			e.LongDouble(d.LongDouble(""))
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	e.End(bigsBeginOut)
+	n, pathsBegin := d.BeginSequence("paths", 0, 4, false)
+	pathsBeginOut := e.BeginSequence("paths", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 17, false)
+		begin1Out := e.BeginSequence("", n, 0, false)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			(*Point)(nil).TranscodeKeyCDR(d, e)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
+		d.LeaveElement("paths", i)
+	}
+	d.End(pathsBegin)
+	e.End(pathsBeginOut)
+	n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+	labelsBeginOut := e.BeginSequence("labels", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		begin1Out := e.BeginSequence("", n, 0, false)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			(*Label)(nil).TranscodeKeyCDR(d, e)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	e.End(labelsBeginOut)
+	n, accessBegin := d.BeginSequence("access", 0, 4, false)
+	accessBeginOut := e.BeginSequence("access", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 2, false)
+		begin1Out := e.BeginSequence("", n, 0, false)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			e.Uint16(d.Uint16(""))
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
+		d.LeaveElement("access", i)
+	}
+	d.End(accessBegin)
+	e.End(accessBeginOut)
+	n, blobsBegin := d.BeginSequence("blobs", 0, 4, false)
+	blobsBeginOut := e.BeginSequence("blobs", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopySequence[byte](d, e, "", 0)
+		d.LeaveElement("blobs", i)
+	}
+	d.End(blobsBegin)
+	e.End(blobsBeginOut)
+	n, boolsBegin := d.BeginSequence("bools", 0, 4, false)
+	boolsBeginOut := e.BeginSequence("bools", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 1, true)
+		begin1Out := e.BeginSequence("", n, 0, true)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			e.Bool(d.Bool(""))
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
+		d.LeaveElement("bools", i)
+	}
+	d.End(boolsBegin)
+	e.End(boolsBeginOut)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	colorsBeginOut := e.BeginSequence("colors", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		n, begin1 := d.BeginSequence("", 0, 4, false)
+		begin1Out := e.BeginSequence("", n, 0, false)
+		for j := range n {
+			if !d.Enter() {
+				break
+			}
+			e.Enum("", d.Enum("", 4, int32(ColorBlue)), 4, true)
+			d.LeaveElement("", j)
+		}
+		d.End(begin1)
+		e.End(begin1Out)
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	e.End(colorsBeginOut)
 	e.Int32(d.Int32("last"))
 	d.End(s)
 }
@@ -22265,6 +22615,17 @@ func (*Nesting) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	e.Int32(disc)
 	switch nestingMember(disc) {
 	case 0:
+		n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+		rowsBeginOut := e.BeginSequence("rows", n, 0, false)
+		for i := range n {
+			if !d.Enter() {
+				break
+			}
+			cdr.CopySequence[float64](d, e, "", 4)
+			d.LeaveElement("rows", i)
+		}
+		d.End(rowsBegin)
+		e.End(rowsBeginOut)
 	case 1:
 	case 2:
 		cdr.CopyWString(d, e, "wide", 4)
@@ -23379,3 +23740,1751 @@ func (b *LooseNestBuilder) SetMany(v []Nesting) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseNestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// KeyPart is the IDL struct constructs::KeyPart.
+type KeyPart struct {
+	// Key.
+	ID   int32  `json:"id"`
+	Note string `json:"note"`
+}
+
+var keyPartType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::KeyPart",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	Nested:        true,
+	MaxSize:       -1,
+	MaxKeySize:    4,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86\x008\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00_\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00L\x00\x00\x00\x01\x00\x00\x00\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86\x004\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00$\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\f\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\xaa\xd6S\xcas\x00\x00\x00\x01\x00\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00[\x00\x00\x00\xf2Q\n\x00\x1c\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00constructs::KeyPart\x003\x00\x00\x00\x02\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00note\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86",
+	Text: `@appendable struct constructs::KeyPart {
+	@key @id(0) int32 id;
+	@id(1) string note;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*KeyPart) CDRType() *cdr.TypeInfo { return keyPartType }
+
+// MarshalCDR writes all members.
+func (m *KeyPart) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Int32(m.ID)
+	e.String("note", m.Note, 0)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *KeyPart) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.ID = d.Int32("id")
+	m.Note = d.String("note", 0)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *KeyPart) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *KeyPart) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*KeyPart) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Int32(d.Int32("id"))
+	if d.Rest(s) {
+		d.SkipString("note")
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*KeyPart) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("id", 4, 4)
+	d.SkipString("note")
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *KeyPart) Clone() KeyPart {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *KeyPart) Equal(o *KeyPart) bool {
+	return m.ID == o.ID &&
+		m.Note == o.Note
+}
+
+// KeyPartView reads the members of an encoded KeyPart where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type KeyPartView struct {
+	s  cdr.Sample
+	at [2]int32 // offsets of the members
+}
+
+// NewKeyPartView checks the structure of an encoded sample, encapsulation header included.
+func NewKeyPartView(sample []byte) (KeyPartView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, keyPartType); err != nil {
+		return KeyPartView{}, err
+	}
+	var v KeyPartView
+	v.ScanCDR(&d)
+	if err := d.Close(keyPartType); err != nil {
+		return KeyPartView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *KeyPartView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("id", 4, 4)
+	v.at[1] = d.LocateString("note", 0)
+	d.End(s)
+}
+
+// ID reads id.
+func (v KeyPartView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// Note reads note.
+func (v KeyPartView) Note() string { return v.s.String(v.at[1]) }
+
+// KeyPartViews reads the elements of an encoded sequence or array of KeyPart.
+type KeyPartViews struct{ c cdr.Elements }
+
+// KeyPartViewsOf is for generated code.
+func KeyPartViewsOf(c cdr.Elements) KeyPartViews { return KeyPartViews{c} }
+
+// Len is the number of elements.
+func (vs KeyPartViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs KeyPartViews) At(i int) KeyPartView {
+	var d cdr.Decoder
+	var v KeyPartView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs KeyPartViews) All() iter.Seq2[int, KeyPartView] {
+	return func(yield func(int, KeyPartView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v KeyPartView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var keyPartMembers = []string{
+	"id",
+	"note",
+}
+
+// KeyPartBuilder builds an encoded KeyPart in the caller's bytes, without an intermediate value.
+// Set in this order: Note.
+// Another member may be set as soon as those of them that are declared before it are set.
+type KeyPartBuilder struct {
+	b   cdr.Builder
+	has [2]bool
+}
+
+// NewKeyPartBuilder starts a sample in buf, encapsulation header included.
+func NewKeyPartBuilder(buf []byte) KeyPartBuilder {
+	var b KeyPartBuilder
+	b.b.Init(buf, keyPartType, keyPartMembers)
+	b.b.Claim(0, 8)
+	return b
+}
+
+// SetID sets id.
+func (b *KeyPartBuilder) SetID(v int32) {
+	if f := b.b.Field(0, 0, 4, 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[0] = true
+	}
+}
+
+// SetNote sets note.
+func (b *KeyPartBuilder) SetNote(v string) {
+	if e := b.b.Variable(1, 0); e != nil {
+		e.String("note", v, 0)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *KeyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// Forests is the IDL typedef constructs::Forests.
+type Forests = []Forest
+
+// Forest is the IDL struct constructs::Forest.
+type Forest struct {
+	// Key.
+	Kind byte `json:"kind"`
+	// Key.
+	Trees  Forests `json:"trees"`
+	Height int32   `json:"height"`
+}
+
+var forestType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::Forest",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    -1,
+	TypeObject:    "\xd0\x00\x00\x00\x01\x10\x00@`\x00\x00\x00\\\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00c\x00\x00\x00\x01\x00\x00\x00,\x00\x00\x00\x01\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x10\x00@`\x00\x00\x00\\\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\x95\x00\x00\x00\x01\x00\x00\x00,\x00\x00\x00\x01\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00R\x00\x00\x00\xd8\x00\x00\x00\x02\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00_\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00O\x00\x00\x00\x03\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x02\xd99\xaa\xf7\x00(\x00\x00\x00\x01\x00\x00\x001\x00\xb0\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x00-Uc\xed\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\xb45\xe2'\xb0\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x000\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00$\x00\x00\x00\x00\x00\x80\xf1\x01\x00\x00\xb0\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00*\x01\x00\x00\x02\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\x91\x00\x00\x00\xf2Q\x02\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Forest\x00\x00i\x00\x00\x00\x03\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x001\x00\x02\x00\x05\x00\x00\x00kind\x00\x00\x00\x000\x00\x00\x00\x01\x00\x00\x001\x00\xb0\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00\x06\x00\x00\x00trees\x00\x00\x00\x15\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\x00\a\x00\x00\x00height\x00\x00\x00\xb0\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00N\x00\x00\x00\xf20\x00\x00\x1c\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00constructs::Forests\x00&\x00\x00\x00\x00\x00\x80\xf2\x01\x00\x00\xb0\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x84\x00\x00\x00\x02\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x00",
+	Text: `@appendable struct constructs::Forest {
+	@key @id(0) octet kind;
+	@key @id(1) sequence<constructs::Forest> trees;
+	@id(2) int32 height;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Forest) CDRType() *cdr.TypeInfo { return forestType }
+
+// MarshalCDR writes all members.
+func (m *Forest) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.Uint8(m.Kind)
+	treesBegin := e.BeginSequence("trees", len(m.Trees), 0, false)
+	for i := range m.Trees {
+		if !e.Enter() {
+			break
+		}
+		m.Trees[i].MarshalCDR(e)
+		e.LeaveElement("trees", i)
+	}
+	e.End(treesBegin)
+	e.Int32(m.Height)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Forest) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Kind = d.Uint8("kind")
+	n, treesBegin := d.BeginSequence("trees", 0, 4, false)
+	m.Trees = cdr.GrowSequence(d, "trees", m.Trees, n)
+	for i := range m.Trees {
+		if !d.Enter() {
+			break
+		}
+		m.Trees[i].UnmarshalCDR(d)
+		d.LeaveElement("trees", i)
+	}
+	d.End(treesBegin)
+	m.Height = d.Int32("height")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Forest) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Uint8(m.Kind)
+	treesBegin := e.BeginSequence("trees", len(m.Trees), 0, false)
+	for i := range m.Trees {
+		if !e.Enter() {
+			break
+		}
+		m.Trees[i].MarshalKeyCDR(e)
+		e.LeaveElement("trees", i)
+	}
+	e.End(treesBegin)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Forest) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Kind = d.Uint8("kind")
+	n, treesBegin := d.BeginSequence("trees", 0, 4, false)
+	m.Trees = cdr.GrowSequence(d, "trees", m.Trees, n)
+	for i := range m.Trees {
+		if !d.Enter() {
+			break
+		}
+		m.Trees[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("trees", i)
+	}
+	d.End(treesBegin)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Forest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	e.Uint8(d.Uint8("kind"))
+	n, treesBegin := d.BeginSequence("trees", 0, 4, false)
+	treesBeginOut := e.BeginSequence("trees", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*Forest)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("trees", i)
+	}
+	d.End(treesBegin)
+	e.End(treesBeginOut)
+	if d.Rest(s) {
+		d.Skip("height", 4, 4)
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Forest) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("kind", 1, 1)
+	if !d.SkipDelimited("trees") {
+		n, s := d.BeginSequence("trees", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Forest)(nil).SkipCDR(d)
+			d.LeaveElement("trees", i)
+		}
+		d.End(s)
+	}
+	d.Skip("height", 4, 4)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Forest) Clone() Forest {
+	c := *m
+	c.Trees = slices.Clone(c.Trees)
+	for i := range c.Trees {
+		c.Trees[i] = c.Trees[i].Clone()
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Forest) Equal(o *Forest) bool {
+	return m.Kind == o.Kind &&
+		slices.EqualFunc(m.Trees, o.Trees, func(a, b Forest) bool { return a.Equal(&b) }) &&
+		m.Height == o.Height
+}
+
+// ForestView reads the members of an encoded Forest where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type ForestView struct {
+	s  cdr.Sample
+	at [3]int32 // offsets of the members
+}
+
+// NewForestView checks the structure of an encoded sample, encapsulation header included.
+func NewForestView(sample []byte) (ForestView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, forestType); err != nil {
+		return ForestView{}, err
+	}
+	var v ForestView
+	v.ScanCDR(&d)
+	if err := d.Close(forestType); err != nil {
+		return ForestView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *ForestView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("kind", 1, 1)
+	v.at[1] = d.Here(4)
+	n, treesBegin := d.BeginSequence("trees", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e ForestView
+		e.ScanCDR(d)
+		d.LeaveElement("trees", i)
+	}
+	d.End(treesBegin)
+	v.at[2] = d.Locate("height", 4, 4)
+	d.End(s)
+}
+
+// Kind reads kind.
+func (v ForestView) Kind() byte { return v.s.Uint8(v.at[0]) }
+
+// Trees reads trees.
+func (v ForestView) Trees() ForestViews { return ForestViewsOf(v.s.Elements(v.at[1], nil)) }
+
+// Height reads height.
+func (v ForestView) Height() int32 { return v.s.Int32(v.at[2]) }
+
+// ForestViews reads the elements of an encoded sequence or array of Forest.
+type ForestViews struct{ c cdr.Elements }
+
+// ForestViewsOf is for generated code.
+func ForestViewsOf(c cdr.Elements) ForestViews { return ForestViews{c} }
+
+// Len is the number of elements.
+func (vs ForestViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs ForestViews) At(i int) ForestView {
+	var d cdr.Decoder
+	var v ForestView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs ForestViews) All() iter.Seq2[int, ForestView] {
+	return func(yield func(int, ForestView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v ForestView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var forestMembers = []string{
+	"kind",
+	"trees",
+	"height",
+}
+
+// ForestBuilder builds an encoded Forest in the caller's bytes, without an intermediate value.
+// Set in this order: Trees.
+// Another member may be set as soon as those of them that are declared before it are set.
+type ForestBuilder struct {
+	b   cdr.Builder
+	has [3]bool
+	seg [1]int // where the members behind one of variable size begin
+}
+
+// NewForestBuilder starts a sample in buf, encapsulation header included.
+func NewForestBuilder(buf []byte) ForestBuilder {
+	var b ForestBuilder
+	b.b.Init(buf, forestType, forestMembers)
+	b.b.Claim(0, 5)
+	return b
+}
+
+// SetKind sets kind.
+func (b *ForestBuilder) SetKind(v byte) {
+	if f := b.b.Field(0, 0, 4, 1); f != nil {
+		f[0] = v
+		b.has[0] = true
+	}
+}
+
+// SetTrees sets trees.
+func (b *ForestBuilder) SetTrees(v Forests) {
+	if e := b.b.Variable(1, 0); e != nil {
+		treesBegin := e.BeginSequence("trees", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("trees", i)
+		}
+		e.End(treesBegin)
+		b.has[1] = b.b.EndVariable(1)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(2, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetHeight sets height.
+func (b *ForestBuilder) SetHeight(v int32) {
+	p := b.seg[0]
+	if f := b.b.Field(2, 1, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[2] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *ForestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// SequenceKeys is the IDL struct constructs::SequenceKeys.
+type SequenceKeys struct {
+	// Key.
+	Numbers []int64 `json:"numbers"`
+	// Key.
+	Blob []byte `json:"blob"`
+	// Key.
+	Flags []bool `json:"flags"`
+	// Key.
+	Words []string `json:"words"`
+	// Key.
+	Rows [][]int16 `json:"rows"`
+	// Key.
+	Parts []KeyPart `json:"parts"`
+	// Key.
+	Colors []Color `json:"colors"`
+	// Key.
+	Bigs []cdr.LongDouble `json:"bigs"`
+	// Key.
+	Labels [2]Label `json:"labels"`
+	// Key.
+	Forest Forest `json:"forest"`
+	Rest   string `json:"rest"`
+}
+
+var sequenceKeysType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::SequenceKeys",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    -1,
+	TypeObject:    "\x90\x01\x00\x00\x01\x10\x00@\xc0\x00\x00\x00\xbc\x00\x00\x00\x14\x00\x00\x00\xf1_\xcf$\x02F\xc6R\x1e~\x84-\x02\xf8\xcb\x00H\x01\x00\x00\x05\x00\x00\x00\x9c\x00\x00\x00\x05\x00\x00\x00\x14\x00\x00\x00\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86\x008\x00\x00\x00\x14\x00\x00\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\x00R\x00\x00\x00\x14\x00\x00\x00\xf1\xdb-~m\xbb\xae*X8\x03Q\x8b6D\x007\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00c\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x10\x00@\xc0\x00\x00\x00\xbc\x00\x00\x00\x14\x00\x00\x00\xf2`\x0e\xff\u0110\x9c\xb5Q\xf7!\xb2\x14S\x8d\x00\xcf\x01\x00\x00\x05\x00\x00\x00\x9c\x00\x00\x00\x05\x00\x00\x00\x14\x00\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00_\x00\x00\x00\x14\x00\x00\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x83\x00\x00\x00\x14\x00\x00\x00\xf2\xbc\f\xeae\x06r\xb4+\xb82ait\x80\x00a\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\x95\x00\x00\x00$\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00R\x00\x00\x00 \x03\x00\x00\x06\x00\x00\x00\xf1_\xcf$\x02F\xc6R\x1e~\x84-\x02\xf8\xcb\x00D\x01\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x004\x01\x00\x00\v\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x001\x00\x80\xf3\x01\x00\x04\x05\xee\\5\xce\x10\x00\x00\x00\x01\x00\x00\x001\x00\x80\xf3\x01\x00\x00\x02\xee&\x90\x8b\x10\x00\x00\x00\x02\x00\x00\x001\x00\x80\xf3\x01\x00\x00\x01NXh\xd6\x11\x00\x00\x00\x03\x00\x00\x001\x00\x80\xf3\x01\x00\x00p\x04\x89u\x9e\x12\x00\x00\x00\x16\x00\x00\x00\x04\x00\x00\x001\x00\x80\xf3\x01\x00\x00\x80\xf3\x00\x01\x00\x00\x03\xdf4z7\x00\x00\x1e\x00\x00\x00\x05\x00\x00\x001\x00\x80\xf1\x01\x00\x00\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86x\xf0\x80_\x00\x00\x1e\x00\x00\x00\x06\x00\x00\x001\x00\x80\xf1\x01\x00\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdYb\x84\x8e<\x00\x00\x10\x00\x00\x00\a\x00\x00\x001\x00\x80\xf3\x01\x00\x00\vf\x82\xf8\xac$\x00\x00\x00\b\x00\x00\x001\x00\x90\xf1\x01\x00\x00\x00\x01\x00\x00\x00\x02\xf1\xdb-~m\xbb\xae*X8\x03Q\x8b6DB\xce\xcf\xef(\x00\x00\x00\t\x00\x00\x001\x00\xb0\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00\xf3y\xcf\xd7\f\x00\x00\x00\n\x00\x00\x00\x01\x00p\x00e\xe8\x80\v\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86\x004\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00$\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\f\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\xaa\xd6S\xca\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\x00N\x00\x00\x00\xf1@\x00\x00\x02\x00\x00\x00 \x00\x00\x00>\x00\x00\x00\x03\x00\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\xa2\xd9T{\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x9d\xe0\xe5\xdd\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x1b>\x1e\xe9\xf1\xdb-~m\xbb\xae*X8\x03Q\x8b6D\x00\x00\x003\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\b\x1c\xb2Q\xec\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04~\u06bf\x99\xb0\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00_\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00O\x00\x00\x00\x03\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x02\xd99\xaa\xf7\x00(\x00\x00\x00\x01\x00\x00\x001\x00\xb0\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x00-Uc\xed\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\xb45\xe2'\xb0\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x000\x00\x00\x00\xf10\x00\x00\x00\x00\x00\x00$\x00\x00\x00\x00\x00\x80\xf1\x01\x00\x00\xb0\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00~\x04\x00\x00\x06\x00\x00\x00\xf2`\x0e\xff\u0110\x9c\xb5Q\xf7!\xb2\x14S\x8d\x00\xcb\x01\x00\x00\xf2Q\x02\x00!\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00constructs::SequenceKeys\x00\x00\x00\x00\x9b\x01\x00\x00\v\x00\x00\x00\x1a\x00\x00\x00\x00\x00\x00\x001\x00\x80\xf3\x01\x00\x04\x05\b\x00\x00\x00numbers\x00\x00\x00\x00\x00\x17\x00\x00\x00\x01\x00\x00\x001\x00\x80\xf3\x01\x00\x00\x02\x05\x00\x00\x00blob\x00\x00\x00\x00\x18\x00\x00\x00\x02\x00\x00\x001\x00\x80\xf3\x01\x00\x00\x01\x06\x00\x00\x00flags\x00\x00\x00\x1c\x00\x00\x00\x03\x00\x00\x001\x00\x80\xf3\x01\x00\x00p\x04\x00\x00\x00\x06\x00\x00\x00words\x00\x00\x00\x1f\x00\x00\x00\x04\x00\x00\x001\x00\x80\xf3\x01\x00\x00\x80\xf3\x00\x01\x00\x00\x03\x00\x00\x05\x00\x00\x00rows\x00\x00\x00\x00(\x00\x00\x00\x05\x00\x00\x001\x00\x80\xf2\x01\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00\x00\x06\x00\x00\x00parts\x00\x00\x00)\x00\x00\x00\x06\x00\x00\x001\x00\x80\xf2\x01\x00\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x00\a\x00\x00\x00colors\x00\x00\x00\x00\x00\x00\x17\x00\x00\x00\a\x00\x00\x001\x00\x80\xf3\x01\x00\x00\v\x05\x00\x00\x00bigs\x00\x00\x00\x00-\x00\x00\x00\b\x00\x00\x001\x00\x90\xf2\x01\x00\x00\x00\x01\x00\x00\x00\x02\xf2\xbc\f\xeae\x06r\xb4+\xb82ait\x80\a\x00\x00\x00labels\x00\x00\x00\x00\x00\x001\x00\x00\x00\t\x00\x00\x001\x00\xb0\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\a\x00\x00\x00forest\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00\n\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00rest\x00\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00\x00[\x00\x00\x00\xf2Q\n\x00\x1c\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00constructs::KeyPart\x003\x00\x00\x00\x02\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00note\x00\x00\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x00\x7f\x00\x00\x00\xf2@\x00\x00\x1a\x00\x00\x00 \x00\x00\x00\x12\x00\x00\x00constructs::Color\x00\x00\x00W\x00\x00\x00\x03\x00\x00\x00\x16\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00RED\x00\x00\x00\x00\x00\x18\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00GREEN\x00\x00\x00\x17\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x00\x00\x05\x00\x00\x00BLUE\x00\x00\x00\xf2\xbc\f\xeae\x06r\xb4+\xb82ait\x80\x00\x00]\x00\x00\x00\xf2Q\n\x00\x1a\x00\x00\x00\x00\x00\x00\x00\x12\x00\x00\x00constructs::Label\x00\x00\x005\x00\x00\x00\x02\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\b\x05\x00\x00\x00text\x00\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\a\x00\x00\x00weight\x00\x00\x00\xb0\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\x91\x00\x00\x00\xf2Q\x02\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Forest\x00\x00i\x00\x00\x00\x03\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x001\x00\x02\x00\x05\x00\x00\x00kind\x00\x00\x00\x000\x00\x00\x00\x01\x00\x00\x001\x00\xb0\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00\x06\x00\x00\x00trees\x00\x00\x00\x15\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\x00\a\x00\x00\x00height\x00\x00\x00\xb0\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00N\x00\x00\x00\xf20\x00\x00\x1c\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00constructs::Forests\x00&\x00\x00\x00\x00\x00\x80\xf2\x01\x00\x00\xb0\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xfc\x00\x00\x00\x06\x00\x00\x00\xf2`\x0e\xff\u0110\x9c\xb5Q\xf7!\xb2\x14S\x8d\xf1_\xcf$\x02F\xc6R\x1e~\x84-\x02\xf8\xcb\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\xf2\xbc\f\xeae\x06r\xb4+\xb82ait\x80\xf1\xdb-~m\xbb\xae*X8\x03Q\x8b6D\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x01\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x01\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf2\xe4\xa8\xe6t\x8e-\x12\xef\ucf4e#\x9b\xa5\x00\x02\x00\x00\x00\x02\x00\x00\x00\xb0\x00\x00\x00\x18\x00\x00\x00\xf1*\xd7\xdd\v\u0140\u07a8\x03\x960\x12\xec\xd9\x00\x02\x00\x00\x00\x02\x00\x00\x00",
+	Text: `@appendable struct constructs::KeyPart {
+	@key @id(0) int32 id;
+	@id(1) string note;
+};
+@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@appendable struct constructs::Label {
+	@id(0) string<8> text;
+	@id(1) int32 weight;
+};
+@appendable struct constructs::Forest {
+	@key @id(0) octet kind;
+	@key @id(1) sequence<constructs::Forest> trees;
+	@id(2) int32 height;
+};
+@appendable struct constructs::SequenceKeys {
+	@key @id(0) sequence<int64, 4> numbers;
+	@key @id(1) sequence<octet> blob;
+	@key @id(2) sequence<boolean> flags;
+	@key @id(3) sequence<string<4>> words;
+	@key @id(4) sequence<sequence<int16>> rows;
+	@key @id(5) sequence<constructs::KeyPart> parts;
+	@key @id(6) sequence<constructs::Color> colors;
+	@key @id(7) sequence<long double> bigs;
+	@key @id(8) constructs::Label[2] labels;
+	@key @id(9) constructs::Forest forest;
+	@id(10) string rest;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*SequenceKeys) CDRType() *cdr.TypeInfo { return sequenceKeysType }
+
+// MarshalCDR writes all members.
+func (m *SequenceKeys) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	cdr.EncodeSequence(e, "numbers", m.Numbers, 4)
+	cdr.EncodeSequence(e, "blob", m.Blob, 0)
+	cdr.EncodeBoolSequence(e, "flags", m.Flags, 0)
+	wordsBegin := e.BeginSequence("words", len(m.Words), 0, false)
+	for i := range m.Words {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Words[i], 4)
+		e.LeaveElement("words", i)
+	}
+	e.End(wordsBegin)
+	rowsBegin := e.BeginSequence("rows", len(m.Rows), 0, false)
+	for i := range m.Rows {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Rows[i], 0)
+		e.LeaveElement("rows", i)
+	}
+	e.End(rowsBegin)
+	partsBegin := e.BeginSequence("parts", len(m.Parts), 0, false)
+	for i := range m.Parts {
+		if !e.Enter() {
+			break
+		}
+		m.Parts[i].MarshalCDR(e)
+		e.LeaveElement("parts", i)
+	}
+	e.End(partsBegin)
+	colorsBegin := e.BeginSequence("colors", len(m.Colors), 0, false)
+	for i := range m.Colors {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(m.Colors[i]), 4, m.Colors[i].Valid())
+		e.LeaveElement("colors", i)
+	}
+	e.End(colorsBegin)
+	bigsBegin := e.BeginSequence("bigs", len(m.Bigs), 0, true)
+	for i := range m.Bigs {
+		if !e.Enter() {
+			break
+		}
+		e.LongDouble(m.Bigs[i])
+		e.LeaveElement("bigs", i)
+	}
+	e.End(bigsBegin)
+	labelsBegin := e.BeginArray()
+	for i := range m.Labels {
+		if !e.Enter() {
+			break
+		}
+		m.Labels[i].MarshalCDR(e)
+		e.LeaveElement("labels", i)
+	}
+	e.End(labelsBegin)
+	if e.Enter() {
+		m.Forest.MarshalCDR(e)
+		e.Leave("forest")
+	}
+	e.String("rest", m.Rest, 0)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *SequenceKeys) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Numbers = cdr.DecodeSequence(d, "numbers", m.Numbers, 4)
+	m.Blob = cdr.DecodeSequence(d, "blob", m.Blob, 0)
+	m.Flags = cdr.DecodeBoolSequence(d, "flags", m.Flags, 0)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	m.Words = cdr.GrowSequence(d, "words", m.Words, n)
+	for i := range m.Words {
+		if !d.Enter() {
+			break
+		}
+		m.Words[i] = d.String("", 4)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	m.Rows = cdr.GrowSequence(d, "rows", m.Rows, n)
+	for i := range m.Rows {
+		if !d.Enter() {
+			break
+		}
+		m.Rows[i] = cdr.DecodeSequence(d, "", m.Rows[i], 0)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	m.Parts = cdr.GrowSequence(d, "parts", m.Parts, n)
+	for i := range m.Parts {
+		if !d.Enter() {
+			break
+		}
+		m.Parts[i].UnmarshalCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	m.Colors = cdr.GrowSequence(d, "colors", m.Colors, n)
+	for i := range m.Colors {
+		if !d.Enter() {
+			break
+		}
+		m.Colors[i] = Color(d.Enum("", 4, int32(ColorBlue)))
+		if !m.Colors[i].Valid() {
+			d.NotEnumerator("", int32(m.Colors[i]))
+		}
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 16, true)
+	m.Bigs = cdr.GrowSequence(d, "bigs", m.Bigs, n)
+	for i := range m.Bigs {
+		if !d.Enter() {
+			break
+		}
+		m.Bigs[i] = d.LongDouble("")
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	labelsBegin := d.BeginArray("labels")
+	for i := range m.Labels {
+		if !d.Enter() {
+			break
+		}
+		m.Labels[i].UnmarshalCDR(d)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	if d.Enter() {
+		m.Forest.UnmarshalCDR(d)
+		d.Leave("forest")
+	}
+	m.Rest = d.String("rest", 0)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *SequenceKeys) MarshalKeyCDR(e *cdr.Encoder) {
+	cdr.EncodeSequence(e, "numbers", m.Numbers, 4)
+	cdr.EncodeSequence(e, "blob", m.Blob, 0)
+	cdr.EncodeBoolSequence(e, "flags", m.Flags, 0)
+	wordsBegin := e.BeginSequence("words", len(m.Words), 0, false)
+	for i := range m.Words {
+		if !e.Enter() {
+			break
+		}
+		e.String("", m.Words[i], 4)
+		e.LeaveElement("words", i)
+	}
+	e.End(wordsBegin)
+	rowsBegin := e.BeginSequence("rows", len(m.Rows), 0, false)
+	for i := range m.Rows {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Rows[i], 0)
+		e.LeaveElement("rows", i)
+	}
+	e.End(rowsBegin)
+	partsBegin := e.BeginSequence("parts", len(m.Parts), 0, false)
+	for i := range m.Parts {
+		if !e.Enter() {
+			break
+		}
+		m.Parts[i].MarshalKeyCDR(e)
+		e.LeaveElement("parts", i)
+	}
+	e.End(partsBegin)
+	colorsBegin := e.BeginSequence("colors", len(m.Colors), 0, false)
+	for i := range m.Colors {
+		if !e.Enter() {
+			break
+		}
+		e.Enum("", int32(m.Colors[i]), 4, m.Colors[i].Valid())
+		e.LeaveElement("colors", i)
+	}
+	e.End(colorsBegin)
+	bigsBegin := e.BeginSequence("bigs", len(m.Bigs), 0, true)
+	for i := range m.Bigs {
+		if !e.Enter() {
+			break
+		}
+		e.LongDouble(m.Bigs[i])
+		e.LeaveElement("bigs", i)
+	}
+	e.End(bigsBegin)
+	labelsBegin := e.BeginArray()
+	for i := range m.Labels {
+		if !e.Enter() {
+			break
+		}
+		m.Labels[i].MarshalKeyCDR(e)
+		e.LeaveElement("labels", i)
+	}
+	e.End(labelsBegin)
+	if e.Enter() {
+		m.Forest.MarshalKeyCDR(e)
+		e.Leave("forest")
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *SequenceKeys) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Numbers = cdr.DecodeSequence(d, "numbers", m.Numbers, 4)
+	m.Blob = cdr.DecodeSequence(d, "blob", m.Blob, 0)
+	m.Flags = cdr.DecodeBoolSequence(d, "flags", m.Flags, 0)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	m.Words = cdr.GrowSequence(d, "words", m.Words, n)
+	for i := range m.Words {
+		if !d.Enter() {
+			break
+		}
+		m.Words[i] = d.String("", 4)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	m.Rows = cdr.GrowSequence(d, "rows", m.Rows, n)
+	for i := range m.Rows {
+		if !d.Enter() {
+			break
+		}
+		m.Rows[i] = cdr.DecodeSequence(d, "", m.Rows[i], 0)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	m.Parts = cdr.GrowSequence(d, "parts", m.Parts, n)
+	for i := range m.Parts {
+		if !d.Enter() {
+			break
+		}
+		m.Parts[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	m.Colors = cdr.GrowSequence(d, "colors", m.Colors, n)
+	for i := range m.Colors {
+		if !d.Enter() {
+			break
+		}
+		m.Colors[i] = Color(d.Enum("", 4, int32(ColorBlue)))
+		if !m.Colors[i].Valid() {
+			d.NotEnumerator("", int32(m.Colors[i]))
+		}
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 16, true)
+	m.Bigs = cdr.GrowSequence(d, "bigs", m.Bigs, n)
+	for i := range m.Bigs {
+		if !d.Enter() {
+			break
+		}
+		m.Bigs[i] = d.LongDouble("")
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	labelsBegin := d.BeginArray("labels")
+	for i := range m.Labels {
+		if !d.Enter() {
+			break
+		}
+		m.Labels[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	if d.Enter() {
+		m.Forest.UnmarshalKeyCDR(d)
+		d.Leave("forest")
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*SequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	cdr.CopySequence[int64](d, e, "numbers", 4)
+	cdr.CopySequence[byte](d, e, "blob", 0)
+	n, flagsBegin := d.BeginSequence("flags", 0, 1, true)
+	flagsBeginOut := e.BeginSequence("flags", n, 0, true)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Bool(d.Bool(""))
+		d.LeaveElement("flags", i)
+	}
+	d.End(flagsBegin)
+	e.End(flagsBeginOut)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	wordsBeginOut := e.BeginSequence("words", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopyString(d, e, "", 4)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	e.End(wordsBeginOut)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	rowsBeginOut := e.BeginSequence("rows", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopySequence[int16](d, e, "", 0)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	e.End(rowsBeginOut)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	partsBeginOut := e.BeginSequence("parts", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*KeyPart)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	e.End(partsBeginOut)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	colorsBeginOut := e.BeginSequence("colors", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Enum("", d.Enum("", 4, int32(ColorBlue)), 4, true)
+		d.LeaveElement("colors", i)
+	}
+	d.End(colorsBegin)
+	e.End(colorsBeginOut)
+	n, bigsBegin := d.BeginSequence("bigs", 0, 16, true)
+	bigsBeginOut := e.BeginSequence("bigs", n, 0, true)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.LongDouble(d.LongDouble(""))
+		d.LeaveElement("bigs", i)
+	}
+	d.End(bigsBegin)
+	e.End(bigsBeginOut)
+	labelsBegin, labelsBeginOut := d.BeginArray("labels"), e.BeginArray()
+	for i := range 2 {
+		if !d.Enter() {
+			break
+		}
+		(*Label)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	e.End(labelsBeginOut)
+	if d.Enter() {
+		(*Forest)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("forest")
+	}
+	if d.Rest(s) {
+		d.SkipString("rest")
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*SequenceKeys) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.SkipSequence("numbers", 8)
+	d.SkipSequence("blob", 1)
+	d.SkipSequence("flags", 1)
+	if !d.SkipDelimited("words") {
+		n, s := d.BeginSequence("words", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipString("")
+			d.LeaveElement("words", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("rows") {
+		n, s := d.BeginSequence("rows", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 2)
+			d.LeaveElement("rows", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("parts") {
+		n, s := d.BeginSequence("parts", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*KeyPart)(nil).SkipCDR(d)
+			d.LeaveElement("parts", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("colors") {
+		n, s := d.BeginSequence("colors", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.LeaveElement("colors", i)
+		}
+		d.End(s)
+	}
+	d.SkipSequence("bigs", 16)
+	if !d.SkipDelimited("labels") {
+		s := d.BeginArray("labels")
+		for i := range 2 {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Label)(nil).SkipCDR(d)
+			d.LeaveElement("labels", i)
+		}
+		d.End(s)
+	}
+	if d.EnterPresent() {
+		(*Forest)(nil).SkipCDR(d)
+		d.Leave("forest")
+	}
+	d.SkipString("rest")
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *SequenceKeys) Clone() SequenceKeys {
+	c := *m
+	c.Numbers = slices.Clone(c.Numbers)
+	c.Blob = slices.Clone(c.Blob)
+	c.Flags = slices.Clone(c.Flags)
+	c.Words = slices.Clone(c.Words)
+	c.Rows = slices.Clone(c.Rows)
+	for i := range c.Rows {
+		c.Rows[i] = slices.Clone(c.Rows[i])
+	}
+	c.Parts = slices.Clone(c.Parts)
+	c.Colors = slices.Clone(c.Colors)
+	c.Bigs = slices.Clone(c.Bigs)
+	c.Forest = c.Forest.Clone()
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *SequenceKeys) Equal(o *SequenceKeys) bool {
+	return slices.Equal(m.Numbers, o.Numbers) &&
+		slices.Equal(m.Blob, o.Blob) &&
+		slices.Equal(m.Flags, o.Flags) &&
+		slices.Equal(m.Words, o.Words) &&
+		slices.EqualFunc(m.Rows, o.Rows, func(a, b []int16) bool { return slices.Equal(a, b) }) &&
+		slices.EqualFunc(m.Parts, o.Parts, func(a, b KeyPart) bool { return a.Equal(&b) }) &&
+		slices.Equal(m.Colors, o.Colors) &&
+		slices.Equal(m.Bigs, o.Bigs) &&
+		slices.EqualFunc(m.Labels[:], o.Labels[:], func(a, b Label) bool { return a.Equal(&b) }) &&
+		m.Forest.Equal(&o.Forest) &&
+		m.Rest == o.Rest
+}
+
+// SequenceKeysView reads the members of an encoded SequenceKeys where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type SequenceKeysView struct {
+	s  cdr.Sample
+	at [11]int32 // offsets of the members
+}
+
+// NewSequenceKeysView checks the structure of an encoded sample, encapsulation header included.
+func NewSequenceKeysView(sample []byte) (SequenceKeysView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, sequenceKeysType); err != nil {
+		return SequenceKeysView{}, err
+	}
+	var v SequenceKeysView
+	v.ScanCDR(&d)
+	if err := d.Close(sequenceKeysType); err != nil {
+		return SequenceKeysView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *SequenceKeysView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.LocateSequence("numbers", 4, 8)
+	v.at[1] = d.LocateSequence("blob", 0, 1)
+	v.at[2] = d.LocateSequence("flags", 0, 1)
+	v.at[3] = d.Here(4)
+	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateString("", 4)
+		d.LeaveElement("words", i)
+	}
+	d.End(wordsBegin)
+	v.at[4] = d.Here(4)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 0, 2)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	v.at[5] = d.Here(4)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e KeyPartView
+		e.ScanCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	v.at[6] = d.Here(4)
+	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	d.SkipElements("colors", n, &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{4, 4}, Stride: [2]int{4, 4}})
+	d.End(colorsBegin)
+	v.at[7] = d.LocateSequence("bigs", 0, 16)
+	v.at[8] = d.HereArray(1)
+	labelsBegin := d.BeginArray("labels")
+	for i := range 2 {
+		if !d.EnterPresent() {
+			break
+		}
+		var e LabelView
+		e.ScanCDR(d)
+		d.LeaveElement("labels", i)
+	}
+	d.End(labelsBegin)
+	v.at[9] = d.Here(1)
+	if d.EnterPresent() {
+		var e ForestView
+		e.ScanCDR(d)
+		d.Leave("forest")
+	}
+	v.at[10] = d.LocateString("rest", 0)
+	d.End(s)
+}
+
+// Numbers reads numbers.
+func (v SequenceKeysView) Numbers() cdr.Values[int64] { return cdr.SequenceValues[int64](v.s, v.at[0]) }
+
+// Blob reads blob.
+func (v SequenceKeysView) Blob() []byte { return v.s.Bytes(v.at[1]) }
+
+// Flags reads flags.
+func (v SequenceKeysView) Flags() cdr.Bools { return cdr.SequenceBools(v.s, v.at[2]) }
+
+// Words reads words.
+func (v SequenceKeysView) Words() cdr.Strings { return cdr.SequenceStrings(v.s, v.at[3]) }
+
+// Rows reads rows.
+func (v SequenceKeysView) Rows() SequenceKeysRowsViews {
+	return SequenceKeysRowsViewsOf(v.s.Elements(v.at[4], nil))
+}
+
+// Parts reads parts.
+func (v SequenceKeysView) Parts() KeyPartViews { return KeyPartViewsOf(v.s.Elements(v.at[5], nil)) }
+
+// Colors reads colors.
+func (v SequenceKeysView) Colors() cdr.Enums[Color] { return cdr.SequenceEnums[Color](v.s, v.at[6], 4) }
+
+// Bigs reads bigs.
+func (v SequenceKeysView) Bigs() cdr.LongDoubles { return cdr.SequenceLongDoubles(v.s, v.at[7]) }
+
+// Labels reads labels.
+func (v SequenceKeysView) Labels() LabelViews {
+	return LabelViewsOf(v.s.ArrayElements(v.at[8], 2, nil))
+}
+
+// Forest reads forest.
+func (v SequenceKeysView) Forest() ForestView {
+	var d cdr.Decoder
+	var m ForestView
+	if v.s.Seek(&d, v.at[9]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Rest reads rest.
+func (v SequenceKeysView) Rest() string { return v.s.String(v.at[10]) }
+
+// SequenceKeysViews reads the elements of an encoded sequence or array of SequenceKeys.
+type SequenceKeysViews struct{ c cdr.Elements }
+
+// SequenceKeysViewsOf is for generated code.
+func SequenceKeysViewsOf(c cdr.Elements) SequenceKeysViews { return SequenceKeysViews{c} }
+
+// Len is the number of elements.
+func (vs SequenceKeysViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs SequenceKeysViews) At(i int) SequenceKeysView {
+	var d cdr.Decoder
+	var v SequenceKeysView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs SequenceKeysViews) All() iter.Seq2[int, SequenceKeysView] {
+	return func(yield func(int, SequenceKeysView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v SequenceKeysView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// SequenceKeysRowsViews reads the elements of an encoded sequence<sequence<int16>> where they are.
+type SequenceKeysRowsViews struct{ c cdr.Elements }
+
+// SequenceKeysRowsViewsOf is for generated code.
+func SequenceKeysRowsViewsOf(c cdr.Elements) SequenceKeysRowsViews { return SequenceKeysRowsViews{c} }
+
+// Len is the number of elements.
+func (vs SequenceKeysRowsViews) Len() int { return vs.c.Len() }
+
+func (SequenceKeysRowsViews) element(s cdr.Sample, at int32) cdr.Values[int16] {
+	return cdr.SequenceValues[int16](s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs SequenceKeysRowsViews) At(i int) cdr.Values[int16] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 2)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs SequenceKeysRowsViews) All() iter.Seq2[int, cdr.Values[int16]] {
+	return func(yield func(int, cdr.Values[int16]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 2)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
+var sequenceKeysMembers = []string{
+	"numbers",
+	"blob",
+	"flags",
+	"words",
+	"rows",
+	"parts",
+	"colors",
+	"bigs",
+	"labels",
+	"forest",
+	"rest",
+}
+
+// SequenceKeysBuilder builds an encoded SequenceKeys in the caller's bytes, without an intermediate value.
+// Set in this order: Numbers, Blob, Flags, Words, Rows, Parts, Colors, Bigs, Labels, Forest, Rest.
+// Another member may be set as soon as those of them that are declared before it are set.
+type SequenceKeysBuilder struct {
+	b   cdr.Builder
+	has [11]bool
+}
+
+// NewSequenceKeysBuilder starts a sample in buf, encapsulation header included.
+func NewSequenceKeysBuilder(buf []byte) SequenceKeysBuilder {
+	var b SequenceKeysBuilder
+	b.b.Init(buf, sequenceKeysType, sequenceKeysMembers)
+	return b
+}
+
+// SetNumbers sets numbers.
+func (b *SequenceKeysBuilder) SetNumbers(v []int64) {
+	if e := b.b.Variable(0, 0); e != nil {
+		cdr.EncodeSequence(e, "numbers", v, 4)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// SetBlob sets blob.
+func (b *SequenceKeysBuilder) SetBlob(v []byte) {
+	if e := b.b.Variable(1, 1); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 0)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (b *SequenceKeysBuilder) RoomForBlob(n int) []byte {
+	e := b.b.Variable(1, 1)
+	if e == nil {
+		return nil
+	}
+	room := e.Room("blob", n, 0)
+	b.has[1] = b.b.EndVariable(1)
+	return room
+}
+
+// SetFlags sets flags.
+func (b *SequenceKeysBuilder) SetFlags(v []bool) {
+	if e := b.b.Variable(2, 2); e != nil {
+		cdr.EncodeBoolSequence(e, "flags", v, 0)
+		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// SetWords sets words.
+func (b *SequenceKeysBuilder) SetWords(v []string) {
+	if e := b.b.Variable(3, 3); e != nil {
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 4)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// SetRows sets rows.
+func (b *SequenceKeysBuilder) SetRows(v [][]int16) {
+	if e := b.b.Variable(4, 4); e != nil {
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// SetParts sets parts.
+func (b *SequenceKeysBuilder) SetParts(v []KeyPart) {
+	if e := b.b.Variable(5, 5); e != nil {
+		partsBegin := e.BeginSequence("parts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("parts", i)
+		}
+		e.End(partsBegin)
+		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// SetColors sets colors.
+func (b *SequenceKeysBuilder) SetColors(v []Color) {
+	if e := b.b.Variable(6, 6); e != nil {
+		colorsBegin := e.BeginSequence("colors", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 4, v[i].Valid())
+			e.LeaveElement("colors", i)
+		}
+		e.End(colorsBegin)
+		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// SetBigs sets bigs.
+func (b *SequenceKeysBuilder) SetBigs(v []cdr.LongDouble) {
+	if e := b.b.Variable(7, 7); e != nil {
+		bigsBegin := e.BeginSequence("bigs", len(v), 0, true)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[i])
+			e.LeaveElement("bigs", i)
+		}
+		e.End(bigsBegin)
+		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// SetLabels sets labels.
+func (b *SequenceKeysBuilder) SetLabels(v *[2]Label) {
+	if e := b.b.Variable(8, 8); e != nil {
+		labelsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		b.has[8] = b.b.EndVariable(8)
+	}
+}
+
+// SetForest sets forest.
+func (b *SequenceKeysBuilder) SetForest(v *Forest) {
+	if e := b.b.Variable(9, 9); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("forest")
+		}
+		b.has[9] = b.b.EndVariable(9)
+	}
+}
+
+// SetRest sets rest.
+func (b *SequenceKeysBuilder) SetRest(v string) {
+	if e := b.b.Variable(10, 10); e != nil {
+		e.String("rest", v, 0)
+		b.has[10] = b.b.EndVariable(10)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *SequenceKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// LooseSequenceKeys is the IDL struct constructs::LooseSequenceKeys.
+type LooseSequenceKeys struct {
+	Rest int32 `json:"rest"`
+	// Key.
+	Parts []KeyPart `json:"parts"`
+	// Key.
+	Numbers []float64 `json:"numbers"`
+}
+
+var looseSequenceKeysType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::LooseSequenceKeys",
+	Extensibility: cdr.Mutable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    -1,
+	TypeObject:    "\x90\x00\x00\x00\x01\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf1\xfd\x8c\xe1\x05\xdb\x02\xac\x0e\xfc\xf3\\\xd4Ck\x00_\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86\x008\x00\x00\x00\x02\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf2\f4\x98\xde\xfa\xd6\u0596\xc0\xa2\x88\xf7w\xbd\x00\x9e\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00_\x00\x00\x00\xbc\x00\x00\x00\x02\x00\x00\x00\xf1\xfd\x8c\xe1\x05\xdb\x02\xac\x0e\xfc\xf3\\\xd4Ck\x00[\x00\x00\x00\xf1Q\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x03\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x001\x00\x80\xf3\x01\x00\x00\n\xee\\5\xce\x1e\x00\x00\x00\x02\x00\x00\x001\x00\x80\xf1\x01\x00\x00\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86x\xf0\x80_\x00\x00\v\x00\x00\x00\x03\x00\x00\x00\x01\x00\x04e\xe8\x80\v\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86\x00\x004\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00$\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\f\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\xaa\xd6S\xca#\x01\x00\x00\x02\x00\x00\x00\xf2\f4\x98\xde\xfa\xd6\u0596\xc0\xa2\x88\xf7w\xbd\x00\x9a\x00\x00\x00\xf2Q\x04\x00&\x00\x00\x00\x00\x00\x00\x00\x1e\x00\x00\x00constructs::LooseSequenceKeys\x00\x00\x00f\x00\x00\x00\x03\x00\x00\x00\x13\x00\x00\x00\x03\x00\x00\x00\x01\x00\x04\x00\x05\x00\x00\x00rest\x00\x00\x00\x00(\x00\x00\x00\x02\x00\x00\x001\x00\x80\xf2\x01\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00\x00\x06\x00\x00\x00parts\x00\x00\x00\x1a\x00\x00\x00\x01\x00\x00\x001\x00\x80\xf3\x01\x00\x00\n\b\x00\x00\x00numbers\x00\x00\x00\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\x00\x00\x00[\x00\x00\x00\xf2Q\n\x00\x1c\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00constructs::KeyPart\x003\x00\x00\x00\x02\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00note\x00\x00\x00\x00@\x00\x00\x00\x02\x00\x00\x00\xf2\f4\x98\xde\xfa\xd6\u0596\xc0\xa2\x88\xf7w\xbd\xf1\xfd\x8c\xe1\x05\xdb\x02\xac\x0e\xfc\xf3\\\xd4Ck\xf2\x9f\x93\xc4\x18\x17Y\xb5\xc7Ag\x8c\xc0\u02a1\xf1\\K_\x8f\x91{\x8d\x18\xb2M\x18\x8ch\x86",
+	Text: `@appendable struct constructs::KeyPart {
+	@key @id(0) int32 id;
+	@id(1) string note;
+};
+@mutable struct constructs::LooseSequenceKeys {
+	@id(3) int32 rest;
+	@key @id(2) sequence<constructs::KeyPart> parts;
+	@key @id(1) sequence<double> numbers;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*LooseSequenceKeys) CDRType() *cdr.TypeInfo { return looseSequenceKeysType }
+
+var looseSequenceKeysIDs = []uint32{
+	1,
+	2,
+	3,
+}
+
+// MarshalCDR writes all members.
+func (m *LooseSequenceKeys) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(3, 2)
+	e.Int32(m.Rest)
+	e.EndMember(h)
+	h = e.BeginMember(2|cdr.MustUnderstand, 5)
+	partsBegin := e.BeginSequence("parts", len(m.Parts), 0, false)
+	for i := range m.Parts {
+		if !e.Enter() {
+			break
+		}
+		m.Parts[i].MarshalCDR(e)
+		e.LeaveElement("parts", i)
+	}
+	e.End(partsBegin)
+	e.EndMember(h)
+	h = e.BeginMember(1|cdr.MustUnderstand, 7)
+	cdr.EncodeSequence(e, "numbers", m.Numbers, 0)
+	e.EndMember(h)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *LooseSequenceKeys) UnmarshalCDR(d *cdr.Decoder) {
+	var at [3]cdr.Position
+	s := d.BeginMutable(looseSequenceKeysIDs, at[:])
+	d.Select(at[2])
+	m.Rest = d.Int32("rest")
+	d.Select(at[1])
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	m.Parts = cdr.GrowSequence(d, "parts", m.Parts, n)
+	for i := range m.Parts {
+		if !d.Enter() {
+			break
+		}
+		m.Parts[i].UnmarshalCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	d.Select(at[0])
+	m.Numbers = cdr.DecodeSequence(d, "numbers", m.Numbers, 0)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *LooseSequenceKeys) MarshalKeyCDR(e *cdr.Encoder) {
+	cdr.EncodeSequence(e, "numbers", m.Numbers, 0)
+	partsBegin := e.BeginSequence("parts", len(m.Parts), 0, false)
+	for i := range m.Parts {
+		if !e.Enter() {
+			break
+		}
+		m.Parts[i].MarshalKeyCDR(e)
+		e.LeaveElement("parts", i)
+	}
+	e.End(partsBegin)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *LooseSequenceKeys) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.Numbers = cdr.DecodeSequence(d, "numbers", m.Numbers, 0)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	m.Parts = cdr.GrowSequence(d, "parts", m.Parts, n)
+	for i := range m.Parts {
+		if !d.Enter() {
+			break
+		}
+		m.Parts[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*LooseSequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [3]cdr.Position
+	s := d.BeginMutable(looseSequenceKeysIDs, at[:])
+	d.Select(at[0])
+	cdr.CopySequence[float64](d, e, "numbers", 0)
+	d.Select(at[1])
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	partsBeginOut := e.BeginSequence("parts", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*KeyPart)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	e.End(partsBeginOut)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*LooseSequenceKeys) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *LooseSequenceKeys) Clone() LooseSequenceKeys {
+	c := *m
+	c.Parts = slices.Clone(c.Parts)
+	c.Numbers = slices.Clone(c.Numbers)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *LooseSequenceKeys) Equal(o *LooseSequenceKeys) bool {
+	return m.Rest == o.Rest &&
+		slices.EqualFunc(m.Parts, o.Parts, func(a, b KeyPart) bool { return a.Equal(&b) }) &&
+		slices.Equal(m.Numbers, o.Numbers)
+}
+
+// LooseSequenceKeysView reads the members of an encoded LooseSequenceKeys where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type LooseSequenceKeysView struct {
+	s  cdr.Sample
+	at [3]int32 // offsets of the members
+}
+
+// NewLooseSequenceKeysView checks the structure of an encoded sample, encapsulation header included.
+func NewLooseSequenceKeysView(sample []byte) (LooseSequenceKeysView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, looseSequenceKeysType); err != nil {
+		return LooseSequenceKeysView{}, err
+	}
+	var v LooseSequenceKeysView
+	v.ScanCDR(&d)
+	if err := d.Close(looseSequenceKeysType); err != nil {
+		return LooseSequenceKeysView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *LooseSequenceKeysView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [3]cdr.Position
+	s := d.BeginMutable(looseSequenceKeysIDs, at[:])
+	d.Select(at[2])
+	v.at[0] = d.Locate("rest", 4, 4)
+	d.Select(at[1])
+	v.at[1] = d.Here(4)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e KeyPartView
+		e.ScanCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	d.Select(at[0])
+	v.at[2] = d.LocateSequence("numbers", 0, 8)
+	d.End(s)
+}
+
+// Rest reads rest.
+func (v LooseSequenceKeysView) Rest() int32 { return v.s.Int32(v.at[0]) }
+
+// Parts reads parts.
+func (v LooseSequenceKeysView) Parts() KeyPartViews {
+	return KeyPartViewsOf(v.s.Elements(v.at[1], nil))
+}
+
+// Numbers reads numbers.
+func (v LooseSequenceKeysView) Numbers() cdr.Values[float64] {
+	return cdr.SequenceValues[float64](v.s, v.at[2])
+}
+
+// LooseSequenceKeysViews reads the elements of an encoded sequence or array of LooseSequenceKeys.
+type LooseSequenceKeysViews struct{ c cdr.Elements }
+
+// LooseSequenceKeysViewsOf is for generated code.
+func LooseSequenceKeysViewsOf(c cdr.Elements) LooseSequenceKeysViews {
+	return LooseSequenceKeysViews{c}
+}
+
+// Len is the number of elements.
+func (vs LooseSequenceKeysViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs LooseSequenceKeysViews) At(i int) LooseSequenceKeysView {
+	var d cdr.Decoder
+	var v LooseSequenceKeysView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs LooseSequenceKeysViews) All() iter.Seq2[int, LooseSequenceKeysView] {
+	return func(yield func(int, LooseSequenceKeysView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v LooseSequenceKeysView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var looseSequenceKeysMembers = []string{
+	"rest",
+	"parts",
+	"numbers",
+}
+
+// LooseSequenceKeysBuilder builds an encoded LooseSequenceKeys in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type LooseSequenceKeysBuilder struct {
+	b   cdr.Builder
+	has [3]bool
+}
+
+// NewLooseSequenceKeysBuilder starts a sample in buf, encapsulation header included.
+func NewLooseSequenceKeysBuilder(buf []byte) LooseSequenceKeysBuilder {
+	var b LooseSequenceKeysBuilder
+	b.b.Init(buf, looseSequenceKeysType, looseSequenceKeysMembers)
+	return b
+}
+
+// SetRest sets rest.
+func (b *LooseSequenceKeysBuilder) SetRest(v int32) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(3, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// SetParts sets parts.
+func (b *LooseSequenceKeysBuilder) SetParts(v []KeyPart) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(2|cdr.MustUnderstand, 5)
+		partsBegin := e.BeginSequence("parts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("parts", i)
+		}
+		e.End(partsBegin)
+		e.EndMember(h)
+		b.has[1] = b.b.EndMember(1)
+	}
+}
+
+// SetNumbers sets numbers.
+func (b *LooseSequenceKeysBuilder) SetNumbers(v []float64) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(1|cdr.MustUnderstand, 7)
+		cdr.EncodeSequence(e, "numbers", v, 0)
+		e.EndMember(h)
+		b.has[2] = b.b.EndMember(2)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
+func (b *LooseSequenceKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

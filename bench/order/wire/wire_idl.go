@@ -60,6 +60,7 @@ func (m *Message) UnmarshalKeyCDR(d *cdr.Decoder) {
 // TranscodeKeyCDR copies the key out of an encoded value.
 func (*Message) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
+	cdr.CopySequence[byte](d, e, "payload", 0)
 	d.End(s)
 }
 

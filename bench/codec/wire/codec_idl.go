@@ -982,6 +982,7 @@ func (m *Blob) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Blob) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
 	e.Uint64(d.Uint64("time"))
+	cdr.CopySequence[byte](d, e, "data", 0)
 	d.End(s)
 }
 
@@ -1508,6 +1509,17 @@ func (m *Route) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Route) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
 	e.Uint64(d.Uint64("time"))
+	n, fixesBegin := d.BeginSequence("fixes", 0, 32, false)
+	fixesBeginOut := e.BeginSequence("fixes", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*Fix)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("fixes", i)
+	}
+	d.End(fixesBegin)
+	e.End(fixesBeginOut)
 	d.End(s)
 }
 
@@ -2024,9 +2036,11 @@ func (*Status) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		e.EndMember(h)
 	}
 	if h, ok := e.BeginOptional(11, d.Select(at[10])); ok {
+		cdr.CopySequence[int32](d, e, "counters", 0)
 		e.EndMember(h)
 	}
 	if h, ok := e.BeginOptional(12, d.Select(at[11])); ok {
+		cdr.CopySequence[byte](d, e, "dump", 0)
 		e.EndMember(h)
 	}
 	d.End(s)

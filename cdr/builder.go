@@ -23,11 +23,11 @@ func (b *Builder) Init(buf []byte, t *TypeInfo, names []string) {
 	b.whole, b.info, b.names = buf, t, names
 	enc := DefaultEncapsulation(t)
 	if len(buf) < HeaderSize {
-		b.e.reset(nil, enc)
+		b.e.start(nil, enc)
 		b.e.fail(&Error{Err: ErrShortBuffer, Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(buf), HeaderSize)})
 		return
 	}
-	b.e.reset(buf[HeaderSize:], enc)
+	b.e.start(buf[HeaderSize:], enc)
 	b.mark = b.e.Begin(t.Extensibility)
 }
 

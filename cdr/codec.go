@@ -1,85 +1,68 @@
 package cdr
 
-import (
-	"fmt"
-	"sync"
-)
+import "fmt"
 
-var (
-	encoders = sync.Pool{New: func() any { return new(Encoder) }}
-	decoders = sync.Pool{New: func() any { return new(Decoder) }}
-)
-
-// newEncoder takes an encoder from the pool; release gives it back without its references.
-func newEncoder(buf []byte, enc Encapsulation) *Encoder {
-	e := encoders.Get().(*Encoder)
-	e.reset(buf, enc)
-	return e
-}
-
-func (e *Encoder) release() {
-	*e = Encoder{keys: e.keys}
-	encoders.Put(e)
-}
-
-func newDecoder(body []byte, enc Encapsulation) *Decoder {
-	d := decoders.Get().(*Decoder)
-	d.reset(body, enc)
-	return d
-}
-
-func (d *Decoder) release() {
-	*d = Decoder{}
-	decoders.Put(d)
-}
+// Encoders and decoders live on the stack of the functions below, for the time of one call: see confined.
 
 // Size gives the exact number of bytes that MarshalTo writes.
 func Size(m Message, enc Encapsulation) (int, error) {
-	if err := checkFit(enc, m.CDRType()); err != nil {
-		return 0, err
+	t := m.CDRType()
+	if !enc.fits(t.Extensibility) {
+		return 0, checkFit(enc, t)
 	}
-	e := newEncoder(nil, enc)
-	defer e.release()
+	var e Encoder
+	e.start(nil, enc)
 	e.only = true
-	m.MarshalCDR(e)
+	m.MarshalCDR(confined(&e))
+	e.release()
 	if e.err != nil {
-		return 0, describe(e.err, "marshal", m.CDRType().Name)
+		return 0, describe(e.err, "marshal", t.Name)
 	}
 	return HeaderSize + e.pos + padding(e.pos), nil
 }
 
 // MarshalTo encodes m at the start of buf and returns how many bytes it took. On error, buf holds nothing of use.
 func MarshalTo(buf []byte, m Message, enc Encapsulation) (int, error) {
-	return marshalTo(buf, m, enc, m.CDRType().Extensibility, Message.MarshalCDR)
+	t := m.CDRType()
+	var e Encoder
+	if err := e.open(buf, t, enc, t.Extensibility); err != nil {
+		return 0, err
+	}
+	m.MarshalCDR(confined(&e))
+	return e.finish(buf, enc, "marshal", t)
 }
 
 // MarshalKeyTo encodes the key of m as the payload of a dispose or an unregister: header and KeyHolder.
 func MarshalKeyTo(buf []byte, m Message) (int, error) {
-	if !m.CDRType().Keyed {
-		return marshalTo(buf, m, CDR2LE, Final, func(Message, *Encoder) {})
+	t := m.CDRType()
+	var e Encoder
+	if err := e.open(buf, t, CDR2LE, Final); err != nil {
+		return 0, err
 	}
-	return marshalTo(buf, m, CDR2LE, Final, Message.MarshalKeyCDR)
+	if t.Keyed {
+		m.MarshalKeyCDR(confined(&e))
+	}
+	return e.finish(buf, CDR2LE, "marshal", t)
 }
 
-func marshalTo(buf []byte, m Message, enc Encapsulation, x Extensibility, marshal func(Message, *Encoder)) (int, error) {
-	t := m.CDRType()
+// open begins a sample of type t in buf, with the encapsulation of a type with extensibility x.
+func (e *Encoder) open(buf []byte, t *TypeInfo, enc Encapsulation, x Extensibility) error {
 	if !enc.fits(x) {
-		return 0, checkFit(enc, t)
+		return checkFit(enc, t)
 	}
 	if len(buf) < HeaderSize {
-		return 0, &Error{Op: "marshal", Type: t.Name, Err: ErrShortBuffer, Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(buf), HeaderSize)}
+		return &Error{Op: "marshal", Type: t.Name, Err: ErrShortBuffer, Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(buf), HeaderSize)}
 	}
-	e := newEncoder(buf[HeaderSize:], enc)
-	defer e.release()
-	marshal(m, e)
-	return e.finish(buf, enc, "marshal", t)
+	e.start(buf[HeaderSize:], enc)
+	return nil
 }
 
 // finish pads the body and writes the header in front of it.
 func (e *Encoder) finish(buf []byte, enc Encapsulation, op string, t *TypeInfo) (int, error) {
+	e.release()
 	pad := padding(e.pos)
-	if b := e.take(1, pad); b != nil {
-		clear(b)
+	if pad > 0 {
+		clear(e.take(1, pad))
 	}
 	if e.err != nil {
 		return 0, describe(e.err, op, t.Name)
@@ -110,9 +93,9 @@ func Unmarshal(data []byte, m Message) error {
 	if err != nil {
 		return describe(err.(*Error), "unmarshal", t.Name)
 	}
-	d := newDecoder(body, enc)
-	defer d.release()
-	m.UnmarshalCDR(d)
+	var d Decoder
+	d.start(body, enc)
+	m.UnmarshalCDR(confined(&d))
 	return describe(d.err, "unmarshal", t.Name)
 }
 
@@ -129,8 +112,8 @@ func UnmarshalKey(data []byte, m Message) error {
 	if !t.Keyed {
 		return nil
 	}
-	d := newDecoder(body, enc)
-	defer d.release()
-	m.UnmarshalKeyCDR(d)
+	var d Decoder
+	d.start(body, enc)
+	m.UnmarshalKeyCDR(confined(&d))
 	return describe(d.err, "unmarshal key of", t.Name)
 }

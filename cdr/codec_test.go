@@ -231,26 +231,26 @@ func TestWString(t *testing.T) {
 	for _, s := range []string{"", "abc", "Zürich", "雲", "a😀b", "�"} {
 		for _, enc := range []Encapsulation{CDR2LE, CDR2BE} {
 			var e Encoder
-			e.reset(make([]byte, 64), enc)
+			e.start(make([]byte, 64), enc)
 			e.WString("s", s, 0)
 			noError(t, e.Err())
 			var d Decoder
-			d.reset(e.buf[:e.pos], enc)
+			d.start(e.buf[:e.pos], enc)
 			equal(t, s, d.WString("s", 0))
 			noError(t, d.Err())
 		}
 	}
 	var e Encoder
-	e.reset(make([]byte, 64), CDR2LE)
+	e.start(make([]byte, 64), CDR2LE)
 	e.WString("s", "a\xff", 0)
 	fails(t, e.Err(), ErrInvalidValue, "")
-	e.reset(make([]byte, 64), CDR2LE)
+	e.start(make([]byte, 64), CDR2LE)
 	e.WString("s", "😀😀", 3)
 	fails(t, e.Err(), ErrBound, "")
 	for _, in := range []string{"02000000 3dd8", "04000000 3dd8 3dd8", "02000000 00de", "03000000 414243"} {
 		var d Decoder
 		b := unhex(t, in)
-		d.reset(b, CDR2LE)
+		d.start(b, CDR2LE)
 		equal(t, "", d.WString("s", 0))
 		fails(t, d.Err(), ErrMalformed, "")
 	}

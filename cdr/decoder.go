@@ -13,7 +13,7 @@ type Decoder struct {
 	buf   []byte // the body; its start is the origin of alignment
 	pos   int
 	end   int // of the innermost delimited value; 0 after an error, so that one test finds both
-	align int // largest alignment: 8 (XCDR1) or 4 (XCDR2)
+	mask  int // the largest alignment less 1: 7 (XCDR1) or 3 (XCDR2)
 	// origin is where alignment counts from: 0, or the start of the innermost XCDR1 parameter. It is a multiple of 4.
 	origin int
 	open   bool // directly in a value that may end before its members do
@@ -26,10 +26,12 @@ type Decoder struct {
 	err      *Error
 }
 
-func (d *Decoder) reset(body []byte, enc Encapsulation) {
-	*d = Decoder{buf: body, end: len(body), align: 8, big: enc.BigEndian(), v2: enc.XCDR2()}
+// start begins a body. The decoder is new, or a key's whose sample is read again.
+func (d *Decoder) start(body []byte, enc Encapsulation) {
+	d.buf, d.pos, d.end, d.origin, d.open, d.depth, d.allotted, d.err = body, 0, len(body), 0, false, 0, 0, nil
+	d.mask, d.big, d.v2 = 7, enc.BigEndian(), enc.XCDR2()
 	if d.v2 {
-		d.align = 4
+		d.mask = 3
 	}
 	d.fast = d.v2 && !d.big
 }
@@ -54,10 +56,7 @@ func (d *Decoder) fail(err *Error) {
 // take skips padding and hands out n bytes; nil when the member is absent or the input ends. n is at most what
 // a checked length allows, so the sums cannot overflow.
 func (d *Decoder) take(name string, align, n int) []byte {
-	if align > d.align {
-		align = d.align
-	}
-	start := d.pos + (d.origin-d.pos)&(align-1)
+	start := d.pos + (d.origin-d.pos)&(align-1)&d.mask
 	end := start + n
 	if end > d.end {
 		d.takeSlow(name, start, n)
@@ -87,6 +86,17 @@ func (d *Decoder) Run(align, size int) []byte {
 	start := (d.pos + align - 1) &^ (align - 1)
 	end := start + size
 	if end > d.end {
+		return nil
+	}
+	d.pos = end
+	return d.buf[start:end:end]
+}
+
+// RunBoth is Run for members whose offsets are the same in XCDR1: it hands them out for both. align is that of XCDR1.
+func (d *Decoder) RunBoth(align, size int) []byte {
+	start := d.pos + (d.origin-d.pos)&(align-1)&d.mask
+	end := start + size
+	if d.big || end > d.end {
 		return nil
 	}
 	d.pos = end

@@ -48,8 +48,9 @@
 //
 // # Ownership and concurrency
 //
-// Encoders and decoders are single-owner values taken from a pool for the time of one call. Messages are
-// read (marshal) or written (unmarshal) during the call only. Views alias the encoded bytes: they and the
+// Encoders and decoders are single-owner values on the stack of the function that was called: methods of a Message use them during
+// the call and keep no reference (confined, in unsafe.go, relies on it). Messages are read (marshal) or written (unmarshal) during
+// the call only. Views alias the encoded bytes: they and the
 // strings they return end when the bytes do.
 //
 // # Invariants

@@ -13,24 +13,26 @@ const MaxDepth = 128
 //
 // Generated code calls it member by member. After the first error nothing more is written.
 type Encoder struct {
-	buf   []byte // the body; its start is the origin of alignment. Emptied by an error, so that one test finds both
-	pos   int    // next byte, pos <= len(buf) unless measuring
-	align int    // largest alignment: 8 (XCDR1) or 4 (XCDR2)
+	buf  []byte // the body; its start is the origin of alignment. Emptied by an error, so that one test finds both
+	pos  int    // next byte, pos <= len(buf) unless measuring
+	mask int    // the largest alignment less 1: 7 (XCDR1) or 3 (XCDR2)
 	// origin is where alignment counts from: 0, or the start of the innermost XCDR1 parameter. It is a multiple of 4.
 	origin int
 	depth  int
 	err    *Error
+	keys   *keyScratch // nil until a map is met
 	big    bool
 	v2     bool
 	only   bool // measure only: buf is nil
 	fast   bool // little-endian XCDR2: Run gives its bytes out
-	keys   keyScratch
 }
 
-func (e *Encoder) reset(buf []byte, enc Encapsulation) {
-	*e = Encoder{buf: buf, align: 8, big: enc.BigEndian(), v2: enc.XCDR2(), keys: e.keys}
+// start begins a body. The encoder is new, or a key's that is written again.
+func (e *Encoder) start(buf []byte, enc Encapsulation) {
+	e.buf, e.pos, e.origin, e.depth, e.err = buf, 0, 0, 0, nil
+	e.mask, e.big, e.v2, e.only = 7, enc.BigEndian(), enc.XCDR2(), false
 	if e.v2 {
-		e.align = 4
+		e.mask = 3
 	}
 	e.fast = e.v2 && !e.big
 }
@@ -55,20 +57,21 @@ func (e *Encoder) fail(err *Error) {
 
 // take pads to the alignment and claims n bytes; nil when measuring or failed.
 func (e *Encoder) take(align, n int) []byte {
-	if align > e.align {
-		align = e.align
-	}
-	start := e.pos + (e.origin-e.pos)&(align-1)
-	end := start + n
+	pad := (e.origin - e.pos) & (align - 1) & e.mask
+	end := e.pos + pad + n
 	if end > len(e.buf) {
 		e.takeSlow(end)
 		return nil
 	}
-	for i := e.pos; i < start; i++ {
-		e.buf[i] = 0
-	}
+	b := e.buf[e.pos:end:end]
 	e.pos = end
-	return e.buf[start:end:end]
+	if pad == 0 { // most often
+		return b
+	}
+	for i := range pad {
+		b[i] = 0
+	}
+	return b[pad:]
 }
 
 func (e *Encoder) takeSlow(end int) {
@@ -85,6 +88,14 @@ func (e *Encoder) takeSlow(end int) {
 // The bytes come out for little-endian XCDR2 only; when fast is false, the caller writes the members one by one.
 func (e *Encoder) Run(align, size int) (b []byte, fast bool) {
 	if !e.fast {
+		return nil, false
+	}
+	return e.take(align, size), true
+}
+
+// RunBoth is Run for members whose offsets are the same in XCDR1: the bytes come out for both. align is that of XCDR1.
+func (e *Encoder) RunBoth(align, size int) (b []byte, fast bool) {
+	if e.big {
 		return nil, false
 	}
 	return e.take(align, size), true

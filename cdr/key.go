@@ -3,7 +3,6 @@ package cdr
 import (
 	"crypto/md5"
 	"slices"
-	"sync"
 )
 
 // KeyHash identifies an instance (RTPS 2.5 §9.6.4.8).
@@ -18,9 +17,8 @@ func MarshalKey(dst []byte, m Message) ([]byte, error) {
 	if !t.Keyed {
 		return dst, nil
 	}
-	e := newEncoder(nil, CDR2BE)
-	defer e.release()
-	return e.appendKey(dst, t, func() { m.MarshalKeyCDR(e) })
+	var e Encoder
+	return e.appendKey(dst, t, func() { m.MarshalKeyCDR(confined(&e)) })
 }
 
 // KeyFromSample appends the serialized key of an encoded sample to dst without decoding it. t only carries the methods
@@ -37,40 +35,30 @@ func KeyFromSample(dst []byte, t Message, sample []byte) ([]byte, error) {
 	if !info.Keyed {
 		return dst, nil
 	}
-	c := transcoders.Get().(*transcoder)
-	defer transcoders.Put(c)
-	dst, err = c.e.appendKey(dst, info, func() {
-		c.d.reset(body, enc)
-		t.TranscodeKeyCDR(&c.d, &c.e)
-		if c.d.err != nil {
-			c.e.fail(c.d.err)
+	var e Encoder
+	var d Decoder
+	return e.appendKey(dst, info, func() {
+		d.start(body, enc)
+		t.TranscodeKeyCDR(confined(&d), confined(&e))
+		if d.err != nil {
+			e.fail(d.err)
 		}
 	})
-	c.e.buf, c.d.buf = nil, nil
-	return dst, err
 }
-
-// transcoder is the pair that KeyFromSample needs for every sample a reader gets: one visit to a pool instead of two.
-type transcoder struct {
-	e Encoder
-	d Decoder
-}
-
-var transcoders = sync.Pool{New: func() any { return new(transcoder) }}
 
 // appendKey runs write into the free capacity of dst. What does not fit is measured, made room for, and written again.
 func (e *Encoder) appendKey(dst []byte, t *TypeInfo, write func()) ([]byte, error) {
 	dst = slices.Grow(dst, max(0, min(t.MaxKeySize, keyRoom)))
 	for {
-		e.reset(dst[len(dst):cap(dst)], CDR2BE)
+		e.start(dst[len(dst):cap(dst)], CDR2BE)
 		write()
 		if e.err == nil {
-			return dst[:len(dst)+e.pos], nil
+			break
 		}
 		if e.err.Err != ErrShortBuffer {
 			return dst, describe(e.err, "key of", t.Name)
 		}
-		e.reset(nil, CDR2BE)
+		e.start(nil, CDR2BE)
 		e.only = true
 		write()
 		if e.err != nil {
@@ -78,6 +66,8 @@ func (e *Encoder) appendKey(dst []byte, t *TypeInfo, write func()) ([]byte, erro
 		}
 		dst = slices.Grow(dst, e.pos)
 	}
+	e.release()
+	return dst[:len(dst)+e.pos], nil
 }
 
 // HashKey gives the key hash of a serialized key: the key itself, zero padded, if no key of the type is longer than

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // BeginMap starts a map of n pairs; bound 0 stands for none. Maps whose keys and values are primitive have no DHEADER
@@ -17,8 +18,19 @@ func (d *Decoder) BeginMap(name string, bound, minSize int, primitive bool) (n i
 	return d.beginCollection("map", name, bound, minSize, primitive)
 }
 
-// keyScratch keeps the memory that the keys of maps are sorted in. It survives the calls that an encoder is used for.
+// keyScratch keeps the memory that the keys of maps are sorted in.
 type keyScratch []any // of *[]K, for as many K as were met, nested maps having one each
+
+// scratches keeps it from one sample to the next.
+var scratches = sync.Pool{New: func() any { return new(keyScratch) }}
+
+// release gives back what the encoder has from a pool.
+func (e *Encoder) release() {
+	if e.keys != nil {
+		scratches.Put(e.keys)
+		e.keys = nil
+	}
+}
 
 // SortedKeys gives the keys of m in ascending order, so that equal maps are encoded alike. The slice is to be given back to
 // ReleaseKeys.
@@ -32,9 +44,12 @@ func SortedKeys[K cmp.Ordered, V any](e *Encoder, m map[K]V) *[]K {
 }
 
 func takeKeys[K comparable](e *Encoder) *[]K {
-	for i, x := range e.keys {
+	if e.keys == nil {
+		e.keys = scratches.Get().(*keyScratch)
+	}
+	for i, x := range *e.keys {
 		if keys, ok := x.(*[]K); ok {
-			e.keys = slices.Delete(e.keys, i, i+1)
+			*e.keys = slices.Delete(*e.keys, i, i+1)
 			return keys
 		}
 	}
@@ -45,7 +60,7 @@ func takeKeys[K comparable](e *Encoder) *[]K {
 func ReleaseKeys[K comparable](e *Encoder, keys *[]K) {
 	clear(*keys) // keys may be strings: keep nothing of the message
 	*keys = (*keys)[:0]
-	e.keys = append(e.keys, keys)
+	*e.keys = append(*e.keys, keys)
 }
 
 // MakeMap gives an empty map for n pairs that d is about to read, m itself if there is one.

@@ -56,12 +56,12 @@ func TestLongDouble(t *testing.T) {
 	}
 	for _, enc := range []Encapsulation{CDRLE, CDRBE, CDR2LE, CDR2BE} {
 		var e Encoder
-		e.reset(make([]byte, 32), enc)
+		e.start(make([]byte, 32), enc)
 		e.Uint8(1)
 		e.LongDouble(third)
 		equal(t, map[bool]int{true: 20, false: 24}[enc.XCDR2()], e.Len())
 		var d Decoder
-		d.reset(e.buf[:e.pos], enc)
+		d.start(e.buf[:e.pos], enc)
 		d.Uint8("")
 		equal(t, third, d.LongDouble(""))
 	}
@@ -86,12 +86,12 @@ func TestFixed(t *testing.T) {
 		noError(t, err)
 		equal(t, c.text, v.String())
 		var e Encoder
-		e.reset(make([]byte, 16), CDR2LE)
+		e.start(make([]byte, 16), CDR2LE)
 		e.Fixed("f", v, c.digits, c.scale)
 		noError(t, e.Err())
 		equal(t, unhex(t, c.wire), e.buf[:e.pos])
 		var d Decoder
-		d.reset(e.buf[:e.pos], CDR2LE)
+		d.start(e.buf[:e.pos], CDR2LE)
 		equal(t, v, d.Fixed("f", c.digits, c.scale))
 		noError(t, d.Err())
 		data, err := json.Marshal(v)
@@ -110,14 +110,14 @@ func TestFixed(t *testing.T) {
 		digits, scale int
 	}{{"100", 2, 0}, {"0.001", 4, 2}, {"12.5", 3, 2}} {
 		var e Encoder
-		e.reset(make([]byte, 16), CDR2LE)
+		e.start(make([]byte, 16), CDR2LE)
 		e.Fixed("f", MustFixed(c.in), c.digits, c.scale)
 		fails(t, e.Err(), ErrBound, "does not fit into fixed<")
 	}
 	for _, in := range []string{"0120", "01ac", "912c"} {
 		var d Decoder
 		b := unhex(t, in)
-		d.reset(b, CDR2LE)
+		d.start(b, CDR2LE)
 		d.Fixed("f", 2, 0)
 		fails(t, d.Err(), ErrMalformed, in+" is no packed decimal number of 2 digits")
 	}

@@ -53,8 +53,8 @@ func Define(t TypeInfo) *TypeInfo {
 
 // Message is what idlgen emits on *T.
 //
-// The methods never fail by themselves: errors stick in the Encoder or Decoder. A nil *T is a valid receiver for
-// CDRType and TranscodeKeyCDR.
+// The methods never fail by themselves: errors stick in the Encoder or Decoder. They use it during the call, on the caller's
+// goroutine, and keep no reference to it. A nil *T is a valid receiver for CDRType and TranscodeKeyCDR.
 type Message interface {
 	CDRType() *TypeInfo
 	MarshalCDR(e *Encoder)

@@ -30,7 +30,7 @@ func (d *Decoder) Open(sample []byte, t *TypeInfo) error {
 	if err != nil {
 		return describe(err.(*Error), "view", t.Name)
 	}
-	d.reset(body, enc)
+	d.start(body, enc)
 	return nil
 }
 
@@ -54,8 +54,7 @@ func (d *Decoder) Here(align int) int32 {
 	if d.err != nil || d.Absent() {
 		return Missing
 	}
-	align = min(align, d.align)
-	return int32(d.pos+(d.origin-d.pos)&(align-1)) | int32(d.origin&4)<<28
+	return int32(d.pos+(d.origin-d.pos)&(align-1)&d.mask) | int32(d.origin&4)<<28
 }
 
 // HereArray is Here for an array of values that are not primitive, whose elements are aligned to align.
@@ -133,12 +132,12 @@ func (d *Decoder) SkipElements(name string, n int, l *Layout) {
 func (s Sample) Seek(d *Decoder, at int32) bool {
 	offset, origin := split(at)
 	if at < 0 || s.body == nil || offset > len(s.body) {
-		*d = Decoder{open: true, v2: s.v2, align: 8, depth: 1}
+		*d = Decoder{open: true, v2: s.v2, mask: 7, depth: 1}
 		return false
 	}
-	*d = Decoder{buf: s.body, pos: offset, end: len(s.body), origin: origin, align: 8, big: s.big, v2: s.v2, fast: s.v2 && !s.big, depth: 1}
+	*d = Decoder{buf: s.body, pos: offset, end: len(s.body), origin: origin, mask: 7, big: s.big, v2: s.v2, fast: s.v2 && !s.big, depth: 1}
 	if s.v2 {
-		d.align = 4
+		d.mask = 3
 	}
 	return true
 }

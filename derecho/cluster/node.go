@@ -579,7 +579,11 @@ func (p *process) send() {
 // write sends a message if there is room.
 func (p *process) write(ep derecho.Endpoint) {
 	p.nextMsg++
-	text := fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.pick.IntN(200)))
+	p.say(ep, fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.pick.IntN(200))))
+}
+
+// say sends a message with a given text, if there is room.
+func (p *process) say(ep derecho.Endpoint, text string) {
 	// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
 	at := len(p.run.events)
 	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})

@@ -1,0 +1,353 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/internal/datadriven"
+	"github.com/omg-dds-go/dds/rdma/sim"
+)
+
+// TestScripts plays testdata/*.txt. Each case is a group of its own, in the simulator, with one seed. When a case is over, all
+// that was cut or crashed for a time heals, and the checkers look at the trace.
+//
+//	group A B C [apart] [witness]     starts processes, on one host or each on its own; the witness is the second one
+//	start A [host=N]                  starts one more
+//	writer A CHANNEL | reader A CHANNEL | remove A CHANNEL
+//	send A CHANNEL TEXT...            a message for each text, which the case must not have had before
+//	crash A | restart A | leave A | pause A | resume A
+//	cut A B | one-way A B | heal      nothing passes between two, from one to the other
+//	pass TIME                         virtual time passes
+//	rest                              so much of it that nothing happens any more; it comes at the end by itself
+//	history A CHANNEL                 prints what is kept of a channel
+//	idle A | busy A                   takes no steps, while what it sends lies in memory that others read
+//
+// rest prints what has happened: messages that were handed over, by subgroup in their order, and what became of members.
+// Channels: ordered and ordered2, which share a subgroup; unordered; kept, whose state who comes late gets; logged, which
+// is on disk.
+func TestScripts(t *testing.T) {
+	datadriven.Run(t, "testdata/*.txt", func(t *testing.T, c *datadriven.Case) string {
+		s := newScript(t)
+		for _, command := range c.Commands {
+			run := groupCommands[command.Name]
+			if run == nil {
+				t.Fatalf("no command is called %q: %s", command.Name, command.Text)
+			}
+			run(s, command.Args)
+		}
+		s.rest(nil)
+		s.check()
+		return s.out.String()
+	})
+}
+
+var groupCommands = map[string]func(s *script, args []datadriven.Arg){
+	"group": (*script).group, "start": (*script).start, "writer": (*script).writer, "reader": (*script).reader, "remove": (*script).remove,
+	"send": (*script).send, "crash": (*script).crash, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
+	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
+	"rest": (*script).rest, "history": (*script).history, "idle": (*script).idle, "busy": (*script).busy,
+}
+
+// script is a case that is being played.
+type script struct {
+	t     *testing.T
+	r     *run
+	names map[string]*process
+	of    map[*process]string
+	shown int               // events of the trace that were printed
+	views map[string]string // as they were printed
+	out   strings.Builder
+}
+
+func newScript(t *testing.T) *script {
+	const seed = 1
+	w := sim.NewWorld(seed)
+	w.MaxDelay, w.MaxPause = 200*time.Microsecond, 0
+	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 1)), lends: rand.New(rand.NewPCG(seed, 2)), faults: map[Fault]int{}}
+	r.plan = Plan{Seed: seed, Hosts: 1, Lease: 100 * time.Millisecond, MaxDelay: w.MaxDelay, Ring: 1 << 12, Burst: 1, Silence: 4}
+	return &script{t: t, r: r, names: map[string]*process{}, of: map[*process]string{}, views: map[string]string{}}
+}
+
+func (s *script) proc(args []datadriven.Arg, i int) *process {
+	s.t.Helper()
+	if i >= len(args) || s.names[args[i].Key] == nil {
+		s.t.Fatalf("argument %d of %v is no process", i+1, args)
+	}
+	return s.names[args[i].Key]
+}
+
+func (s *script) launch(name string, host uint64) {
+	p := s.r.start(host, s.r.newDisk())
+	s.names[name], s.of[p] = p, name
+	s.settle()
+}
+
+func (s *script) group(args []datadriven.Arg) {
+	has := func(word string) bool {
+		return slices.ContainsFunc(args, func(a datadriven.Arg) bool { return a.Key == word })
+	}
+	apart := has("apart")
+	s.r.plan.Witness = has("witness")
+	for _, a := range args {
+		if a.Key != "apart" && a.Key != "witness" {
+			host := uint64(1)
+			if apart {
+				host += uint64(len(s.names))
+				s.r.plan.Hosts = int(host)
+			}
+			s.launch(a.Key, host)
+		}
+	}
+	s.forget()
+}
+
+// start lets a process join, and what is printed begins with the others' view of it.
+func (s *script) start(args []datadriven.Arg) {
+	host := uint64(1)
+	if len(args) > 1 {
+		if _, err := fmt.Sscan(args[1].Vals[0], &host); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.launch(args[0].Key, host)
+}
+
+var channelNames = map[string]derecho.ChannelID{"ordered": 1, "ordered2": 2, "unordered": 3, "kept": 4, "logged": 6}
+
+func (s *script) channel(args []datadriven.Arg) derecho.ChannelID {
+	s.t.Helper()
+	if len(args) < 2 || channelNames[args[1].Key] == 0 {
+		s.t.Fatalf("the second of %v is no channel", args)
+	}
+	return channelNames[args[1].Key]
+}
+
+func (s *script) announce(args []datadriven.Arg, writes bool) {
+	p, ch := s.proc(args, 0), s.channel(args)
+	ep := derecho.Endpoint{Channel: ch, Replica: slices.Contains(kept, ch)}
+	if writes {
+		ep.Writes = channels[ch]
+	}
+	if !writes || ep.Replica {
+		ep.Reads = []derecho.Subgroup{channels[ch]}
+	}
+	p.nextEP++
+	ep.ID = p.nextEP
+	p.wanted[ep.ID] = ep
+	p.guard(func() { p.announce(ep) })
+	p.look()
+	s.settle()
+}
+
+func (s *script) writer(args []datadriven.Arg) { s.announce(args, true) }
+func (s *script) reader(args []datadriven.Arg) { s.announce(args, false) }
+
+func (s *script) remove(args []datadriven.Arg) {
+	p, ch := s.proc(args, 0), s.channel(args)
+	p.guard(func() { p.removeFrom(ch) })
+	p.look()
+	s.settle()
+}
+
+func (s *script) send(args []datadriven.Arg) {
+	p, ch := s.proc(args, 0), s.channel(args)
+	ids := slices.Sorted(maps.Keys(p.ready))
+	i := slices.IndexFunc(ids, func(id derecho.EndpointID) bool { return p.ready[id].Channel == ch && p.ready[id].Writes.ID != 0 })
+	if i < 0 {
+		s.t.Fatalf("%s does not write %s", args[0].Key, args[1].Key)
+	}
+	for _, a := range args[2:] {
+		p.nextMsg++
+		p.guard(func() { p.say(p.ready[ids[i]], fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, a.Key)) }) // as the checkers want it
+	}
+	p.look()
+}
+
+func (s *script) crash(args []datadriven.Arg) { s.proc(args, 0).crash("at rest") }
+func (s *script) leave(args []datadriven.Arg) { s.proc(args, 0).leave() }
+
+func (s *script) restart(args []datadriven.Arg) {
+	s.r.restart(s.proc(args, 0))
+	p := s.r.procs[len(s.r.procs)-1]
+	s.names[args[0].Key], s.of[p] = p, args[0].Key
+}
+
+func (s *script) pause(args []datadriven.Arg) {
+	p := s.proc(args, 0)
+	s.r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+	p.f.Pause(true)
+}
+
+func (s *script) resume(args []datadriven.Arg) { s.r.resume(s.proc(args, 0)) }
+
+func (s *script) idle(args []datadriven.Arg) {
+	p := s.proc(args, 0)
+	s.r.emit(Event{Kind: Fault_, Node: p.id, Text: "takes no step"})
+	p.idle = true
+}
+
+func (s *script) busy(args []datadriven.Arg) { s.r.rouse(s.proc(args, 0)) }
+
+func (s *script) cut(args []datadriven.Arg) {
+	s.r.bar(s.proc(args, 0), true, s.proc(args, 1))
+	s.r.bar(s.proc(args, 1), true, s.proc(args, 0))
+}
+
+func (s *script) oneWay(args []datadriven.Arg) { s.r.bar(s.proc(args, 0), true, s.proc(args, 1)) }
+func (s *script) heal([]datadriven.Arg)        { s.r.w.Heal() }
+
+func (s *script) pass(args []datadriven.Arg) {
+	d, err := time.ParseDuration(args[0].Key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.let(d)
+}
+
+// let runs for a time, whether something happens in it or not.
+func (s *script) let(d time.Duration) {
+	s.r.w.After(d, func() {})
+	s.r.runFor(d, 3_000_000)
+}
+
+// settle runs until everybody is in one view, as far as that is possible.
+func (s *script) settle() {
+	for range 100 {
+		if s.let(s.r.plan.Lease / 10); s.r.err != nil || s.r.settled() {
+			return
+		}
+	}
+}
+
+func (s *script) history(args []datadriven.Arg) {
+	p, ch := s.proc(args, 0), s.channel(args)
+	s.rest(nil)
+	fmt.Fprintf(&s.out, "%s keeps %s\n", args[0].Key, words(p.history[ch]))
+}
+
+// word is what a case has sent; words are those of a state.
+func word(text string) string { return text[strings.LastIndexByte(text, ':')+1:] }
+
+func words(texts []string) string {
+	var out []string
+	for _, text := range texts {
+		out = append(out, word(text))
+	}
+	return strings.Join(out, " ")
+}
+
+// noticed is after how many leases at most a failure is.
+const noticed = 20
+
+// rest runs until nothing happens any more for longer than a failure takes to be noticed, and prints what has happened.
+func (s *script) rest([]datadriven.Arg) {
+	for range 100 {
+		before := s.r.happenings()
+		s.let(noticed * s.r.plan.Lease)
+		if s.r.happenings() == before || s.r.err != nil {
+			break
+		}
+	}
+	s.tell()
+}
+
+// tell prints what was not printed yet. Processes that have the same to say share a line.
+func (s *script) tell() {
+	said := make(map[string][]string) // by name
+	handed := make(map[string]map[derecho.SubgroupID][]string)
+	for _, e := range s.r.events[s.shown:] {
+		name := s.name(e.Node)
+		switch e.Kind {
+		case Deliver:
+			if handed[name] == nil {
+				handed[name] = map[derecho.SubgroupID][]string{}
+			}
+			handed[name][e.SG] = append(handed[name][e.SG], word(e.Text))
+		case Joined, Left, Crashed, Excluded:
+			said[name] = append(said[name], kindNames[e.Kind])
+		case Load:
+			said[name] = append(said[name], strings.TrimSpace("gets the state "+words(strings.Fields(e.Text))))
+		case Isolated:
+			if e.Text != "" {
+				said[name] = append(said[name], "cut off")
+			} else {
+				said[name] = append(said[name], "not cut off any more")
+			}
+		case Refused:
+			said[name] = append(said[name], "its log is refused")
+		}
+	}
+	var lines []string
+	sayers := make(map[string][]string) // by line
+	say := func(name, line string) {
+		if sayers[line] == nil {
+			lines = append(lines, line)
+		}
+		sayers[line] = append(sayers[line], name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.names)) {
+		for _, line := range said[name] {
+			say(name, line)
+		}
+		for _, sg := range slices.Sorted(maps.Keys(handed[name])) {
+			say(name, "delivers "+strings.Join(handed[name][sg], " "))
+		}
+		if view := s.view(s.names[name]); view != s.views[name] {
+			s.views[name] = view
+			if view != "" {
+				say(name, view)
+			}
+		}
+	}
+	for _, line := range lines {
+		fmt.Fprintf(&s.out, "%s: %s\n", strings.Join(sayers[line], " "), line)
+	}
+	s.shown = len(s.r.events)
+}
+
+// forget leaves out what was not printed yet.
+func (s *script) forget() {
+	for name, p := range s.names {
+		s.views[name] = s.view(p)
+	}
+	s.shown = len(s.r.events)
+}
+
+// view is what a process knows of the members.
+func (s *script) view(p *process) string {
+	if p.gone || !p.joined {
+		return ""
+	}
+	var members []string
+	for _, id := range p.d.State().Members {
+		members = append(members, s.name(id))
+	}
+	return "view of " + strings.Join(members, " ")
+}
+
+func (s *script) name(id derecho.NodeID) string {
+	for p, name := range s.of {
+		if slices.Contains(p.ids, id) {
+			return name
+		}
+	}
+	return ""
+}
+
+// check lets everything heal, and has the checkers judge the trace.
+func (s *script) check() {
+	s.r.liveness()
+	if s.r.err == nil {
+		s.r.err = check(s.r.plan, s.r.events)
+	}
+	if s.r.err != nil {
+		res := &Result{Plan: s.r.plan, Events: s.r.events}
+		s.t.Fatalf("%v\n%s", s.r.err, res.Trace())
+	}
+}

@@ -13,15 +13,18 @@ import (
 // announcement is what the participants of a domain tell each other about a DataWriter or DataReader: it travels in
 // derecho.Endpoint.Info.
 //
-// Wire format, version 2, little endian: the byte 'D', the version, a byte that is 1 for a writer, the 32 bytes of
-// the type's signature, and then the fields in the order of walk. Strings and octets are preceded by their length
-// (u32), lists by their count (u16). A reader of the format ignores what follows the fields it knows.
+// Wire format, version 3, little endian: the byte 'D', the version, a byte that is 1 for a writer, the 32 bytes of
+// the type's signature, and then the fields in the order of walk and walkType. Strings and octets are preceded by their length
+// (u32), lists by their count (u16). A reader of the format ignores what follows the fields it knows. Version 2, which logs may
+// have, ends before walkType.
 type announcement struct {
 	writes    bool
 	signature [32]byte
 	topic     string
 	typeName  string
-	typeText  string
+	typeText  string  // definition of the type, if objects does not tell it
+	objects   []byte  // its type objects (xtypes.CompleteObjects); nil if it has none, or too large ones
+	typ       typeKey // of all that is said of the type
 	host      string
 	pid       uint32
 	name      string
@@ -35,10 +38,12 @@ type announcement struct {
 
 const (
 	announceMagic   = 'D'
-	announceVersion = 2
+	announceVersion = 3
+	withoutTypes    = 2 // the version before type objects
 	// maxAnnounced bounds the text of a type, which is cut to it: an announcement has to fit a message of the control
-	// subgroup.
+	// subgroup. maxObjects bounds its type objects, which are left out if they are larger.
 	maxAnnounced = 8 << 10
+	maxObjects   = 16 << 10
 )
 
 var errAnnouncement = errors.New("announcement of a peer is malformed")
@@ -306,6 +311,17 @@ func (n *announcement) walkReader(a *archive) {
 	n.filter.walk(a)
 }
 
+// walkType carries what readers and writers that have different types are compared by.
+func (n *announcement) walkType(a *archive) {
+	if !n.writes {
+		p := &n.reader.TypeConsistencyEnforcement
+		for _, flag := range []*bool{&p.IgnoreSequenceBounds, &p.IgnoreStringBounds, &p.IgnoreMemberNames, &p.PreventTypeWidening, &p.ForceTypeValidation} {
+			a.bool(flag)
+		}
+	}
+	a.octets(&n.objects)
+}
+
 // encode gives the bytes of the announcement. A text of the type that is too long to travel is cut: it serves
 // explanations only.
 func (n *announcement) encode() []byte {
@@ -319,6 +335,7 @@ func (n *announcement) encode() []byte {
 	}
 	a.buf = append(a.buf, c.signature[:]...)
 	c.walk(&a)
+	c.walkType(&a)
 	return a.buf
 }
 
@@ -327,8 +344,8 @@ func decodeAnnouncement(b []byte) (*announcement, error) {
 	if len(b) < 3+32 || b[0] != announceMagic {
 		return nil, fmt.Errorf("%w: %d bytes without its header", errAnnouncement, len(b))
 	}
-	if b[1] != announceVersion {
-		return nil, fmt.Errorf("%w: version %d, this process knows version %d", errAnnouncement, b[1], announceVersion)
+	if b[1] != announceVersion && b[1] != withoutTypes {
+		return nil, fmt.Errorf("%w: version %d, this process knows versions %d and %d", errAnnouncement, b[1], withoutTypes, announceVersion)
 	}
 	if b[2] > 1 {
 		return nil, fmt.Errorf("%w: %d is neither reader nor writer", errAnnouncement, b[2])
@@ -340,9 +357,13 @@ func decodeAnnouncement(b []byte) (*announcement, error) {
 	copy(n.signature[:], b[3:])
 	a := archive{buf: b, pos: 3 + 32, dec: true}
 	n.walk(&a)
+	if b[1] != withoutTypes {
+		n.walkType(&a)
+	}
 	if a.err != nil {
 		return nil, a.err
 	}
+	n.typ = n.keyOfType()
 	if err := n.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAnnouncement, err)
 	}
@@ -363,20 +384,6 @@ func (n *announcement) validate() error {
 // peer tells where the endpoint lives.
 func (n *announcement) peer(h InstanceHandle) Peer {
 	return Peer{Handle: h, Name: n.name, Host: n.host, PID: int(n.pid)}
-}
-
-// sameType tells whether two endpoints of one topic agree on its type.
-func (n *announcement) sameType(o *announcement) bool {
-	return n.typeName == o.typeName && n.signature == o.signature
-}
-
-// explainTypes says how the type of a peer differs from the local one.
-func explainTypes(local, remote *announcement, at Peer) string {
-	if local.typeName != remote.typeName {
-		return fmt.Sprintf("topic %q has type %s here and type %s at %v", local.topic, local.typeName, remote.typeName, at)
-	}
-	return fmt.Sprintf("topic %q: type %s is defined differently here and at %v\nhere:  %s\nthere: %s",
-		local.topic, local.typeName, at, local.typeText, remote.typeText)
 }
 
 // incompatible lists the policies that keep writer w and reader r from matching.

@@ -14,7 +14,7 @@ import (
 
 func announced() []*announcement {
 	w := &announcement{
-		writes: true, signature: [32]byte{1, 2, 3}, topic: "Track", typeName: "test::Track", typeText: "struct", host: "host", pid: 17,
+		writes: true, signature: [32]byte{1, 2, 3}, topic: "Track", typeName: "test::Track", typeText: "struct", objects: []byte{4, 5}, host: "host", pid: 17,
 		name: "sensor", topicQos: qos.DefaultTopic(), pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
 		writer: qos.DefaultDataWriter(), reader: qos.DefaultDataReader(),
 	}
@@ -32,6 +32,8 @@ func announced() []*announcement {
 	r.sub.Partition.Name = []string{"cockpit"}
 	r.reader.TimeBasedFilter.MinimumSeparation = time.Minute
 	r.reader.Ownership.Kind = qos.OwnershipExclusive
+	r.reader.TypeConsistencyEnforcement.PreventTypeWidening = true
+	w.typ, r.typ = w.keyOfType(), r.keyOfType()
 	return []*announcement{w, &r}
 }
 
@@ -48,6 +50,15 @@ func TestAnnouncementRoundTrip(t *testing.T) {
 			_, err := decodeAnnouncement(b[:i])
 			require.ErrorIs(t, err, errAnnouncement, "cut at %d", i)
 		}
+	}
+	for _, a := range announced() {
+		b := a.encode()
+		b[1] = withoutTypes
+		a.objects, a.reader.TypeConsistencyEnforcement = nil, qos.DefaultDataReader().TypeConsistencyEnforcement
+		a.typ = a.keyOfType()
+		got, err := decodeAnnouncement(b)
+		require.NoError(t, err)
+		require.Equal(t, a, got, "the version of older logs says nothing of the type objects")
 	}
 	long := announced()[0]
 	long.typeText = strings.Repeat("x", 1<<20)
@@ -124,13 +135,21 @@ func FuzzState(f *testing.F) {
 	})
 }
 
+func localTrack() *localType {
+	s := topic.SupportOf[track]()
+	ann := &announcement{signature: s.Type.Signature, typeName: s.Type.Name}
+	ann.typ = ann.keyOfType()
+	return newLocalType(ann, s)
+}
+
 func FuzzWritersFile(f *testing.F) {
 	one := appendWriter(nil, endpointKey{1, 2}, announced()[0].encode())
 	f.Add(one)
 	f.Add(appendWriter(one, endpointKey{3, 4}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		local, types := localTrack(), new(typeMatcher)
 		for key, info := range parseWriters(b) {
-			pastWriter(key, info, topic.SupportOf[track]())
+			pastWriter(key, info, local, types)
 		}
 	})
 }

@@ -139,10 +139,7 @@ func (w *writer) configure(op string, q qos.DataWriter) error {
 	defer w.unlock()
 	w.q, w.path, w.blocking = q, path, q.Reliability.MaxBlockingTime
 	w.bySource = q.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
-	w.enc = cdr.DefaultEncapsulation(w.topic.support.Type)
-	if len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXCDR1 {
-		w.enc = cdr.CDRLE
-	}
+	w.enc = encapsulationOf(w.topic.support.Type, q.DataRepresentation)
 	w.at = channelKey{
 		derecho.SubgroupID(w.p.hub.placement.Subgroup(path, w.topic.name)),
 		derecho.ChannelID(topic.ChannelOf(w.topic.name)),
@@ -230,8 +227,12 @@ func modeOf(p topic.Path) derecho.Mode {
 // announcement begins the announcement of an endpoint of the topic.
 func (t *topicEntity) announcement() *announcement {
 	info := t.support.Type
+	objects, text := t.announcedObjects(), info.Text
+	if objects != nil {
+		text = ""
+	}
 	return &announcement{
-		signature: info.Signature, topic: t.name, typeName: info.Name, typeText: info.Text,
+		signature: info.Signature, topic: t.name, typeName: info.Name, typeText: text, objects: objects,
 		host: t.p.host, pid: processID, name: t.p.name, topicQos: t.qosNow(),
 		pub: qos.DefaultPublisher(), sub: qos.DefaultSubscriber(),
 		writer: qos.DefaultDataWriter(), reader: qos.DefaultDataReader(),

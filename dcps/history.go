@@ -75,6 +75,7 @@ func (h *hub) loadState(key channelKey, s *store, err error) {
 	case s != nil:
 		h.p.logs.recovered.Delete(key)
 		c.history = s
+		h.rekey(s)
 		h.forgetLeft(c.history)
 	case path == topic.Logged:
 		h.p.logs.recovered.Delete(key) // the members have agreed that there is nothing
@@ -104,6 +105,16 @@ func (h *hub) resume(key channelKey, c *channel) {
 	h.beside = beside{}
 	h.flush()
 	h.endHistories(key) // who waits for the history sees also what was delivered, and acknowledged, meanwhile
+}
+
+// rekey gives the instances of a history the handles that they have here.
+func (h *hub) rekey(s *store) {
+	for _, w := range s.writers {
+		if peers := h.topics[w.ann.topic]; peers != nil && peers.local != nil {
+			s.rekey(peers.local.keys)
+			return // all writers of a channel have one topic
+		}
+	}
 }
 
 // forgetLeft ends the writers of a history whose removal this node was told of before the history came.

@@ -25,6 +25,7 @@ type hub struct {
 	members   map[derecho.NodeID]*member
 	channels  map[channelKey]*channel
 	names     topic.Names
+	types     typeMatcher
 	failed    []failedLog
 	latest    *endpoint // the writer of the latest message, which is likely that of the next
 	touched   []*reader // readers with items to post
@@ -53,7 +54,7 @@ type endpoint struct {
 	peer    Peer
 	at      channelKey // of a writer: where its samples travel
 	path    topic.Path
-	keys    *topic.Keys            // of a writer: set once an endpoint of this process has its type
+	keys    *topic.Keys            // of a writer: set once an endpoint of this process has a type that can read its samples
 	fresh   bool                   // of a writer: it has sent nothing yet
 	matches []match                // of a writer: the readers of this process that it serves
 	writer  *writer                // if it is a writer of this process
@@ -72,7 +73,7 @@ type match struct {
 type topicPeers struct {
 	writers []*endpoint
 	readers []*endpoint
-	keys    map[[32]byte]*topic.Keys // by type signature, for types that this process has
+	local   *localType // nil if no endpoint of this process has been there
 }
 
 // channel is a topic that this process keeps the history of, on one subgroup.
@@ -149,18 +150,10 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 func (h *hub) join(e *endpoint) {
 	peers := h.topics[e.ann.topic]
 	if peers == nil {
-		peers = &topicPeers{keys: make(map[[32]byte]*topic.Keys)}
+		peers = new(topicPeers)
 		h.topics[e.ann.topic] = peers
 	}
-	if t := e.local(); t != nil && peers.keys[e.ann.signature] == nil {
-		k := topic.NewKeys(t.support)
-		peers.keys[e.ann.signature] = k
-		for _, w := range peers.writers {
-			if w.ann.signature == e.ann.signature {
-				w.keys = k
-			}
-		}
-	}
+	h.settleType(peers, e)
 	for _, o := range peers.writers {
 		h.compareTypes(e, o)
 	}
@@ -168,7 +161,7 @@ func (h *hub) join(e *endpoint) {
 		h.compareTypes(e, o)
 	}
 	if e.ann.writes {
-		e.keys = peers.keys[e.ann.signature]
+		e.keys = peers.local.keysOf(&h.types, e.ann)
 		peers.writers = append(peers.writers, e)
 		e.fresh = true
 		for _, r := range peers.readers {
@@ -212,10 +205,14 @@ func (h *hub) compareTypes(a, b *endpoint) {
 	if a.ignored || b.ignored || a.ann.sameType(b.ann) {
 		return
 	}
+	v := h.differ(a.ann, b.ann)
+	if v.ok() {
+		return
+	}
 	for _, side := range [2][2]*endpoint{{a, b}, {b, a}} {
 		here, there := side[0], side[1]
 		if t := here.local(); t != nil {
-			it := &item{kind: itemInconsistent, ctl: &control{peer: there.peer, text: explainTypes(here.ann, there.ann, there.peer)}}
+			it := &item{kind: itemInconsistent, ctl: &control{peer: there.peer, text: v.explain(here.ann, there.ann, there.peer)}}
 			t.post(it, it)
 		}
 	}

@@ -81,7 +81,7 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 		return nil
 	}
 	ch := derecho.ChannelID(topic.ChannelOf(t.name))
-	past, err := recoverHistory(dir, ch, t.support)
+	past, err := recoverHistory(dir, ch, t.localType())
 	if err != nil {
 		return fail(err)
 	}
@@ -370,7 +370,7 @@ func parseWriters(b []byte) map[endpointKey][]byte {
 }
 
 // recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone.
-func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*store, error) {
+func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store, error) {
 	infos, err := readWriters(writersFile(dir))
 	if err != nil {
 		return nil, err
@@ -385,9 +385,10 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 		if s, err = loadStore(state); err != nil {
 			return nil, fmt.Errorf("%s: %w", epochsFile(dir), err)
 		}
+		s.rekey(local.keys)
 		s.endAll()
 	}
-	keys := topic.NewKeys(support)
+	var types typeMatcher
 	writers := make(map[endpointKey]*endpoint)
 	for r, err := range storage.Read(dir, storage.Options{}, storage.Version{}) {
 		if err != nil {
@@ -399,7 +400,7 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
 		w, met := writers[key]
 		if !met {
-			w = pastWriter(key, infos[key], support)
+			w = pastWriter(key, infos[key], local, &types)
 			writers[key] = w
 		}
 		if w == nil {
@@ -412,7 +413,7 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 		if _, err := unwrap(&m); err != nil {
 			continue
 		}
-		if h, ok := instanceOf(keys, &m); ok {
+		if h, ok := instanceOf(w.keys, &m); ok {
 			s.add(w, &m, h)
 		}
 	}
@@ -422,11 +423,16 @@ func recoverHistory(dir string, ch derecho.ChannelID, support topic.Support) (*s
 	return s, nil
 }
 
-// pastWriter makes a writer of an earlier run known by what it announced; nil if that is lost, or if it had another type.
-func pastWriter(key endpointKey, info []byte, support topic.Support) *endpoint {
+// pastWriter makes a writer of an earlier run known by what it announced; nil if that is lost, or if it had a type that the topic's can
+// not read.
+func pastWriter(key endpointKey, info []byte, local *localType, types *typeMatcher) *endpoint {
 	ann, err := decodeAnnouncement(info)
-	if err != nil || !ann.writes || ann.signature != support.Type.Signature {
+	if err != nil || !ann.writes {
 		return nil
 	}
-	return &endpoint{key: key, info: info, ann: ann, path: topic.Logged}
+	keys := local.keysOf(types, ann)
+	if keys == nil {
+		return nil
+	}
+	return &endpoint{key: key, info: info, ann: ann, path: topic.Logged, keys: keys}
 }

@@ -11,13 +11,17 @@ import (
 // relation is what a writer and a reader of one topic are to each other.
 type relation struct {
 	matched bool
-	bad     []qos.Incompatibility // why not, if it is the QoS
+	bad     []qos.Incompatibility // why not, if it is the QoS; of types that do not fit nothing else is compared
 }
 
 // relate compares a writer and a reader, of which one at least lives here or lived here.
 func (h *hub) relate(w, r *endpoint) relation {
-	if w.ignored || r.ignored || !w.ann.sameType(r.ann) || !qos.PartitionsMatch(w.ann.pub.Partition.Name, r.ann.sub.Partition.Name) {
+	if w.ignored || r.ignored || !qos.PartitionsMatch(w.ann.pub.Partition.Name, r.ann.sub.Partition.Name) {
 		return relation{}
+	}
+	types := h.typesOf(w.ann, r.ann)
+	if !types.ok() {
+		return relation{bad: types.refused(w.ann, r.ann)}
 	}
 	bad := incompatible(w.ann, r.ann)
 	return relation{matched: len(bad) == 0, bad: bad}

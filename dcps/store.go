@@ -11,6 +11,7 @@ import (
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/topic"
 )
 
 // store is the history of one topic on one subgroup, for readers that come late (DURABILITY above VOLATILE). Every
@@ -29,6 +30,7 @@ type store struct {
 	arrivals  uint64
 	count     int                       // records in instances
 	clock     int64                     // latest source timestamp: what service_cleanup_delay goes by, the same everywhere
+	form      topic.Form                // of the handles
 	cleaning  dueQueue[*storedInstance] // disposed and without writers
 	free      []*record
 	// lent counts snapshots that are not encoded yet. The polling goroutine raises it; who encodes lowers it, after its
@@ -116,6 +118,9 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 	if w == nil {
 		w = newStoredWriter(e.key, e.info, e.ann)
 		s.writers[e.key] = w
+	}
+	if e.keys != nil {
+		s.form = e.keys.Form()
 	}
 	s.clean(m.Timestamp)
 	switch m.Kind {
@@ -468,16 +473,45 @@ func (s *store) ended() []*storedLine {
 
 func (l *storedLine) latest() *record { return l.records[len(l.records)-1] }
 
-// The state of a store, as it travels to a node that joins the channel. Version 1, little endian:
+// rekey finds the instances anew, if the handles have another form than those of this process: who saved the state may have another,
+// assignable type. What can not be read is forgotten.
+func (s *store) rekey(keys *topic.Keys) {
+	if s.form == keys.Form() {
+		return
+	}
+	before := s.instances
+	s.form, s.instances = keys.Form(), make(map[InstanceHandle]*storedInstance, len(before))
+	for _, in := range before {
+		r := in.latest()
+		if r == nil {
+			continue
+		}
+		h, err := keys.OfSample(r.message.Payload)
+		if err != nil {
+			s.removeLines(in.handle, in, func(*storedLine) bool { return true })
+			continue
+		}
+		in.handle = h
+		for _, l := range in.lines {
+			for _, r := range l.records {
+				r.handle = h
+			}
+		}
+		s.instances[h] = in
+	}
+}
+
+// The state of a store, as it travels to a node that joins the channel. Version 2, little endian:
 //
-//	'H' version  count(u32) writers  count(u32) records
+//	'H' version  form(u8) of the handles  clock(i64)  count(u32) writers  count(u32) records
 //	writer: node(u64) id(u32) gone(u8) length(u32) announcement
 //	record: writer(u32, index) handle(16) flags(u8) epoch(u32) seq(u64) writerSeq(u64) timestamp(i64) length(u32) sample
 //
-// Records come in the order of their arrival.
+// Records come in the order of their arrival. Version 1, which logs may have, is without form and clock.
 const (
 	stateMagic       = 'H'
-	stateVersion     = 1
+	stateVersion     = 2
+	stateWithoutForm = 1 // the version before
 	stateUnregisters = 1 // flags of a record: the writer unregistered the instance after it
 	stateOpen        = 2 // it is of a coherent set that has not ended
 	stateDisposed    = 4 // it is the latest of its instance, which is disposed since: when(i64) and when it is forgotten(i64) follow the sample
@@ -523,12 +557,14 @@ func (s *store) snapshot() func() []byte {
 	}
 	// Until it is encoded no record is filled anew: see recycle.
 	s.lent.Add(1)
+	form, clock := s.form, s.clock
 	return func() []byte {
 		defer s.lent.Add(-1)
 		le := binary.LittleEndian
 		slices.SortFunc(writers, func(a, b writer) int { return compareKeys(a.w.key, b.w.key) })
 		slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.arrival, b.arrival) })
-		out := []byte{stateMagic, stateVersion}
+		out := []byte{stateMagic, stateVersion, byte(form)}
+		out = le.AppendUint64(out, uint64(clock))
 		index := make(map[*storedWriter]uint32, len(writers))
 		out = le.AppendUint32(out, uint32(len(writers)))
 		for i, w := range writers {
@@ -584,10 +620,14 @@ func loadStore(b []byte) (*store, error) {
 	var magic, version uint8
 	a.u8(&magic)
 	a.u8(&version)
-	if a.err != nil || magic != stateMagic || version != stateVersion {
-		return nil, fmt.Errorf("%w: it does not begin with version %d of the format", errState, stateVersion)
+	if a.err != nil || magic != stateMagic || version != stateVersion && version != stateWithoutForm {
+		return nil, fmt.Errorf("%w: it does not begin with version %d or %d of the format", errState, stateWithoutForm, stateVersion)
 	}
 	s := newStore()
+	if version != stateWithoutForm {
+		unsigned(&a, &s.form, 1)
+		a.i64(&s.clock)
+	}
 	var n uint32
 	a.u32(&n)
 	if a.err != nil {

@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -28,6 +29,8 @@ type topicEntity struct {
 	status    *StatusCondition
 	listener  bound[*TopicListener]       // guarded by the participant's listening
 	described atomic.Pointer[xtypes.Type] // what an option said of the type; nil for nothing
+	objects   sync.Once                   // sets announced
+	announced []byte                      // see announcedObjects
 
 	// Guarded by entity.mu.
 	qos          qos.Topic

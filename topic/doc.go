@@ -21,7 +21,7 @@
 //
 // # What it does not do
 //
-// It does not compare types beyond their signature, and it knows no content filter.
+// It does not compare types, and it knows no content filter.
 //
 // Clauses: DDS 1.4 §2.2.2.3 (topics), XTypes 1.3 §7.6.8 (key hash). Rendezvous hashing follows Thaler and
 // Ravishankar, "Using name-based mappings to increase hit rates" (1998).

@@ -63,3 +63,25 @@ func (k *Keys) Of(m cdr.Message) (InstanceHandle, error) {
 	k.key = key
 	return HandleOfKey(cdr.HashKey(k.info, key)), nil
 }
+
+// Form tells what the handles of a type's instances are made of. Two types that can be assigned to each other have the same keys, and
+// give them different handles if their forms differ.
+type Form uint8
+
+const (
+	FormUnknown Form = iota
+	FormNone         // the type has no key
+	FormKey          // the key itself: none is longer than a handle
+	FormHash         // the MD5 of the key
+)
+
+// Form gives the form of the type's handles.
+func (k *Keys) Form() Form {
+	switch {
+	case !k.info.Keyed:
+		return FormNone
+	case k.info.MaxKeySize >= 0 && k.info.MaxKeySize <= len(InstanceHandle{}):
+		return FormKey
+	}
+	return FormHash
+}

@@ -3,6 +3,7 @@ package xtypes
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Describe serializes all that is to be known of a type: its TypeInformation, and behind it, aligned to four bytes, the TypeMapping with
@@ -27,19 +28,15 @@ func Describe(t *Type) ([]byte, error) {
 
 // ParseDescription gives what Describe has serialized, and the type.
 func ParseDescription(b []byte) (*Type, *TypeInformation, *TypeMapping, error) {
-	if len(b) < 4 {
-		return nil, nil, nil, fmt.Errorf("xtypes: %d bytes describe no type", len(b))
-	}
-	n := uint64(binary.LittleEndian.Uint32(b)) + 4
-	n += -n & 3
-	if n > uint64(len(b)) {
-		return nil, nil, nil, fmt.Errorf("xtypes: TypeInformation of %d bytes announced, %d present", n, len(b))
-	}
-	info, err := UnmarshalTypeInformation(b[:n])
+	first, rest, err := splitDelimited(b)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	mapping, err := UnmarshalTypeMapping(b[n:])
+	info, err := UnmarshalTypeInformation(first)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	mapping, err := UnmarshalTypeMapping(rest)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -49,4 +46,51 @@ func ParseDescription(b []byte) (*Type, *TypeInformation, *TypeMapping, error) {
 	}
 	t, err := r.Type(info.Complete.ID)
 	return t, info, mapping, err
+}
+
+// splitDelimited takes a value with a DHEADER, and the padding that aligns what follows it, from the front of b.
+func splitDelimited(b []byte) (value, rest []byte, err error) {
+	if len(b) < 4 {
+		return nil, nil, fmt.Errorf("xtypes: %d bytes describe no type", len(b))
+	}
+	n := uint64(binary.LittleEndian.Uint32(b)) + 4
+	n += -n & 3
+	if n > uint64(len(b)) {
+		return nil, nil, fmt.Errorf("xtypes: a part of %d bytes announced, %d present", n, len(b))
+	}
+	return b[:n], b[n:], nil
+}
+
+// CompleteObjects cuts the complete type objects out of what Describe has serialized, that of the type itself first: all that another
+// process needs to know the type with its names. ParseObjects reads them.
+func CompleteObjects(description []byte) ([]byte, error) {
+	_, mapping, err := splitDelimited(description)
+	if err != nil {
+		return nil, err
+	}
+	_, mapping, err = splitDelimited(mapping) // the minimal ones
+	if err != nil {
+		return nil, err
+	}
+	complete, _, err := splitDelimited(mapping)
+	return complete, err
+}
+
+// emptyList is a sequence of no type objects.
+var emptyList = []byte{4, 0, 0, 0, 0, 0, 0, 0}
+
+// ParseObjects gives the type of what CompleteObjects has cut out. A type object that is not what its identifier says is an error.
+func ParseObjects(b []byte) (*Type, error) {
+	mapping, err := UnmarshalTypeMapping(slices.Concat(emptyList, b, emptyList))
+	if err != nil {
+		return nil, err
+	}
+	if len(mapping.Complete) == 0 {
+		return nil, fmt.Errorf("xtypes: there is no complete type object in %d bytes", len(b))
+	}
+	r := NewRegistry()
+	if err := r.AddMapping(mapping); err != nil {
+		return nil, err
+	}
+	return r.Type(mapping.Complete[0].ID)
 }

@@ -155,6 +155,19 @@ func TestTypesSurviveTheirTypeObjects(t *testing.T) {
 			_, _, _, err := ParseDescription(b[:i])
 			require.Error(t, err)
 		}
+
+		objects, err := CompleteObjects(b)
+		require.NoError(t, err)
+		require.Less(t, len(objects), len(b)*2/3)
+		alone, err := ParseObjects(objects)
+		require.NoError(t, err)
+		again, err = Describe(alone)
+		require.NoError(t, err)
+		require.Equal(t, b, again, "the complete type objects tell all of %s", typ)
+		for i := range objects {
+			_, err := ParseObjects(objects[:i])
+			require.Error(t, err)
+		}
 	}
 }
 
@@ -220,6 +233,10 @@ func FuzzTypeObject(f *testing.F) {
 		}
 		_, _ = UnmarshalTypeInformation(b)
 		_, _ = UnmarshalTypeMapping(b)
+		if objects, err := CompleteObjects(b); err == nil {
+			_, _ = ParseObjects(objects)
+		}
+		_, _ = ParseObjects(b)
 		typ, _, _, err := ParseDescription(b)
 		if err != nil {
 			return

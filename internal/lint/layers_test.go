@@ -68,7 +68,7 @@ var layers = map[string]layer{
 	"derecho":         {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/datadriven", "internal/mutant"}},
-	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}, tests: []string{"internal/datadriven"}},
+	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}, tests: []string{"dcps/internal/...", "internal/datadriven"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest"}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation"}},
@@ -103,6 +103,7 @@ var families = map[string]layer{
 	"bench/order/...":      {level: 7, imports: append([]string{"bench/internal/result", "cdr", "dcps", "qos"}, order...)},
 	"bench/codec/...":      {level: 7, imports: append([]string{"cdr", unix}, protobuf...)},
 	"idlc/internal/...":    {level: 2, imports: []string{"cdr"}},
+	"dcps/internal/...":    {level: 2, imports: []string{"cdr"}},
 	"internal/nettest/...": {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "rdma", "rdma/fabric", "rdma/shm"}},
 	"internal/chaos/...":   {level: 6, imports: []string{"cdr"}, tests: []string{"dcps", "qos", "storage", unix}},
 }

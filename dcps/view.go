@@ -3,6 +3,7 @@ package dcps
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/topic"
@@ -43,6 +44,9 @@ type ViewChange struct {
 	Who Peer
 	// Epoch is that of the view that begins with the change, or in which it comes.
 	Epoch uint32
+	// At is when this process learned of it. What readers were handed before has an earlier reception timestamp, and what they
+	// were handed after it none that is earlier.
+	At time.Time
 	// Err is the cause of ViewIsolated and ViewExcluded: derecho.ErrNoMajority or derecho.ErrExcluded, with details.
 	Err error
 }
@@ -151,18 +155,19 @@ func (h *hub) Viewed(v derecho.View) {
 		return
 	}
 	var changes []ViewChange
+	at := time.Now()
 	for i, m := range was.nodes {
 		switch {
 		case h.view.has(m.ID):
 		case slices.Contains(v.Failed, m.ID):
-			changes = append(changes, ViewChange{Why: ViewFailed, Who: was.members[i], Epoch: v.Epoch})
+			changes = append(changes, ViewChange{Why: ViewFailed, Who: was.members[i], Epoch: v.Epoch, At: at})
 		default:
-			changes = append(changes, ViewChange{Why: ViewLeft, Who: was.members[i], Epoch: v.Epoch})
+			changes = append(changes, ViewChange{Why: ViewLeft, Who: was.members[i], Epoch: v.Epoch, At: at})
 		}
 	}
 	for i, m := range v.Members {
 		if !was.has(m.ID) && (!first || uint64(m.ID) == h.self.Load()) {
-			changes = append(changes, ViewChange{Why: ViewJoined, Who: h.view.members[i], Epoch: v.Epoch})
+			changes = append(changes, ViewChange{Why: ViewJoined, Who: h.view.members[i], Epoch: v.Epoch, At: at})
 		}
 	}
 	h.tellView(changes...)
@@ -175,7 +180,7 @@ func peerOf(m derecho.MemberInfo) Peer {
 // cutOff follows what this process can not do for now: err is why, nil that it can.
 func (h *hub) cutOff(err error, excluded bool) {
 	v := &h.view
-	c := ViewChange{Epoch: v.epoch, Err: err}
+	c := ViewChange{Epoch: v.epoch, Err: err, At: time.Now()}
 	self := origin(derecho.NodeID(h.self.Load())) // it may have another incarnation than in the view
 	if i := slices.IndexFunc(v.nodes, func(m derecho.MemberInfo) bool { return origin(m.ID) == self }); i >= 0 {
 		c.Who = v.members[i]

@@ -24,73 +24,43 @@ type stay struct {
 	until      int64 // ns: to then the process was surely a member
 }
 
-// stays cuts what a reader was handed, and checks it by itself: the samples of each writer in its order, none twice, and none
-// missing unless the writer was gone and came back, or the reader's process was. own tells the writers of that process, which
-// are gone and come back for its readers only if it was excluded.
-func stays(ds []delivery, own func(writer string) bool) (list []stay, wrong []string) {
-	newest := map[string]delivery{}
-	cuts := []int{}
-	mine, back := -1, -1 // the own writers' latest sample, and the first of any writer since that came back
+// stays cuts what a reader was handed where its process was excluded, and checks it by itself: the samples of each writer in its
+// order, none twice, and none missing unless the writer was gone and came back, or the reader's process was.
+func stays(ds []delivery, exclusions []int64) (list []stay, wrong []string) {
+	type latest struct {
+		delivery
+		stay int
+	}
+	newest := map[string]latest{}
+	from, away := 0, 0
+	end := func(at int) {
+		if at > from {
+			list = append(list, stay{reader: ds[from].reader, deliveries: ds[from:at], cut: from > 0, ended: at < len(ds)})
+		}
+		from = at
+	}
 	for i, d := range ds {
+		for ; away < len(exclusions) && exclusions[away] < d.received; away++ {
+			end(i)
+		}
 		before, known := newest[d.writer]
-		newest[d.writer] = d
+		newest[d.writer] = latest{d, away}
 		// All samples of an instance that is new are fresh which are taken at once; after a while and in another epoch it is new again.
 		again := d.epoch > before.epoch && time.Duration(d.received-before.received) > lease/2
 		came := known && (d.handle != before.handle || d.generation > before.generation ||
 			d.fresh && (!before.fresh || d.number != before.number+1 || again))
 		switch {
 		case known && d.number <= before.number:
-			wrong = append(wrong, fmt.Sprintf("%s was handed %s after %s", d.reader, d, before))
-		case known && d.number != before.number+1 && !came:
+			wrong = append(wrong, fmt.Sprintf("%s was handed %s after %s", d.reader, d, before.delivery))
+		case known && d.number != before.number+1 && !came && before.stay == away:
 			wrong = append(wrong, fmt.Sprintf("%s was handed %s after #%d of that writer", d.reader, d, before.number))
 		}
-		if came && back <= mine {
-			back = i
-		}
-		if own(d.writer) {
-			// New twice in a row, and somebody came back in between: if that was not this process, a stay is cut in two for nothing.
-			if came || known && d.fresh && back > mine {
-				cuts = append(cuts, pause(ds, mine, back))
-			}
-			mine, back = i, -1
-		}
 	}
-	if back > mine {
-		// No own sample since: that somebody was gone is known, and how long nothing came tells who.
-		if at := pause(ds, mine, back); time.Duration(ds[at].received-ds[at-1].received) > lease/2 {
-			cuts = append(cuts, at)
-		}
-	}
-	from := 0
-	for _, at := range append(cuts, len(ds)) {
-		if at > from {
-			list = append(list, stay{reader: ds[from].reader, deliveries: ds[from:at], cut: from > 0, ended: at < len(ds)})
-		}
-		from = max(from, at)
+	end(len(ds))
+	if n := len(list); n > 0 && away < len(exclusions) {
+		list[n-1].ended = true
 	}
 	return list, wrong
-}
-
-// pause finds where the process was away, between its latest sample before and the first that tells of it. It came back in a
-// later epoch, and writers that joined meanwhile can have come first. Mostly that is where nothing came for longest; but a process that was
-// stopped is still handed, when it goes on, what had reached it before, and learns only then that it was excluded: so if no
-// epoch began after a long time, it is where most epochs were left out.
-func pause(ds []delivery, mine, back int) int {
-	longest, farthest := back, back
-	waited := func(i int) int64 { return ds[i].received - ds[i-1].received }
-	missed := func(i int) uint32 { return ds[i].epoch - ds[i-1].epoch }
-	for i := max(mine+1, 1); i <= back; i++ {
-		if waited(i) > waited(longest) && (missed(i) > 0 || missed(longest) == 0) || missed(i) > 0 && missed(longest) == 0 {
-			longest = i
-		}
-		if missed(i) > missed(farthest) {
-			farthest = i
-		}
-	}
-	if missed(longest) > 0 && time.Duration(waited(longest)) <= lease/2 {
-		return farthest
-	}
-	return longest
 }
 
 // live leaves out the history that a late joiner got, which comes all at once, before anything else: of each writer that is
@@ -229,7 +199,7 @@ func check(all []outcome) *findings {
 			for _, reader := range sortedKeys(perReader) {
 				ds := perReader[reader]
 				f.deliveries += len(ds)
-				list, wrong := stays(ds, func(w string) bool { return processOf(w) == p.name })
+				list, wrong := stays(ds, p.told.exclusions)
 				f.add(wrong...)
 				n := 0
 				for _, s := range list {
@@ -350,7 +320,7 @@ func checkLog(p outcome) (wrong []string) {
 		}
 	}
 	for _, reader := range sortedKeys(perReader) {
-		list, _ := stays(perReader[reader], func(w string) bool { return processOf(w) == p.name })
+		list, _ := stays(perReader[reader], p.told.exclusions)
 		for n, s := range list {
 			// What came last may not have been stored when the process ended, or before it was excluded.
 			wrong = append(wrong, p.checkStay(s, at, p.alive && n == len(list)-1)...)
@@ -439,7 +409,7 @@ func (p outcome) excludable(from, to int64) bool {
 		}
 	}
 	for _, ds := range perReader {
-		list, _ := stays(ds, func(w string) bool { return processOf(w) == p.name })
+		list, _ := stays(ds, p.told.exclusions)
 		for i, s := range list {
 			if i > 0 && list[i-1].deliveries[len(list[i-1].deliveries)-1].sent <= to && s.deliveries[0].sent >= from {
 				return true
@@ -448,24 +418,9 @@ func (p outcome) excludable(from, to int64) bool {
 		// Stopped when it was killed: the group went on without it before it died. Or it came back, as other topics tell, and was killed
 		// before it had caught up with this one.
 		if l := list[len(list)-1].deliveries; !p.alive && l[len(l)-1].sent < from &&
-			(p.fate == "killed while it was stopped" || p.backAfter(l[len(l)-1].received)) {
+			(p.fate == "killed while it was stopped" || slices.ContainsFunc(p.told.exclusions, func(at int64) bool { return at > l[len(l)-1].received })) {
 			return true
 		}
 	}
 	return len(perReader) == 0
-}
-
-// backAfter tells whether a reader of p shows that p was excluded and came back after at, in ns.
-func (p outcome) backAfter(at int64) bool {
-	perReader := map[string][]delivery{}
-	for _, d := range p.told.deliveries {
-		perReader[d.reader] = append(perReader[d.reader], d)
-	}
-	for _, ds := range perReader {
-		list, _ := stays(ds, func(w string) bool { return processOf(w) == p.name })
-		if last := list[len(list)-1]; last.cut && last.deliveries[0].received > at {
-			return true
-		}
-	}
-	return false
 }

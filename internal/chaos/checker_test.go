@@ -67,13 +67,6 @@ func TestChecker(t *testing.T) {
 		}
 		return ds
 	}
-	generations := func(ds []delivery, i int) []delivery { // another one from i on
-		ds = slices.Clone(ds)
-		for j := i; j < len(ds); j++ {
-			ds[j].generation++
-		}
-		return ds
-	}
 	stood := func(ds []delivery, i int) []delivery { // the process stood still before i
 		ds = slices.Clone(ds)
 		for j := i; j < len(ds); j++ {
@@ -81,14 +74,10 @@ func TestChecker(t *testing.T) {
 		}
 		return ds
 	}
-	freshly := func(ds []delivery, at ...int) []delivery {
-		ds = slices.Clone(ds)
-		for _, j := range at {
-			ds[j].fresh = true
-		}
-		return ds
+	excluded := func(o outcome, after ...int64) outcome { // when it had been handed what has that place
+		o.told.exclusions = after
+		return o
 	}
-	back := func(ds []delivery, i int) []delivery { return stood(generations(ds, i), i) } // from i on after an exclusion
 	logged := handed(loggedTopic, "p.r", "abab")
 	late := func(ds []delivery, history int) []delivery {
 		ds = slices.Clone(ds)
@@ -116,30 +105,21 @@ func TestChecker(t *testing.T) {
 		"all the same":          {[]outcome{only("p", whole), only("q", as("q.r", whole))}, ""},
 		"one joined later":      {[]outcome{only("p", whole), only("q", as("q.r", whole[4:]))}, ""},
 		"one was killed before": {[]outcome{only("p", whole), only("q", as("q.r", whole[:4]))}, ""},
-		"one was excluded":      {[]outcome{only("p", whole), only("q", as("q.r", drop(back(whole, 4), 4)))}, ""},
-		"excluded while others joined": {[]outcome{
-			only("p", handed(atomicTopic, "p.r", "aqaqdddaqadqa")),
-			only("q", as("q.r", drop(drop(back(handed(atomicTopic, "", "aqaqdddaqadqa"), 4), 4), 4))),
-		}, ""},
+		"one was excluded":      {[]outcome{only("p", whole), excluded(only("q", as("q.r", drop(whole, 4))), 3)}, ""},
+		"excluded twice":        {[]outcome{only("p", whole), excluded(only("q", as("q.r", drop(drop(whole, 4), 1))), 0, 3)}, ""},
 		"excluded, and handed what was left when it went on": {[]outcome{
 			only("p", inEpochs(handed(atomicTopic, "p.r", "aqaadddaqadqa"), 4, 1, 6, 4)),
-			only("q", as("q.r", drop(drop(stood(generations(inEpochs(handed(atomicTopic, "", "aqaadddaqadqa"), 4, 1, 6, 4), 6), 3), 4), 4))),
+			excluded(only("q", as("q.r", drop(drop(stood(inEpochs(handed(atomicTopic, "", "aqaadddaqadqa"), 4, 1, 6, 4), 3), 4), 4))), 3+lease.Nanoseconds()),
 			withLog(only("d"), nil, ack{atomicTopic, "d.w", 1, 4, 5}), // by those who had gone on without q
 		}, ""},
-		"excluded when it had only begun": {[]outcome{
-			only("p", inEpochs(handed(atomicTopic, "p.r", "abqabdddabqadqa"), 3, 1, 7, 4)),
-			only("q", as("q.r", drop(drop(stood(freshly(inEpochs(handed(atomicTopic, "", "abqabdddabqadqa"), 3, 1, 7, 4), 2, 7, 8, 9, 10, 11), 7), 5), 5))),
-		}, ""},
-		"excluded soon after it had begun": {[]outcome{
-			only("p", inEpochs(handed(atomicTopic, "p.r", "abqabdddabqadqa"), 3, 1, 7, 4)),
-			only("q", as("q.r", drop(drop(freshly(inEpochs(handed(atomicTopic, "", "abqabdddabqadqa"), 3, 1, 7, 4), 2, 7, 8, 9, 10, 11), 5), 5))),
-		}, ""},
-		"a sample is missing":      {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 3)))}, "q.r was handed a.w #3"},
-		"missing with its writer":  {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 6)))}, "after c.w #2"},
-		"a sample comes twice":     {[]outcome{only("p", slices.Concat(whole, whole[8:]))}, "p.r was handed c.w #3 (at 0:8) after c.w #3"},
-		"another order":            {[]outcome{only("p", whole), only("q", as("q.r", swap(whole, 3)))}, "q.r was handed a.w #2 (at 0:3) after b.w #2"},
-		"two go on in two ways":    {[]outcome{only("p", whole[:8]), only("q", as("q.r", drop(whole, 7)[:8]))}, "after a.w #3"},
-		"one had more and is dead": {[]outcome{only("p", whole[:5]), only("q", as("q.r", handed(atomicTopic, "", "dd")))}, "in 2 ways"},
+		"excluded, and lacks what came before": {[]outcome{only("p", whole), excluded(only("q", as("q.r", drop(whole, 4))), 6)}, "after a.w #2"},
+		"excluded, and handed on":              {[]outcome{only("p", whole), excluded(only("q", as("q.r", drop(swap(whole, 1), 4))), 3)}, "q.r was handed b.w #1"},
+		"a sample is missing":                  {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 3)))}, "q.r was handed a.w #3"},
+		"missing with its writer":              {[]outcome{only("p", whole), only("q", as("q.r", drop(whole, 6)))}, "after c.w #2"},
+		"a sample comes twice":                 {[]outcome{only("p", slices.Concat(whole, whole[8:]))}, "p.r was handed c.w #3 (at 0:8) after c.w #3"},
+		"another order":                        {[]outcome{only("p", whole), only("q", as("q.r", swap(whole, 3)))}, "q.r was handed a.w #2 (at 0:3) after b.w #2"},
+		"two go on in two ways":                {[]outcome{only("p", whole[:8]), only("q", as("q.r", drop(whole, 7)[:8]))}, "after a.w #3"},
+		"one had more and is dead":             {[]outcome{only("p", whole[:5]), only("q", as("q.r", handed(atomicTopic, "", "dd")))}, "in 2 ways"},
 		"a late one has history": {[]outcome{
 			only("p", handed(localTopic, "p.r", "aabbabab")),
 			only("q", as("q.r", late(drop(handed(localTopic, "", "aabbabab"), 0), 3))),
@@ -159,7 +139,7 @@ func TestChecker(t *testing.T) {
 		"it was killed before it had caught up with what is durable": {[]outcome{
 			withLog(only("p", slices.Concat(logged, as("p.s", handed(atomicTopic, "", "aqaqdddaqadqa")))), samples(logged), ack{loggedTopic, "b.w", 2, 3, 9}),
 			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: slices.Concat(
-				as("q.r", logged[:3]), as("q.s", drop(drop(back(handed(atomicTopic, "", "aqaqdddaqadqa"), 4), 4), 4)))}}, samples(logged[:3])),
+				as("q.r", logged[:3]), as("q.s", drop(drop(handed(atomicTopic, "", "aqaqdddaqadqa"), 4), 4))), exclusions: []int64{3}}}, samples(logged[:3])),
 		}, ""},
 		"what arrived was lost with its writer":              {[]outcome{only("p", returned), withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7})}, "a.w was told that its #3 has arrived, but p.r was not handed it"},
 		"what was not acknowledged was lost with its writer": {[]outcome{only("p", returned)}, ""},

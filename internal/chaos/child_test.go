@@ -47,6 +47,7 @@ type child struct {
 	sub    *dcps.Subscriber
 	topics map[string]*childTopic
 	record record
+	views  sync.Mutex // held from taking changes of the view to putting them down
 
 	writing atomic.Bool                   // writers write
 	begin   atomic.Pointer[chan struct{}] // closed when they do, for those that wait
@@ -316,6 +317,7 @@ func (c *child) read(ctx context.Context, topic string, p *part) error {
 		if err != nil {
 			return err
 		}
+		c.noteExclusions()
 		b = b[:0]
 		samples, lasts := int64(0), false
 		for info, encoded := range loan.All() {
@@ -348,6 +350,21 @@ func (c *child) read(ctx context.Context, topic string, p *part) error {
 			case p.news <- struct{}{}:
 			default:
 			}
+		}
+	}
+}
+
+// noteExclusions puts down when the process was excluded. A reader does it before it puts down what it took, so that an exclusion is in
+// the record whenever something is that came after it.
+func (c *child) noteExclusions() {
+	c.views.Lock()
+	defer c.views.Unlock()
+	if c.p.StatusChanges()&dcps.ViewChangedStatusBit == 0 {
+		return
+	}
+	for _, v := range c.p.ViewChangedStatus().Changes {
+		if v.Why == dcps.ViewExcluded {
+			c.record.note("X %d", v.At.UnixNano())
 		}
 	}
 }

@@ -59,6 +59,7 @@ type ack struct {
 type told struct {
 	deliveries []delivery
 	acks       []ack
+	exclusions []int64 // when the process learned that it was excluded: what it was handed later is of after that
 	errors     []string
 }
 
@@ -99,6 +100,8 @@ func readRecord(path string) (told, error) {
 			})
 		case w[0] == "A" && len(w) == 6:
 			t.acks = append(t.acks, ack{intern(w[1]), intern(w[2]), uint64(n(3)), n(4), n(5)})
+		case w[0] == "X" && len(w) == 2:
+			t.exclusions = append(t.exclusions, n(1))
 		case w[0] == "E":
 			t.errors = append(t.errors, strings.TrimSpace(line[2:]))
 		default:

@@ -39,10 +39,41 @@ func (f *fleet) checkHeld() (oldest, youngest held) {
 			return oldest, youngest
 		}
 		if time.Now().After(late) {
-			f.fatal("%s, which has been there for longest, holds %+v; %s, the youngest, holds %+v", a.name, oldest, b.name, youngest)
+			f.fatal("%s, which has been there for longest, holds %+v; %s, the youngest, holds %+v; the former alone:%s", a.name, oldest, b.name, youngest, f.heldAlone(a, b))
 		}
 		<-time.After(20 * time.Millisecond)
 	}
+}
+
+// heldAlone lists the mappings of a that b does not have, with the processes that do: those of one that is gone are of nobody else, or
+// of all who remember it.
+func (f *fleet) heldAlone(a, b *process) (text string) {
+	regions := func(p *process) map[string]string { // size by inode
+		m := map[string]string{}
+		maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.cmd.Process.Pid))
+		for line := range strings.Lines(string(maps)) {
+			if w := strings.Fields(line); len(w) > 5 && strings.HasPrefix(w[5], "/memfd:dds") {
+				m[w[4]] = w[0]
+			}
+		}
+		return m
+	}
+	of := map[*process]map[string]string{}
+	for _, p := range f.running {
+		of[p] = regions(p)
+	}
+	for inode, at := range of[a] {
+		if _, both := of[b][inode]; both {
+			continue
+		}
+		text += fmt.Sprintf("\n      %s, memory %s, mapped by", at, inode)
+		for _, p := range f.running {
+			if _, has := of[p][inode]; has {
+				text += " " + p.name
+			}
+		}
+	}
+	return text
 }
 
 // checkNothingLeft looks for what the processes of a domain could leave when all are gone.

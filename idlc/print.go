@@ -58,9 +58,32 @@ func (w *printer) use(importPath string) string {
 	return name
 }
 
-// maxOutput bounds the code of one file, in bytes. Some of what is printed for a type is there again for each type that
-// has it as a part.
-const maxOutput = 1 << 26
+// The code of one file is bounded, in bytes: some of what is printed for a type is there again for each type that has it as a part. A
+// member, an enumerator or a constant seldom takes more than 2,000.
+const (
+	minOutput     = 1 << 26 // any file may have as much
+	outputForPart = 1 << 12 // and this for each of its parts
+	maxOutput     = 1 << 30
+)
+
+// outputLimit is the bound for a package.
+func (g *goPackage) outputLimit() int {
+	parts := 0
+	for _, d := range g.decls {
+		switch d := d.(type) {
+		case *Struct:
+			parts += len(d.Members)
+		case *Union:
+			parts += len(d.Cases)
+		case *Enum:
+			parts += len(d.Enumerators)
+		case *Bitmask:
+			parts += len(d.Flags)
+		}
+		parts++
+	}
+	return min(minOutput+parts*outputForPart, maxOutput)
+}
 
 // print turns the plan into files; none after it has reported an error.
 func (p *plan) print() []OutFile {
@@ -70,12 +93,13 @@ func (p *plan) print() []OutFile {
 	for _, g := range p.packages {
 		w := &printer{plan: p, pkg: g, imports: map[string]string{}, sizes: sizes, types: types}
 		w.use(cdrPath)
+		limit := g.outputLimit()
 		for _, d := range g.decls {
 			w.verbatim(d, "BEFORE_DECLARATION")
 			w.decl(d)
 			w.verbatim(d, "AFTER_DECLARATION")
-			if w.body.Len() > maxOutput {
-				p.report.errorf(d.common().Pos, "split the file", "the Go code up to %s is larger than %d bytes", d.common().Name, maxOutput)
+			if w.body.Len() > limit {
+				p.report.errorf(d.common().Pos, "split the file", "the Go code up to %s is larger than %d bytes", d.common().Name, limit)
 				return nil
 			}
 		}

@@ -87,6 +87,7 @@ var layers = map[string]layer{
 	"bench/internal/isolate":    {level: 6, imports: []string{unix}},
 	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},
 	"bench/baseline":            {level: 7, imports: []string{"derecho", "bench/internal/quiet", "bench/internal/result", unix}},
+	"bench/compiler":            {level: 8, tests: []string{"idlc"}},
 	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", unix}},
 	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/quiet", "bench/internal/result", hdr, unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},

@@ -156,6 +156,7 @@ func (a *agreement) tick() bool {
 	a.ticked = now
 	a.store(a.e.table.Beat(), a.load(a.me(), a.e.table.Beat())+1)
 	news := false
+	a.e.hearQuiet()
 	for i := range a.watches {
 		if i != a.me() {
 			news = a.watch(i) || news

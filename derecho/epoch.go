@@ -215,6 +215,13 @@ func (e *epoch) postQuiet() {
 	}
 }
 
+// hearQuiet brings what the others have posted so.
+func (e *epoch) hearQuiet() {
+	for _, l := range *e.out.Load() {
+		l.HearQuiet()
+	}
+}
+
 // kick tells the others that something was published. Any goroutine.
 func (e *epoch) kick() {
 	for _, l := range *e.out.Load() {

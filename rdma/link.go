@@ -31,8 +31,10 @@ type Link interface {
 	// is nothing to do.
 	Post(key Key)
 	// PostQuiet is Post for what the peer looks at from time to time anyway: it does not wake the
-	// peer's poller. What was posted quietly is news with the next Post or Ring.
+	// peer. What was posted quietly is news with the next Post or Ring.
 	PostQuiet(key Key)
+	// HearQuiet brings this end's copies up to date with what the peer has posted quietly. A link may do that by itself.
+	HearQuiet()
 	// Ring wakes the peer if it sleeps. On links that copy, Post does.
 	Ring()
 	// Aliased reports whether regions opened over this link are the owner's memory itself.

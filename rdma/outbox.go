@@ -34,10 +34,20 @@ func (o *Outbox[T]) Nudge() {
 	}
 }
 
+// Wait waits for a nudge.
+func (o *Outbox[T]) Wait() { <-o.wake }
+
+// Empty reports whether nothing is queued.
+func (o *Outbox[T]) Empty() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.items) == 0
+}
+
 // Take waits for a nudge, then returns all items and whether the outbox was closed. into is reused.
 // What it returns besides closed is the last: nothing is ever added to a closed outbox.
 func (o *Outbox[T]) Take(into []T) (items []T, closed bool) {
-	<-o.wake
+	o.Wait()
 	return o.Drain(into)
 }
 

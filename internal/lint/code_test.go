@@ -18,6 +18,7 @@ var unsafeFiles = map[string]string{
 	"rdma/bell.go":               "the futex system call takes an address",
 	"rdma/netyield.go":           "raw system calls take addresses",
 	"rdma/region.go":             "atomic cells over mapped bytes",
+	"rdma/socket.go":             "raw system calls take addresses",
 	"rdma/shm/memory.go":         "the doorbell's word in a mapped page",
 }
 

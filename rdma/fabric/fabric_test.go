@@ -365,7 +365,7 @@ func TestOtherProtocolVersion(t *testing.T) {
 
 func TestGarbageAtTheDoor(t *testing.T) {
 	n := start(t, Config{Domain: newDomain(), Name: "n"})
-	for _, b := range []string{"", "GET / HTTP/1.1\r\n\r\n", "\xff\xff\xff\xff", "\x04\x00\x00\x00DDSG", "\x08\x00\x00\x00DDSG\x05\x00\x00\x00"} {
+	for _, b := range []string{"", "GET / HTTP/1.1\r\n\r\n", "\xff\xff\xff\xff", "\x04\x00\x00\x00DDSG", fmt.Sprintf("\x08\x00\x00\x00DDSG%c\x00\x00\x00", rdma.ProtocolVersion)} {
 		c, err := net.Dial("tcp", n.self.Addr)
 		require.NoError(t, err)
 		_, err = c.Write([]byte(b))

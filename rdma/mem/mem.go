@@ -208,6 +208,9 @@ func (l *link) Post(rdma.Key) {}
 // PostQuiet implements rdma.Link.
 func (l *link) PostQuiet(rdma.Key) {}
 
+// HearQuiet implements rdma.Link.
+func (l *link) HearQuiet() {}
+
 // Ring implements rdma.Link.
 func (l *link) Ring() { l.peer.bell.Ring() }
 

@@ -199,6 +199,9 @@ func (l *Link) Post(rdma.Key) {}
 // PostQuiet implements rdma.Link.
 func (l *Link) PostQuiet(rdma.Key) {}
 
+// HearQuiet implements rdma.Link.
+func (l *Link) HearQuiet() {}
+
 // Ring implements rdma.Link.
 func (l *Link) Ring() { l.bell.Ring() }
 

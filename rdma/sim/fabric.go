@@ -469,6 +469,9 @@ func (l *link) Post(key rdma.Key) {
 // PostQuiet implements rdma.Link; here it wakes the peer all the same.
 func (l *link) PostQuiet(key rdma.Key) { l.Post(key) }
 
+// HearQuiet implements rdma.Link.
+func (l *link) HearQuiet() {}
+
 func (l *link) post(key rdma.Key) {
 	e := l.exports[key]
 	if e == nil || e.queued {

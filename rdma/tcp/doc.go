@@ -60,4 +60,6 @@
 //	withdrawn 8 #  subgroup, epoch
 //	bye       9    nothing follows
 //	quiet    10    as write; the peer's poller is not woken
+//	hush     11    nothing follows; until wake only quiet frames come
+//	wake     12    zeros
 package tcp

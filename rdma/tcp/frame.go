@@ -17,6 +17,8 @@ const (
 	frameWithdrawn = 8
 	frameBye       = 9
 	frameQuiet     = 10 // as frameWrite, but no news for the poller
+	frameHush      = 11 // see quiet.go
+	frameWake      = 12
 
 	writeHeader = 5 + 8 + 8 + 4 + 4 // length and type, key, position, bytes, cells
 	cellBytes   = 4 + 8

@@ -51,12 +51,20 @@ type Config struct {
 //
 // Goroutines: Run has the link from its beginning to its end, reads each connection, and makes the
 // next. For each connection it starts a writer, which has ended before the next one begins. So what
-// the writer owns needs no lock, and neither does what Run tells the peer when a session is resumed.
+// Run tells the peer when a session is resumed needs no lock. While a link is hushed, quiet frames are sent and
+// received by whoever posts quietly (quiet.go).
 type Link struct {
-	cfg    Config
-	out    *rdma.Outbox[[]byte]
-	sender sender // the writer's
-	each   *each  // nil unless Config.EachPost
+	cfg  Config
+	out  *rdma.Outbox[[]byte]
+	each *each // nil unless Config.EachPost
+
+	// turns is held by the writer but while it waits for something to send, and by whoever sends in its place then. It guards:
+	turns   sync.Mutex
+	sender  sender
+	writing *connection // that turns go to; nil: there is none
+	quietly turn        // of sendQuiet, reused
+
+	nap atomic.Pointer[nap] // of the reader; nil: it is awake
 
 	// exports is replaced, never changed, so that Post can look it up without a lock.
 	exports atomic.Pointer[map[rdma.Key]*export]
@@ -119,18 +127,24 @@ func (l *Link) Run() {
 // connection is what reader and writer of one connection share.
 type connection struct {
 	net.Conn
+	socket  *rdma.Socket // nil if it has none
 	resumed bool
 	own     position      // what this end had when the last connection was over
 	peer    chan position // capacity 1: from the reader to the writer, if resumed
 	over    chan struct{} // closed when the reader has ended
 	left    atomic.Bool   // the writer has said goodbye
+
+	// Guarded by Link.turns:
+	quiet  int    // turns in a row that were quiet
+	hushed bool   // the peer was told that only quiet frames follow
+	rest   []byte // of a quiet frame that the socket took in part; it goes first
 }
 
 // serve uses one connection until it ends. An error that is errBroken is the connection's; any other
 // one ends the link.
 func (l *Link) serve(conn net.Conn, resumed bool) error {
 	c := &connection{
-		Conn: conn, resumed: resumed, own: l.position(), peer: make(chan position, 1), over: make(chan struct{}),
+		Conn: conn, socket: rdma.SocketOf(conn), resumed: resumed, own: l.position(), peer: make(chan position, 1), over: make(chan struct{}),
 	}
 	stop := context.AfterFunc(l.ctx, func() { conn.Close() })
 	defer stop()
@@ -173,17 +187,22 @@ func (l *Link) FenceLowered() { l.out.Nudge() }
 func (l *Link) Drop(err error) { l.end(err) }
 
 // Post implements rdma.Link.
-func (l *Link) Post(key rdma.Key) { l.post(key, postedLoud) }
-
-// PostQuiet implements rdma.Link.
-func (l *Link) PostQuiet(key rdma.Key) { l.post(key, postedQuiet) }
-
-func (l *Link) post(key rdma.Key, how uint32) {
+func (l *Link) Post(key rdma.Key) {
 	if e := (*l.exports.Load())[key]; e != nil {
-		e.posted.Or(how)
+		e.posted.Or(postedLoud)
 		l.out.Nudge()
 		if l.each != nil && key.Fenced() {
 			l.each.wait(e)
+		}
+	}
+}
+
+// PostQuiet implements rdma.Link.
+func (l *Link) PostQuiet(key rdma.Key) {
+	if e := (*l.exports.Load())[key]; e != nil {
+		e.posted.Or(postedQuiet)
+		if !l.sendQuiet(e) {
+			l.out.Nudge()
 		}
 	}
 }

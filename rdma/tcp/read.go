@@ -27,13 +27,31 @@ func (r input) full(b []byte) error {
 	return nil
 }
 
+// source is a connection of which some bytes were read before.
+type source struct {
+	io.Reader
+	before []byte
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	if n := copy(b, s.before); n > 0 {
+		s.before = s.before[n:]
+		return n, nil
+	}
+	return s.Reader.Read(b)
+}
+
 // read handles frames until the connection ends.
 func (l *Link) read(c *connection) error {
-	r := input{bufio.NewReaderSize(c.Conn, 64<<10)}
+	from := &source{Reader: c.Conn}
+	r := input{bufio.NewReaderSize(from, 64<<10)}
 	var head [writeHeader]byte
 	var cells []byte
-	first, bye := c.resumed, false
+	first, bye, hushed := c.resumed, false, false
 	for {
+		if hushed && c.socket != nil && r.Buffered() == 0 && len(from.before) == 0 {
+			from.before = l.sleep(c)
+		}
 		if err := r.full(head[:5]); err != nil {
 			if bye || c.left.Load() {
 				return errClosed
@@ -45,6 +63,7 @@ func (l *Link) read(c *connection) error {
 			return fmt.Errorf("frame %d, position expected: %v", kind, first)
 		}
 		first = false
+		hushed = kind == frameHush || hushed && kind == frameQuiet
 		if kind == frameWrite || kind == frameQuiet {
 			if n < writeHeader-5 {
 				return errors.New("short write frame")
@@ -81,6 +100,7 @@ func (l *Link) read(c *connection) error {
 			c.peer <- p
 		case frameBye:
 			bye = true
+		case frameHush, frameWake:
 		case frameConfirm:
 			if err := l.confirm(b); err != nil {
 				return err
@@ -149,10 +169,15 @@ func (l *Link) apply(r input, head []byte, rest int, cells []byte) ([]byte, erro
 			return cells, err
 		}
 	}
+	applyCells(region, cells)
+	return cells, nil
+}
+
+// applyCells stores cells that were checked, in ascending order.
+func applyCells(region *rdma.Region, cells []byte) {
 	for c := cells; len(c) > 0; c = c[cellBytes:] {
 		region.Cell(int(binary.LittleEndian.Uint32(c))).Store(binary.LittleEndian.Uint64(c[4:]))
 	}
-	return cells, nil
 }
 
 // checkCells checks a write before any of it is applied: cells ascend, and the ring bytes are those

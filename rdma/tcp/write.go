@@ -11,7 +11,7 @@ import (
 	"github.com/omg-dds-go/dds/rdma"
 )
 
-// sender is what the writer goroutine owns; it outlives connections.
+// sender is what is known of what was sent; it outlives connections.
 type sender struct {
 	// kept are the numbered frames that the peer has not confirmed, oldest first; the first of them
 	// has number base. Those from next on were not sent on this connection.
@@ -28,7 +28,7 @@ type keptFrame struct {
 	derived bool // from the state of an export, and made anew when the session is resumed
 }
 
-// export is what the peer has of a region of ours. What is not atomic is the writer's.
+// export is what the peer has of a region of ours. What is not atomic belongs to whoever has Link.turns.
 type export struct {
 	key    rdma.Key
 	region *rdma.Region
@@ -61,6 +61,8 @@ type turn struct {
 	heads    []byte // write headers, back to back
 	captured []captured
 	derived  []keptFrame // of captured, in order
+	loud     bool        // there is more than quiet writes
+	ring     bool        // there are bytes of rings
 }
 
 type captured struct {
@@ -88,6 +90,8 @@ func (l *Link) write(c *connection) error {
 
 func (l *Link) writeTurns(c *connection) error {
 	defer l.each.turn(false, false)
+	l.turns.Lock()
+	defer l.turns.Unlock()
 	if c.resumed {
 		if over, err := l.resume(c); over || err != nil {
 			return err
@@ -101,6 +105,8 @@ func (l *Link) writeTurns(c *connection) error {
 	)
 	// Nobody may nudge again for what the last connection left: the first turn waits for nothing.
 	items, closed := l.out.Drain(items)
+	l.writing = c
+	defer func() { l.writing = nil }()
 	for {
 		for _, b := range items {
 			s.kept = append(s.kept, keptFrame{b: b})
@@ -128,8 +134,9 @@ func (l *Link) writeTurns(c *connection) error {
 		l.commit(&t)
 		closing := closed && !held
 		if closing {
-			t.vec = append(t.vec, frame(frameBye, 0))
+			t.vec, t.loud = append(t.vec, frame(frameBye, 0)), true
 		}
+		c.address(&t)
 		if len(t.vec) > 0 {
 			*vec = t.vec
 			if _, err := vec.WriteTo(c.Conn); err != nil {
@@ -147,7 +154,10 @@ func (l *Link) writeTurns(c *connection) error {
 			}
 			return nil
 		}
-		items, closed = l.out.Take(items)
+		l.turns.Unlock()
+		l.out.Wait()
+		l.turns.Lock() // before what is queued is taken: see sendQuiet
+		items, closed = l.out.Drain(items)
 	}
 }
 
@@ -181,7 +191,7 @@ func (l *Link) remove(e *export) {
 // dirty, or of those only that do not pass the fence.
 func (l *Link) collect(t *turn, fenced bool) error {
 	s := &l.sender
-	t.vec, t.heads, t.captured, t.derived = t.vec[:0], t.heads[:0], t.captured[:0], t.derived[:0]
+	t.begin()
 	if t.received = l.received.Load(); t.received != s.told {
 		t.confirm = appendFrame(t.confirm[:0], frameConfirm, 8)
 		t.confirm = binary.LittleEndian.AppendUint64(t.confirm, t.received)
@@ -190,28 +200,42 @@ func (l *Link) collect(t *turn, fenced bool) error {
 	for _, f := range s.kept[s.next:] {
 		t.vec = append(t.vec, f.b)
 	}
+	t.loud = len(t.vec) > 0
 	for _, e := range *l.exports.Load() {
-		if e.withdrawn || e.key.Fenced() && !fenced {
-			continue
-		}
-		posted := e.posted.Swap(0)
-		if posted == 0 {
-			continue
-		}
-		closing := e.closing.Load() // before the capture, which then is complete
-		if !e.announced {
-			t.derive(frameOpened, e.key)
-		}
-		framed, err := e.capture(t, posted == postedLoud)
-		t.captured = append(t.captured, captured{e, posted, framed, closing})
-		if err != nil {
-			return err
-		}
-		if closing {
-			t.derive(frameWithdrawn, e.key)
+		if !e.withdrawn && (fenced || !e.key.Fenced()) {
+			if err := t.add(e); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// add captures a region if it is dirty.
+func (t *turn) add(e *export) error {
+	posted := e.posted.Swap(0)
+	if posted == 0 {
+		return nil
+	}
+	closing := e.closing.Load() // before the capture, which then is complete
+	t.loud = t.loud || closing || !e.announced || posted == postedLoud
+	if !e.announced {
+		t.derive(frameOpened, e.key)
+	}
+	framed, err := e.capture(t, posted == postedLoud)
+	t.captured = append(t.captured, captured{e, posted, framed, closing})
+	if err != nil {
+		return err
+	}
+	if closing {
+		t.derive(frameWithdrawn, e.key)
+	}
+	return nil
+}
+
+func (t *turn) begin() {
+	t.vec, t.heads, t.captured, t.derived = t.vec[:0], t.heads[:0], t.captured[:0], t.derived[:0]
+	t.loud, t.ring = false, false
 }
 
 // derive adds a numbered frame that speaks of an export.
@@ -300,6 +324,7 @@ func (e *export) capture(t *turn, loud bool) (bool, error) {
 	t.heads = heads
 	t.vec = append(t.vec, heads[start:len(heads):len(heads)])
 	if n > 0 {
+		t.ring = true
 		from := e.pos & uint64(len(ring)-1)
 		first := min(n, uint64(len(ring))-from)
 		t.vec = append(t.vec, ring[from:from+first])

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Both lanes carry what they are given, in every shape. The receivers check numbers and last bytes.
+func TestLanes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for _, s := range []shape{{size: 128}, {size: 1024, instances: 10, filter: true}, {size: 10240, instances: 100}} {
+		t.Run(s.String(), func(t *testing.T) {
+			core, err := newCoreLane(ctx, rand.Uint32(), s)
+			require.NoError(t, err)
+			dds, err := newDDSLane(ctx, rand.Uint32(), s)
+			require.NoError(t, err)
+			for range 2 {
+				for _, l := range []lane{core, dds} {
+					r, err := measure(ctx, l, 500)
+					require.NoError(t, err)
+					require.Positive(t, r.rate)
+				}
+			}
+			require.NoError(t, core.close())
+			require.NoError(t, dds.close())
+		})
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	got, err := numbers("0, 1,100")
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1, 100}, got)
+	_, err = numbers("0,many")
+	require.ErrorContains(t, err, "many")
+	require.Equal(t, "1024 B, 10 instances, filter", shape{1024, 10, true}.String())
+}

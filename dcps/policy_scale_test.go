@@ -3,6 +3,7 @@ package dcps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -14,13 +15,13 @@ import (
 )
 
 // bytesPerInstance is what an instance costs in a writer and a reader together that have n of them.
-func bytesPerInstance(t *testing.T, n int) float64 {
+func bytesPerInstance(t *testing.T, n int) (bytes float64, took time.Duration) {
 	d := onBus(t)
 	node := d.node(t)
 	w := node.writer(t, writerQos(blocking(patience), func(q *qos.DataWriter) { q.Deadline.Period = time.Hour }))
 	r := node.reader(t, readerQos(func(q *qos.DataReader) { q.Deadline.Period = time.Hour }))
 	d.bus.settle(t)
-	before := heap()
+	before, start := heap(), time.Now()
 	ctx := patiently(t)
 	for id := range int32(n) {
 		if err := w.Write(ctx, &track{ID: id}); err != nil {
@@ -28,6 +29,7 @@ func bytesPerInstance(t *testing.T, n int) float64 {
 		}
 	}
 	d.bus.settle(t)
+	took = time.Since(start)
 	after := heap()
 	require.Equal(t, n, cached(r.reader))
 	seen := 0
@@ -42,7 +44,7 @@ func bytesPerInstance(t *testing.T, n int) float64 {
 	}
 	require.Equal(t, n, seen, "one after the other")
 	require.NoError(t, node.p.Close())
-	return float64(after-before) / float64(n)
+	return float64(after-before) / float64(n), took
 }
 
 func heap() int64 {
@@ -59,9 +61,75 @@ func TestManyInstances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("100,000 instances")
 	}
-	half, full := bytesPerInstance(t, 50_000), bytesPerInstance(t, 100_000)
-	t.Logf("bytes for an instance in writer and reader, with one sample: %.0f of 50,000, %.0f of 100,000", half, full)
+	half, soon := bytesPerInstance(t, 50_000)
+	full, late := bytesPerInstance(t, 100_000)
+	t.Logf("bytes for an instance in writer and reader, with one sample: %.0f of 50,000, written in %v, %.0f of 100,000 in %v", half, soon, full, late)
 	require.Less(t, full, 1.5*half)
+}
+
+// grown is what something cost: bytes that live, objects that were allocated, and how long it took.
+type grown struct {
+	bytes, objects float64
+	took           time.Duration
+}
+
+func grows(do func()) grown {
+	before, objects, start := heap(), mallocs(), time.Now()
+	do()
+	took, made := time.Since(start), mallocs()-objects
+	return grown{float64(heap() - before), float64(made), took}
+}
+
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// topicsCost is what n topics cost, each with a writer and a reader, in a domain of the real core; and what it costs a second
+// participant to join a domain that has them, and to use each.
+func topicsCost(t *testing.T, n int) (first, second grown) {
+	d := onCore(t, Settings{})
+	a := d.node(t)
+	var readers []*DataReader[track]
+	use := func(at *node) {
+		for i := range n {
+			tp, err := NewTopic[track](at.p, fmt.Sprintf("Topic%d", i))
+			require.NoError(t, err)
+			_, err = NewDataWriter(at.pub, tp, WithWriterQos(writerQos(blocking(patience))))
+			require.NoError(t, err)
+			r, err := NewDataReader(at.sub, tp, WithReaderQos(readerQos()))
+			require.NoError(t, err)
+			readers = append(readers, r)
+		}
+	}
+	first = grows(func() { use(a) })
+	second = grows(func() { use(d.node(t)) })
+	for _, r := range readers {
+		require.NoError(t, r.WaitForMatch(patiently(t), 2))
+	}
+	for _, node := range d.nodes {
+		require.NoError(t, node.p.Close())
+	}
+	return first, second
+}
+
+// Twice as many topics need twice the memory, and twice the objects on the way.
+func TestManyTopics(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("1,000 topics, and what the race detector allocates")
+	}
+	half, halfMore := topicsCost(t, 500)
+	full, fullMore := topicsCost(t, 1000)
+	for _, c := range []struct {
+		what       string
+		half, full grown
+	}{{"first participant", half, full}, {"second participant", halfMore, fullMore}} {
+		t.Logf("%s: %.1f KB for a topic of 500 and %.1f of 1,000, %.0f and %.0f objects, made in %v and %v", c.what,
+			c.half.bytes/500e3, c.full.bytes/1000e3, c.half.objects/500, c.full.objects/1000, c.half.took, c.full.took)
+		require.Less(t, c.full.bytes, 3*c.half.bytes, c.what)
+		require.Less(t, c.full.objects, 3*c.half.objects, c.what)
+	}
 }
 
 // counted is an element of a dueQueue that counts how often it was moved.

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ type hub struct {
 	members   map[derecho.NodeID]*member
 	channels  map[channelKey]*channel
 	names     topic.Names
+	urgent    map[derecho.SubgroupID]map[int32]int // how many writers have a TRANSPORT_PRIORITY
 	types     typeMatcher
 	failed    []failedLog
 	latest    *endpoint // the writer of the latest message, which is likely that of the next
@@ -139,6 +141,7 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 	m := h.member(ep.Node)
 	if ann.writes {
 		m.writers = append(m.writers, e)
+		h.weigh(e.at.sg, ann.writer.TransportPriority, 1)
 		e.alive = h.lives(e, m)
 	}
 	if e.path == topic.Logged && ann.writes {
@@ -270,6 +273,7 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 	peers := h.topics[e.ann.topic]
 	if e.ann.writes {
 		peers.writers = without(peers.writers, e)
+		h.weigh(e.at.sg, e.ann.writer.TransportPriority, -1)
 		if m := h.members[ep.Node]; m != nil {
 			m.writers = without(m.writers, e)
 		}
@@ -557,6 +561,27 @@ func (h *hub) flush() {
 		r.post(head, tail)
 	}
 	h.touched = h.touched[:0]
+}
+
+// weigh counts a writer of a subgroup by its TRANSPORT_PRIORITY.
+func (h *hub) weigh(sg derecho.SubgroupID, p qos.TransportPriority, n int) {
+	if h.urgent == nil {
+		h.urgent = make(map[derecho.SubgroupID]map[int32]int)
+	}
+	if h.urgent[sg] == nil {
+		h.urgent[sg] = make(map[int32]int)
+	}
+	if h.urgent[sg][p.Value] += n; h.urgent[sg][p.Value] == 0 {
+		delete(h.urgent[sg], p.Value)
+	}
+}
+
+// Priority of a subgroup is the highest of its writers' (derecho.Prioritizer).
+func (h *hub) Priority(sg derecho.SubgroupID) int32 {
+	if len(h.urgent[sg]) == 0 {
+		return 0
+	}
+	return slices.Max(slices.Collect(maps.Keys(h.urgent[sg])))
 }
 
 // Failed passes on that the domain can not go on.

@@ -107,6 +107,10 @@ func (h *hub) EndpointChanged(ep derecho.Endpoint) {
 	for i, o := range others {
 		was[i] = h.relate(pairOf(o))
 	}
+	if ann.writes {
+		h.weigh(e.at.sg, e.ann.writer.TransportPriority, -1)
+		h.weigh(e.at.sg, ann.writer.TransportPriority, 1)
+	}
 	e.ann, e.info, e.peer = ann, ep.Info, ann.peer(e.handle)
 	e.past = nil // a writer that has left may not match any more
 	h.show(e)

@@ -51,6 +51,9 @@ type machine struct {
 	logs   logs
 	shell  shell
 
+	priorities map[SubgroupID]int32 // those that are not 0 (priority.go)
+	marked     int                  // the DSCP that the fabric was told
+
 	now      time.Duration // of the pass that is under way
 	roused   bool          // there was an event since the last pass
 	lookedAt time.Duration // of the last pass that looked at all subgroups (visit.go)
@@ -286,6 +289,7 @@ func (m *machine) showUndelivered() {
 func (m *machine) showEndpoint(ep Endpoint) {
 	m.shown = append(m.shown, ep)
 	m.h.EndpointAdded(ep)
+	m.prioritize(ep.Writes.ID)
 }
 
 // reshowEndpoint tells of another Info of an endpoint that the layer above knows.
@@ -294,6 +298,7 @@ func (m *machine) reshowEndpoint(ep Endpoint) {
 		if s.Node == ep.Node && s.ID == ep.ID {
 			m.shown[i].Info = ep.Info
 			m.h.EndpointChanged(ep)
+			m.prioritize(ep.Writes.ID)
 		}
 	}
 }
@@ -301,6 +306,7 @@ func (m *machine) reshowEndpoint(ep Endpoint) {
 func (m *machine) hideEndpoint(ep Endpoint) {
 	m.shown = slices.DeleteFunc(m.shown, func(s Endpoint) bool { return s.Node == ep.Node && s.ID == ep.ID })
 	m.h.EndpointRemoved(ep)
+	m.prioritize(ep.Writes.ID)
 }
 
 func (m *machine) showNode(id NodeID) {
@@ -425,6 +431,9 @@ func (m *machine) group(id SubgroupID) *subgroup {
 		m.groups[id] = g
 		m.shell.newGroup(g)
 		m.order = append(m.order, g)
+		if len(m.priorities) > 0 {
+			m.arrange()
+		}
 	}
 	return g
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -60,6 +61,8 @@ type Fabric struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+
+	dscp atomic.Int32 // see Mark
 
 	mu     sync.Mutex
 	closed bool

@@ -44,6 +44,9 @@ type Config struct {
 	// The initiator numbers its attempts: generation is the number of this one. At the other end it
 	// is that of the connection that broke.
 	Redial func(ctx context.Context, generation uint64) (net.Conn, error)
+	// Mark, if not nil, marks what is sent on a connection for the network: it is called when one comes into use, and by
+	// Link.Mark.
+	Mark func(net.Conn)
 }
 
 // Link connects two nodes over TCP, for longer than one connection lasts. It takes over the first
@@ -148,6 +151,7 @@ func (l *Link) serve(conn net.Conn, resumed bool) error {
 	}
 	stop := context.AfterFunc(l.ctx, func() { conn.Close() })
 	defer stop()
+	l.Mark() // conn is in use: whoever sets another mark from now on finds it
 	written := make(chan error, 1)
 	go func() { written <- l.write(c) }()
 	err := l.read(c)
@@ -163,6 +167,16 @@ func (l *Link) serve(conn net.Conn, resumed bool) error {
 	l.conn = nil
 	l.mu.Unlock()
 	return err
+}
+
+// Mark has the connection in use marked anew.
+func (l *Link) Mark() {
+	l.mu.Lock()
+	conn := l.conn
+	l.mu.Unlock()
+	if conn != nil && l.cfg.Mark != nil {
+		l.cfg.Mark(conn)
+	}
 }
 
 // Session names the link in greetings that resume it.

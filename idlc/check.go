@@ -1,6 +1,8 @@
 package idlc
 
 import (
+	"strings"
+
 	"github.com/omg-dds-go/dds/cdr"
 )
 
@@ -121,7 +123,8 @@ func (c *checker) within(inner *scope, defs []definition) {
 
 func (c *checker) module(d *moduleDef) {
 	var inner *scope
-	if e := c.scope.get(d.Name.Text); e != nil && e.name == d.Name.Text {
+	name := strings.TrimPrefix(d.Name.Text, "_")
+	if e := c.scope.get(name); e != nil && e.name == name {
 		inner, _ = e.what.(*scope) // opened again
 	}
 	if inner == nil {

@@ -82,6 +82,14 @@ func baseName(file string) string {
 	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }
 
+// outputName is that of the Go file. A message and a service of ROS 2 may have one name.
+func outputName(file string) string {
+	if kind := ros2Kind(file); kind != "" && kind != "msg" {
+		return baseName(file) + "_" + kind + "_idl.go"
+	}
+	return baseName(file) + "_idl.go"
+}
+
 func packageDir(rel []string) string {
 	var parts []string
 	for _, m := range rel {
@@ -117,11 +125,16 @@ func (p *plan) packageOf(d Decl) (g *goPackage, known bool) {
 			}
 		}
 	}
-	if ip := p.mapped(module); ip != "" {
+	if ip := p.mapped(module); ip == ownPackage && len(p.packages) > 0 {
+		return p.packages[0], true
+	} else if ip != "" {
 		return &goPackage{name: packageName(path.Base(ip)), path: ip, module: module}, true
 	}
 	return nil, false
 }
+
+// ownPackage stands in Options.Map for the package that is generated.
+const ownPackage = "."
 
 // mapped gives the import path that -map names for a module or for one around it.
 func (p *plan) mapped(module []string) string {

@@ -27,8 +27,9 @@ type preprocessor struct {
 	once    map[string]bool   // files that said #pragma once
 	guards  map[string]string // files that lie within #ifndef NAME, and NAME
 	source
-	reads int // files read
-	bytes int // of them
+	ros2Read map[string]bool // files of ROS 2 by package/kind/type
+	reads    int             // files read
+	bytes    int             // of them
 	expander
 }
 
@@ -67,6 +68,10 @@ func (p *preprocessor) file(name, text string, stack []string) {
 	delete(p.report.presumed, name)           // read again, it says the same again
 	text = strings.TrimPrefix(text, "\uFEFF") // some editors put it in front of UTF-8
 	p.report.sources[name] = text
+	if ros2Kind(name) != "" {
+		p.ros2(name, text, stack)
+		return
+	}
 	toks := lex(name, text, p.report)
 	stack = append(stack, name)
 	var conds []conditional

@@ -107,7 +107,7 @@ func (p *plan) print() []OutFile {
 		if !ok {
 			return nil
 		}
-		files = append(files, OutFile{path.Join(g.dir, baseName(p.unit.File)+"_idl.go"), content})
+		files = append(files, OutFile{path.Join(g.dir, outputName(p.unit.File)), content})
 	}
 	return files
 }

@@ -29,17 +29,20 @@ func (s *settings) setTo(v string) error {
 
 // setFrom reads the value of -from.
 func (s *settings) setFrom(v string) error {
-	if v != "idl" && v != "xml" {
-		return fmt.Errorf("write idl or xml")
+	if v != "idl" && v != "xml" && v != "ros2" {
+		return fmt.Errorf("write idl, xml or ros2")
 	}
-	s.fromXML = v == "xml"
+	s.from = v
 	return nil
 }
 
 // options are what the compiler needs for a file. One in XML is turned into IDL first; what follows reads it under its name with .idl.
 func (s *settings) options(file, dir string) (idl string, opts idlc.Options, err error) {
 	opts = idlc.Options{Include: s.includes, Define: s.defines, Strict: s.strict, Extensibility: s.missing, Package: s.pkg, Map: s.modules, ImportPath: importPath(dir)}
-	if !s.fromXML {
+	if ros := slices.Contains([]string{".msg", ".srv", ".action"}, filepath.Ext(file)); ros != (s.from == "ros2") {
+		return "", opts, fmt.Errorf("%s: -from ros2 reads .msg, .srv and .action files, and only it does", file)
+	}
+	if s.from != "xml" {
 		return file, opts, nil
 	}
 	text, err := os.ReadFile(file)

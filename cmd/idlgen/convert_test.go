@@ -7,7 +7,7 @@ import (
 )
 
 func TestConvert(t *testing.T) {
-	inDir(t, map[string]string{"track.idl": track, "two.idl": "struct A { long a; }; struct B { A a; };"})
+	inDir(t, map[string]string{"track.idl": track, "demo/msg/Track.msg": "float64 altitude", "two.idl": "struct A { long a; }; struct B { A a; };"})
 	for _, c := range []struct {
 		args   []string
 		status int
@@ -21,8 +21,13 @@ func TestConvert(t *testing.T) {
 		{[]string{"-to", "jsonschema", "two.idl"}, 1, "idlgen: two.idl: a JSON Schema is of one type; name it with -type: A, B"},
 		{[]string{"-to", "idl", "-type", "C", "two.idl"}, 1, "there is no type C; there are A, B"},
 		{[]string{"-to", "c", "track.idl"}, 2, "write go, idl, xml, jsonschema or typeobject"},
-		{[]string{"-from", "c", "track.idl"}, 2, "write idl or xml"},
+		{[]string{"-from", "c", "track.idl"}, 2, "write idl, xml or ros2"},
 		{[]string{"-from", "xml", "track.idl"}, 1, "idlgen: track.idl: notation: XML: "},
+		{[]string{"-from", "ros2", "track.idl"}, 1, "track.idl: -from ros2 reads .msg, .srv and .action files"},
+		{[]string{"demo/msg/Track.msg"}, 1, "demo/msg/Track.msg: -from ros2 reads .msg"},
+		{[]string{"-from", "ros2", "-to", "idl", "demo/msg/Track.msg"}, 0, "module demo {\n  module msg {\n    module dds_ {\n      @final struct Track_ {\n        double altitude;\n"},
+		{[]string{"-from", "ros2", "-o", "out", "demo/msg/Track.msg"}, 0, ""},
+		{[]string{"-from", "ros2", "-check", "-o", "out", "demo/msg/Track.msg"}, 0, ""},
 		{[]string{"-from", "xml", "absent.xml"}, 1, "absent.xml"},
 	} {
 		got := idlgen(c.args...)

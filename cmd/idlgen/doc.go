@@ -12,4 +12,8 @@
 //	idlgen -to idl|xml|jsonschema|typeobject [-from xml] [-type NAME] FILE...
 //
 // writes the types of a file in another notation (package xtypes/notation), and -from xml reads DDS-XML in place of IDL.
+//
+//	idlgen -from ros2 [-I DIR]... [-map PACKAGE=IMPORT/PATH]... PACKAGE/msg/X.msg PACKAGE/srv/Y.srv PACKAGE/action/Z.action...
+//
+// reads the interfaces of ROS 2, and gives their types the names that they have in DDS.
 package main

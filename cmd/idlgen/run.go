@@ -32,14 +32,14 @@ type settings struct {
 	strict   bool
 	missing  string // the extensibility of types that do not say
 	check    bool
-	fromXML  bool
+	from     string // idl, xml or ros2
 	to       string // a key of formats
 	typ      string // the only type to convert
 	files    []string
 }
 
 func parseFlags(args []string, stderr io.Writer) (*settings, error) {
-	s := &settings{modules: map[string]string{}, to: "go"}
+	s := &settings{modules: map[string]string{}, to: "go", from: "idl"}
 	fs := flag.NewFlagSet("idlgen", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.StringVar(&s.out, "o", "", "write into directory `DIR` (default: that of the IDL file)")
@@ -54,7 +54,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.Func("default-extensibility", "of types without an annotation: `KIND` is final, appendable (the default) or mutable", s.defaultExtensibility)
 	fs.Func("map", "the Go package of a module of included files, as `MODULE=IMPORT/PATH`; may be repeated", s.mapModule)
 	fs.Func("to", "write `FORMAT`: go (the default), idl, xml (DDS-XML), jsonschema or typeobject; all but go go to standard output without -o", s.setTo)
-	fs.Func("from", "read `FORMAT`: idl (the default), or xml: the <types> of DDS-XML, also as RTI Connext and Fast DDS write it", s.setFrom)
+	fs.Func("from", "read `FORMAT`: idl (the default); xml: the <types> of DDS-XML, also as RTI Connext and Fast DDS write it; ros2: .msg, .srv and .action files", s.setFrom)
 	fs.StringVar(&s.typ, "type", "", "with -to, convert the type `NAME` and what it needs, as in module::Track")
 	fs.Usage = func() {
 		fmt.Fprint(stderr, usage)
@@ -117,6 +117,9 @@ What is read: IDL 4.2 with the annotations of XTypes 1.3, the preprocessor of C,
 compilers: //@key comments, #pragma keylist. Interfaces, valuetypes and any are skipped with a warning; -strict makes
 that an error. Types without @final, @appendable or @mutable are appendable, as XTypes 1.3 has it and RTI Connext, Fast
 DDS and OpenDDS do; Cyclone DDS takes them as final: give -default-extensibility final for files written for it.
+
+-from ros2 reads PACKAGE/msg/X.msg and the like. Files of other packages are looked for beside PACKAGE and, for each -I DIR, in DIR and
+DIR/share: -I /opt/ros/DISTRO. -map PACKAGE=IMPORT/PATH says where their Go is. Types are called as in ROS 2: PACKAGE::msg::dds_::X_.
 
 Errors look like this, all of them in one run:
 

@@ -1,6 +1,9 @@
 package cdr
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // Builder is the part of a generated builder that does not depend on the type. It lays a sample out in the caller's bytes
 // as little-endian XCDR2.
@@ -9,8 +12,9 @@ import "fmt"
 // order once that one is set; members of variable size are set in the order of their declaration. Room for
 // members of fixed size is claimed, and cleared, as soon as their offset is known.
 type Builder struct {
-	e     Encoder // behind all that has been laid out
-	sub   Encoder // for one member in the middle
+	e     Encoder // behind all that has been laid out; between FieldEncoder and EndField within the member
+	pos   int     // of e, before FieldEncoder
+	room  []byte  // of e, before FieldEncoder
 	whole []byte
 	info  *TypeInfo
 	names []string // of the members
@@ -41,6 +45,16 @@ func (b *Builder) Claim(i, end int) {
 	}
 }
 
+// Head is Claim for the members before the first of variable size. It gives the body up to the offset end, for them to be stored in;
+// nil if an error has been kept.
+func (b *Builder) Head(i, end int) []byte {
+	b.Claim(i, end)
+	if b.e.err != nil {
+		return nil
+	}
+	return b.e.buf[:end:end]
+}
+
 // Len is the offset behind what has been laid out.
 func (b *Builder) Len() int { return b.e.pos }
 
@@ -61,32 +75,38 @@ func (b *Builder) FieldEncoder(i, behind, at, n int) *Encoder {
 	if b.Field(i, behind, at, n) == nil {
 		return nil
 	}
-	b.sub = b.e
-	b.sub.buf, b.sub.pos = b.e.buf[:at+n], at
-	return &b.sub
+	b.pos, b.room = b.e.pos, b.e.buf
+	b.e.pos, b.e.buf = at, b.e.buf[:at+n]
+	return &b.e
 }
 
-// EndField takes the errors of FieldEncoder over.
+// EndField ends what FieldEncoder began and tells whether the member is complete.
 func (b *Builder) EndField(i int) bool {
-	if b.sub.err != nil {
-		b.keep(i, b.sub.err)
+	b.e.pos = b.pos
+	if b.e.err == nil {
+		b.e.buf = b.room
 	}
-	return b.e.err == nil
+	return b.EndMember(i)
 }
 
 // Variable gives the encoder for member i, which is the k-th of variable size; nil means that an error has been kept.
 func (b *Builder) Variable(i, k int) *Encoder {
+	if b.next == k && b.e.err == nil && b.info != nil {
+		return &b.e
+	}
+	b.refuse(i, k)
+	return nil
+}
+
+// refuse says why the k-th member of variable size cannot be set now.
+func (b *Builder) refuse(i, k int) {
 	switch {
 	case b.e.err != nil || b.info == nil:
-		return nil
 	case b.next < k:
 		b.outOfOrder(i)
-		return nil
-	case b.next > k:
+	default:
 		b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set twice; a member of variable size is set once"})
-		return nil
 	}
-	return &b.e
 }
 
 // EndVariable ends what Variable began and tells whether the member is complete.
@@ -134,13 +154,6 @@ func (b *Builder) Reject(i int, v int32) {
 	b.e.fail(&Error{Path: b.names[i], Err: ErrInvalidValue, Detail: fmt.Sprintf("%d is not an enumerator", v)})
 }
 
-func (b *Builder) keep(i int, err *Error) {
-	if b.e.err == nil && err.Path == "" {
-		err.Path = b.names[i]
-	}
-	b.e.fail(err)
-}
-
 func (b *Builder) outOfOrder(i int) {
 	b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set too early; members of variable size before it come first, in the order of their declaration"})
 }
@@ -151,11 +164,8 @@ func (b *Builder) Finish(has []bool) (int, error) {
 		return 0, &Error{Op: "build", Err: ErrMember, Detail: "builder was not made by its New function"}
 	}
 	if b.e.err == nil {
-		for i, ok := range has {
-			if !ok {
-				b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "not set"})
-				break
-			}
+		if i := bytes.IndexByte(bytesOfBools(has), 0); i >= 0 {
+			b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "not set"})
 		}
 	}
 	b.e.End(b.mark)

@@ -10,10 +10,10 @@ import (
 // Members of an appendable type that the writer's version did not have are absent: their scope ends before
 // them, and they read as zero, the empty string or the empty sequence.
 type Decoder struct {
-	buf   []byte // the body; its start is the origin of alignment
-	pos   int
-	end   int // of the innermost delimited value; 0 after an error, so that one test finds both
-	mask  int // the largest alignment less 1: 7 (XCDR1) or 3 (XCDR2)
+	buf  []byte // the body; its start is the origin of alignment
+	pos  int
+	end  int // of the innermost delimited value; 0 after an error, so that one test finds both
+	mask int // the largest alignment less 1: 7 (XCDR1) or 3 (XCDR2)
 	// origin is where alignment counts from: 0, or the start of the innermost XCDR1 parameter. It is a multiple of 4.
 	origin int
 	open   bool // directly in a value that may end before its members do

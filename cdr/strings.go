@@ -2,8 +2,10 @@ package cdr
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -11,23 +13,32 @@ import (
 
 // String writes a string; bound counts bytes, 0 stands for none.
 func (e *Encoder) String(name, v string, bound int) {
-	if bound > 0 && len(v) > bound {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds its bound of %d", len(v), bound)})
-		return
-	}
-	if uint64(len(v)) >= math.MaxUint32 {
-		e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds %d", len(v), uint32(math.MaxUint32-1))})
+	if bound > 0 && len(v) > bound || uint64(len(v)) >= math.MaxUint32 {
+		e.longString(name, len(v), bound)
 		return
 	}
 	if i := strings.IndexByte(v, 0); i >= 0 {
 		e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("string has a NUL at byte %d of %d", i, len(v))})
 		return
 	}
-	e.Uint32(uint32(len(v) + 1))
-	if b := e.take(1, len(v)+1); b != nil {
-		copy(b, v)
-		b[len(v)] = 0
+	b := e.take(4, 4+len(v)+1)
+	if b == nil {
+		return
 	}
+	if e.big {
+		binary.BigEndian.PutUint32(b, uint32(len(v)+1))
+	} else {
+		binary.LittleEndian.PutUint32(b, uint32(len(v)+1))
+	}
+	b[4+copy(b[4:], v)] = 0
+}
+
+func (e *Encoder) longString(name string, n, bound int) {
+	limit := "its bound of " + strconv.Itoa(bound)
+	if bound == 0 {
+		limit = strconv.Itoa(math.MaxUint32 - 1)
+	}
+	e.fail(&Error{Path: name, Err: ErrBound, Detail: fmt.Sprintf("string of %d bytes exceeds %s", n, limit)})
 }
 
 // WString writes a wstring; bound counts UTF-16 code units, 0 stands for none.

@@ -29,6 +29,19 @@ func bytesOf[T Primitive](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
+// imagesOf gives the memory of s, whose elements are images: numbers without padding. Nil unless ImageOf has said so for their size.
+func imagesOf[T any](l *Layout, s []T) []byte {
+	if len(s) == 0 || l.image == nil || l.image.Size() != unsafe.Sizeof(s[0]) {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+// bytesOfBools gives the memory of s, for reading: each byte is 0 or 1.
+func bytesOfBools(s []bool) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
+}
+
 // aliasString gives b as a string without copying. The string changes if b does: views say so.
 func aliasString(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))

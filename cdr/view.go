@@ -3,6 +3,7 @@ package cdr
 import (
 	"fmt"
 	"math"
+	"reflect"
 )
 
 // A generated view holds the offsets of its members in the encoded bytes, found by one walk that checks all lengths. Its
@@ -110,6 +111,8 @@ func (d *Decoder) LocateSequence(name string, bound, width int) int32 {
 // the first aligned to Align.
 type Layout struct {
 	Align, Size, Stride [2]int
+
+	image reflect.Type // of elements that are copied as they are; nil for others
 }
 
 func version(v2 bool) int {

@@ -40,6 +40,37 @@ func fixedLayout(t Type, v2 bool) (align, size int, ok bool) {
 	return 0, 0, false
 }
 
+// isImage tells whether a value has the same bytes in memory and in both versions of CDR, on a machine with the byte order of the
+// sample: a struct of numbers without padding, none of which has values that are refused.
+func isImage(t Type) bool {
+	s, ok := resolve(t).(*Struct)
+	if !ok || len(s.wire()) != len(s.allMembers()) {
+		return false
+	}
+	sum := 0
+	for _, m := range s.wire() {
+		elem := resolve(m.Type)
+		if a, ok := elem.(*Array); ok {
+			elem = resolve(a.Elem)
+		}
+		p, isPrimitive := elem.(Primitive)
+		c := m.constraints()
+		switch {
+		case m.pointer() || c.Min.Valid() || c.Max.Valid():
+			return false
+		case isPrimitive && (p == Boolean || p == Float128):
+			return false
+		case !isPrimitive && !isImage(elem):
+			return false
+		}
+		_, n, _ := fixedLayout(m.Type, true)
+		sum += n
+	}
+	a1, n1, ok1 := fixedLayout(s, false)
+	a2, n2, ok2 := fixedLayout(s, true)
+	return ok1 && ok2 && n1 == sum && n2 == sum && sum%a1 == 0 && sum%a2 == 0
+}
+
 // size is the length of a packed decimal number: a digit in each half of a byte, and the sign in the last one.
 func (f *Fixed) size() int { return (f.Digits + 2) / 2 }
 

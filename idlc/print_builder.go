@@ -1,6 +1,10 @@
 package idlc
 
-import "github.com/omg-dds-go/dds/cdr"
+import (
+	"strconv"
+
+	"github.com/omg-dds-go/dds/cdr"
+)
 
 // builder prints the in-place writer of a struct.
 func (w *printer) builder(s *Struct) {
@@ -18,17 +22,19 @@ func (w *printer) builder(s *Struct) {
 	w.p("b cdr.Builder")
 	w.p("has [", len(members), "]bool")
 	seg := segmentIndex(segments)
+	if segments[0].first >= 0 {
+		w.p("head []byte // the members before the first of variable size")
+	}
 	if n := len(segments) - 1; n > 0 && maxIndex(seg) >= 0 {
 		w.p("seg [", maxIndex(seg)+1, "]int // where the members behind one of variable size begin")
 	}
 	w.p("}")
 	w.p()
 	w.p("// New", name, "Builder starts a sample in buf, encapsulation header included.")
-	w.p("func New", name, "Builder(buf []byte) ", name, "Builder {")
-	w.p("var b ", name, "Builder")
+	w.p("func New", name, "Builder(buf []byte) (b ", name, "Builder) {")
 	w.p("b.b.Init(buf, ", lowerFirst(name), "Type, ", list, ")")
 	if segments[0].first >= 0 {
-		w.p("b.b.Claim(", segments[0].first, ", ", segments[0].end, ")")
+		w.p("b.head = b.b.Head(", segments[0].first, ", ", segments[0].end, ")")
 	}
 	w.p("return b")
 	w.p("}")
@@ -36,7 +42,7 @@ func (w *printer) builder(s *Struct) {
 	for i, m := range members {
 		f := w.builderField(m)
 		if slots[i].fixed {
-			w.fixedSetter(name, f, i, slots[i], seg)
+			w.fixedSetter(name, f, i, slots[i], segments[0].end, seg)
 		} else {
 			w.variableSetter(name, f, i, slots[i], segments, seg)
 		}
@@ -166,8 +172,7 @@ func (w *printer) mutableBuilder(s *Struct) {
 	w.p("}")
 	w.p()
 	w.p("// New", name, "Builder starts a sample in buf, encapsulation header included.")
-	w.p("func New", name, "Builder(buf []byte) ", name, "Builder {")
-	w.p("var b ", name, "Builder")
+	w.p("func New", name, "Builder(buf []byte) (b ", name, "Builder) {")
 	w.p("b.b.Init(buf, ", lowerFirst(name), "Type, ", list, ")")
 	for i, m := range members {
 		if m.Optional {
@@ -195,7 +200,8 @@ func (w *printer) mutableBuilder(s *Struct) {
 	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }")
 }
 
-func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
+// fixedSetter prints the setter of a member of fixed size. head is the length of what comes before the first of variable size.
+func (w *printer) fixedSetter(name string, f field, i int, s slot, head string, seg []int) {
 	w.setterDoc(f)
 	resolved := resolve(f.Type)
 	_, isEnum := resolved.(*Enum)
@@ -210,7 +216,11 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, seg []int) {
 	if s.behind > 0 {
 		w.p("p := b.seg[", seg[s.behind], "]")
 	}
-	switch {
+	switch at, err := strconv.Atoi(s.at); {
+	case err == nil && s.behind == 0 && (isEnum || isPrim):
+		w.p("if len(b.head) >= ", head, " {")
+		w.store(f.Type, "b.head", at, "v")
+		w.p("b.has[", i, "] = true")
 	case isEnum || isPrim:
 		w.p("if f := b.b.Field(", i, ", ", s.behind, ", ", s.at, ", ", s.size, "); f != nil {")
 		w.store(f.Type, "f", 0, "v")

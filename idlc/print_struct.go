@@ -110,7 +110,12 @@ func (w *printer) typeInfo(t Type) {
 	a1, n1, ok1 := fixedLayout(t, false)
 	a2, n2, ok2 := fixedLayout(t, true)
 	if ok1 && ok2 {
-		w.p("Layout: &cdr.Layout{Align: [2]int{", a1, ", ", a2, "}, Size: [2]int{", n1, ", ", n2, "}, Stride: [2]int{", alignUp(n1, a1), ", ", alignUp(n2, a2), "}},")
+		layout := fmt.Sprintf("cdr.Layout{Align: [2]int{%d, %d}, Size: [2]int{%d, %d}, Stride: [2]int{%d, %d}}", a1, a2, n1, n2, alignUp(n1, a1), alignUp(n2, a2))
+		if isImage(t) {
+			w.p("Layout: cdr.ImageOf[", name, "](", layout, "),")
+		} else {
+			w.p("Layout: &", layout, ",")
+		}
 	}
 	if object, err := w.types.describe(t); err == nil {
 		w.p("TypeObject: ", strconv.QuoteToASCII(string(object)), ",")
@@ -235,8 +240,26 @@ func (w *printer) run(s *Struct, members []*Member, known int) (fs []field, alig
 	return fs, align, size
 }
 
+// alignXCDR1 gives the alignment of a run in XCDR1, if its members have the same offsets there.
+func alignXCDR1(fs []field) (align int, same bool) {
+	align, _ = scalarSize(fs[0].Type)
+	end := 0
+	for _, f := range fs {
+		n, _ := scalarSize(f.Type)
+		if n > align || alignUp(end, n) != f.offset {
+			return 0, false
+		}
+		end = f.offset + n
+	}
+	return align, true
+}
+
 func (w *printer) encodeRun(fs []field, align, size int) {
-	w.p("switch b, fast := e.Run(", align, ", ", size, "); {")
+	method := "Run"
+	if a, ok := alignXCDR1(fs); ok {
+		method, align = "RunBoth", a
+	}
+	w.p("switch b, fast := e.", method, "(", align, ", ", size, "); {")
 	w.p("case b != nil:")
 	end := 0
 	for _, f := range fs {
@@ -331,7 +354,11 @@ func (w *printer) load(f field) {
 }
 
 func (w *printer) decodeRun(fs []field, align, size int) {
-	w.p("if b := d.Run(", align, ", ", size, "); b != nil {")
+	method := "Run"
+	if a, ok := alignXCDR1(fs); ok {
+		method, align = "RunBoth", a
+	}
+	w.p("if b := d.", method, "(", align, ", ", size, "); b != nil {")
 	for _, f := range fs {
 		w.load(f)
 	}

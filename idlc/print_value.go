@@ -118,10 +118,17 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 		}
 		mark := markVar(name, depth)
 		w.p(mark, " := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", ", isPrimitive(r.Elem), ")")
+		image := !key && isImage(r.Elem)
+		if image {
+			w.p("if !cdr.EncodeImages(e, ", w.layoutOf(resolve(r.Elem)), ", ", x, ") {")
+		}
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
 		w.element(encoding, name, v, func() { w.encode(r.Elem, x+"["+v+"]", "", depth+1, key) })
 		w.p("}")
+		if image {
+			w.p("}")
+		}
 		w.p("e.End(", mark, ")")
 	case *Array:
 		if isPrimitive(r.Elem) { // without a DHEADER
@@ -199,10 +206,17 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
 		w.p(x, " = cdr.GrowSequence(d, ", quote(name), ", ", x, ", n)")
+		image := !key && isImage(r.Elem)
+		if image {
+			w.p("if !cdr.DecodeImages(d, ", w.layoutOf(resolve(r.Elem)), ", ", x, ") {")
+		}
 		v := loopVar(depth)
 		w.p("for ", v, " := range ", x, " {")
 		w.element(decoding, name, v, func() { w.decodeElement(r.Of, r.Elem, x+"["+v+"]", depth+1, key) })
 		w.p("}")
+		if image {
+			w.p("}")
+		}
 		w.p("d.End(", scope, ")")
 	case *Array:
 		if _, ok := bulk(r.Elem); ok && len(r.Dims) == 1 {

@@ -273,62 +273,62 @@ var sampleMembers = []string{
 // Set in this order: Payload.
 // Another member may be set as soon as those of them that are declared before it are set.
 type SampleBuilder struct {
-	b   cdr.Builder
-	has [7]bool
+	b    cdr.Builder
+	has  [7]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewSampleBuilder starts a sample in buf, encapsulation header included.
-func NewSampleBuilder(buf []byte) SampleBuilder {
-	var b SampleBuilder
+func NewSampleBuilder(buf []byte) (b SampleBuilder) {
 	b.b.Init(buf, sampleType, sampleMembers)
-	b.b.Claim(0, 36)
+	b.head = b.b.Head(0, 36)
 	return b
 }
 
 // SetInstance sets instance.
 func (b *SampleBuilder) SetInstance(v uint32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint32(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetWriter sets writer.
 func (b *SampleBuilder) SetWriter(v uint32) {
-	if f := b.b.Field(1, 0, 4, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint32(b.head[4:], v)
 		b.has[1] = true
 	}
 }
 
 // SetPhase sets phase.
 func (b *SampleBuilder) SetPhase(v uint32) {
-	if f := b.b.Field(2, 0, 8, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint32(b.head[8:], v)
 		b.has[2] = true
 	}
 }
 
 // SetNumber sets number.
 func (b *SampleBuilder) SetNumber(v uint64) {
-	if f := b.b.Field(3, 0, 12, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint64(b.head[12:], v)
 		b.has[3] = true
 	}
 }
 
 // SetSent sets sent.
 func (b *SampleBuilder) SetSent(v int64) {
-	if f := b.b.Field(4, 0, 20, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt64(b.head[20:], v)
 		b.has[4] = true
 	}
 }
 
 // SetDue sets due.
 func (b *SampleBuilder) SetDue(v int64) {
-	if f := b.b.Field(5, 0, 28, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt64(b.head[28:], v)
 		b.has[5] = true
 	}
 }
@@ -606,62 +606,62 @@ var keyedSampleMembers = []string{
 // Set in this order: Payload.
 // Another member may be set as soon as those of them that are declared before it are set.
 type KeyedSampleBuilder struct {
-	b   cdr.Builder
-	has [7]bool
+	b    cdr.Builder
+	has  [7]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewKeyedSampleBuilder starts a sample in buf, encapsulation header included.
-func NewKeyedSampleBuilder(buf []byte) KeyedSampleBuilder {
-	var b KeyedSampleBuilder
+func NewKeyedSampleBuilder(buf []byte) (b KeyedSampleBuilder) {
 	b.b.Init(buf, keyedSampleType, keyedSampleMembers)
-	b.b.Claim(0, 36)
+	b.head = b.b.Head(0, 36)
 	return b
 }
 
 // SetInstance sets instance.
 func (b *KeyedSampleBuilder) SetInstance(v uint32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint32(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetWriter sets writer.
 func (b *KeyedSampleBuilder) SetWriter(v uint32) {
-	if f := b.b.Field(1, 0, 4, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint32(b.head[4:], v)
 		b.has[1] = true
 	}
 }
 
 // SetPhase sets phase.
 func (b *KeyedSampleBuilder) SetPhase(v uint32) {
-	if f := b.b.Field(2, 0, 8, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint32(b.head[8:], v)
 		b.has[2] = true
 	}
 }
 
 // SetNumber sets number.
 func (b *KeyedSampleBuilder) SetNumber(v uint64) {
-	if f := b.b.Field(3, 0, 12, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutUint64(b.head[12:], v)
 		b.has[3] = true
 	}
 }
 
 // SetSent sets sent.
 func (b *KeyedSampleBuilder) SetSent(v int64) {
-	if f := b.b.Field(4, 0, 20, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt64(b.head[20:], v)
 		b.has[4] = true
 	}
 }
 
 // SetDue sets due.
 func (b *KeyedSampleBuilder) SetDue(v int64) {
-	if f := b.b.Field(5, 0, 28, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt64(b.head[28:], v)
 		b.has[5] = true
 	}
 }

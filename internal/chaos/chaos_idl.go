@@ -47,7 +47,7 @@ func (*Note) CDRType() *cdr.TypeInfo { return noteType }
 // MarshalCDR writes all members.
 func (m *Note) MarshalCDR(e *cdr.Encoder) {
 	e.String("writer", m.Writer, 32)
-	switch b, fast := e.Run(4, 9); {
+	switch b, fast := e.RunBoth(8, 9); {
 	case b != nil:
 		cdr.PutUint64(b, m.Number)
 		cdr.PutBool(b[8:], m.Last)
@@ -62,7 +62,7 @@ func (m *Note) MarshalCDR(e *cdr.Encoder) {
 func (m *Note) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.Writer = d.String("writer", 32)
-	if b := d.Run(4, 9); b != nil {
+	if b := d.RunBoth(8, 9); b != nil {
 		m.Number = cdr.GetUint64(b)
 		m.Last = d.ToBool("last", b[8])
 	} else {
@@ -224,8 +224,7 @@ type NoteBuilder struct {
 }
 
 // NewNoteBuilder starts a sample in buf, encapsulation header included.
-func NewNoteBuilder(buf []byte) NoteBuilder {
-	var b NoteBuilder
+func NewNoteBuilder(buf []byte) (b NoteBuilder) {
 	b.b.Init(buf, noteType, noteMembers)
 	return b
 }

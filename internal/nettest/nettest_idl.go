@@ -181,8 +181,7 @@ type BeatBuilder struct {
 }
 
 // NewBeatBuilder starts a sample in buf, encapsulation header included.
-func NewBeatBuilder(buf []byte) BeatBuilder {
-	var b BeatBuilder
+func NewBeatBuilder(buf []byte) (b BeatBuilder) {
 	b.b.Init(buf, beatType, beatMembers)
 	return b
 }

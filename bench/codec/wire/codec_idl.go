@@ -62,7 +62,7 @@ func (*Flat) CDRType() *cdr.TypeInfo { return flatType }
 
 // MarshalCDR writes all members.
 func (m *Flat) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 64); {
+	switch b, fast := e.RunBoth(8, 64); {
 	case b != nil:
 		cdr.PutUint64(b, m.Time)
 		cdr.PutFloat64(b[8:], m.Lat)
@@ -99,7 +99,7 @@ func (m *Flat) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Flat) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 64); b != nil {
+	if b := d.RunBoth(8, 64); b != nil {
 		m.Time = cdr.GetUint64(b)
 		m.Lat = cdr.GetFloat64(b[8:])
 		m.Lon = cdr.GetFloat64(b[16:])
@@ -392,126 +392,126 @@ var flatMembers = []string{
 // FlatBuilder builds an encoded Flat in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type FlatBuilder struct {
-	b   cdr.Builder
-	has [14]bool
+	b    cdr.Builder
+	has  [14]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewFlatBuilder starts a sample in buf, encapsulation header included.
-func NewFlatBuilder(buf []byte) FlatBuilder {
-	var b FlatBuilder
+func NewFlatBuilder(buf []byte) (b FlatBuilder) {
 	b.b.Init(buf, flatType, flatMembers)
-	b.b.Claim(0, 64)
+	b.head = b.b.Head(0, 64)
 	return b
 }
 
 // SetTime sets time.
 func (b *FlatBuilder) SetTime(v uint64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutUint64(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetLat sets lat.
 func (b *FlatBuilder) SetLat(v float64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutFloat64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetLon sets lon.
 func (b *FlatBuilder) SetLon(v float64) {
-	if f := b.b.Field(2, 0, 16, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutFloat64(b.head[16:], v)
 		b.has[2] = true
 	}
 }
 
 // SetAlt sets alt.
 func (b *FlatBuilder) SetAlt(v float64) {
-	if f := b.b.Field(3, 0, 24, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutFloat64(b.head[24:], v)
 		b.has[3] = true
 	}
 }
 
 // SetNorth sets north.
 func (b *FlatBuilder) SetNorth(v float32) {
-	if f := b.b.Field(4, 0, 32, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutFloat32(b.head[32:], v)
 		b.has[4] = true
 	}
 }
 
 // SetEast sets east.
 func (b *FlatBuilder) SetEast(v float32) {
-	if f := b.b.Field(5, 0, 36, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutFloat32(b.head[36:], v)
 		b.has[5] = true
 	}
 }
 
 // SetDown sets down.
 func (b *FlatBuilder) SetDown(v float32) {
-	if f := b.b.Field(6, 0, 40, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutFloat32(b.head[40:], v)
 		b.has[6] = true
 	}
 }
 
 // SetHeading sets heading.
 func (b *FlatBuilder) SetHeading(v float32) {
-	if f := b.b.Field(7, 0, 44, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutFloat32(b.head[44:], v)
 		b.has[7] = true
 	}
 }
 
 // SetTrack sets track.
 func (b *FlatBuilder) SetTrack(v int32) {
-	if f := b.b.Field(8, 0, 48, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutInt32(b.head[48:], v)
 		b.has[8] = true
 	}
 }
 
 // SetSequenceNumber sets sequence_number.
 func (b *FlatBuilder) SetSequenceNumber(v uint32) {
-	if f := b.b.Field(9, 0, 52, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutUint32(b.head[52:], v)
 		b.has[9] = true
 	}
 }
 
 // SetRate sets rate.
 func (b *FlatBuilder) SetRate(v int32) {
-	if f := b.b.Field(10, 0, 56, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutInt32(b.head[56:], v)
 		b.has[10] = true
 	}
 }
 
 // SetSquawk sets squawk.
 func (b *FlatBuilder) SetSquawk(v uint16) {
-	if f := b.b.Field(11, 0, 60, 2); f != nil {
-		cdr.PutUint16(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutUint16(b.head[60:], v)
 		b.has[11] = true
 	}
 }
 
 // SetKind sets kind.
 func (b *FlatBuilder) SetKind(v byte) {
-	if f := b.b.Field(12, 0, 62, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 64 {
+		b.head[62] = v
 		b.has[12] = true
 	}
 }
 
 // SetGround sets ground.
 func (b *FlatBuilder) SetGround(v bool) {
-	if f := b.b.Field(13, 0, 63, 1); f != nil {
-		cdr.PutBool(f, v)
+	if len(b.head) >= 64 {
+		cdr.PutBool(b.head[63:], v)
 		b.has[13] = true
 	}
 }
@@ -562,7 +562,7 @@ func (*Text) CDRType() *cdr.TypeInfo { return textType }
 
 // MarshalCDR writes all members.
 func (m *Text) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 20); {
+	switch b, fast := e.RunBoth(8, 20); {
 	case b != nil:
 		cdr.PutUint64(b, m.Time)
 		cdr.PutFloat64(b[8:], m.Value)
@@ -585,7 +585,7 @@ func (m *Text) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Text) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 20); b != nil {
+	if b := d.RunBoth(8, 20); b != nil {
 		m.Time = cdr.GetUint64(b)
 		m.Value = cdr.GetFloat64(b[8:])
 		m.Status = cdr.GetInt32(b[16:])
@@ -824,38 +824,38 @@ var textMembers = []string{
 // Set in this order: Callsign, Origin, Destination, OperatorName, Route, Procedure, Weather, Remarks.
 // Another member may be set as soon as those of them that are declared before it are set.
 type TextBuilder struct {
-	b   cdr.Builder
-	has [11]bool
+	b    cdr.Builder
+	has  [11]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewTextBuilder starts a sample in buf, encapsulation header included.
-func NewTextBuilder(buf []byte) TextBuilder {
-	var b TextBuilder
+func NewTextBuilder(buf []byte) (b TextBuilder) {
 	b.b.Init(buf, textType, textMembers)
-	b.b.Claim(0, 20)
+	b.head = b.b.Head(0, 20)
 	return b
 }
 
 // SetTime sets time.
 func (b *TextBuilder) SetTime(v uint64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 20 {
+		cdr.PutUint64(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetValue sets value.
 func (b *TextBuilder) SetValue(v float64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 20 {
+		cdr.PutFloat64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetStatus sets status.
 func (b *TextBuilder) SetStatus(v int32) {
-	if f := b.b.Field(2, 0, 16, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 20 {
+		cdr.PutInt32(b.head[16:], v)
 		b.has[2] = true
 	}
 }
@@ -1088,22 +1088,22 @@ var blobMembers = []string{
 // Set in this order: Data.
 // Another member may be set as soon as those of them that are declared before it are set.
 type BlobBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewBlobBuilder starts a sample in buf, encapsulation header included.
-func NewBlobBuilder(buf []byte) BlobBuilder {
-	var b BlobBuilder
+func NewBlobBuilder(buf []byte) (b BlobBuilder) {
 	b.b.Init(buf, blobType, blobMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetTime sets time.
 func (b *BlobBuilder) SetTime(v uint64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutUint64(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -1146,7 +1146,7 @@ var fixType = cdr.Define(cdr.TypeInfo{
 	Nested:        true,
 	MaxSize:       32,
 	MaxKeySize:    0,
-	Layout:        &cdr.Layout{Align: [2]int{8, 4}, Size: [2]int{32, 32}, Stride: [2]int{32, 32}},
+	Layout:        cdr.ImageOf[Fix](cdr.Layout{Align: [2]int{8, 4}, Size: [2]int{32, 32}, Stride: [2]int{32, 32}}),
 	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xf2SgNg>Q\x98\x8b\x96v\xfc\x14\xd0\x00g\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2V0\aVnr\xdbpg\u0724*\xcaw\x00\x99\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00{\x00\x00\x00\x01\x00\x00\x00\xf1\xf2SgNg>Q\x98\x8b\x96v\xfc\x14\xd0\x00c\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00S\x00\x00\x00\x05\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x00\x01\x00\n\x9d\xd4\xe4a\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\nAR\x90v\x00\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\n\xfb\xad\xe9\xe3\x00\v\x00\x00\x00\x03\x00\x00\x00\x01\x00\t\xd6f6\xb2\x00\v\x00\x00\x00\x04\x00\x00\x00\x01\x00\x046\xcd8\xf4\x00\xad\x00\x00\x00\x01\x00\x00\x00\xf2V0\aVnr\xdbpg\u0724*\xcaw\x00\x95\x00\x00\x00\xf2Q\t\x00\x12\x00\x00\x00\x00\x00\x00\x00\n\x00\x00\x00wire::Fix\x00\x00\x00u\x00\x00\x00\x05\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x01\x00\n\x00\x02\x00\x00\x00x\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\n\x00\x02\x00\x00\x00y\x00\x00\x00\x10\x00\x00\x00\x02\x00\x00\x00\x01\x00\n\x00\x02\x00\x00\x00z\x00\x00\x00\x16\x00\x00\x00\x03\x00\x00\x00\x01\x00\t\x00\b\x00\x00\x00quality\x00\x00\x00\x00\x00\x15\x00\x00\x00\x04\x00\x00\x00\x01\x00\x04\x00\a\x00\x00\x00source\x00\x00\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2V0\aVnr\xdbpg\u0724*\xcaw\xf1\xf2SgNg>Q\x98\x8b\x96v\xfc\x14\xd0",
 	Text: `@final struct wire::Fix {
 	@id(0) double x;
@@ -1163,7 +1163,7 @@ func (*Fix) CDRType() *cdr.TypeInfo { return fixType }
 
 // MarshalCDR writes all members.
 func (m *Fix) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 32); {
+	switch b, fast := e.RunBoth(8, 32); {
 	case b != nil:
 		cdr.PutFloat64(b, m.X)
 		cdr.PutFloat64(b[8:], m.Y)
@@ -1182,7 +1182,7 @@ func (m *Fix) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Fix) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 32); b != nil {
+	if b := d.RunBoth(8, 32); b != nil {
 		m.X = cdr.GetFloat64(b)
 		m.Y = cdr.GetFloat64(b[8:])
 		m.Z = cdr.GetFloat64(b[16:])
@@ -1358,54 +1358,54 @@ var fixMembers = []string{
 // FixBuilder builds an encoded Fix in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type FixBuilder struct {
-	b   cdr.Builder
-	has [5]bool
+	b    cdr.Builder
+	has  [5]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewFixBuilder starts a sample in buf, encapsulation header included.
-func NewFixBuilder(buf []byte) FixBuilder {
-	var b FixBuilder
+func NewFixBuilder(buf []byte) (b FixBuilder) {
 	b.b.Init(buf, fixType, fixMembers)
-	b.b.Claim(0, 32)
+	b.head = b.b.Head(0, 32)
 	return b
 }
 
 // SetX sets x.
 func (b *FixBuilder) SetX(v float64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 32 {
+		cdr.PutFloat64(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetY sets y.
 func (b *FixBuilder) SetY(v float64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 32 {
+		cdr.PutFloat64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetZ sets z.
 func (b *FixBuilder) SetZ(v float64) {
-	if f := b.b.Field(2, 0, 16, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 32 {
+		cdr.PutFloat64(b.head[16:], v)
 		b.has[2] = true
 	}
 }
 
 // SetQuality sets quality.
 func (b *FixBuilder) SetQuality(v float32) {
-	if f := b.b.Field(3, 0, 24, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 32 {
+		cdr.PutFloat32(b.head[24:], v)
 		b.has[3] = true
 	}
 }
 
 // SetSource sets source.
 func (b *FixBuilder) SetSource(v int32) {
-	if f := b.b.Field(4, 0, 28, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 32 {
+		cdr.PutInt32(b.head[28:], v)
 		b.has[4] = true
 	}
 }
@@ -1447,12 +1447,14 @@ func (*Route) CDRType() *cdr.TypeInfo { return routeType }
 func (m *Route) MarshalCDR(e *cdr.Encoder) {
 	e.Uint64(m.Time)
 	fixesBegin := e.BeginSequence("fixes", len(m.Fixes), 0, false)
-	for i := range m.Fixes {
-		if !e.Enter() {
-			break
+	if !cdr.EncodeImages(e, (*Fix)(nil).CDRType().Layout, m.Fixes) {
+		for i := range m.Fixes {
+			if !e.Enter() {
+				break
+			}
+			m.Fixes[i].MarshalCDR(e)
+			e.LeaveElement("fixes", i)
 		}
-		m.Fixes[i].MarshalCDR(e)
-		e.LeaveElement("fixes", i)
 	}
 	e.End(fixesBegin)
 }
@@ -1463,12 +1465,14 @@ func (m *Route) UnmarshalCDR(d *cdr.Decoder) {
 	m.Time = d.Uint64("time")
 	n, fixesBegin := d.BeginSequence("fixes", 0, 32, false)
 	m.Fixes = cdr.GrowSequence(d, "fixes", m.Fixes, n)
-	for i := range m.Fixes {
-		if !d.Enter() {
-			break
+	if !cdr.DecodeImages(d, (*Fix)(nil).CDRType().Layout, m.Fixes) {
+		for i := range m.Fixes {
+			if !d.Enter() {
+				break
+			}
+			m.Fixes[i].UnmarshalCDR(d)
+			d.LeaveElement("fixes", i)
 		}
-		m.Fixes[i].UnmarshalCDR(d)
-		d.LeaveElement("fixes", i)
 	}
 	d.End(fixesBegin)
 	d.End(s)
@@ -1640,22 +1644,22 @@ var routeMembers = []string{
 // Set in this order: Fixes.
 // Another member may be set as soon as those of them that are declared before it are set.
 type RouteBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewRouteBuilder starts a sample in buf, encapsulation header included.
-func NewRouteBuilder(buf []byte) RouteBuilder {
-	var b RouteBuilder
+func NewRouteBuilder(buf []byte) (b RouteBuilder) {
 	b.b.Init(buf, routeType, routeMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetTime sets time.
 func (b *RouteBuilder) SetTime(v uint64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutUint64(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -1664,12 +1668,14 @@ func (b *RouteBuilder) SetTime(v uint64) {
 func (b *RouteBuilder) SetFixes(v []Fix) {
 	if e := b.b.Variable(1, 0); e != nil {
 		fixesBegin := e.BeginSequence("fixes", len(v), 0, false)
-		for i := range v {
-			if !e.Enter() {
-				break
+		if !cdr.EncodeImages(e, (*Fix)(nil).CDRType().Layout, v) {
+			for i := range v {
+				if !e.Enter() {
+					break
+				}
+				v[i].MarshalCDR(e)
+				e.LeaveElement("fixes", i)
 			}
-			v[i].MarshalCDR(e)
-			e.LeaveElement("fixes", i)
 		}
 		e.End(fixesBegin)
 		b.has[1] = b.b.EndVariable(1)
@@ -2291,8 +2297,7 @@ type StatusBuilder struct {
 }
 
 // NewStatusBuilder starts a sample in buf, encapsulation header included.
-func NewStatusBuilder(buf []byte) StatusBuilder {
-	var b StatusBuilder
+func NewStatusBuilder(buf []byte) (b StatusBuilder) {
 	b.b.Init(buf, statusType, statusMembers)
 	b.has[2] = true
 	b.has[3] = true

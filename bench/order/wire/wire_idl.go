@@ -164,8 +164,7 @@ type MessageBuilder struct {
 }
 
 // NewMessageBuilder starts a sample in buf, encapsulation header included.
-func NewMessageBuilder(buf []byte) MessageBuilder {
-	var b MessageBuilder
+func NewMessageBuilder(buf []byte) (b MessageBuilder) {
 	b.b.Init(buf, messageType, messageMembers)
 	return b
 }

@@ -131,7 +131,7 @@ func (*Primitives) CDRType() *cdr.TypeInfo { return primitivesType }
 
 // MarshalCDR writes all members.
 func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(1, 3); {
+	switch b, fast := e.RunBoth(1, 3); {
 	case b != nil:
 		cdr.PutBool(b, m.Flag)
 		b[1] = m.Raw
@@ -141,7 +141,7 @@ func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
 		e.Uint8(m.Raw)
 		e.Uint8(m.Letter)
 	}
-	switch b, fast := e.Run(2, 4); {
+	switch b, fast := e.RunBoth(2, 4); {
 	case b != nil:
 		cdr.PutInt16(b, m.S)
 		cdr.PutUint16(b[2:], m.Us)
@@ -170,7 +170,7 @@ func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Primitives) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(1, 3); b != nil {
+	if b := d.RunBoth(1, 3); b != nil {
 		m.Flag = d.ToBool("flag", b[0])
 		m.Raw = b[1]
 		m.Letter = b[2]
@@ -179,7 +179,7 @@ func (m *Primitives) UnmarshalCDR(d *cdr.Decoder) {
 		m.Raw = d.Uint8("raw")
 		m.Letter = d.Uint8("letter")
 	}
-	if b := d.Run(2, 4); b != nil {
+	if b := d.RunBoth(2, 4); b != nil {
 		m.S = cdr.GetInt16(b)
 		m.Us = cdr.GetUint16(b[2:])
 	} else {
@@ -436,102 +436,102 @@ var primitivesMembers = []string{
 // PrimitivesBuilder builds an encoded Primitives in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type PrimitivesBuilder struct {
-	b   cdr.Builder
-	has [11]bool
+	b    cdr.Builder
+	has  [11]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewPrimitivesBuilder starts a sample in buf, encapsulation header included.
-func NewPrimitivesBuilder(buf []byte) PrimitivesBuilder {
-	var b PrimitivesBuilder
+func NewPrimitivesBuilder(buf []byte) (b PrimitivesBuilder) {
 	b.b.Init(buf, primitivesType, primitivesMembers)
-	b.b.Claim(0, 44)
+	b.head = b.b.Head(0, 44)
 	return b
 }
 
 // SetFlag sets flag.
 func (b *PrimitivesBuilder) SetFlag(v bool) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		cdr.PutBool(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutBool(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetRaw sets raw.
 func (b *PrimitivesBuilder) SetRaw(v byte) {
-	if f := b.b.Field(1, 0, 1, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 44 {
+		b.head[1] = v
 		b.has[1] = true
 	}
 }
 
 // SetLetter sets letter.
 func (b *PrimitivesBuilder) SetLetter(v byte) {
-	if f := b.b.Field(2, 0, 2, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 44 {
+		b.head[2] = v
 		b.has[2] = true
 	}
 }
 
 // SetS sets s.
 func (b *PrimitivesBuilder) SetS(v int16) {
-	if f := b.b.Field(3, 0, 4, 2); f != nil {
-		cdr.PutInt16(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutInt16(b.head[4:], v)
 		b.has[3] = true
 	}
 }
 
 // SetUs sets us.
 func (b *PrimitivesBuilder) SetUs(v uint16) {
-	if f := b.b.Field(4, 0, 6, 2); f != nil {
-		cdr.PutUint16(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutUint16(b.head[6:], v)
 		b.has[4] = true
 	}
 }
 
 // SetL sets l.
 func (b *PrimitivesBuilder) SetL(v int32) {
-	if f := b.b.Field(5, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutInt32(b.head[8:], v)
 		b.has[5] = true
 	}
 }
 
 // SetUl sets ul.
 func (b *PrimitivesBuilder) SetUl(v uint32) {
-	if f := b.b.Field(6, 0, 12, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutUint32(b.head[12:], v)
 		b.has[6] = true
 	}
 }
 
 // SetLl sets ll.
 func (b *PrimitivesBuilder) SetLl(v int64) {
-	if f := b.b.Field(7, 0, 16, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutInt64(b.head[16:], v)
 		b.has[7] = true
 	}
 }
 
 // SetUll sets ull.
 func (b *PrimitivesBuilder) SetUll(v uint64) {
-	if f := b.b.Field(8, 0, 24, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutUint64(b.head[24:], v)
 		b.has[8] = true
 	}
 }
 
 // SetF sets f.
 func (b *PrimitivesBuilder) SetF(v float32) {
-	if f := b.b.Field(9, 0, 32, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutFloat32(b.head[32:], v)
 		b.has[9] = true
 	}
 }
 
 // SetD sets d.
 func (b *PrimitivesBuilder) SetD(v float64) {
-	if f := b.b.Field(10, 0, 36, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 44 {
+		cdr.PutFloat64(b.head[36:], v)
 		b.has[10] = true
 	}
 }
@@ -583,7 +583,7 @@ func (*Alignment) CDRType() *cdr.TypeInfo { return alignmentType }
 // MarshalCDR writes all members.
 func (m *Alignment) MarshalCDR(e *cdr.Encoder) {
 	e.Uint8(m.A)
-	switch b, fast := e.Run(4, 32); {
+	switch b, fast := e.RunBoth(8, 32); {
 	case b != nil:
 		cdr.PutFloat64(b, m.B)
 		b[8] = m.C
@@ -617,7 +617,7 @@ func (m *Alignment) MarshalCDR(e *cdr.Encoder) {
 func (m *Alignment) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.A = d.Uint8("a")
-	if b := d.Run(4, 32); b != nil {
+	if b := d.RunBoth(8, 32); b != nil {
 		m.B = cdr.GetFloat64(b)
 		m.C = b[8]
 		m.D = cdr.GetInt16(b[10:])
@@ -863,79 +863,79 @@ var alignmentMembers = []string{
 // Set in this order: I.
 // Another member may be set as soon as those of them that are declared before it are set.
 type AlignmentBuilder struct {
-	b   cdr.Builder
-	has [11]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [11]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewAlignmentBuilder starts a sample in buf, encapsulation header included.
-func NewAlignmentBuilder(buf []byte) AlignmentBuilder {
-	var b AlignmentBuilder
+func NewAlignmentBuilder(buf []byte) (b AlignmentBuilder) {
 	b.b.Init(buf, alignmentType, alignmentMembers)
-	b.b.Claim(0, 36)
+	b.head = b.b.Head(0, 36)
 	return b
 }
 
 // SetA sets a.
 func (b *AlignmentBuilder) SetA(v byte) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 36 {
+		b.head[0] = v
 		b.has[0] = true
 	}
 }
 
 // SetB sets b.
 func (b *AlignmentBuilder) SetB(v float64) {
-	if f := b.b.Field(1, 0, 4, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutFloat64(b.head[4:], v)
 		b.has[1] = true
 	}
 }
 
 // SetC sets c.
 func (b *AlignmentBuilder) SetC(v byte) {
-	if f := b.b.Field(2, 0, 12, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 36 {
+		b.head[12] = v
 		b.has[2] = true
 	}
 }
 
 // SetD sets d.
 func (b *AlignmentBuilder) SetD(v int16) {
-	if f := b.b.Field(3, 0, 14, 2); f != nil {
-		cdr.PutInt16(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt16(b.head[14:], v)
 		b.has[3] = true
 	}
 }
 
 // SetE sets e.
 func (b *AlignmentBuilder) SetE(v byte) {
-	if f := b.b.Field(4, 0, 16, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 36 {
+		b.head[16] = v
 		b.has[4] = true
 	}
 }
 
 // SetF sets f.
 func (b *AlignmentBuilder) SetF(v int64) {
-	if f := b.b.Field(5, 0, 20, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt64(b.head[20:], v)
 		b.has[5] = true
 	}
 }
 
 // SetG sets g.
 func (b *AlignmentBuilder) SetG(v byte) {
-	if f := b.b.Field(6, 0, 28, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 36 {
+		b.head[28] = v
 		b.has[6] = true
 	}
 }
 
 // SetH sets h.
 func (b *AlignmentBuilder) SetH(v float32) {
-	if f := b.b.Field(7, 0, 32, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutFloat32(b.head[32:], v)
 		b.has[7] = true
 	}
 }
@@ -1307,8 +1307,7 @@ type StringsBuilder struct {
 }
 
 // NewStringsBuilder starts a sample in buf, encapsulation header included.
-func NewStringsBuilder(buf []byte) StringsBuilder {
-	var b StringsBuilder
+func NewStringsBuilder(buf []byte) (b StringsBuilder) {
 	b.b.Init(buf, stringsType, stringsMembers)
 	return b
 }
@@ -1970,8 +1969,7 @@ type CollectionsBuilder struct {
 }
 
 // NewCollectionsBuilder starts a sample in buf, encapsulation header included.
-func NewCollectionsBuilder(buf []byte) CollectionsBuilder {
-	var b CollectionsBuilder
+func NewCollectionsBuilder(buf []byte) (b CollectionsBuilder) {
 	b.b.Init(buf, collectionsType, collectionsMembers)
 	return b
 }
@@ -2286,30 +2284,30 @@ var innerMembers = []string{
 // Set in this order: Name.
 // Another member may be set as soon as those of them that are declared before it are set.
 type InnerBuilder struct {
-	b   cdr.Builder
-	has [3]bool
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewInnerBuilder starts a sample in buf, encapsulation header included.
-func NewInnerBuilder(buf []byte) InnerBuilder {
-	var b InnerBuilder
+func NewInnerBuilder(buf []byte) (b InnerBuilder) {
 	b.b.Init(buf, innerType, innerMembers)
-	b.b.Claim(0, 12)
+	b.head = b.b.Head(0, 12)
 	return b
 }
 
 // SetTag sets tag.
 func (b *InnerBuilder) SetTag(v byte) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 12 {
+		b.head[0] = v
 		b.has[0] = true
 	}
 }
 
 // SetValue sets value.
 func (b *InnerBuilder) SetValue(v float64) {
-	if f := b.b.Field(1, 0, 4, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutFloat64(b.head[4:], v)
 		b.has[1] = true
 	}
 }
@@ -2650,23 +2648,23 @@ var nestingMembers = []string{
 // Set in this order: One, Many, Row.
 // Another member may be set as soon as those of them that are declared before it are set.
 type NestingBuilder struct {
-	b   cdr.Builder
-	has [5]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [5]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewNestingBuilder starts a sample in buf, encapsulation header included.
-func NewNestingBuilder(buf []byte) NestingBuilder {
-	var b NestingBuilder
+func NewNestingBuilder(buf []byte) (b NestingBuilder) {
 	b.b.Init(buf, nestingType, nestingMembers)
-	b.b.Claim(0, 4)
+	b.head = b.b.Head(0, 4)
 	return b
 }
 
 // SetNumber sets number.
 func (b *NestingBuilder) SetNumber(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 4 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -2910,23 +2908,23 @@ var keyPartMembers = []string{
 // Set in this order: Name.
 // Another member may be set as soon as those of them that are declared before it are set.
 type KeyPartBuilder struct {
-	b   cdr.Builder
-	has [3]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewKeyPartBuilder starts a sample in buf, encapsulation header included.
-func NewKeyPartBuilder(buf []byte) KeyPartBuilder {
-	var b KeyPartBuilder
+func NewKeyPartBuilder(buf []byte) (b KeyPartBuilder) {
 	b.b.Init(buf, keyPartType, keyPartMembers)
-	b.b.Claim(0, 4)
+	b.head = b.b.Head(0, 4)
 	return b
 }
 
 // SetSite sets site.
 func (b *KeyPartBuilder) SetSite(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 4 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -2993,7 +2991,7 @@ func (m *Keys) MarshalCDR(e *cdr.Encoder) {
 		m.Part.MarshalCDR(e)
 		e.Leave("part")
 	}
-	switch b, fast := e.Run(4, 12); {
+	switch b, fast := e.RunBoth(8, 12); {
 	case b != nil:
 		cdr.PutFloat64(b, m.Value)
 		cdr.PutInt32(b[8:], m.Number)
@@ -3010,7 +3008,7 @@ func (m *Keys) UnmarshalCDR(d *cdr.Decoder) {
 		m.Part.UnmarshalCDR(d)
 		d.Leave("part")
 	}
-	if b := d.Run(4, 12); b != nil {
+	if b := d.RunBoth(8, 12); b != nil {
 		m.Value = cdr.GetFloat64(b)
 		m.Number = cdr.GetInt32(b[8:])
 	} else {
@@ -3186,8 +3184,7 @@ type KeysBuilder struct {
 }
 
 // NewKeysBuilder starts a sample in buf, encapsulation header included.
-func NewKeysBuilder(buf []byte) KeysBuilder {
-	var b KeysBuilder
+func NewKeysBuilder(buf []byte) (b KeysBuilder) {
 	b.b.Init(buf, keysType, keysMembers)
 	return b
 }

@@ -334,7 +334,7 @@ func (*Primitives) CDRType() *cdr.TypeInfo { return primitivesType }
 
 // MarshalCDR writes all members.
 func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(1, 3); {
+	switch b, fast := e.RunBoth(1, 3); {
 	case b != nil:
 		cdr.PutBool(b, m.B)
 		b[1] = m.O
@@ -344,7 +344,7 @@ func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
 		e.Uint8(m.O)
 		e.Uint8(m.C)
 	}
-	switch b, fast := e.Run(2, 8); {
+	switch b, fast := e.RunBoth(2, 8); {
 	case b != nil:
 		cdr.PutUint16(b, m.Wc)
 		b[2] = uint8(m.I8)
@@ -379,7 +379,7 @@ func (m *Primitives) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Primitives) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(1, 3); b != nil {
+	if b := d.RunBoth(1, 3); b != nil {
 		m.B = d.ToBool("b", b[0])
 		m.O = b[1]
 		m.C = b[2]
@@ -388,7 +388,7 @@ func (m *Primitives) UnmarshalCDR(d *cdr.Decoder) {
 		m.O = d.Uint8("o")
 		m.C = d.Uint8("c")
 	}
-	if b := d.Run(2, 8); b != nil {
+	if b := d.RunBoth(2, 8); b != nil {
 		m.Wc = cdr.GetUint16(b)
 		m.I8 = int8(b[2])
 		m.U8 = b[3]
@@ -684,126 +684,126 @@ var primitivesMembers = []string{
 // PrimitivesBuilder builds an encoded Primitives in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type PrimitivesBuilder struct {
-	b   cdr.Builder
-	has [14]bool
+	b    cdr.Builder
+	has  [14]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewPrimitivesBuilder starts a sample in buf, encapsulation header included.
-func NewPrimitivesBuilder(buf []byte) PrimitivesBuilder {
-	var b PrimitivesBuilder
+func NewPrimitivesBuilder(buf []byte) (b PrimitivesBuilder) {
 	b.b.Init(buf, primitivesType, primitivesMembers)
-	b.b.Claim(0, 48)
+	b.head = b.b.Head(0, 48)
 	return b
 }
 
 // SetB sets b.
 func (b *PrimitivesBuilder) SetB(v bool) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		cdr.PutBool(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutBool(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetO sets o.
 func (b *PrimitivesBuilder) SetO(v byte) {
-	if f := b.b.Field(1, 0, 1, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 48 {
+		b.head[1] = v
 		b.has[1] = true
 	}
 }
 
 // SetC sets c.
 func (b *PrimitivesBuilder) SetC(v byte) {
-	if f := b.b.Field(2, 0, 2, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 48 {
+		b.head[2] = v
 		b.has[2] = true
 	}
 }
 
 // SetWc sets wc.
 func (b *PrimitivesBuilder) SetWc(v uint16) {
-	if f := b.b.Field(3, 0, 4, 2); f != nil {
-		cdr.PutUint16(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutUint16(b.head[4:], v)
 		b.has[3] = true
 	}
 }
 
 // SetI8 sets i8.
 func (b *PrimitivesBuilder) SetI8(v int8) {
-	if f := b.b.Field(4, 0, 6, 1); f != nil {
-		f[0] = uint8(v)
+	if len(b.head) >= 48 {
+		b.head[6] = uint8(v)
 		b.has[4] = true
 	}
 }
 
 // SetU8 sets u8.
 func (b *PrimitivesBuilder) SetU8(v uint8) {
-	if f := b.b.Field(5, 0, 7, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 48 {
+		b.head[7] = v
 		b.has[5] = true
 	}
 }
 
 // SetI16 sets i16.
 func (b *PrimitivesBuilder) SetI16(v int16) {
-	if f := b.b.Field(6, 0, 8, 2); f != nil {
-		cdr.PutInt16(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutInt16(b.head[8:], v)
 		b.has[6] = true
 	}
 }
 
 // SetU16 sets u16.
 func (b *PrimitivesBuilder) SetU16(v uint16) {
-	if f := b.b.Field(7, 0, 10, 2); f != nil {
-		cdr.PutUint16(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutUint16(b.head[10:], v)
 		b.has[7] = true
 	}
 }
 
 // SetI32 sets i32.
 func (b *PrimitivesBuilder) SetI32(v int32) {
-	if f := b.b.Field(8, 0, 12, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutInt32(b.head[12:], v)
 		b.has[8] = true
 	}
 }
 
 // SetU32 sets u32.
 func (b *PrimitivesBuilder) SetU32(v uint32) {
-	if f := b.b.Field(9, 0, 16, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutUint32(b.head[16:], v)
 		b.has[9] = true
 	}
 }
 
 // SetI64 sets i64.
 func (b *PrimitivesBuilder) SetI64(v int64) {
-	if f := b.b.Field(10, 0, 20, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutInt64(b.head[20:], v)
 		b.has[10] = true
 	}
 }
 
 // SetU64 sets u64.
 func (b *PrimitivesBuilder) SetU64(v uint64) {
-	if f := b.b.Field(11, 0, 28, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutUint64(b.head[28:], v)
 		b.has[11] = true
 	}
 }
 
 // SetF32 sets f32.
 func (b *PrimitivesBuilder) SetF32(v float32) {
-	if f := b.b.Field(12, 0, 36, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutFloat32(b.head[36:], v)
 		b.has[12] = true
 	}
 }
 
 // SetF64 sets f64.
 func (b *PrimitivesBuilder) SetF64(v float64) {
-	if f := b.b.Field(13, 0, 40, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutFloat64(b.head[40:], v)
 		b.has[13] = true
 	}
 }
@@ -840,7 +840,7 @@ func (*Point) CDRType() *cdr.TypeInfo { return pointType }
 
 // MarshalCDR writes all members.
 func (m *Point) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 17); {
+	switch b, fast := e.RunBoth(8, 17); {
 	case b != nil:
 		cdr.PutFloat64(b, m.X)
 		cdr.PutFloat64(b[8:], m.Y)
@@ -855,7 +855,7 @@ func (m *Point) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Point) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 17); b != nil {
+	if b := d.RunBoth(8, 17); b != nil {
 		m.X = cdr.GetFloat64(b)
 		m.Y = cdr.GetFloat64(b[8:])
 		m.Quality = b[16]
@@ -1005,38 +1005,38 @@ var pointMembers = []string{
 // PointBuilder builds an encoded Point in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type PointBuilder struct {
-	b   cdr.Builder
-	has [3]bool
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewPointBuilder starts a sample in buf, encapsulation header included.
-func NewPointBuilder(buf []byte) PointBuilder {
-	var b PointBuilder
+func NewPointBuilder(buf []byte) (b PointBuilder) {
 	b.b.Init(buf, pointType, pointMembers)
-	b.b.Claim(0, 17)
+	b.head = b.b.Head(0, 17)
 	return b
 }
 
 // SetX sets x.
 func (b *PointBuilder) SetX(v float64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 17 {
+		cdr.PutFloat64(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetY sets y.
 func (b *PointBuilder) SetY(v float64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 17 {
+		cdr.PutFloat64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetQuality sets quality.
 func (b *PointBuilder) SetQuality(v byte) {
-	if f := b.b.Field(2, 0, 16, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 17 {
+		b.head[16] = v
 		b.has[2] = true
 	}
 }
@@ -1204,30 +1204,30 @@ var raggedMembers = []string{
 // RaggedBuilder builds an encoded Ragged in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type RaggedBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewRaggedBuilder starts a sample in buf, encapsulation header included.
-func NewRaggedBuilder(buf []byte) RaggedBuilder {
-	var b RaggedBuilder
+func NewRaggedBuilder(buf []byte) (b RaggedBuilder) {
 	b.b.Init(buf, raggedType, raggedMembers)
-	b.b.Claim(0, 12)
+	b.head = b.b.Head(0, 12)
 	return b
 }
 
 // SetA sets a.
 func (b *RaggedBuilder) SetA(v byte) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 12 {
+		b.head[0] = v
 		b.has[0] = true
 	}
 }
 
 // SetB sets b.
 func (b *RaggedBuilder) SetB(v float64) {
-	if f := b.b.Field(1, 0, 4, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutFloat64(b.head[4:], v)
 		b.has[1] = true
 	}
 }
@@ -1408,8 +1408,7 @@ type BaseBuilder struct {
 }
 
 // NewBaseBuilder starts a sample in buf, encapsulation header included.
-func NewBaseBuilder(buf []byte) BaseBuilder {
-	var b BaseBuilder
+func NewBaseBuilder(buf []byte) (b BaseBuilder) {
 	b.b.Init(buf, baseType, baseMembers)
 	return b
 }
@@ -1649,8 +1648,7 @@ type DerivedBuilder struct {
 }
 
 // NewDerivedBuilder starts a sample in buf, encapsulation header included.
-func NewDerivedBuilder(buf []byte) DerivedBuilder {
-	var b DerivedBuilder
+func NewDerivedBuilder(buf []byte) (b DerivedBuilder) {
 	b.b.Init(buf, derivedType, derivedMembers)
 	return b
 }
@@ -1955,12 +1953,14 @@ func (m *Collections) MarshalCDR(e *cdr.Encoder) {
 		e.Leave("stamp")
 	}
 	stampsBegin := e.BeginSequence("stamps", len(m.Stamps), 0, false)
-	for i := range m.Stamps {
-		if !e.Enter() {
-			break
+	if !cdr.EncodeImages(e, (*shared.Stamp)(nil).CDRType().Layout, m.Stamps) {
+		for i := range m.Stamps {
+			if !e.Enter() {
+				break
+			}
+			m.Stamps[i].MarshalCDR(e)
+			e.LeaveElement("stamps", i)
 		}
-		m.Stamps[i].MarshalCDR(e)
-		e.LeaveElement("stamps", i)
 	}
 	e.End(stampsBegin)
 	taggedBegin := e.BeginSequence("tagged", len(m.Tagged), 0, false)
@@ -2143,12 +2143,14 @@ func (m *Collections) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	n, stampsBegin := d.BeginSequence("stamps", 0, 8, false)
 	m.Stamps = cdr.GrowSequence(d, "stamps", m.Stamps, n)
-	for i := range m.Stamps {
-		if !d.Enter() {
-			break
+	if !cdr.DecodeImages(d, (*shared.Stamp)(nil).CDRType().Layout, m.Stamps) {
+		for i := range m.Stamps {
+			if !d.Enter() {
+				break
+			}
+			m.Stamps[i].UnmarshalCDR(d)
+			d.LeaveElement("stamps", i)
 		}
-		m.Stamps[i].UnmarshalCDR(d)
-		d.LeaveElement("stamps", i)
 	}
 	d.End(stampsBegin)
 	n, taggedBegin := d.BeginSequence("tagged", 0, 4, false)
@@ -2978,23 +2980,23 @@ var collectionsMembers = []string{
 // Set in this order: Blob, Doubles, Flags, Names, Labels, Wides, Colors, Tinies, Smalls, Points, Corners, Ragged, Items, Table, Matrices, Stamps, Tagged.
 // Another member may be set as soon as those of them that are declared before it are set.
 type CollectionsBuilder struct {
-	b   cdr.Builder
-	has [24]bool
-	seg [3]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [24]bool
+	head []byte // the members before the first of variable size
+	seg  [3]int // where the members behind one of variable size begin
 }
 
 // NewCollectionsBuilder starts a sample in buf, encapsulation header included.
-func NewCollectionsBuilder(buf []byte) CollectionsBuilder {
-	var b CollectionsBuilder
+func NewCollectionsBuilder(buf []byte) (b CollectionsBuilder) {
 	b.b.Init(buf, collectionsType, collectionsMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetID sets id.
 func (b *CollectionsBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -3302,12 +3304,14 @@ func (b *CollectionsBuilder) SetStamp(v *shared.Stamp) {
 func (b *CollectionsBuilder) SetStamps(v []shared.Stamp) {
 	if e := b.b.Variable(21, 15); e != nil {
 		stampsBegin := e.BeginSequence("stamps", len(v), 0, false)
-		for i := range v {
-			if !e.Enter() {
-				break
+		if !cdr.EncodeImages(e, (*shared.Stamp)(nil).CDRType().Layout, v) {
+			for i := range v {
+				if !e.Enter() {
+					break
+				}
+				v[i].MarshalCDR(e)
+				e.LeaveElement("stamps", i)
 			}
-			v[i].MarshalCDR(e)
-			e.LeaveElement("stamps", i)
 		}
 		e.End(stampsBegin)
 		b.has[21] = b.b.EndVariable(21)
@@ -3797,23 +3801,23 @@ var keysMembers = []string{
 // Set in this order: Text, Base, Wide, Names.
 // Another member may be set as soon as those of them that are declared before it are set.
 type KeysBuilder struct {
-	b   cdr.Builder
-	has [8]bool
-	seg [2]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [8]bool
+	head []byte // the members before the first of variable size
+	seg  [2]int // where the members behind one of variable size begin
 }
 
 // NewKeysBuilder starts a sample in buf, encapsulation header included.
-func NewKeysBuilder(buf []byte) KeysBuilder {
-	var b KeysBuilder
+func NewKeysBuilder(buf []byte) (b KeysBuilder) {
 	b.b.Init(buf, keysType, keysMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetLast sets last.
 func (b *KeysBuilder) SetLast(v int64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt64(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -4140,22 +4144,22 @@ var nodeMembers = []string{
 // Set in this order: Children.
 // Another member may be set as soon as those of them that are declared before it are set.
 type NodeBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewNodeBuilder starts a sample in buf, encapsulation header included.
-func NewNodeBuilder(buf []byte) NodeBuilder {
-	var b NodeBuilder
+func NewNodeBuilder(buf []byte) (b NodeBuilder) {
 	b.b.Init(buf, nodeType, nodeMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetValue sets value.
 func (b *NodeBuilder) SetValue(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -4217,7 +4221,7 @@ func (*Clash) CDRType() *cdr.TypeInfo { return clashType }
 // MarshalCDR writes all members.
 func (m *Clash) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	switch b, fast := e.Run(4, 32); {
+	switch b, fast := e.RunBoth(4, 32); {
 	case b != nil:
 		cdr.PutInt32(b, m.Type)
 		cdr.PutInt32(b[4:], m.MarshalCDR_)
@@ -4243,7 +4247,7 @@ func (m *Clash) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Clash) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	if b := d.Run(4, 32); b != nil {
+	if b := d.RunBoth(4, 32); b != nil {
 		m.Type = cdr.GetInt32(b)
 		m.MarshalCDR_ = cdr.GetInt32(b[4:])
 		m.Default = cdr.GetInt32(b[8:])
@@ -4461,78 +4465,78 @@ var clashMembers = []string{
 // ClashBuilder builds an encoded Clash in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type ClashBuilder struct {
-	b   cdr.Builder
-	has [8]bool
+	b    cdr.Builder
+	has  [8]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewClashBuilder starts a sample in buf, encapsulation header included.
-func NewClashBuilder(buf []byte) ClashBuilder {
-	var b ClashBuilder
+func NewClashBuilder(buf []byte) (b ClashBuilder) {
 	b.b.Init(buf, clashType, clashMembers)
-	b.b.Claim(0, 36)
+	b.head = b.b.Head(0, 36)
 	return b
 }
 
 // SetType sets type.
 func (b *ClashBuilder) SetType(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
 
 // SetMarshalCDR_ sets MarshalCDR.
 func (b *ClashBuilder) SetMarshalCDR_(v int32) {
-	if f := b.b.Field(1, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetDefault sets default.
 func (b *ClashBuilder) SetDefault(v int32) {
-	if f := b.b.Field(2, 0, 12, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[12:], v)
 		b.has[2] = true
 	}
 }
 
 // SetViewAt sets view_at.
 func (b *ClashBuilder) SetViewAt(v int32) {
-	if f := b.b.Field(3, 0, 16, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[16:], v)
 		b.has[3] = true
 	}
 }
 
 // SetE sets e.
 func (b *ClashBuilder) SetE(v int32) {
-	if f := b.b.Field(4, 0, 20, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[20:], v)
 		b.has[4] = true
 	}
 }
 
 // SetM sets m.
 func (b *ClashBuilder) SetM(v int32) {
-	if f := b.b.Field(5, 0, 24, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[24:], v)
 		b.has[5] = true
 	}
 }
 
 // SetD sets d.
 func (b *ClashBuilder) SetD(v int32) {
-	if f := b.b.Field(6, 0, 28, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[28:], v)
 		b.has[6] = true
 	}
 }
 
 // SetS sets s.
 func (b *ClashBuilder) SetS(v int32) {
-	if f := b.b.Field(7, 0, 32, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 36 {
+		cdr.PutInt32(b.head[32:], v)
 		b.has[7] = true
 	}
 }
@@ -4768,8 +4772,7 @@ type TextBuilder struct {
 }
 
 // NewTextBuilder starts a sample in buf, encapsulation header included.
-func NewTextBuilder(buf []byte) TextBuilder {
-	var b TextBuilder
+func NewTextBuilder(buf []byte) (b TextBuilder) {
 	b.b.Init(buf, textType, textMembers)
 	return b
 }
@@ -4890,7 +4893,7 @@ func (m *Version1) SetDefaults() {
 // MarshalCDR writes all members.
 func (m *Version1) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	switch b, fast := e.Run(4, 8); {
+	switch b, fast := e.RunBoth(4, 8); {
 	case b != nil:
 		cdr.PutInt32(b, m.ID)
 		cdr.PutInt32(b[4:], int32(m.Color))
@@ -4907,7 +4910,7 @@ func (m *Version1) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Version1) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	if b := d.Run(4, 8); b != nil {
+	if b := d.RunBoth(4, 8); b != nil {
 		m.ID = cdr.GetInt32(b)
 		m.Color = Color(cdr.GetInt32(b[4:]))
 		if !m.Color.Valid() {
@@ -5053,22 +5056,22 @@ var version1Members = []string{
 // Version1Builder builds an encoded Version1 in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type Version1Builder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewVersion1Builder starts a sample in buf, encapsulation header included.
-func NewVersion1Builder(buf []byte) Version1Builder {
-	var b Version1Builder
+func NewVersion1Builder(buf []byte) (b Version1Builder) {
 	b.b.Init(buf, version1Type, version1Members)
-	b.b.Claim(0, 12)
+	b.head = b.b.Head(0, 12)
 	return b
 }
 
 // SetID sets id.
 func (b *Version1Builder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -5079,8 +5082,8 @@ func (b *Version1Builder) SetColor(v Color) {
 		b.b.Reject(1, int32(v))
 		return
 	}
-	if f := b.b.Field(1, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, int32(v))
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[8:], int32(v))
 		b.has[1] = true
 	}
 }
@@ -5152,7 +5155,7 @@ func (m *Version2) SetDefaults() {
 // MarshalCDR writes all members.
 func (m *Version2) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	switch b, fast := e.Run(4, 12); {
+	switch b, fast := e.RunBoth(4, 12); {
 	case b != nil:
 		cdr.PutInt32(b, m.ID)
 		cdr.PutInt32(b[4:], int32(m.Color))
@@ -5185,7 +5188,7 @@ func (m *Version2) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Version2) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	if b := d.Run(4, 12); b != nil {
+	if b := d.RunBoth(4, 12); b != nil {
 		m.ID = cdr.GetInt32(b)
 		m.Color = Color(cdr.GetInt32(b[4:]))
 		if !m.Color.Valid() {
@@ -5437,23 +5440,23 @@ var version2Members = []string{
 // Set in this order: Text, More, Base.
 // Another member may be set as soon as those of them that are declared before it are set.
 type Version2Builder struct {
-	b   cdr.Builder
-	has [8]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [8]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewVersion2Builder starts a sample in buf, encapsulation header included.
-func NewVersion2Builder(buf []byte) Version2Builder {
-	var b Version2Builder
+func NewVersion2Builder(buf []byte) (b Version2Builder) {
 	b.b.Init(buf, version2Type, version2Members)
-	b.b.Claim(0, 16)
+	b.head = b.b.Head(0, 16)
 	return b
 }
 
 // SetID sets id.
 func (b *Version2Builder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 16 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -5464,8 +5467,8 @@ func (b *Version2Builder) SetColor(v Color) {
 		b.b.Reject(1, int32(v))
 		return
 	}
-	if f := b.b.Field(1, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, int32(v))
+	if len(b.head) >= 16 {
+		cdr.PutInt32(b.head[8:], int32(v))
 		b.has[1] = true
 	}
 }
@@ -5476,8 +5479,8 @@ func (b *Version2Builder) SetAccent(v Color) {
 		b.b.Reject(2, int32(v))
 		return
 	}
-	if f := b.b.Field(2, 0, 12, 4); f != nil {
-		cdr.PutInt32(f, int32(v))
+	if len(b.head) >= 16 {
+		cdr.PutInt32(b.head[12:], int32(v))
 		b.has[2] = true
 	}
 }
@@ -6310,8 +6313,7 @@ type BehindBuilder struct {
 }
 
 // NewBehindBuilder starts a sample in buf, encapsulation header included.
-func NewBehindBuilder(buf []byte) BehindBuilder {
-	var b BehindBuilder
+func NewBehindBuilder(buf []byte) (b BehindBuilder) {
 	b.b.Init(buf, behindType, behindMembers)
 	return b
 }
@@ -6527,7 +6529,7 @@ func (m *Extended) MarshalCDR(e *cdr.Encoder) {
 		m.At.MarshalCDR(e)
 		e.Leave("at")
 	}
-	switch b, fast := e.Run(4, 8); {
+	switch b, fast := e.RunBoth(4, 8); {
 	case b != nil:
 		cdr.PutInt32(b, int32(m.Level))
 		if !m.Level.Valid() {
@@ -6549,7 +6551,7 @@ func (m *Extended) UnmarshalCDR(d *cdr.Decoder) {
 		m.At.UnmarshalCDR(d)
 		d.Leave("at")
 	}
-	if b := d.Run(4, 8); b != nil {
+	if b := d.RunBoth(4, 8); b != nil {
 		m.Level = shared.Level(cdr.GetInt32(b))
 		if !m.Level.Valid() {
 			d.NotEnumerator("level", int32(m.Level))
@@ -6741,8 +6743,7 @@ type ExtendedBuilder struct {
 }
 
 // NewExtendedBuilder starts a sample in buf, encapsulation header included.
-func NewExtendedBuilder(buf []byte) ExtendedBuilder {
-	var b ExtendedBuilder
+func NewExtendedBuilder(buf []byte) (b ExtendedBuilder) {
 	b.b.Init(buf, extendedType, extendedMembers)
 	return b
 }
@@ -6826,7 +6827,7 @@ func (*Hashed) CDRType() *cdr.TypeInfo { return hashedType }
 
 // MarshalCDR writes all members.
 func (m *Hashed) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 5); {
+	switch b, fast := e.RunBoth(4, 5); {
 	case b != nil:
 		cdr.PutInt32(b, m.Color)
 		b[4] = m.Size
@@ -6840,7 +6841,7 @@ func (m *Hashed) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Hashed) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 5); b != nil {
+	if b := d.RunBoth(4, 5); b != nil {
 		m.Color = cdr.GetInt32(b)
 		m.Size = b[4]
 	} else {
@@ -6999,30 +7000,30 @@ var hashedMembers = []string{
 // HashedBuilder builds an encoded Hashed in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type HashedBuilder struct {
-	b   cdr.Builder
-	has [3]bool
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewHashedBuilder starts a sample in buf, encapsulation header included.
-func NewHashedBuilder(buf []byte) HashedBuilder {
-	var b HashedBuilder
+func NewHashedBuilder(buf []byte) (b HashedBuilder) {
 	b.b.Init(buf, hashedType, hashedMembers)
-	b.b.Claim(0, 7)
+	b.head = b.b.Head(0, 7)
 	return b
 }
 
 // SetColor sets color.
 func (b *HashedBuilder) SetColor(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 7 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetSize sets size.
 func (b *HashedBuilder) SetSize(v byte) {
-	if f := b.b.Field(1, 0, 4, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 7 {
+		b.head[4] = v
 		b.has[1] = true
 	}
 }
@@ -7188,22 +7189,22 @@ var cellMembers = []string{
 // CellBuilder builds an encoded Cell in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type CellBuilder struct {
-	b   cdr.Builder
-	has [1]bool
+	b    cdr.Builder
+	has  [1]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewCellBuilder starts a sample in buf, encapsulation header included.
-func NewCellBuilder(buf []byte) CellBuilder {
-	var b CellBuilder
+func NewCellBuilder(buf []byte) (b CellBuilder) {
 	b.b.Init(buf, cellType, cellMembers)
-	b.b.Claim(0, 5)
+	b.head = b.b.Head(0, 5)
 	return b
 }
 
 // SetValue sets value.
 func (b *CellBuilder) SetValue(v byte) {
-	if f := b.b.Field(0, 0, 4, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 5 {
+		b.head[4] = v
 		b.has[0] = true
 	}
 }
@@ -7427,22 +7428,22 @@ var vastMembers = []string{
 // Set in this order: Cells.
 // Another member may be set as soon as those of them that are declared before it are set.
 type VastBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewVastBuilder starts a sample in buf, encapsulation header included.
-func NewVastBuilder(buf []byte) VastBuilder {
-	var b VastBuilder
+func NewVastBuilder(buf []byte) (b VastBuilder) {
 	b.b.Init(buf, vastType, vastMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetID sets id.
 func (b *VastBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -7663,8 +7664,7 @@ type AroundBuilder struct {
 }
 
 // NewAroundBuilder starts a sample in buf, encapsulation header included.
-func NewAroundBuilder(buf []byte) AroundBuilder {
-	var b AroundBuilder
+func NewAroundBuilder(buf []byte) (b AroundBuilder) {
 	b.b.Init(buf, aroundType, aroundMembers)
 	return b
 }
@@ -7892,8 +7892,7 @@ type OutsideBuilder struct {
 }
 
 // NewOutsideBuilder starts a sample in buf, encapsulation header included.
-func NewOutsideBuilder(buf []byte) OutsideBuilder {
-	var b OutsideBuilder
+func NewOutsideBuilder(buf []byte) (b OutsideBuilder) {
 	b.b.Init(buf, outsideType, outsideMembers)
 	return b
 }

@@ -2779,8 +2779,7 @@ type UnionsBuilder struct {
 }
 
 // NewUnionsBuilder starts a sample in buf, encapsulation header included.
-func NewUnionsBuilder(buf []byte) UnionsBuilder {
-	var b UnionsBuilder
+func NewUnionsBuilder(buf []byte) (b UnionsBuilder) {
 	b.b.Init(buf, unionsType, unionsMembers)
 	return b
 }
@@ -3197,46 +3196,46 @@ var masksMembers = []string{
 // Set in this order: List.
 // Another member may be set as soon as those of them that are declared before it are set.
 type MasksBuilder struct {
-	b   cdr.Builder
-	has [5]bool
+	b    cdr.Builder
+	has  [5]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewMasksBuilder starts a sample in buf, encapsulation header included.
-func NewMasksBuilder(buf []byte) MasksBuilder {
-	var b MasksBuilder
+func NewMasksBuilder(buf []byte) (b MasksBuilder) {
 	b.b.Init(buf, masksType, masksMembers)
-	b.b.Claim(0, 16)
+	b.head = b.b.Head(0, 16)
 	return b
 }
 
 // SetS sets s.
 func (b *MasksBuilder) SetS(v Small) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = byte(v)
+	if len(b.head) >= 16 {
+		b.head[0] = byte(v)
 		b.has[0] = true
 	}
 }
 
 // SetM sets m.
 func (b *MasksBuilder) SetM(v Middle) {
-	if f := b.b.Field(1, 0, 2, 2); f != nil {
-		cdr.PutUint16(f, uint16(v))
+	if len(b.head) >= 16 {
+		cdr.PutUint16(b.head[2:], uint16(v))
 		b.has[1] = true
 	}
 }
 
 // SetW sets w.
 func (b *MasksBuilder) SetW(v Wide) {
-	if f := b.b.Field(2, 0, 4, 4); f != nil {
-		cdr.PutUint32(f, uint32(v))
+	if len(b.head) >= 16 {
+		cdr.PutUint32(b.head[4:], uint32(v))
 		b.has[2] = true
 	}
 }
 
 // SetH sets h.
 func (b *MasksBuilder) SetH(v Huge) {
-	if f := b.b.Field(3, 0, 8, 8); f != nil {
-		cdr.PutUint64(f, uint64(v))
+	if len(b.head) >= 16 {
+		cdr.PutUint64(b.head[8:], uint64(v))
 		b.has[3] = true
 	}
 }
@@ -3498,30 +3497,30 @@ var partMembers = []string{
 // Set in this order: Name.
 // Another member may be set as soon as those of them that are declared before it are set.
 type PartBuilder struct {
-	b   cdr.Builder
-	has [3]bool
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewPartBuilder starts a sample in buf, encapsulation header included.
-func NewPartBuilder(buf []byte) PartBuilder {
-	var b PartBuilder
+func NewPartBuilder(buf []byte) (b PartBuilder) {
 	b.b.Init(buf, partType, partMembers)
-	b.b.Claim(0, 16)
+	b.head = b.b.Head(0, 16)
 	return b
 }
 
 // SetTag sets tag.
 func (b *PartBuilder) SetTag(v byte) {
-	if f := b.b.Field(0, 0, 4, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 16 {
+		b.head[4] = v
 		b.has[0] = true
 	}
 }
 
 // SetValue sets value.
 func (b *PartBuilder) SetValue(v float64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 16 {
+		cdr.PutFloat64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
@@ -4062,22 +4061,22 @@ var trackMembers = []string{
 // Set in this order: One, Many, Row, Maybe, Perhaps, Numbers, Labels.
 // Another member may be set as soon as those of them that are declared before it are set.
 type TrackBuilder struct {
-	b   cdr.Builder
-	has [8]bool
+	b    cdr.Builder
+	has  [8]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewTrackBuilder starts a sample in buf, encapsulation header included.
-func NewTrackBuilder(buf []byte) TrackBuilder {
-	var b TrackBuilder
+func NewTrackBuilder(buf []byte) (b TrackBuilder) {
 	b.b.Init(buf, trackType, trackMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetNumber sets number.
 func (b *TrackBuilder) SetNumber(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -4559,8 +4558,7 @@ type RecordBuilder struct {
 }
 
 // NewRecordBuilder starts a sample in buf, encapsulation header included.
-func NewRecordBuilder(buf []byte) RecordBuilder {
-	var b RecordBuilder
+func NewRecordBuilder(buf []byte) (b RecordBuilder) {
 	b.b.Init(buf, recordType, recordMembers)
 	b.has[4] = true
 	b.has[7] = true
@@ -5108,8 +5106,7 @@ type OptionalsBuilder struct {
 }
 
 // NewOptionalsBuilder starts a sample in buf, encapsulation header included.
-func NewOptionalsBuilder(buf []byte) OptionalsBuilder {
-	var b OptionalsBuilder
+func NewOptionalsBuilder(buf []byte) (b OptionalsBuilder) {
 	b.b.Init(buf, optionalsType, optionalsMembers)
 	return b
 }
@@ -5405,22 +5402,22 @@ var boxesMembers = []string{
 // Set in this order: C.
 // Another member may be set as soon as those of them that are declared before it are set.
 type BoxesBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewBoxesBuilder starts a sample in buf, encapsulation header included.
-func NewBoxesBuilder(buf []byte) BoxesBuilder {
-	var b BoxesBuilder
+func NewBoxesBuilder(buf []byte) (b BoxesBuilder) {
 	b.b.Init(buf, boxesType, boxesMembers)
-	b.b.Claim(0, 4)
+	b.head = b.b.Head(0, 4)
 	return b
 }
 
 // SetA sets a.
 func (b *BoxesBuilder) SetA(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 4 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -5722,8 +5719,7 @@ type PointersBuilder struct {
 }
 
 // NewPointersBuilder starts a sample in buf, encapsulation header included.
-func NewPointersBuilder(buf []byte) PointersBuilder {
-	var b PointersBuilder
+func NewPointersBuilder(buf []byte) (b PointersBuilder) {
 	b.b.Init(buf, pointersType, pointersMembers)
 	return b
 }
@@ -5921,22 +5917,22 @@ var baseMembers = []string{
 // Set in this order: Second.
 // Another member may be set as soon as those of them that are declared before it are set.
 type BaseBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewBaseBuilder starts a sample in buf, encapsulation header included.
-func NewBaseBuilder(buf []byte) BaseBuilder {
-	var b BaseBuilder
+func NewBaseBuilder(buf []byte) (b BaseBuilder) {
 	b.b.Init(buf, baseType, baseMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetFirst sets first.
 func (b *BaseBuilder) SetFirst(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -5983,7 +5979,7 @@ func (m *Derived) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
 	e.Int32(m.First)
 	e.String("second", m.Second, 0)
-	switch b, fast := e.Run(4, 9); {
+	switch b, fast := e.RunBoth(8, 9); {
 	case b != nil:
 		cdr.PutFloat64(b, m.Third)
 		b[8] = m.Fourth
@@ -5999,7 +5995,7 @@ func (m *Derived) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	m.First = d.Int32("first")
 	m.Second = d.String("second", 0)
-	if b := d.Run(4, 9); b != nil {
+	if b := d.RunBoth(8, 9); b != nil {
 		m.Third = cdr.GetFloat64(b)
 		m.Fourth = b[8]
 	} else {
@@ -6160,23 +6156,23 @@ var derivedMembers = []string{
 // Set in this order: Second.
 // Another member may be set as soon as those of them that are declared before it are set.
 type DerivedBuilder struct {
-	b   cdr.Builder
-	has [4]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [4]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewDerivedBuilder starts a sample in buf, encapsulation header included.
-func NewDerivedBuilder(buf []byte) DerivedBuilder {
-	var b DerivedBuilder
+func NewDerivedBuilder(buf []byte) (b DerivedBuilder) {
 	b.b.Init(buf, derivedType, derivedMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetFirst sets first.
 func (b *DerivedBuilder) SetFirst(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -6406,8 +6402,7 @@ type HashedBuilder struct {
 }
 
 // NewHashedBuilder starts a sample in buf, encapsulation header included.
-func NewHashedBuilder(buf []byte) HashedBuilder {
-	var b HashedBuilder
+func NewHashedBuilder(buf []byte) (b HashedBuilder) {
 	b.b.Init(buf, hashedType, hashedMembers)
 	return b
 }

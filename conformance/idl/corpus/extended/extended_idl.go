@@ -1814,8 +1814,7 @@ type UnionsBuilder struct {
 }
 
 // NewUnionsBuilder starts a sample in buf, encapsulation header included.
-func NewUnionsBuilder(buf []byte) UnionsBuilder {
-	var b UnionsBuilder
+func NewUnionsBuilder(buf []byte) (b UnionsBuilder) {
 	b.b.Init(buf, unionsType, unionsMembers)
 	return b
 }
@@ -2419,8 +2418,7 @@ type MapsBuilder struct {
 }
 
 // NewMapsBuilder starts a sample in buf, encapsulation header included.
-func NewMapsBuilder(buf []byte) MapsBuilder {
-	var b MapsBuilder
+func NewMapsBuilder(buf []byte) (b MapsBuilder) {
 	b.b.Init(buf, mapsType, mapsMembers)
 	return b
 }
@@ -2497,7 +2495,7 @@ var wordsType = cdr.Define(cdr.TypeInfo{
 	Extensibility: cdr.Final,
 	MaxSize:       2,
 	MaxKeySize:    0,
-	Layout:        &cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}},
+	Layout:        cdr.ImageOf[Words](cdr.Layout{Align: [2]int{1, 1}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}}),
 	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\x95\x8d0\x96\xc7\x16\xc86\xdb\xf4\xed\x9e1\xc8\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\u0164\xca5~&5\xb8\u069a\u0118-_\x00T\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1\x95\x8d0\x96\xc7\x16\xc86\xdb\xf4\xed\x9e1\xc8\x003\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x00\x01\x00\f\x86\\\f\v\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\r{wN\xff\x00h\x00\x00\x00\x01\x00\x00\x00\xf2\u0164\xca5~&5\xb8\u069a\u0118-_\x00P\x00\x00\x00\xf2Q\x01\x00\x18\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00extended::Words\x00,\x00\x00\x00\x02\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x01\x00\f\x00\x02\x00\x00\x00i\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\r\x00\x02\x00\x00\x00u\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\u0164\xca5~&5\xb8\u069a\u0118-_\xf1\x95\x8d0\x96\xc7\x16\xc86\xdb\xf4\xed\x9e1\xc8",
 	Text: `@final struct extended::Words {
 	@id(0) int8 i;
@@ -2511,7 +2509,7 @@ func (*Words) CDRType() *cdr.TypeInfo { return wordsType }
 
 // MarshalCDR writes all members.
 func (m *Words) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(1, 2); {
+	switch b, fast := e.RunBoth(1, 2); {
 	case b != nil:
 		b[0] = uint8(m.I)
 		b[1] = m.U
@@ -2524,7 +2522,7 @@ func (m *Words) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Words) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(1, 2); b != nil {
+	if b := d.RunBoth(1, 2); b != nil {
 		m.I = int8(b[0])
 		m.U = b[1]
 	} else {
@@ -2661,30 +2659,30 @@ var wordsMembers = []string{
 // WordsBuilder builds an encoded Words in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type WordsBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewWordsBuilder starts a sample in buf, encapsulation header included.
-func NewWordsBuilder(buf []byte) WordsBuilder {
-	var b WordsBuilder
+func NewWordsBuilder(buf []byte) (b WordsBuilder) {
 	b.b.Init(buf, wordsType, wordsMembers)
-	b.b.Claim(0, 2)
+	b.head = b.b.Head(0, 2)
 	return b
 }
 
 // SetI sets i.
 func (b *WordsBuilder) SetI(v int8) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = uint8(v)
+	if len(b.head) >= 2 {
+		b.head[0] = uint8(v)
 		b.has[0] = true
 	}
 }
 
 // SetU sets u.
 func (b *WordsBuilder) SetU(v uint8) {
-	if f := b.b.Field(1, 0, 1, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 2 {
+		b.head[1] = v
 		b.has[1] = true
 	}
 }
@@ -2852,22 +2850,22 @@ var baseMembers = []string{
 // Set in this order: Second.
 // Another member may be set as soon as those of them that are declared before it are set.
 type BaseBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewBaseBuilder starts a sample in buf, encapsulation header included.
-func NewBaseBuilder(buf []byte) BaseBuilder {
-	var b BaseBuilder
+func NewBaseBuilder(buf []byte) (b BaseBuilder) {
 	b.b.Init(buf, baseType, baseMembers)
-	b.b.Claim(0, 4)
+	b.head = b.b.Head(0, 4)
 	return b
 }
 
 // SetFirst sets first.
 func (b *BaseBuilder) SetFirst(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 4 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -2913,7 +2911,7 @@ func (*Derived) CDRType() *cdr.TypeInfo { return derivedType }
 func (m *Derived) MarshalCDR(e *cdr.Encoder) {
 	e.Int32(m.First)
 	e.String("second", m.Second, 0)
-	switch b, fast := e.Run(4, 9); {
+	switch b, fast := e.RunBoth(8, 9); {
 	case b != nil:
 		cdr.PutFloat64(b, m.Third)
 		b[8] = m.Fourth
@@ -2928,7 +2926,7 @@ func (m *Derived) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.First = d.Int32("first")
 	m.Second = d.String("second", 0)
-	if b := d.Run(4, 9); b != nil {
+	if b := d.RunBoth(8, 9); b != nil {
 		m.Third = cdr.GetFloat64(b)
 		m.Fourth = b[8]
 	} else {
@@ -3086,23 +3084,23 @@ var derivedMembers = []string{
 // Set in this order: Second.
 // Another member may be set as soon as those of them that are declared before it are set.
 type DerivedBuilder struct {
-	b   cdr.Builder
-	has [4]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [4]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewDerivedBuilder starts a sample in buf, encapsulation header included.
-func NewDerivedBuilder(buf []byte) DerivedBuilder {
-	var b DerivedBuilder
+func NewDerivedBuilder(buf []byte) (b DerivedBuilder) {
 	b.b.Init(buf, derivedType, derivedMembers)
-	b.b.Claim(0, 4)
+	b.head = b.b.Head(0, 4)
 	return b
 }
 
 // SetFirst sets first.
 func (b *DerivedBuilder) SetFirst(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 4 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }

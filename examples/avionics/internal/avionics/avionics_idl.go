@@ -69,7 +69,7 @@ func (*AirData) CDRType() *cdr.TypeInfo { return airDataType }
 // MarshalCDR writes all members.
 func (m *AirData) MarshalCDR(e *cdr.Encoder) {
 	e.String("aircraft", m.Aircraft, 8)
-	switch b, fast := e.Run(4, 44); {
+	switch b, fast := e.RunBoth(8, 44); {
 	case b != nil:
 		cdr.PutUint64(b, m.Number)
 		cdr.PutInt64(b[8:], m.Measured)
@@ -100,7 +100,7 @@ func (m *AirData) MarshalCDR(e *cdr.Encoder) {
 func (m *AirData) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.Aircraft = d.String("aircraft", 8)
-	if b := d.Run(4, 44); b != nil {
+	if b := d.RunBoth(8, 44); b != nil {
 		m.Number = cdr.GetUint64(b)
 		m.Measured = cdr.GetInt64(b[8:])
 		m.Computer = b[16]
@@ -329,8 +329,7 @@ type AirDataBuilder struct {
 }
 
 // NewAirDataBuilder starts a sample in buf, encapsulation header included.
-func NewAirDataBuilder(buf []byte) AirDataBuilder {
-	var b AirDataBuilder
+func NewAirDataBuilder(buf []byte) (b AirDataBuilder) {
 	b.b.Init(buf, airDataType, airDataMembers)
 	return b
 }
@@ -828,8 +827,7 @@ type PositionBuilder struct {
 }
 
 // NewPositionBuilder starts a sample in buf, encapsulation header included.
-func NewPositionBuilder(buf []byte) PositionBuilder {
-	var b PositionBuilder
+func NewPositionBuilder(buf []byte) (b PositionBuilder) {
 	b.b.Init(buf, positionType, positionMembers)
 	return b
 }
@@ -1443,71 +1441,71 @@ var trafficReportMembers = []string{
 // Set in this order: Callsign.
 // Another member may be set as soon as those of them that are declared before it are set.
 type TrafficReportBuilder struct {
-	b   cdr.Builder
-	has [20]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [20]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewTrafficReportBuilder starts a sample in buf, encapsulation header included.
-func NewTrafficReportBuilder(buf []byte) TrafficReportBuilder {
-	var b TrafficReportBuilder
+func NewTrafficReportBuilder(buf []byte) (b TrafficReportBuilder) {
 	b.b.Init(buf, trafficReportType, trafficReportMembers)
-	b.b.Claim(0, 34)
+	b.head = b.b.Head(0, 34)
 	return b
 }
 
 // SetIcao sets icao.
 func (b *TrafficReportBuilder) SetIcao(v IcaoAddress) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 34 {
+		cdr.PutUint32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
 
 // SetNumber sets number.
 func (b *TrafficReportBuilder) SetNumber(v uint64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 34 {
+		cdr.PutUint64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetHeard sets heard.
 func (b *TrafficReportBuilder) SetHeard(v Nanoseconds) {
-	if f := b.b.Field(2, 0, 16, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 34 {
+		cdr.PutInt64(b.head[16:], v)
 		b.has[2] = true
 	}
 }
 
 // SetMessages sets messages.
 func (b *TrafficReportBuilder) SetMessages(v uint32) {
-	if f := b.b.Field(3, 0, 24, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 34 {
+		cdr.PutUint32(b.head[24:], v)
 		b.has[3] = true
 	}
 }
 
 // SetTransmissionType sets transmission_type.
 func (b *TrafficReportBuilder) SetTransmissionType(v byte) {
-	if f := b.b.Field(4, 0, 28, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 34 {
+		b.head[28] = v
 		b.has[4] = true
 	}
 }
 
 // SetKnown sets known.
 func (b *TrafficReportBuilder) SetKnown(v uint16) {
-	if f := b.b.Field(5, 0, 30, 2); f != nil {
-		cdr.PutUint16(f, v)
+	if len(b.head) >= 34 {
+		cdr.PutUint16(b.head[30:], v)
 		b.has[5] = true
 	}
 }
 
 // SetUpdated sets updated.
 func (b *TrafficReportBuilder) SetUpdated(v uint16) {
-	if f := b.b.Field(6, 0, 32, 2); f != nil {
-		cdr.PutUint16(f, v)
+	if len(b.head) >= 34 {
+		cdr.PutUint16(b.head[32:], v)
 		b.has[6] = true
 	}
 }
@@ -2012,38 +2010,38 @@ var advisoryMembers = []string{
 // Set in this order: Callsign.
 // Another member may be set as soon as those of them that are declared before it are set.
 type AdvisoryBuilder struct {
-	b   cdr.Builder
-	has [10]bool
+	b    cdr.Builder
+	has  [10]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewAdvisoryBuilder starts a sample in buf, encapsulation header included.
-func NewAdvisoryBuilder(buf []byte) AdvisoryBuilder {
-	var b AdvisoryBuilder
+func NewAdvisoryBuilder(buf []byte) (b AdvisoryBuilder) {
 	b.b.Init(buf, advisoryType, advisoryMembers)
-	b.b.Claim(0, 48)
+	b.head = b.b.Head(0, 48)
 	return b
 }
 
 // SetIcao sets icao.
 func (b *AdvisoryBuilder) SetIcao(v IcaoAddress) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutUint32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
 
 // SetNumber sets number.
 func (b *AdvisoryBuilder) SetNumber(v uint64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutUint64(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutUint64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetIssued sets issued.
 func (b *AdvisoryBuilder) SetIssued(v Nanoseconds) {
-	if f := b.b.Field(2, 0, 16, 8); f != nil {
-		cdr.PutInt64(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutInt64(b.head[16:], v)
 		b.has[2] = true
 	}
 }
@@ -2054,48 +2052,48 @@ func (b *AdvisoryBuilder) SetLevel(v AdvisoryLevel) {
 		b.b.Reject(3, int32(v))
 		return
 	}
-	if f := b.b.Field(3, 0, 24, 4); f != nil {
-		cdr.PutInt32(f, int32(v))
+	if len(b.head) >= 48 {
+		cdr.PutInt32(b.head[24:], int32(v))
 		b.has[3] = true
 	}
 }
 
 // SetRangeNm sets range_nm.
 func (b *AdvisoryBuilder) SetRangeNm(v float32) {
-	if f := b.b.Field(4, 0, 28, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutFloat32(b.head[28:], v)
 		b.has[4] = true
 	}
 }
 
 // SetBearingDeg sets bearing_deg.
 func (b *AdvisoryBuilder) SetBearingDeg(v float32) {
-	if f := b.b.Field(5, 0, 32, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutFloat32(b.head[32:], v)
 		b.has[5] = true
 	}
 }
 
 // SetRelativeBearingDeg sets relative_bearing_deg.
 func (b *AdvisoryBuilder) SetRelativeBearingDeg(v float32) {
-	if f := b.b.Field(6, 0, 36, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutFloat32(b.head[36:], v)
 		b.has[6] = true
 	}
 }
 
 // SetRelativeAltitudeFt sets relative_altitude_ft.
 func (b *AdvisoryBuilder) SetRelativeAltitudeFt(v float32) {
-	if f := b.b.Field(7, 0, 40, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutFloat32(b.head[40:], v)
 		b.has[7] = true
 	}
 }
 
 // SetClosureKt sets closure_kt.
 func (b *AdvisoryBuilder) SetClosureKt(v float32) {
-	if f := b.b.Field(8, 0, 44, 4); f != nil {
-		cdr.PutFloat32(f, v)
+	if len(b.head) >= 48 {
+		cdr.PutFloat32(b.head[44:], v)
 		b.has[8] = true
 	}
 }
@@ -2490,8 +2488,7 @@ type FlightLogBuilder struct {
 }
 
 // NewFlightLogBuilder starts a sample in buf, encapsulation header included.
-func NewFlightLogBuilder(buf []byte) FlightLogBuilder {
-	var b FlightLogBuilder
+func NewFlightLogBuilder(buf []byte) (b FlightLogBuilder) {
 	b.b.Init(buf, flightLogType, flightLogMembers)
 	return b
 }

@@ -104,7 +104,7 @@ func (*Point) CDRType() *cdr.TypeInfo { return pointType }
 
 // MarshalCDR writes all members.
 func (m *Point) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 17); {
+	switch b, fast := e.RunBoth(8, 17); {
 	case b != nil:
 		cdr.PutFloat64(b, m.X)
 		cdr.PutFloat64(b[8:], m.Y)
@@ -119,7 +119,7 @@ func (m *Point) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Point) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 17); b != nil {
+	if b := d.RunBoth(8, 17); b != nil {
 		m.X = cdr.GetFloat64(b)
 		m.Y = cdr.GetFloat64(b[8:])
 		m.Quality = b[16]
@@ -269,38 +269,38 @@ var pointMembers = []string{
 // PointBuilder builds an encoded Point in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type PointBuilder struct {
-	b   cdr.Builder
-	has [3]bool
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewPointBuilder starts a sample in buf, encapsulation header included.
-func NewPointBuilder(buf []byte) PointBuilder {
-	var b PointBuilder
+func NewPointBuilder(buf []byte) (b PointBuilder) {
 	b.b.Init(buf, pointType, pointMembers)
-	b.b.Claim(0, 17)
+	b.head = b.b.Head(0, 17)
 	return b
 }
 
 // SetX sets x.
 func (b *PointBuilder) SetX(v float64) {
-	if f := b.b.Field(0, 0, 0, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 17 {
+		cdr.PutFloat64(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetY sets y.
 func (b *PointBuilder) SetY(v float64) {
-	if f := b.b.Field(1, 0, 8, 8); f != nil {
-		cdr.PutFloat64(f, v)
+	if len(b.head) >= 17 {
+		cdr.PutFloat64(b.head[8:], v)
 		b.has[1] = true
 	}
 }
 
 // SetQuality sets quality.
 func (b *PointBuilder) SetQuality(v byte) {
-	if f := b.b.Field(2, 0, 16, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 17 {
+		b.head[16] = v
 		b.has[2] = true
 	}
 }
@@ -480,8 +480,7 @@ type LabelBuilder struct {
 }
 
 // NewLabelBuilder starts a sample in buf, encapsulation header included.
-func NewLabelBuilder(buf []byte) LabelBuilder {
-	var b LabelBuilder
+func NewLabelBuilder(buf []byte) (b LabelBuilder) {
 	b.b.Init(buf, labelType, labelMembers)
 	return b
 }
@@ -1259,23 +1258,23 @@ var maybeFinalMembers = []string{
 // Set in this order: Height, Flag, Color, Name, At, Numbers, Labels, Grid, Corners, Stamp, Far.
 // Another member may be set as soon as those of them that are declared before it are set.
 type MaybeFinalBuilder struct {
-	b   cdr.Builder
-	has [13]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [13]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewMaybeFinalBuilder starts a sample in buf, encapsulation header included.
-func NewMaybeFinalBuilder(buf []byte) MaybeFinalBuilder {
-	var b MaybeFinalBuilder
+func NewMaybeFinalBuilder(buf []byte) (b MaybeFinalBuilder) {
 	b.b.Init(buf, maybeFinalType, maybeFinalMembers)
-	b.b.Claim(0, 1)
+	b.head = b.b.Head(0, 1)
 	return b
 }
 
 // SetID sets id.
 func (b *MaybeFinalBuilder) SetID(v byte) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 1 {
+		b.head[0] = v
 		b.has[0] = true
 	}
 }
@@ -1840,23 +1839,23 @@ var maybeAppendableMembers = []string{
 // Set in this order: Height, Label, Inner.
 // Another member may be set as soon as those of them that are declared before it are set.
 type MaybeAppendableBuilder struct {
-	b   cdr.Builder
-	has [6]bool
-	seg [2]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [6]bool
+	head []byte // the members before the first of variable size
+	seg  [2]int // where the members behind one of variable size begin
 }
 
 // NewMaybeAppendableBuilder starts a sample in buf, encapsulation header included.
-func NewMaybeAppendableBuilder(buf []byte) MaybeAppendableBuilder {
-	var b MaybeAppendableBuilder
+func NewMaybeAppendableBuilder(buf []byte) (b MaybeAppendableBuilder) {
 	b.b.Init(buf, maybeAppendableType, maybeAppendableMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetID sets id.
 func (b *MaybeAppendableBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -2605,8 +2604,7 @@ type LooseBuilder struct {
 }
 
 // NewLooseBuilder starts a sample in buf, encapsulation header included.
-func NewLooseBuilder(buf []byte) LooseBuilder {
-	var b LooseBuilder
+func NewLooseBuilder(buf []byte) (b LooseBuilder) {
 	b.b.Init(buf, looseType, looseMembers)
 	b.has[16] = true
 	b.has[17] = true
@@ -3420,23 +3418,23 @@ var aroundMembers = []string{
 // Set in this order: Loose, More, Keys, Again, Word, List.
 // Another member may be set as soon as those of them that are declared before it are set.
 type AroundBuilder struct {
-	b   cdr.Builder
-	has [11]bool
-	seg [4]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [11]bool
+	head []byte // the members before the first of variable size
+	seg  [4]int // where the members behind one of variable size begin
 }
 
 // NewAroundBuilder starts a sample in buf, encapsulation header included.
-func NewAroundBuilder(buf []byte) AroundBuilder {
-	var b AroundBuilder
+func NewAroundBuilder(buf []byte) (b AroundBuilder) {
 	b.b.Init(buf, aroundType, aroundMembers)
-	b.b.Claim(0, 1)
+	b.head = b.b.Head(0, 1)
 	return b
 }
 
 // SetHead sets head.
 func (b *AroundBuilder) SetHead(v byte) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 1 {
+		b.head[0] = v
 		b.has[0] = true
 	}
 }
@@ -3753,8 +3751,7 @@ type NothingBuilder struct {
 }
 
 // NewNothingBuilder starts a sample in buf, encapsulation header included.
-func NewNothingBuilder(buf []byte) NothingBuilder {
-	var b NothingBuilder
+func NewNothingBuilder(buf []byte) (b NothingBuilder) {
 	b.b.Init(buf, nothingType, nothingMembers)
 	b.has[0] = true
 	return b
@@ -7712,8 +7709,7 @@ type HolderBuilder struct {
 }
 
 // NewHolderBuilder starts a sample in buf, encapsulation header included.
-func NewHolderBuilder(buf []byte) HolderBuilder {
-	var b HolderBuilder
+func NewHolderBuilder(buf []byte) (b HolderBuilder) {
 	b.b.Init(buf, holderType, holderMembers)
 	return b
 }
@@ -8564,47 +8560,47 @@ var bittyMembers = []string{
 // Set in this order: List, Three, Larges, Packed, Pair.
 // Another member may be set as soon as those of them that are declared before it are set.
 type BittyBuilder struct {
-	b   cdr.Builder
-	has [11]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [11]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewBittyBuilder starts a sample in buf, encapsulation header included.
-func NewBittyBuilder(buf []byte) BittyBuilder {
-	var b BittyBuilder
+func NewBittyBuilder(buf []byte) (b BittyBuilder) {
 	b.b.Init(buf, bittyType, bittyMembers)
-	b.b.Claim(0, 24)
+	b.head = b.b.Head(0, 24)
 	return b
 }
 
 // SetAccess sets access.
 func (b *BittyBuilder) SetAccess(v Access) {
-	if f := b.b.Field(0, 0, 4, 2); f != nil {
-		cdr.PutUint16(f, uint16(v))
+	if len(b.head) >= 24 {
+		cdr.PutUint16(b.head[4:], uint16(v))
 		b.has[0] = true
 	}
 }
 
 // SetSmall sets small.
 func (b *BittyBuilder) SetSmall(v Small) {
-	if f := b.b.Field(1, 0, 6, 1); f != nil {
-		f[0] = byte(v)
+	if len(b.head) >= 24 {
+		b.head[6] = byte(v)
 		b.has[1] = true
 	}
 }
 
 // SetLarge sets large.
 func (b *BittyBuilder) SetLarge(v Large) {
-	if f := b.b.Field(2, 0, 8, 8); f != nil {
-		cdr.PutUint64(f, uint64(v))
+	if len(b.head) >= 24 {
+		cdr.PutUint64(b.head[8:], uint64(v))
 		b.has[2] = true
 	}
 }
 
 // SetMark sets mark.
 func (b *BittyBuilder) SetMark(v byte) {
-	if f := b.b.Field(3, 0, 16, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 24 {
+		b.head[16] = v
 		b.has[3] = true
 	}
 }
@@ -10264,22 +10260,22 @@ var mapsMembers = []string{
 // Set in this order: Numbers, Words, Names, Labels, Lists, Nested, Choices, Many, Points.
 // Another member may be set as soon as those of them that are declared before it are set.
 type MapsBuilder struct {
-	b   cdr.Builder
-	has [10]bool
+	b    cdr.Builder
+	has  [10]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewMapsBuilder starts a sample in buf, encapsulation header included.
-func NewMapsBuilder(buf []byte) MapsBuilder {
-	var b MapsBuilder
+func NewMapsBuilder(buf []byte) (b MapsBuilder) {
 	b.b.Init(buf, mapsType, mapsMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetID sets id.
 func (b *MapsBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -10759,8 +10755,7 @@ type SwitchesBuilder struct {
 }
 
 // NewSwitchesBuilder starts a sample in buf, encapsulation header included.
-func NewSwitchesBuilder(buf []byte) SwitchesBuilder {
-	var b SwitchesBuilder
+func NewSwitchesBuilder(buf []byte) (b SwitchesBuilder) {
 	b.b.Init(buf, switchesType, switchesMembers)
 	return b
 }
@@ -11445,8 +11440,7 @@ type LooseMapsBuilder struct {
 }
 
 // NewLooseMapsBuilder starts a sample in buf, encapsulation header included.
-func NewLooseMapsBuilder(buf []byte) LooseMapsBuilder {
-	var b LooseMapsBuilder
+func NewLooseMapsBuilder(buf []byte) (b LooseMapsBuilder) {
 	b.b.Init(buf, looseMapsType, looseMapsMembers)
 	return b
 }
@@ -11951,23 +11945,23 @@ var numbersMembers = []string{
 // Set in this order: Bigs, Prices.
 // Another member may be set as soon as those of them that are declared before it are set.
 type NumbersBuilder struct {
-	b   cdr.Builder
-	has [10]bool
-	seg [2]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [10]bool
+	head []byte // the members before the first of variable size
+	seg  [2]int // where the members behind one of variable size begin
 }
 
 // NewNumbersBuilder starts a sample in buf, encapsulation header included.
-func NewNumbersBuilder(buf []byte) NumbersBuilder {
-	var b NumbersBuilder
+func NewNumbersBuilder(buf []byte) (b NumbersBuilder) {
 	b.b.Init(buf, numbersType, numbersMembers)
-	b.b.Claim(0, 40)
+	b.head = b.b.Head(0, 40)
 	return b
 }
 
 // SetMark sets mark.
 func (b *NumbersBuilder) SetMark(v byte) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 40 {
+		b.head[0] = v
 		b.has[0] = true
 	}
 }
@@ -12315,8 +12309,7 @@ type BranchBuilder struct {
 }
 
 // NewBranchBuilder starts a sample in buf, encapsulation header included.
-func NewBranchBuilder(buf []byte) BranchBuilder {
-	var b BranchBuilder
+func NewBranchBuilder(buf []byte) (b BranchBuilder) {
 	b.b.Init(buf, branchType, branchMembers)
 	return b
 }
@@ -12993,22 +12986,22 @@ var chainMembers = []string{
 // Set in this order: Next.
 // Another member may be set as soon as those of them that are declared before it are set.
 type ChainBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewChainBuilder starts a sample in buf, encapsulation header included.
-func NewChainBuilder(buf []byte) ChainBuilder {
-	var b ChainBuilder
+func NewChainBuilder(buf []byte) (b ChainBuilder) {
 	b.b.Init(buf, chainType, chainMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetValue sets value.
 func (b *ChainBuilder) SetValue(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -13115,7 +13108,7 @@ func (m *Defaulted) MarshalCDR(e *cdr.Encoder) {
 	e.Int32(m.Five)
 	e.String("text", m.Text, 8)
 	e.Bool(m.Yes)
-	switch b, fast := e.Run(4, 16); {
+	switch b, fast := e.RunBoth(8, 16); {
 	case b != nil:
 		cdr.PutFloat64(b, m.Ranged)
 		b[8] = m.Low
@@ -13151,7 +13144,7 @@ func (m *Defaulted) UnmarshalCDR(d *cdr.Decoder) {
 	} else {
 		m.Yes = true
 	}
-	if b := d.Run(4, 16); b != nil {
+	if b := d.RunBoth(8, 16); b != nil {
 		m.Ranged = cdr.GetFloat64(b)
 		m.Low = b[8]
 		m.High = cdr.GetInt16(b[10:])
@@ -13397,23 +13390,23 @@ var defaultedMembers = []string{
 // Set in this order: Text.
 // Another member may be set as soon as those of them that are declared before it are set.
 type DefaultedBuilder struct {
-	b   cdr.Builder
-	has [7]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [7]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewDefaultedBuilder starts a sample in buf, encapsulation header included.
-func NewDefaultedBuilder(buf []byte) DefaultedBuilder {
-	var b DefaultedBuilder
+func NewDefaultedBuilder(buf []byte) (b DefaultedBuilder) {
 	b.b.Init(buf, defaultedType, defaultedMembers)
-	b.b.Claim(0, 4)
+	b.head = b.b.Head(0, 4)
 	return b
 }
 
 // SetFive sets five.
 func (b *DefaultedBuilder) SetFive(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 4 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
@@ -13645,22 +13638,22 @@ var olderMembers = []string{
 // OlderBuilder builds an encoded Older in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type OlderBuilder struct {
-	b   cdr.Builder
-	has [1]bool
+	b    cdr.Builder
+	has  [1]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewOlderBuilder starts a sample in buf, encapsulation header included.
-func NewOlderBuilder(buf []byte) OlderBuilder {
-	var b OlderBuilder
+func NewOlderBuilder(buf []byte) (b OlderBuilder) {
 	b.b.Init(buf, olderType, olderMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetID sets id.
 func (b *OlderBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -13731,7 +13724,7 @@ func (m *Newer) SetDefaults() {
 // MarshalCDR writes all members.
 func (m *Newer) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	switch b, fast := e.Run(4, 8); {
+	switch b, fast := e.RunBoth(4, 8); {
 	case b != nil:
 		cdr.PutInt32(b, m.ID)
 		cdr.PutInt32(b[4:], m.Height)
@@ -13754,7 +13747,7 @@ func (m *Newer) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Newer) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	if b := d.Run(4, 8); b != nil {
+	if b := d.RunBoth(4, 8); b != nil {
 		m.ID = cdr.GetInt32(b)
 		m.Height = cdr.GetInt32(b[4:])
 	} else {
@@ -13985,30 +13978,30 @@ var newerMembers = []string{
 // Set in this order: All, Name, Maybe.
 // Another member may be set as soon as those of them that are declared before it are set.
 type NewerBuilder struct {
-	b   cdr.Builder
-	has [5]bool
+	b    cdr.Builder
+	has  [5]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewNewerBuilder starts a sample in buf, encapsulation header included.
-func NewNewerBuilder(buf []byte) NewerBuilder {
-	var b NewerBuilder
+func NewNewerBuilder(buf []byte) (b NewerBuilder) {
 	b.b.Init(buf, newerType, newerMembers)
-	b.b.Claim(0, 12)
+	b.head = b.b.Head(0, 12)
 	return b
 }
 
 // SetID sets id.
 func (b *NewerBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
 
 // SetHeight sets height.
 func (b *NewerBuilder) SetHeight(v int32) {
-	if f := b.b.Field(1, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[8:], v)
 		b.has[1] = true
 	}
 }
@@ -14209,8 +14202,7 @@ type OlderLooseBuilder struct {
 }
 
 // NewOlderLooseBuilder starts a sample in buf, encapsulation header included.
-func NewOlderLooseBuilder(buf []byte) OlderLooseBuilder {
-	var b OlderLooseBuilder
+func NewOlderLooseBuilder(buf []byte) (b OlderLooseBuilder) {
 	b.b.Init(buf, olderLooseType, olderLooseMembers)
 	return b
 }
@@ -14531,8 +14523,7 @@ type NewerLooseBuilder struct {
 }
 
 // NewNewerLooseBuilder starts a sample in buf, encapsulation header included.
-func NewNewerLooseBuilder(buf []byte) NewerLooseBuilder {
-	var b NewerLooseBuilder
+func NewNewerLooseBuilder(buf []byte) (b NewerLooseBuilder) {
 	b.b.Init(buf, newerLooseType, newerLooseMembers)
 	return b
 }
@@ -14627,7 +14618,7 @@ func (m *Strict) SetDefaults() {
 // MarshalCDR writes all members.
 func (m *Strict) MarshalCDR(e *cdr.Encoder) {
 	e.String("text", m.Text, 3)
-	switch b, fast := e.Run(4, 5); {
+	switch b, fast := e.RunBoth(4, 5); {
 	case b != nil:
 		cdr.PutInt32(b, int32(m.Color))
 		if !m.Color.Valid() {
@@ -14644,7 +14635,7 @@ func (m *Strict) MarshalCDR(e *cdr.Encoder) {
 func (m *Strict) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.Text = d.String("text", 3)
-	if b := d.Run(4, 5); b != nil {
+	if b := d.RunBoth(4, 5); b != nil {
 		m.Color = Color(cdr.GetInt32(b))
 		if !m.Color.Valid() {
 			d.NotEnumerator("color", int32(m.Color))
@@ -14807,8 +14798,7 @@ type StrictBuilder struct {
 }
 
 // NewStrictBuilder starts a sample in buf, encapsulation header included.
-func NewStrictBuilder(buf []byte) StrictBuilder {
-	var b StrictBuilder
+func NewStrictBuilder(buf []byte) (b StrictBuilder) {
 	b.b.Init(buf, strictType, strictMembers)
 	return b
 }
@@ -14877,7 +14867,7 @@ func (*StrictSent) CDRType() *cdr.TypeInfo { return strictSentType }
 // MarshalCDR writes all members.
 func (m *StrictSent) MarshalCDR(e *cdr.Encoder) {
 	e.String("text", m.Text, 0)
-	switch b, fast := e.Run(4, 5); {
+	switch b, fast := e.RunBoth(4, 5); {
 	case b != nil:
 		cdr.PutInt32(b, m.Color)
 		b[4] = m.Tail
@@ -14891,7 +14881,7 @@ func (m *StrictSent) MarshalCDR(e *cdr.Encoder) {
 func (m *StrictSent) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
 	m.Text = d.String("text", 0)
-	if b := d.Run(4, 5); b != nil {
+	if b := d.RunBoth(4, 5); b != nil {
 		m.Color = cdr.GetInt32(b)
 		m.Tail = b[4]
 	} else {
@@ -15045,8 +15035,7 @@ type StrictSentBuilder struct {
 }
 
 // NewStrictSentBuilder starts a sample in buf, encapsulation header included.
-func NewStrictSentBuilder(buf []byte) StrictSentBuilder {
-	var b StrictSentBuilder
+func NewStrictSentBuilder(buf []byte) (b StrictSentBuilder) {
 	b.b.Init(buf, strictSentType, strictSentMembers)
 	return b
 }
@@ -15729,8 +15718,7 @@ type SentBuilder struct {
 }
 
 // NewSentBuilder starts a sample in buf, encapsulation header included.
-func NewSentBuilder(buf []byte) SentBuilder {
-	var b SentBuilder
+func NewSentBuilder(buf []byte) (b SentBuilder) {
 	b.b.Init(buf, sentType, sentMembers)
 	return b
 }
@@ -16785,8 +16773,7 @@ type ReceivedBuilder struct {
 }
 
 // NewReceivedBuilder starts a sample in buf, encapsulation header included.
-func NewReceivedBuilder(buf []byte) ReceivedBuilder {
-	var b ReceivedBuilder
+func NewReceivedBuilder(buf []byte) (b ReceivedBuilder) {
 	b.b.Init(buf, receivedType, receivedMembers)
 	return b
 }
@@ -21702,23 +21689,23 @@ var nestMembers = []string{
 // Set in this order: Ragged, Matrix, Maybe, Deep, Grid, Triples, Pair, Sheets, Same, Maps, Wide, Wides, Names, Name, Prices, Bigs, Paths, Labels, Items, Access, Blobs, Bools, Colors.
 // Another member may be set as soon as those of them that are declared before it are set.
 type NestBuilder struct {
-	b   cdr.Builder
-	has [25]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [25]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewNestBuilder starts a sample in buf, encapsulation header included.
-func NewNestBuilder(buf []byte) NestBuilder {
-	var b NestBuilder
+func NewNestBuilder(buf []byte) (b NestBuilder) {
 	b.b.Init(buf, nestType, nestMembers)
-	b.b.Claim(0, 1)
+	b.head = b.b.Head(0, 1)
 	return b
 }
 
 // SetMark sets mark.
 func (b *NestBuilder) SetMark(v byte) {
-	if f := b.b.Field(0, 0, 0, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 1 {
+		b.head[0] = v
 		b.has[0] = true
 	}
 }
@@ -23651,8 +23638,7 @@ type LooseNestBuilder struct {
 }
 
 // NewLooseNestBuilder starts a sample in buf, encapsulation header included.
-func NewLooseNestBuilder(buf []byte) LooseNestBuilder {
-	var b LooseNestBuilder
+func NewLooseNestBuilder(buf []byte) (b LooseNestBuilder) {
 	b.b.Init(buf, looseNestType, looseNestMembers)
 	b.has[2] = true
 	return b
@@ -23908,22 +23894,22 @@ var keyPartMembers = []string{
 // Set in this order: Note.
 // Another member may be set as soon as those of them that are declared before it are set.
 type KeyPartBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewKeyPartBuilder starts a sample in buf, encapsulation header included.
-func NewKeyPartBuilder(buf []byte) KeyPartBuilder {
-	var b KeyPartBuilder
+func NewKeyPartBuilder(buf []byte) (b KeyPartBuilder) {
 	b.b.Init(buf, keyPartType, keyPartMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetID sets id.
 func (b *KeyPartBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
@@ -24192,23 +24178,23 @@ var forestMembers = []string{
 // Set in this order: Trees.
 // Another member may be set as soon as those of them that are declared before it are set.
 type ForestBuilder struct {
-	b   cdr.Builder
-	has [3]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewForestBuilder starts a sample in buf, encapsulation header included.
-func NewForestBuilder(buf []byte) ForestBuilder {
-	var b ForestBuilder
+func NewForestBuilder(buf []byte) (b ForestBuilder) {
 	b.b.Init(buf, forestType, forestMembers)
-	b.b.Claim(0, 5)
+	b.head = b.b.Head(0, 5)
 	return b
 }
 
 // SetKind sets kind.
 func (b *ForestBuilder) SetKind(v byte) {
-	if f := b.b.Field(0, 0, 4, 1); f != nil {
-		f[0] = v
+	if len(b.head) >= 5 {
+		b.head[4] = v
 		b.has[0] = true
 	}
 }
@@ -25019,8 +25005,7 @@ type SequenceKeysBuilder struct {
 }
 
 // NewSequenceKeysBuilder starts a sample in buf, encapsulation header included.
-func NewSequenceKeysBuilder(buf []byte) SequenceKeysBuilder {
-	var b SequenceKeysBuilder
+func NewSequenceKeysBuilder(buf []byte) (b SequenceKeysBuilder) {
 	b.b.Init(buf, sequenceKeysType, sequenceKeysMembers)
 	return b
 }
@@ -25442,8 +25427,7 @@ type LooseSequenceKeysBuilder struct {
 }
 
 // NewLooseSequenceKeysBuilder starts a sample in buf, encapsulation header included.
-func NewLooseSequenceKeysBuilder(buf []byte) LooseSequenceKeysBuilder {
-	var b LooseSequenceKeysBuilder
+func NewLooseSequenceKeysBuilder(buf []byte) (b LooseSequenceKeysBuilder) {
 	b.b.Init(buf, looseSequenceKeysType, looseSequenceKeysMembers)
 	return b
 }

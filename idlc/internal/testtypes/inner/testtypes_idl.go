@@ -52,7 +52,7 @@ func (m *Holder) MarshalCDR(e *cdr.Encoder) {
 		e.Leave("at")
 	}
 	e.String("name", m.Name, 4)
-	switch b, fast := e.Run(4, 5); {
+	switch b, fast := e.RunBoth(4, 5); {
 	case b != nil:
 		cdr.PutFloat32(b, m.After)
 		b[4] = m.Tail
@@ -71,7 +71,7 @@ func (m *Holder) UnmarshalCDR(d *cdr.Decoder) {
 		d.Leave("at")
 	}
 	m.Name = d.String("name", 4)
-	if b := d.Run(4, 5); b != nil {
+	if b := d.RunBoth(4, 5); b != nil {
 		m.After = cdr.GetFloat32(b)
 		m.Tail = b[4]
 	} else {
@@ -256,16 +256,16 @@ var holderMembers = []string{
 // Set in this order: Name.
 // Another member may be set as soon as those of them that are declared before it are set.
 type HolderBuilder struct {
-	b   cdr.Builder
-	has [4]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [4]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewHolderBuilder starts a sample in buf, encapsulation header included.
-func NewHolderBuilder(buf []byte) HolderBuilder {
-	var b HolderBuilder
+func NewHolderBuilder(buf []byte) (b HolderBuilder) {
 	b.b.Init(buf, holderType, holderMembers)
-	b.b.Claim(0, 21)
+	b.head = b.b.Head(0, 21)
 	return b
 }
 

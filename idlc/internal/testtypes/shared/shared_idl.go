@@ -26,7 +26,7 @@ var stampType = cdr.Define(cdr.TypeInfo{
 	Nested:        true,
 	MaxSize:       8,
 	MaxKeySize:    0,
-	Layout:        &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}},
+	Layout:        cdr.ImageOf[Stamp](cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}}),
 	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\x00^\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d\x003\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x00\x01\x00\x04tE\x9c\xa3\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\a\xe2\x04d\xd5\x00r\x00\x00\x00\x01\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\x00Z\x00\x00\x00\xf2Q\t\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00shared::Stamp\x00\x00\x006\x00\x00\x00\x02\x00\x00\x00\x12\x00\x00\x00\x00\x00\x00\x00\x01\x00\x04\x00\x04\x00\x00\x00sec\x00\x00\x00\x00\x00\x16\x00\x00\x00\x01\x00\x00\x00\x01\x00\a\x00\b\x00\x00\x00nanosec\x00\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d",
 	Text: `@final struct shared::Stamp {
 	@id(0) int32 sec;
@@ -40,7 +40,7 @@ func (*Stamp) CDRType() *cdr.TypeInfo { return stampType }
 
 // MarshalCDR writes all members.
 func (m *Stamp) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 8); {
+	switch b, fast := e.RunBoth(4, 8); {
 	case b != nil:
 		cdr.PutInt32(b, m.Sec)
 		cdr.PutUint32(b[4:], m.Nanosec)
@@ -53,7 +53,7 @@ func (m *Stamp) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Stamp) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 8); b != nil {
+	if b := d.RunBoth(4, 8); b != nil {
 		m.Sec = cdr.GetInt32(b)
 		m.Nanosec = cdr.GetUint32(b[4:])
 	} else {
@@ -190,30 +190,30 @@ var stampMembers = []string{
 // StampBuilder builds an encoded Stamp in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type StampBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewStampBuilder starts a sample in buf, encapsulation header included.
-func NewStampBuilder(buf []byte) StampBuilder {
-	var b StampBuilder
+func NewStampBuilder(buf []byte) (b StampBuilder) {
 	b.b.Init(buf, stampType, stampMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetSec sets sec.
 func (b *StampBuilder) SetSec(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetNanosec sets nanosec.
 func (b *StampBuilder) SetNanosec(v uint32) {
-	if f := b.b.Field(1, 0, 4, 4); f != nil {
-		cdr.PutUint32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutUint32(b.head[4:], v)
 		b.has[1] = true
 	}
 }
@@ -427,8 +427,7 @@ type TaggedBuilder struct {
 }
 
 // NewTaggedBuilder starts a sample in buf, encapsulation header included.
-func NewTaggedBuilder(buf []byte) TaggedBuilder {
-	var b TaggedBuilder
+func NewTaggedBuilder(buf []byte) (b TaggedBuilder) {
 	b.b.Init(buf, taggedType, taggedMembers)
 	return b
 }

@@ -94,12 +94,13 @@ func (b *Builder) Variable(i, k int) *Encoder {
 	if b.next == k && b.e.err == nil && b.info != nil {
 		return &b.e
 	}
-	b.refuse(i, k)
-	return nil
+	return b.refuse(i, k)
 }
 
-// refuse says why the k-th member of variable size cannot be set now.
-func (b *Builder) refuse(i, k int) {
+// refuse says why the k-th member of variable size cannot be set now. It is not inlined, so that Variable is.
+//
+//go:noinline
+func (b *Builder) refuse(i, k int) *Encoder {
 	switch {
 	case b.e.err != nil || b.info == nil:
 	case b.next < k:
@@ -107,6 +108,7 @@ func (b *Builder) refuse(i, k int) {
 	default:
 		b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set twice; a member of variable size is set once"})
 	}
+	return nil
 }
 
 // EndVariable ends what Variable began and tells whether the member is complete.

@@ -68,8 +68,10 @@ func (e *Encoder) take(align, n int) []byte {
 	if pad == 0 { // most often
 		return b
 	}
-	for i := range pad {
-		b[i] = 0
+	if len(b) >= 8 { // at most 7 are padding; what else is cleared is the caller's to write
+		binary.LittleEndian.PutUint64(b, 0)
+	} else {
+		clear(b[:pad])
 	}
 	return b[pad:]
 }

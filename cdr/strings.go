@@ -21,10 +21,17 @@ func (e *Encoder) String(name, v string, bound int) {
 		e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("string has a NUL at byte %d of %d", i, len(v))})
 		return
 	}
-	b := e.take(4, 4+len(v)+1)
-	if b == nil {
+	// As e.take(4, 4+len(v)+1), without the call: origins are multiples of 4.
+	pad := -e.pos & 3
+	end := e.pos + pad + 4 + len(v) + 1
+	if end > len(e.buf) {
+		e.takeSlow(end)
 		return
 	}
+	b := e.buf[e.pos:end:end]
+	e.pos = end
+	binary.LittleEndian.PutUint32(b, 0) // at most 3 are padding
+	b = b[pad:]
 	if e.big {
 		binary.BigEndian.PutUint32(b, uint32(len(v)+1))
 	} else {

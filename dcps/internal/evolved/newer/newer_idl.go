@@ -60,7 +60,7 @@ func (m *Track) SetDefaults() {
 // MarshalCDR writes all members.
 func (m *Track) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	switch b, fast := e.Run(4, 8); {
+	switch b, fast := e.RunBoth(4, 8); {
 	case b != nil:
 		cdr.PutInt32(b, m.ID)
 		cdr.PutInt32(b[4:], m.Altitude)
@@ -77,7 +77,7 @@ func (m *Track) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Track) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	if b := d.Run(4, 8); b != nil {
+	if b := d.RunBoth(4, 8); b != nil {
 		m.ID = cdr.GetInt32(b)
 		m.Altitude = cdr.GetInt32(b[4:])
 	} else {
@@ -255,31 +255,31 @@ var trackMembers = []string{
 // Set in this order: Text, More.
 // Another member may be set as soon as those of them that are declared before it are set.
 type TrackBuilder struct {
-	b   cdr.Builder
-	has [5]bool
-	seg [1]int // where the members behind one of variable size begin
+	b    cdr.Builder
+	has  [5]bool
+	head []byte // the members before the first of variable size
+	seg  [1]int // where the members behind one of variable size begin
 }
 
 // NewTrackBuilder starts a sample in buf, encapsulation header included.
-func NewTrackBuilder(buf []byte) TrackBuilder {
-	var b TrackBuilder
+func NewTrackBuilder(buf []byte) (b TrackBuilder) {
 	b.b.Init(buf, trackType, trackMembers)
-	b.b.Claim(0, 12)
+	b.head = b.b.Head(0, 12)
 	return b
 }
 
 // SetID sets id.
 func (b *TrackBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
 
 // SetAltitude sets altitude.
 func (b *TrackBuilder) SetAltitude(v int32) {
-	if f := b.b.Field(1, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[8:], v)
 		b.has[1] = true
 	}
 }
@@ -508,8 +508,7 @@ type ShipBuilder struct {
 }
 
 // NewShipBuilder starts a sample in buf, encapsulation header included.
-func NewShipBuilder(buf []byte) ShipBuilder {
-	var b ShipBuilder
+func NewShipBuilder(buf []byte) (b ShipBuilder) {
 	b.b.Init(buf, shipType, shipMembers)
 	return b
 }
@@ -719,8 +718,7 @@ type BerthBuilder struct {
 }
 
 // NewBerthBuilder starts a sample in buf, encapsulation header included.
-func NewBerthBuilder(buf []byte) BerthBuilder {
-	var b BerthBuilder
+func NewBerthBuilder(buf []byte) (b BerthBuilder) {
 	b.b.Init(buf, berthType, berthMembers)
 	return b
 }
@@ -763,7 +761,7 @@ var sealedType = cdr.Define(cdr.TypeInfo{
 	Keyed:         true,
 	MaxSize:       12,
 	MaxKeySize:    4,
-	Layout:        &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{12, 12}, Stride: [2]int{12, 12}},
+	Layout:        cdr.ImageOf[Sealed](cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{12, 12}, Stride: [2]int{12, 12}}),
 	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\x9d\xc0$\xde\xf1]aB\x8a=8\u0dbb\x00G\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2 \xc7\xfear1\x06\x8c\xde\xe2D0\x14\x8a\x00t\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00[\x00\x00\x00\x01\x00\x00\x00\xf1\x9d\xc0$\xde\xf1]aB\x8a=8\u0dbb\x00C\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x003\x00\x00\x00\x03\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04 c\xc1`\x00\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\ua7d1\xb2\x00\x88\x00\x00\x00\x01\x00\x00\x00\xf2 \xc7\xfear1\x06\x8c\xde\xe2D0\x14\x8a\x00p\x00\x00\x00\xf2Q\x01\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00fleet::Sealed\x00\x00\x00L\x00\x00\x00\x03\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00value\x00\x00\x00\x14\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00extra\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2 \xc7\xfear1\x06\x8c\xde\xe2D0\x14\x8a\xf1\x9d\xc0$\xde\xf1]aB\x8a=8\u0dbb",
 	Text: `@final struct fleet::Sealed {
 	@key @id(0) int32 id;
@@ -778,7 +776,7 @@ func (*Sealed) CDRType() *cdr.TypeInfo { return sealedType }
 
 // MarshalCDR writes all members.
 func (m *Sealed) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 12); {
+	switch b, fast := e.RunBoth(4, 12); {
 	case b != nil:
 		cdr.PutInt32(b, m.ID)
 		cdr.PutInt32(b[4:], m.Value)
@@ -793,7 +791,7 @@ func (m *Sealed) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Sealed) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 12); b != nil {
+	if b := d.RunBoth(4, 12); b != nil {
 		m.ID = cdr.GetInt32(b)
 		m.Value = cdr.GetInt32(b[4:])
 		m.Extra = cdr.GetInt32(b[8:])
@@ -941,38 +939,38 @@ var sealedMembers = []string{
 // SealedBuilder builds an encoded Sealed in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type SealedBuilder struct {
-	b   cdr.Builder
-	has [3]bool
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewSealedBuilder starts a sample in buf, encapsulation header included.
-func NewSealedBuilder(buf []byte) SealedBuilder {
-	var b SealedBuilder
+func NewSealedBuilder(buf []byte) (b SealedBuilder) {
 	b.b.Init(buf, sealedType, sealedMembers)
-	b.b.Claim(0, 12)
+	b.head = b.b.Head(0, 12)
 	return b
 }
 
 // SetID sets id.
 func (b *SealedBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetValue sets value.
 func (b *SealedBuilder) SetValue(v int32) {
-	if f := b.b.Field(1, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[1] = true
 	}
 }
 
 // SetExtra sets extra.
 func (b *SealedBuilder) SetExtra(v int32) {
-	if f := b.b.Field(2, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[8:], v)
 		b.has[2] = true
 	}
 }
@@ -1158,8 +1156,7 @@ type GaugeBuilder struct {
 }
 
 // NewGaugeBuilder starts a sample in buf, encapsulation header included.
-func NewGaugeBuilder(buf []byte) GaugeBuilder {
-	var b GaugeBuilder
+func NewGaugeBuilder(buf []byte) (b GaugeBuilder) {
 	b.b.Init(buf, gaugeType, gaugeMembers)
 	return b
 }

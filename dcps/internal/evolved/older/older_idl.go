@@ -41,7 +41,7 @@ func (*Track) CDRType() *cdr.TypeInfo { return trackType }
 // MarshalCDR writes all members.
 func (m *Track) MarshalCDR(e *cdr.Encoder) {
 	s := e.Begin(cdr.Appendable)
-	switch b, fast := e.Run(4, 8); {
+	switch b, fast := e.RunBoth(4, 8); {
 	case b != nil:
 		cdr.PutInt32(b, m.ID)
 		cdr.PutInt32(b[4:], m.Altitude)
@@ -56,7 +56,7 @@ func (m *Track) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Track) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	if b := d.Run(4, 8); b != nil {
+	if b := d.RunBoth(4, 8); b != nil {
 		m.ID = cdr.GetInt32(b)
 		m.Altitude = cdr.GetInt32(b[4:])
 	} else {
@@ -206,30 +206,30 @@ var trackMembers = []string{
 // Set in this order: Text.
 // Another member may be set as soon as those of them that are declared before it are set.
 type TrackBuilder struct {
-	b   cdr.Builder
-	has [3]bool
+	b    cdr.Builder
+	has  [3]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewTrackBuilder starts a sample in buf, encapsulation header included.
-func NewTrackBuilder(buf []byte) TrackBuilder {
-	var b TrackBuilder
+func NewTrackBuilder(buf []byte) (b TrackBuilder) {
 	b.b.Init(buf, trackType, trackMembers)
-	b.b.Claim(0, 12)
+	b.head = b.b.Head(0, 12)
 	return b
 }
 
 // SetID sets id.
 func (b *TrackBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[0] = true
 	}
 }
 
 // SetAltitude sets altitude.
 func (b *TrackBuilder) SetAltitude(v int32) {
-	if f := b.b.Field(1, 0, 8, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 12 {
+		cdr.PutInt32(b.head[8:], v)
 		b.has[1] = true
 	}
 }
@@ -423,8 +423,7 @@ type ShipBuilder struct {
 }
 
 // NewShipBuilder starts a sample in buf, encapsulation header included.
-func NewShipBuilder(buf []byte) ShipBuilder {
-	var b ShipBuilder
+func NewShipBuilder(buf []byte) (b ShipBuilder) {
 	b.b.Init(buf, shipType, shipMembers)
 	return b
 }
@@ -624,8 +623,7 @@ type BerthBuilder struct {
 }
 
 // NewBerthBuilder starts a sample in buf, encapsulation header included.
-func NewBerthBuilder(buf []byte) BerthBuilder {
-	var b BerthBuilder
+func NewBerthBuilder(buf []byte) (b BerthBuilder) {
 	b.b.Init(buf, berthType, berthMembers)
 	return b
 }
@@ -667,7 +665,7 @@ var sealedType = cdr.Define(cdr.TypeInfo{
 	Keyed:         true,
 	MaxSize:       8,
 	MaxKeySize:    4,
-	Layout:        &cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}},
+	Layout:        cdr.ImageOf[Sealed](cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}}),
 	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\x00\\\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17\x003\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04 c\xc1`\x00p\x00\x00\x00\x01\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\x00X\x00\x00\x00\xf2Q\x01\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00fleet::Sealed\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00value\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17",
 	Text: `@final struct fleet::Sealed {
 	@key @id(0) int32 id;
@@ -681,7 +679,7 @@ func (*Sealed) CDRType() *cdr.TypeInfo { return sealedType }
 
 // MarshalCDR writes all members.
 func (m *Sealed) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.Run(4, 8); {
+	switch b, fast := e.RunBoth(4, 8); {
 	case b != nil:
 		cdr.PutInt32(b, m.ID)
 		cdr.PutInt32(b[4:], m.Value)
@@ -694,7 +692,7 @@ func (m *Sealed) MarshalCDR(e *cdr.Encoder) {
 // UnmarshalCDR reads all members.
 func (m *Sealed) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	if b := d.Run(4, 8); b != nil {
+	if b := d.RunBoth(4, 8); b != nil {
 		m.ID = cdr.GetInt32(b)
 		m.Value = cdr.GetInt32(b[4:])
 	} else {
@@ -831,30 +829,30 @@ var sealedMembers = []string{
 // SealedBuilder builds an encoded Sealed in the caller's bytes, without an intermediate value.
 // The members may be set in any order.
 type SealedBuilder struct {
-	b   cdr.Builder
-	has [2]bool
+	b    cdr.Builder
+	has  [2]bool
+	head []byte // the members before the first of variable size
 }
 
 // NewSealedBuilder starts a sample in buf, encapsulation header included.
-func NewSealedBuilder(buf []byte) SealedBuilder {
-	var b SealedBuilder
+func NewSealedBuilder(buf []byte) (b SealedBuilder) {
 	b.b.Init(buf, sealedType, sealedMembers)
-	b.b.Claim(0, 8)
+	b.head = b.b.Head(0, 8)
 	return b
 }
 
 // SetID sets id.
 func (b *SealedBuilder) SetID(v int32) {
-	if f := b.b.Field(0, 0, 0, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head, v)
 		b.has[0] = true
 	}
 }
 
 // SetValue sets value.
 func (b *SealedBuilder) SetValue(v int32) {
-	if f := b.b.Field(1, 0, 4, 4); f != nil {
-		cdr.PutInt32(f, v)
+	if len(b.head) >= 8 {
+		cdr.PutInt32(b.head[4:], v)
 		b.has[1] = true
 	}
 }
@@ -1040,8 +1038,7 @@ type GaugeBuilder struct {
 }
 
 // NewGaugeBuilder starts a sample in buf, encapsulation header included.
-func NewGaugeBuilder(buf []byte) GaugeBuilder {
-	var b GaugeBuilder
+func NewGaugeBuilder(buf []byte) (b GaugeBuilder) {
 	b.b.Init(buf, gaugeType, gaugeMembers)
 	return b
 }

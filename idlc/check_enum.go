@@ -25,7 +25,9 @@ func (c *checker) enumDef(d *enumDef) {
 	}
 	e.Width = bytesFor(e.BitBound)
 	c.declare(d.Name, e)
-	limit := new(big.Int).Lsh(big.NewInt(1), uint(8*e.Width-1))
+	// The bits hold numbers with a sign or without one; what is on the wire has one.
+	high := new(big.Int).Lsh(big.NewInt(1), uint(min(e.BitBound, 8*e.Width-1)))
+	low := new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), uint(e.BitBound-1)))
 	next := big.NewInt(0)
 	values := map[string]*Enumerator{}
 	for _, s := range d.Enumerators {
@@ -59,8 +61,8 @@ func (c *checker) enumDef(d *enumDef) {
 		}
 		value := next
 		next = new(big.Int)
-		if value.Cmp(limit) >= 0 || value.Cmp(new(big.Int).Neg(limit)) < 0 {
-			c.report.errorf(s.Name.Pos, "", "value %s of %s does not fit into %d bits", value, v.Name, 8*e.Width)
+		if value.Cmp(high) >= 0 || value.Cmp(low) < 0 {
+			c.report.errorf(s.Name.Pos, "", "value %s of %s does not fit into %d bits", value, v.Name, e.BitBound)
 			continue
 		}
 		v.Value = int32(value.Int64())

@@ -34,6 +34,10 @@ func TestFindings(t *testing.T) {
 		{"members without variables", "struct S { long AB_c; string Abc; };", ""},
 		{"members of a union whose fields have one name", "union U switch (long) { case 1: long AB_c; case 2: long Abc; };",
 			"fuzz.idl:1:57: members AB_c and Abc of U both need the Go name abc; rename one of them\n"},
+		{"values beyond @bit_bound", "@bit_bound(3) enum E { A = -4, B = 7, C }; @bit_bound(3) enum F { D = -5 }; @bit_bound(8) enum G { H = 128 }; @bit_bound(8) enum I { J = -128, K = 127 };",
+			"fuzz.idl:1:39: value 8 of C does not fit into 3 bits\nfuzz.idl:1:67: value -5 of D does not fit into 3 bits\nfuzz.idl:1:100: value 128 of H does not fit into 8 bits\n"},
+		{"flags beyond @bit_bound", "@bit_bound(2) bitmask M { A, @position(2) B };", "fuzz.idl:1:43: position 2 of flag B is not within the 2 bits of M\n"},
+		{"module with an escaped name, opened again", "module _m { struct A { long a; }; }; module m { struct B { A a; }; }; module _m { struct C { B b; }; };", ""},
 		{"macros", levels(200, "#define A0 long\n", func(i int) string { return fmt.Sprintf("#define A%d A%d\n", i, i-1) }) + "A200",
 			"fuzz.idl:202:1: macros are nested more than 128 deep; look for macros that stand for one another\n"},
 	} {

@@ -400,27 +400,23 @@ func checkAcks(all []outcome) (wrong []string) {
 	return wrong
 }
 
-// excludable tells whether the process had a cut in what it was handed around a time: it was no member then.
+// excludable tells whether the process was away, or may have been, from one time to another: what it was handed before an exclusion and
+// after it leaves that open.
 func (p outcome) excludable(from, to int64) bool {
-	perReader := map[string][]delivery{}
+	var ds []delivery
 	for _, d := range p.told.deliveries {
 		if d.topic == loggedTopic {
-			perReader[d.reader] = append(perReader[d.reader], d)
+			ds = append(ds, d)
 		}
 	}
-	for _, ds := range perReader {
-		list, _ := stays(ds, p.told.exclusions)
-		for i, s := range list {
-			if i > 0 && list[i-1].deliveries[len(list[i-1].deliveries)-1].sent <= to && s.deliveries[0].sent >= from {
-				return true
+	away := func(at int64) bool { // from at, or earlier, on
+		for _, d := range ds {
+			if d.received <= at && d.sent > to || d.received > at && d.sent < from {
+				return false
 			}
 		}
-		// Stopped when it was killed: the group went on without it before it died. Or it came back, as other topics tell, and was killed
-		// before it had caught up with this one.
-		if l := list[len(list)-1].deliveries; !p.alive && l[len(l)-1].sent < from &&
-			(p.fate == "killed while it was stopped" || slices.ContainsFunc(p.told.exclusions, func(at int64) bool { return at > l[len(l)-1].received })) {
-			return true
-		}
+		return true
 	}
-	return len(perReader) == 0
+	// Stopped when it was killed: the group went on without it before it died.
+	return len(ds) == 0 || slices.ContainsFunc(p.told.exclusions, away) || p.fate == "killed while it was stopped" && away(p.over)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // held is what a process holds of the kernel.
-type held struct{ files, mappings, threads int }
+type held struct{ files, memories, threads int }
 
 func holds(pid int) (h held) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
@@ -19,9 +19,23 @@ func holds(pid int) (h held) {
 	h.files = len(fds)
 	threads, _ := os.ReadDir(dir + "task")
 	h.threads = len(threads)
-	maps, _ := os.ReadFile(dir + "maps")
-	h.mappings = strings.Count(string(maps), "/memfd:dds")
+	for _, at := range mapped(pid) {
+		// A region that was offered while it was asked for is mapped twice; more often it never is.
+		h.memories += max(1, len(at)-1)
+	}
 	return h
+}
+
+// mapped lists where a process maps the shared memories, by inode.
+func mapped(pid int) map[string][]string {
+	m := map[string][]string{}
+	maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	for line := range strings.Lines(string(maps)) {
+		if w := strings.Fields(line); len(w) > 5 && strings.HasPrefix(w[5], "/memfd:dds") {
+			m[w[4]] = append(m[w[4]], strings.Join(w[:3], " "))
+		}
+	}
+	return m
 }
 
 // slack is by how much an old process may hold more than a young one: the runtime's own.
@@ -35,7 +49,7 @@ func (f *fleet) checkHeld() (oldest, youngest held) {
 	for late := time.Now().Add(5 * time.Second); ; {
 		f.askAll("collect")
 		oldest, youngest = holds(a.cmd.Process.Pid), holds(b.cmd.Process.Pid)
-		if oldest.files <= youngest.files+slack && oldest.mappings <= youngest.mappings+slack {
+		if oldest.files <= youngest.files+slack && oldest.memories <= youngest.memories+slack {
 			return oldest, youngest
 		}
 		if time.Now().After(late) {
@@ -48,28 +62,18 @@ func (f *fleet) checkHeld() (oldest, youngest held) {
 // heldAlone lists the mappings of a that b does not have, with the processes that do: those of one that is gone are of nobody else, or
 // of all who remember it.
 func (f *fleet) heldAlone(a, b *process) (text string) {
-	regions := func(p *process) map[string]string { // size by inode
-		m := map[string]string{}
-		maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.cmd.Process.Pid))
-		for line := range strings.Lines(string(maps)) {
-			if w := strings.Fields(line); len(w) > 5 && strings.HasPrefix(w[5], "/memfd:dds") {
-				m[w[4]] = w[0]
-			}
-		}
-		return m
-	}
-	of := map[*process]map[string]string{}
+	of := map[*process]map[string][]string{}
 	for _, p := range f.running {
-		of[p] = regions(p)
+		of[p] = mapped(p.cmd.Process.Pid)
 	}
 	for inode, at := range of[a] {
-		if _, both := of[b][inode]; both {
+		if len(at) <= len(of[b][inode]) {
 			continue
 		}
-		text += fmt.Sprintf("\n      %s, memory %s, mapped by", at, inode)
+		text += fmt.Sprintf("\n      memory %s at %s, mapped by", inode, strings.Join(at, ", "))
 		for _, p := range f.running {
-			if _, has := of[p][inode]; has {
-				text += " " + p.name
+			if n := len(of[p][inode]); n > 0 {
+				text += fmt.Sprintf(" %s (%d times)", p.name, n)
 			}
 		}
 	}

@@ -138,7 +138,8 @@ func addBuiltin[T any, PT cdr.Type[T]](b *builtinReaders, of builtinKind, name s
 	r := &reader{sub: b.sub, topic: t, q: q, builtin: true, complete: true}
 	r.setup()
 	r.newCache()
-	typed := &DataReader[T]{reader: r, of: topicOf[T, PT](t)}
+	tp := topicOf[T, PT](t)
+	typed := &DataReader[T]{reader: r, of: tp, codec: tp.codec}
 	r.typed = typed
 	r.enabled.Store(true)
 	b.readers[of], b.sources[of] = r, &source{handle: handleOfTopic(name, t.support.Type.Name)}

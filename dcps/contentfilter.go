@@ -9,19 +9,31 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// TopicDescription is what a DataReader can be made for: a Topic, or a ContentFilteredTopic (DDS 1.4 §2.2.2.3.1).
+// TopicDescription is what a DataReader can be made for: a Topic, a ContentFilteredTopic or a MultiTopic (DDS 1.4 §2.2.2.3.1).
 type TopicDescription[T any] interface {
 	Name() string
 	TypeName() string
 	Participant() *DomainParticipant
 
-	// subscribed gives the topic whose samples a new reader gets, and the filter in between; nil for none.
-	subscribed(op string) (*Topic[T], *contentFilter, error)
+	// subscribed tells what a new reader gets.
+	subscribed(op string) (subscription[T], error)
 }
 
-func (t *Topic[T]) subscribed(op string) (*Topic[T], *contentFilter, error) {
-	_, err := t.offered(op)
-	return t, nil, err
+// subscription is what a reader gets: samples of a topic, with a filter in between unless that is nil, or those of a MultiTopic.
+type subscription[T any] struct {
+	entity  *topicEntity
+	of      *Topic[T] // nil for a MultiTopic
+	content *contentFilter
+	multi   *multiTopic
+	codec   *codec[T]
+}
+
+func (t *Topic[T]) subscribed(op string) (subscription[T], error) {
+	s, err := t.offered(op)
+	if err != nil {
+		return subscription[T]{}, err
+	}
+	return subscription[T]{entity: s, of: t, codec: t.codec}, nil
 }
 
 // ContentFilteredTopic is those samples of a topic that pass a filter (DDS 1.4 §2.2.2.3.3). Readers are made for it as for the
@@ -93,8 +105,8 @@ func (cf *contentFilter) enlist(op, entity string) error {
 	if err := p.closedOrFailed(op); err != nil {
 		return err
 	}
-	if p.topics[cf.name] != nil || p.filters[cf.name] != nil {
-		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "this participant has a topic of that name already; choose another one"}
+	if err := p.nameFree(op, entity, cf.name); err != nil {
+		return err
 	}
 	if p.filters == nil {
 		p.filters = make(map[string]*contentFilter)
@@ -121,12 +133,12 @@ func (cf *contentFilter) deleted(op string) error {
 	return &Error{Op: op, Entity: fmt.Sprintf("content-filtered topic %q", cf.name), Code: ErrAlreadyDeleted, Detail: "it is closed"}
 }
 
-func (t *ContentFilteredTopic[T]) subscribed(op string) (*Topic[T], *contentFilter, error) {
+func (t *ContentFilteredTopic[T]) subscribed(op string) (subscription[T], error) {
 	s := t.shared()
 	if s == noFilter || s.gone.Load() {
-		return nil, nil, s.deleted(op)
+		return subscription[T]{}, s.deleted(op)
 	}
-	return t.related, s, nil
+	return subscription[T]{entity: s.of, of: t.related, content: s, codec: t.related.codec}, nil
 }
 
 // Name is the name of the ContentFilteredTopic; that of the topic is RelatedTopic().Name().
@@ -232,7 +244,7 @@ func (c *cache) filtered(h InstanceHandle, src *source, now int64) {
 	}
 }
 
-// TopicDescription gives what the reader was made for: its Topic, or a ContentFilteredTopic (DDS: get_topicdescription).
+// TopicDescription gives what the reader was made for: its Topic, a ContentFilteredTopic or a MultiTopic (DDS: get_topicdescription).
 func (r *DataReader[T]) TopicDescription() TopicDescription[T] {
 	if r == nil {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 
-	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/omg-dds-go/dds/topic"
@@ -18,8 +17,9 @@ var processID = uint32(os.Getpid())
 // DataReader receives samples of type T (DDS 1.4 §2.2.2.5.3).
 type DataReader[T any] struct {
 	*reader
-	of          *Topic[T]
+	of          *Topic[T] // nil for a MultiTopic
 	description TopicDescription[T]
+	codec       *codec[T]
 }
 
 // AnyDataReader is a DataReader of any type, as the listeners of its parents get it.
@@ -63,7 +63,7 @@ func WithReaderListener[T any](l *DataReaderListener[T]) ReaderOption {
 	return readerOption(func(c *readerOptions) { c.listener = l })
 }
 
-// NewDataReader makes a DataReader for a Topic or a ContentFilteredTopic (DDS: create_datareader).
+// NewDataReader makes a DataReader for a Topic, a ContentFilteredTopic or a MultiTopic (DDS: create_datareader).
 func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...ReaderOption) (*DataReader[T], error) {
 	const op = "NewDataReader"
 	if sub.absent() {
@@ -72,7 +72,7 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 	if of == nil {
 		return nil, isNil(op, "", "the topic")
 	}
-	t, content, err := of.subscribed(op)
+	to, err := of.subscribed(op)
 	if err != nil {
 		return nil, err
 	}
@@ -85,17 +85,22 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 	}
 	q := sub.DefaultDataReaderQos()
 	if o.fromQos {
-		q = q.CopyFromTopic(t.Qos())
+		q = q.CopyFromTopic(to.entity.qosNow())
 	}
 	if o.qos != nil {
 		q = *o.qos
 	}
-	r, err := newReader(op, sub, t.topicEntity, q)
+	var r *reader
+	if to.multi != nil {
+		r, err = newJoinedReader(op, sub, to.multi, q)
+	} else {
+		r, err = newReader(op, sub, to.entity, q)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r.content = content
-	typed := &DataReader[T]{reader: r, of: t, description: of}
+	r.content = to.content
+	typed := &DataReader[T]{reader: r, of: to.of, description: of, codec: to.codec}
 	r.typed = typed
 	var l *DataReaderListener[T]
 	if o.listener != nil {
@@ -108,7 +113,7 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 		return nil, err
 	}
 	typed.setListener(l, AnyStatus)
-	t.retain()
+	to.entity.retain()
 	if sub.enables() {
 		if err := r.enable(op); err != nil {
 			_ = r.Close() // what counts is the error before
@@ -134,6 +139,9 @@ func newReader(op string, sub *Subscriber, t *topicEntity, q qos.DataReader) (*r
 // configure checks a QoS and derives from it what the reader is. It may be done again until the reader is enabled. Called
 // with changing held, or before anybody else knows the reader.
 func (r *reader) configure(op string, q qos.DataReader) error {
+	if r.join != nil {
+		return r.join.configure(op, q)
+	}
 	if err := checkReader(op, r.what, q); err != nil {
 		return err
 	}
@@ -169,6 +177,9 @@ func (r *reader) enable(op string) error {
 	if r.enabled.Load() {
 		return nil
 	}
+	if r.join != nil {
+		return r.join.enable(op)
+	}
 	p := r.p
 	p.mu.Lock()
 	if err := p.usable(op); err != nil {
@@ -178,7 +189,7 @@ func (r *reader) enable(op string) error {
 	order := r.sub.Qos().Presentation
 	r.lock()
 	r.id = p.nextID()
-	r.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(r.id))
+	r.handle = p.handleOfEndpoint(r.id)
 	r.inOrder = order.AccessScope != qos.PresentationInstance && order.OrderedAccess
 	r.unlock()
 	p.enrollReader(r)
@@ -300,7 +311,7 @@ func (r *DataReader[T]) samples(op string, opts []ReadOption, take bool) (*Sampl
 	if err != nil {
 		return nil, err
 	}
-	return &Samples[T]{r: r.reader, c: c, message: r.of.message}, nil
+	return &Samples[T]{r: r.reader, c: c, codec: r.codec}, nil
 }
 
 // TakeLoan is Take without decoding: it lends the encoded samples until Close, and allocates nothing in the steady
@@ -397,7 +408,7 @@ func (r *DataReader[T]) LookupInstance(key *T) (InstanceHandle, error) {
 	if key == nil {
 		return HandleNil, isNil(op, r.what, "the key")
 	}
-	h, err := topic.NewKeys(r.topic.support).Of(r.of.message(key))
+	h, err := r.codec.handle(key)
 	if err != nil {
 		return HandleNil, failure(op, r.what, "", err)
 	}
@@ -411,9 +422,9 @@ func (r *DataReader[T]) LookupInstance(key *T) (InstanceHandle, error) {
 
 // Samples is what Read or Take returned. Close it: it lends memory of the reader.
 type Samples[T any] struct {
-	r       *reader
-	c       *collection // nil once closed
-	message func(*T) cdr.Message
+	r     *reader
+	c     *collection // nil once closed
+	codec *codec[T]
 }
 
 // Len is the number of samples.
@@ -429,7 +440,7 @@ func (s *Samples[T]) At(i int) Sample[T] {
 	if i < 0 || i >= s.Len() {
 		return Sample[T]{}
 	}
-	return Sample[T]{Info: s.c.infos[i], encoded: s.c.items[i].buf, message: s.message}
+	return Sample[T]{Info: s.c.infos[i], encoded: s.c.items[i].buf, codec: s.codec}
 }
 
 // All iterates over the samples.
@@ -457,7 +468,7 @@ func (s *Samples[T]) Close() {
 type Sample[T any] struct {
 	Info    SampleInfo
 	encoded []byte
-	message func(*T) cdr.Message
+	codec   *codec[T]
 	data    *T
 	err     error
 }
@@ -468,11 +479,11 @@ func (s *Sample[T]) Data() *T {
 	if s == nil {
 		return nil
 	}
-	if !s.Info.ValidData || s.message == nil || s.data != nil || s.err != nil {
+	if !s.Info.ValidData || s.codec == nil || s.data != nil || s.err != nil {
 		return s.data
 	}
 	v := new(T)
-	if s.err = cdr.Unmarshal(s.encoded, s.message(v)); s.err == nil {
+	if s.err = s.codec.decode(s.encoded, v); s.err == nil {
 		s.data = v
 	}
 	return s.data

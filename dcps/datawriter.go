@@ -182,7 +182,7 @@ func (w *writer) enable(op string) error {
 	}
 	w.lock()
 	w.id = p.nextID()
-	w.handle = topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(w.id))
+	w.handle = p.handleOfEndpoint(w.id)
 	w.setupLife(now())
 	w.unlock()
 	p.enroll(w)

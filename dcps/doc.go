@@ -27,7 +27,7 @@
 // waits for: it posts to an inbox and goes on; whoever holds the lock applies what was posted (entity.go). Matching,
 // histories and all else that follows the core's upcalls belong to the polling goroutine (hub.go): to the core's own, or
 // to one that waits in WaitSet.Wait and does its work meanwhile. Locks are taken in this order: entity.changing;
-// DomainParticipant.builtinMaking; DomainParticipant.listening; presenting.sets, and behind it the turns of writers by their ids;
+// DomainParticipant.builtinMaking; DomainParticipant.listening; multiTopic.mu; joiner.mu; presenting.sets, and behind it the turns of writers by their ids;
 // accessState.mu; DomainParticipant.mu; that of a Publisher or Subscriber; an entity's, or with GROUP access those of several readers
 // by their ids; writerInstances.mu or batch.mu. Nothing is locked while leases.mu or WaitSet.mu is held.
 //
@@ -114,8 +114,9 @@
 //   - OWNERSHIP ties go to the smaller handle of the writer.
 //   - A reader of a ContentFilteredTopic keeps the last sample of an instance that passed, and its state, when later ones do not
 //     pass; these hold off DEADLINE, and count for OWNERSHIP of instances that it knows (docs/filters.md).
+//   - An instance of a MultiTopic whose samples do not match any more is NOT_ALIVE_NO_WRITERS.
 //
 // # What it does not do
 //
-// MultiTopic, and get_listener: who sets a listener has it. docs/conformance.md lists every operation and policy of the standard.
+// get_listener: who sets a listener has it. docs/conformance.md lists every operation and policy of the standard.
 package dcps

@@ -3,6 +3,7 @@ package dcps
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -124,14 +125,30 @@ func (p *DomainParticipant) ContainsEntity(h InstanceHandle) bool {
 		}
 	}
 	for _, r := range *p.readers.Load() {
-		if r.handle == h {
+		if r.handle == h && r.whole == nil {
 			return true
 		}
+	}
+	if p.joins(h) {
+		return true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.topics {
 		if handleOfTopic(t.name, t.support.Type.Name) == h {
+			return true
+		}
+	}
+	return false
+}
+
+// joins tells whether the reader of a MultiTopic has the handle.
+func (p *DomainParticipant) joins(h InstanceHandle) bool {
+	p.mu.Lock()
+	subs := slices.Clone(p.subs)
+	p.mu.Unlock()
+	for _, sub := range subs {
+		if slices.ContainsFunc(sub.list(), func(r *reader) bool { return r.join != nil && r.handleNow() == h }) {
 			return true
 		}
 	}
@@ -186,11 +203,8 @@ func (r *DataReader[T]) MatchedPublicationData(h InstanceHandle) (PublicationBui
 	if u == noReader {
 		return PublicationBuiltinTopicData{}, u.deleted(op)
 	}
+	matched := slices.ContainsFunc(u.matchedPublications(), func(p Peer) bool { return p.Handle == h })
 	u.lock()
-	matched := false
-	for _, s := range u.writers {
-		matched = matched || s.handle == h
-	}
 	err := u.usable(op)
 	u.unlock()
 	if err != nil {

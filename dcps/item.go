@@ -59,6 +59,7 @@ const (
 	itemHistoryComplete
 	itemFailed
 	itemLearn     // of a participant's directory
+	itemOfPart    // a reader of a MultiTopic follows what happened to one of its parts
 	itemOnReaders // readers of a Subscriber have data
 	itemView      // the view of the domain, of a participant
 

@@ -28,7 +28,7 @@ func (r *DataReader[T]) KeyValue(h InstanceHandle) (*T, error) {
 	case in == nil || !u.topic.support.Type.Keyed:
 		return nil, unknownInstance(op, u.what, h)
 	}
-	return keyValue[T](op, u.what, u.topic, h, key, r.of.message)
+	return keyValue(op, u.what, u.topic, h, key, r.codec)
 }
 
 // KeyValue gives a value whose key members are those of an instance (DDS: get_key_value). If keys of the type may be longer than
@@ -50,19 +50,19 @@ func (w *DataWriter[T]) KeyValue(h InstanceHandle) (*T, error) {
 	case h == HandleNil || key == nil && !short || !u.topic.support.Type.Keyed:
 		return nil, unknownInstance(op, u.what, h)
 	}
-	return keyValue[T](op, u.what, u.topic, h, key, w.of.message)
+	return keyValue(op, u.what, u.topic, h, key, w.of.codec)
 }
 
 func unknownInstance(op, entity string, h InstanceHandle) error {
 	return &Error{Op: op, Entity: entity, Code: ErrBadParameter, Detail: "instance " + h.String() + " is not known"}
 }
 
-func keyValue[T any](op, entity string, t *topicEntity, h InstanceHandle, key []byte, message func(*T) cdr.Message) (*T, error) {
+func keyValue[T any](op, entity string, t *topicEntity, h InstanceHandle, key []byte, c *codec[T]) (*T, error) {
 	if short, ok := topic.KeyInHandle(t.support.Type, h); ok {
 		key = short
 	}
 	v := new(T)
-	if err := topic.ReadKey(key, message(v)); err != nil {
+	if err := c.readKey(key, v); err != nil {
 		return nil, failure(op, entity, "", err)
 	}
 	return v, nil

@@ -71,6 +71,7 @@ type DomainParticipant struct {
 	lastID     derecho.EndpointID
 	topics     map[string]*topicEntity
 	filters    map[string]*contentFilter
+	multis     map[string]*multiTopic
 	publishers []*Publisher
 	subs       []*Subscriber
 }
@@ -330,6 +331,11 @@ func (p *DomainParticipant) localWriter(id derecho.EndpointID) *writer {
 }
 func (p *DomainParticipant) localReader(id derecho.EndpointID) *reader {
 	return (*p.readers.Load())[id]
+}
+
+// handleOfEndpoint is what names a writer or reader of the participant in the domain.
+func (p *DomainParticipant) handleOfEndpoint(id derecho.EndpointID) InstanceHandle {
+	return topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(id))
 }
 
 // nextID names a new endpoint. Called with mu held.

@@ -18,7 +18,8 @@ type control struct {
 	view   *viewControl
 	err    error
 
-	learn func(*directory) // of itemLearn
+	learn  func(*directory) // of itemLearn
+	follow func(*reader)    // of itemOfPart
 
 	// Of itemAltered.
 	strength int32
@@ -43,6 +44,8 @@ type reader struct {
 	notify    bool                   // so is this: NotifyDataReaders was called
 	bind      func() readerCallbacks // guarded by the participant's listening
 	content   *contentFilter         // nil for none
+	join      *joiner                // of a MultiTopic: the domain knows nothing of it but of its parts
+	whole     *reader                // of a part: whose it is
 	typed     AnyDataReader
 	ending    ending      // of Close
 	ended     atomic.Bool // Close has begun
@@ -86,14 +89,23 @@ func (r *reader) setup() {
 
 // newCache makes the cache for the reader's QoS.
 func (r *reader) newCache() {
-	r.cache = newCache(r.q)
-	r.cache.release, r.cache.keyOf = r.release, r.topic.keyKeeper()
+	q, keyOf := r.q, r.topic.keyKeeper
+	if r.join != nil {
+		q, keyOf = wholeQos(q), r.join.multi.keys
+	}
+	r.cache = newCache(q)
+	r.cache.release, r.cache.keyOf = r.release, keyOf()
 	r.cache.left = r.lending.unlist
 	r.lending.init(r.q, r.p.settings.LendBytes)
 	r.cache.missed = func(h InstanceHandle, times int64) {
-		r.deadlineMissed.add(h, times)
-		r.changed |= RequestedDeadlineMissedStatusBit
+		r.miss(h, times)
+		r.tell(func(whole *reader) { whole.miss(HandleNil, times) })
 	}
+}
+
+func (r *reader) miss(h InstanceHandle, times int64) {
+	r.deadlineMissed.add(h, times)
+	r.changed |= RequestedDeadlineMissedStatusBit
 }
 
 // qosNow is the reader's QoS.
@@ -123,24 +135,17 @@ func (r *reader) apply(it *item) {
 	case itemMatched:
 		r.writers[it.src.key] = it.src
 		r.startLease(it.src, it.receiveNs)
-		r.matched.add(it.ctl.handle, it.ctl.peer)
-		r.liveliness.AliveCount++
-		r.liveliness.AliveCountChange++
-		r.liveliness.LastPublicationHandle = it.ctl.handle
-		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
+		r.met(it.ctl.handle, it.ctl.peer)
+		r.lives(it.ctl.handle, 1, 0)
 	case itemUnmatched:
 		delete(r.writers, it.src.key)
 		r.leases.remove(it.src)
-		r.matched.remove(it.ctl.handle, it.ctl.peer)
+		r.parted(it.ctl.handle, it.ctl.peer)
 		if it.src.silent {
-			r.liveliness.NotAliveCount--
-			r.liveliness.NotAliveCountChange--
+			r.lives(it.ctl.handle, 0, -1)
 		} else {
-			r.liveliness.AliveCount--
-			r.liveliness.AliveCountChange--
+			r.lives(it.ctl.handle, -1, 0)
 		}
-		r.liveliness.LastPublicationHandle = it.ctl.handle
-		r.changed |= SubscriptionMatchedStatusBit | LivelinessChangedStatusBit
 		r.depart(it.src, it.receiveNs)
 	case itemAltered:
 		it.src.strength, it.src.lifespan = it.ctl.strength, it.ctl.lifespan
@@ -148,8 +153,7 @@ func (r *reader) apply(it *item) {
 		it.src.absent = it.kind == itemNotAlive
 		r.life(it.src, it.receiveNs)
 	case itemIncompatible:
-		r.incompatible.add(it.ctl.peer, it.ctl.bad)
-		r.changed |= RequestedIncompatibleQosStatusBit
+		r.refuse(it.ctl.peer, it.ctl.bad)
 	case itemLost:
 		r.lose(1)
 		line := r.lineOf(it.src)
@@ -162,6 +166,8 @@ func (r *reader) apply(it *item) {
 	case itemOutage:
 	case itemReclaim:
 		r.lending.reclaim()
+	case itemOfPart:
+		it.ctl.follow(r)
 	case itemVisible:
 		if !r.frozen {
 			r.see(r.sub.access.visible.Load())
@@ -206,13 +212,37 @@ func (r *reader) life(s *source, at int64) {
 		d = -1
 		r.depart(s, at)
 	}
+	r.lives(s.handle, d, -d)
+}
+
+// lives, met, parted and refuse follow statuses; so do lose, reject and miss.
+func (r *reader) lives(h InstanceHandle, alive, notAlive int32) {
 	l := &r.liveliness
-	l.AliveCount += d
-	l.AliveCountChange += d
-	l.NotAliveCount -= d
-	l.NotAliveCountChange -= d
-	l.LastPublicationHandle = s.handle
+	l.AliveCount += alive
+	l.AliveCountChange += alive
+	l.NotAliveCount += notAlive
+	l.NotAliveCountChange += notAlive
+	l.LastPublicationHandle = h
 	r.changed |= LivelinessChangedStatusBit
+	r.tell(func(whole *reader) { whole.lives(h, alive, notAlive) })
+}
+
+func (r *reader) met(h InstanceHandle, p Peer) {
+	r.matched.add(h, p)
+	r.changed |= SubscriptionMatchedStatusBit
+	r.tell(func(whole *reader) { whole.met(h, p) })
+}
+
+func (r *reader) parted(h InstanceHandle, p Peer) {
+	r.matched.remove(h, p)
+	r.changed |= SubscriptionMatchedStatusBit
+	r.tell(func(whole *reader) { whole.parted(h, p) })
+}
+
+func (r *reader) refuse(p Peer, bad []qos.Incompatibility) {
+	r.incompatible.add(p, bad)
+	r.changed |= RequestedIncompatibleQosStatusBit
+	r.tell(func(whole *reader) { whole.refuse(p, bad) })
 }
 
 // depart takes a writer from its instances, behind what came of it before.
@@ -310,7 +340,9 @@ func (r *reader) news() {
 	if r.cache.news {
 		r.cache.news = false
 		r.changed |= DataAvailableStatusBit
-		r.sub.dataArrived()
+		if r.whole == nil {
+			r.sub.dataArrived()
+		}
 	}
 }
 
@@ -318,6 +350,7 @@ func (r *reader) lose(n uint64) {
 	r.lost.TotalCount += int32(n)
 	r.lost.TotalCountChange += int32(n)
 	r.changed |= SampleLostStatusBit
+	r.tell(func(whole *reader) { whole.lose(n) })
 }
 
 func (r *reader) reject(o outcome, h InstanceHandle) {
@@ -326,6 +359,7 @@ func (r *reader) reject(o outcome, h InstanceHandle) {
 	r.rejected.LastReason = o.rejection()
 	r.rejected.LastInstanceHandle = h
 	r.changed |= SampleRejectedStatusBit
+	r.tell(func(whole *reader) { whole.reject(o, HandleNil) })
 }
 
 // park keeps an item until there is room, and makes the writers of the channel wait: what is in flight already is
@@ -373,6 +407,9 @@ func (r *reader) unpark() {
 	if len(r.staged) <= maxStaged {
 		r.letWriters()
 	}
+	if r.join != nil {
+		r.join.ring()
+	}
 }
 
 func (r *reader) nextTick() int64 {
@@ -389,12 +426,20 @@ func (r *reader) tick(now int64) {
 // collect reads or takes into a collection of the reader's. If there is nothing it looks what is in the rings: a reader
 // that asks again and again need not be told.
 func (r *reader) collect(op string, s *selection) (*collection, error) {
-	c, err := r.tryCollect(op, s)
+	c, err := r.latest(op, s)
 	if err == ErrNoData {
 		derecho.Look()
-		c, err = r.tryCollect(op, s)
+		c, err = r.latest(op, s)
 	}
 	return c, err
+}
+
+// latest is tryCollect after what has come to the parts of a MultiTopic is joined.
+func (r *reader) latest(op string, s *selection) (*collection, error) {
+	if r.join != nil {
+		r.join.pull()
+	}
+	return r.tryCollect(op, s)
 }
 
 func (r *reader) tryCollect(op string, s *selection) (*collection, error) {
@@ -437,7 +482,9 @@ func (r *reader) collectLocked(s *selection) *collection {
 	r.cache.collect(s, c)
 	r.lending.handOver(s, c)
 	r.changed &^= DataAvailableStatusBit
-	r.sub.dataRead()
+	if r.whole == nil {
+		r.sub.dataRead()
+	}
 	if s.take {
 		r.unpark()
 	}

@@ -57,6 +57,9 @@ func (r *reader) LivelinessChangedStatus() LivelinessChangedStatus {
 }
 
 func (r *reader) matchedPublications() []Peer {
+	if r.join != nil {
+		return r.join.publications()
+	}
 	r.lock()
 	defer r.unlock()
 	var out []Peer
@@ -75,6 +78,10 @@ func (r *reader) Close() error {
 		r.changing.Lock() // an Enable that is under way comes to its end first
 		defer r.changing.Unlock()
 		r.close()
+		if r.join != nil {
+			defer r.dismantle()
+			return r.join.close()
+		}
 		if !r.enabled.Load() || r.builtin {
 			r.dismantle()
 			return nil

@@ -115,6 +115,9 @@ func (r *reader) setQos(q qos.DataReader) error {
 	if err := r.change(op, q); err != nil {
 		return err
 	}
+	if r.join != nil {
+		return r.join.setQos(q)
+	}
 	return r.reannounce(op)
 }
 
@@ -126,13 +129,19 @@ func (r *reader) change(op string, q qos.DataReader) error {
 		return err
 	}
 	r.q = q
+	if r.join != nil {
+		q = wholeQos(q)
+	}
 	r.cache.retune(&q, now())
 	return nil
 }
 
 func (r *reader) reannounce(op string) error {
-	if r.builtin {
+	switch {
+	case r.builtin:
 		return nil // the domain knows nothing of it
+	case r.join != nil:
+		return r.join.again(op)
 	}
 	return r.p.retell(context.Background(), op, &r.entity, r.id, &r.info, r.announcement())
 }

@@ -16,6 +16,7 @@ import (
 type Topic[T any] struct {
 	*topicEntity
 	message func(*T) cdr.Message
+	codec   *codec[T]
 	gone    atomic.Bool
 	ending  ending // of Close
 }
@@ -102,7 +103,7 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 
 // topicOf is a Topic of an entity that has one user more by it.
 func topicOf[T any, PT cdr.Type[T]](e *topicEntity) *Topic[T] {
-	return &Topic[T]{topicEntity: e, message: func(v *T) cdr.Message { return PT(v) }}
+	return &Topic[T]{topicEntity: e, message: func(v *T) cdr.Message { return PT(v) }, codec: codecOf[T, PT](e.support)}
 }
 
 // existing gives the topic of that name that the participant has, or nil. Called with mu held.
@@ -146,6 +147,9 @@ func (p *DomainParticipant) topicNamed(op, name string, support topic.Support, c
 	}
 	if p.filters[name] != nil {
 		return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet, Detail: "this participant has a content-filtered topic of that name already; choose another one"}
+	}
+	if p.multis[name] != nil {
+		return nil, &Error{Op: op, Entity: fmt.Sprintf("topic %q", name), Code: ErrPreconditionNotMet, Detail: "this participant has a multitopic of that name already; choose another one"}
 	}
 	e = &topicEntity{name: name, support: support, users: 1, qos: p.defaults.topic}
 	if c.qos != nil {

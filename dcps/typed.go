@@ -105,7 +105,7 @@ func (r *DataReader[T]) untyped() *reader {
 	return r.reader
 }
 
-// Topic gives the reader's Topic.
+// Topic gives the reader's Topic, which of a ContentFilteredTopic is the related one; nil for a reader of a MultiTopic.
 func (r *DataReader[T]) Topic() *Topic[T] {
 	if r == nil {
 		return nil
@@ -172,8 +172,12 @@ func (r *DataReader[T]) WaitForMatch(ctx context.Context, n int) error {
 // WaitForHistoricalData waits until the reader has all samples that were kept for late joiners (DDS:
 // wait_for_historical_data). A VOLATILE reader has them at once: there are none.
 func (r *DataReader[T]) WaitForHistoricalData(ctx context.Context) error {
+	const op = "WaitForHistoricalData"
 	u := r.untyped()
-	return u.await(ctx, "WaitForHistoricalData", func() bool { return u.complete })
+	if u.join == nil || ctx == nil {
+		return u.await(ctx, op, func() bool { return u.complete })
+	}
+	return u.join.history(ctx, op)
 }
 
 // Close deletes the reader (DDS: delete_datareader). What it lent stays valid until it is given back. Closing again

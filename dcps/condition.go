@@ -124,10 +124,11 @@ func (c *entityCondition) detach(ws *WaitSet) {
 type StatusCondition struct {
 	entityCondition
 	enabled StatusMask
+	follow  func() // begins to follow STABLE, of a writer; called with the entity's lock held
 }
 
 func newStatusCondition(e *entity) *StatusCondition {
-	c := &StatusCondition{enabled: AnyStatus}
+	c := &StatusCondition{enabled: AnyStatus &^ StableStatusBit}
 	c.e = e
 	c.t.eval = func() bool { return e.changed&c.enabled != 0 || e.failure != nil }
 	return c
@@ -153,7 +154,7 @@ func (c *StatusCondition) absence() error {
 	return nil
 }
 
-// SetEnabledStatuses says which statuses count; all do at first (DDS: set_enabled_statuses).
+// SetEnabledStatuses says which statuses count; all but STABLE do at first (DDS: set_enabled_statuses).
 func (c *StatusCondition) SetEnabledStatuses(mask StatusMask) {
 	if c.base().absent() {
 		return
@@ -161,6 +162,9 @@ func (c *StatusCondition) SetEnabledStatuses(mask StatusMask) {
 	c.e.lock()
 	defer c.e.unlock()
 	c.enabled = mask
+	if mask&StableStatusBit != 0 && c.follow != nil {
+		c.follow()
+	}
 	c.t.value = false // who waits is told again if it holds
 }
 

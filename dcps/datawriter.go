@@ -203,6 +203,7 @@ func (w *writer) enable(op string) error {
 	w.maxSize = p.core.MaxPayload(w.at.sg)
 	w.resends = w.q.Durability.Kind == qos.DurabilityTransientLocal
 	w.enabled.Store(true)
+	w.stability.ring()
 	p.timers.ring() // its first lease runs
 	return nil
 }

@@ -29,6 +29,8 @@ type DataWriterListener[T any] struct {
 	OnOfferedDeadlineMissed  func(w *DataWriter[T], s OfferedDeadlineMissedStatus)
 	OnOfferedIncompatibleQos func(w *DataWriter[T], s OfferedIncompatibleQosStatus)
 	OnLivelinessLost         func(w *DataWriter[T], s LivelinessLostStatus)
+	// OnStable hears of what is stable or durable by now (extension).
+	OnStable func(w *DataWriter[T], s StableStatus)
 }
 
 // AnyReaderListener hears of changes at the readers below a Subscriber or participant.
@@ -48,6 +50,8 @@ type AnyWriterListener struct {
 	OnOfferedDeadlineMissed  func(w AnyDataWriter, s OfferedDeadlineMissedStatus)
 	OnOfferedIncompatibleQos func(w AnyDataWriter, s OfferedIncompatibleQosStatus)
 	OnLivelinessLost         func(w AnyDataWriter, s LivelinessLostStatus)
+	// OnStable hears of what is stable or durable by now (extension).
+	OnStable func(w AnyDataWriter, s StableStatus)
 }
 
 // SubscriberListener hears of changes at the readers of a Subscriber. OnDataOnReaders goes before OnDataAvailable:
@@ -260,6 +264,7 @@ type writerCallbacks struct {
 	deadlineMissed func(OfferedDeadlineMissedStatus)
 	incompatible   func(OfferedIncompatibleQosStatus)
 	livelinessLost func(LivelinessLostStatus)
+	stable         func(StableStatus)
 }
 
 // SetListener sets what hears of the writer's statuses in mask, or with nil takes it away (DDS: set_listener).
@@ -288,6 +293,7 @@ func (w *DataWriter[T]) callbacksOf(l DataWriterListener[T], mask StatusMask) wr
 	const (
 		matched, deadline  = PublicationMatchedStatusBit, OfferedDeadlineMissedStatusBit
 		incompatible, lost = OfferedIncompatibleQosStatusBit, LivelinessLostStatusBit
+		stable             = StableStatusBit
 	)
 	return writerCallbacks{
 		matched: choose(w, heard(mask, matched, l.OnPublicationMatched), a,
@@ -298,6 +304,8 @@ func (w *DataWriter[T]) callbacksOf(l DataWriterListener[T], mask StatusMask) wr
 			heard(pub.mask, incompatible, s.OnOfferedIncompatibleQos), heard(part.mask, incompatible, p.OnOfferedIncompatibleQos)),
 		livelinessLost: choose(w, heard(mask, lost, l.OnLivelinessLost), a,
 			heard(pub.mask, lost, s.OnLivelinessLost), heard(part.mask, lost, p.OnLivelinessLost)),
+		stable: choose(w, heard(mask, stable, l.OnStable), a,
+			heard(pub.mask, stable, s.OnStable), heard(part.mask, stable, p.OnStable)),
 	}
 }
 
@@ -310,11 +318,15 @@ func (w *writer) relisten() {
 	w.lock()
 	defer w.unlock()
 	w.callbacks = c
+	if c.stable != nil {
+		w.followStability()
+	}
 	w.hear(maskOf(
 		heardOf{PublicationMatchedStatusBit, c.matched != nil},
 		heardOf{OfferedDeadlineMissedStatusBit, c.deadlineMissed != nil},
 		heardOf{OfferedIncompatibleQosStatusBit, c.incompatible != nil},
 		heardOf{LivelinessLostStatusBit, c.livelinessLost != nil},
+		heardOf{StableStatusBit, c.stable != nil},
 	), w.callListener)
 }
 
@@ -333,6 +345,9 @@ func (w *writer) callListener() {
 	}
 	if due&LivelinessLostStatusBit != 0 {
 		c.livelinessLost(w.LivelinessLostStatus())
+	}
+	if due&StableStatusBit != 0 {
+		c.stable(w.StableStatus())
 	}
 }
 

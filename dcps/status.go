@@ -28,7 +28,9 @@ const (
 	SubscriptionMatchedStatusBit      StatusMask = 1 << 14
 	// ViewChangedStatusBit is an extension; its bit is one that the standard leaves to implementations.
 	ViewChangedStatusBit StatusMask = 1 << 24
-	AnyStatus            StatusMask = 0x7fff | ViewChangedStatusBit
+	// StableStatusBit is another one.
+	StableStatusBit StatusMask = 1 << 25
+	AnyStatus       StatusMask = 0x7fff | ViewChangedStatusBit | StableStatusBit
 )
 
 // Peer says where the entity at the other end lives.

@@ -1,7 +1,6 @@
 package dcps
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +56,8 @@ type writer struct {
 	ending    ending          // of Close
 	lifetime  context.Context // ends when Close begins
 	die       context.CancelFunc
-	life      life         // LIVELINESS
+	life      life // LIVELINESS
+	stability stability
 	batch     *batch       // of its subgroup; set before the writer is enabled
 	budget    atomic.Int64 // LATENCY_BUDGET: how long a message may wait for others, ns
 	set       openSet      // PRESENTATION coherent_access; who has turn
@@ -79,6 +79,8 @@ func (w *writer) setup() {
 	w.turn.init()
 	w.lifetime, w.die = context.WithCancel(context.Background())
 	w.stamped = math.MinInt64
+	w.stability.init()
+	w.status.follow = w.followStability
 	w.readers = make(map[InstanceHandle]Peer)
 }
 
@@ -97,6 +99,7 @@ func (w *writer) apply(it *item) {
 		w.changed |= OfferedIncompatibleQosStatusBit
 	case itemOutage:
 		w.cutOff(w.p.outage.Load() != nil)
+		w.stability.ring()
 	case itemFailed:
 		w.failure = it.ctl.err
 	}
@@ -275,6 +278,7 @@ func (w *writer) publish(r *reservation, h derecho.Header, size int) {
 	}
 	w.dispatch(r, h, size)
 	w.showLife()
+	w.stability.sent()
 }
 
 // takeTurn waits for the other goroutines that use the writer.
@@ -405,35 +409,6 @@ func (w *writer) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatus {
 	defer w.unlock()
 	w.changed &^= OfferedDeadlineMissedStatusBit
 	return w.deadlineMissed.taken()
-}
-
-func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
-	const op = "WaitForAcknowledgments"
-	told := w.doubt.told.Load()
-	if ctx != nil && !w.ended.Load() && w.doubt.tell(told) {
-		return w.unknown(op, derecho.ErrExcluded)
-	}
-	if err := w.sendable(ctx, op); err != nil {
-		return err
-	}
-	w.batch.hurry()
-	upTo := w.seq.Load()
-	wait := w.p.core.WaitAcked
-	if w.path == topic.Logged {
-		wait = w.p.core.WaitDurable
-	}
-	err := wait(ctx, w.at.sg)
-	switch {
-	case w.doubt.tell(told), errors.Is(err, derecho.ErrExcluded):
-		return w.unknown(op, cmp.Or(err, error(derecho.ErrExcluded)))
-	case err == nil:
-		rise(&w.acked, upTo)
-		return nil
-	}
-	if known := w.broken(op); known != nil {
-		return known
-	}
-	return failure(op, w.what, "not all was acknowledged"+w.p.lent(w.at.sg), err)
 }
 
 // unknown is the error of who waits for acknowledgements that this process can not get any more.

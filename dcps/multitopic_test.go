@@ -336,7 +336,7 @@ func TestMultiTopicErrors(t *testing.T) {
 
 // WaitSet, listener, history and statuses work as for every reader.
 //
-// Clauses: 2.2.2.3.4, 2.2.4.1
+// Clauses: 2.2.2.3.4.1
 func TestMultiTopicTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := onBus(t)

@@ -196,3 +196,50 @@ func TestStoreTrimDoesNotDependOnOrder(t *testing.T) {
 	require.Equal(t, []string{"2", "3"}, run(true))
 	require.Equal(t, run(true), run(false))
 }
+
+// A coherent set that is open replaces nothing: until it ends, who comes late gets what was before it, and for good if its writer goes. That
+// goes for who takes over the state as well.
+func TestOpenSetReplacesNothing(t *testing.T) {
+	for _, transfer := range []bool{false, true} {
+		for _, ends := range []bool{false, true} {
+			s := newStore()
+			ann := announced()[0]
+			ann.writer.Durability.Kind = qos.DurabilityTransient
+			ann.writer.History.Depth = 2
+			w := &endpoint{key: endpointKey{1, 1}, info: ann.encode(), ann: ann}
+			seq := uint64(0)
+			put := func(kind derecho.Kind, flags uint8) {
+				seq++
+				s.add(w, &derecho.Message{Header: derecho.Header{Kind: kind, WriterSeq: seq, Flags: flags}, Seq: seq, Payload: []byte{byte(seq)}}, instanceHandle(1))
+			}
+			kept := func() (out []byte) {
+				for _, r := range s.history() {
+					out = append(out, r.message.Payload[0])
+				}
+				return out
+			}
+			for range 3 {
+				put(kindData, 0)
+			}
+			for range 3 {
+				put(kindData, flagInSet)
+			}
+			require.Equal(t, []byte{2, 3}, kept())
+			if transfer {
+				got, err := loadStore(s.save())
+				require.NoError(t, err)
+				s = got
+				require.Equal(t, []byte{2, 3}, kept())
+			}
+			if ends {
+				put(kindSetEnd, 0)
+				require.Equal(t, []byte{5, 6}, kept())
+			}
+			s.end(w.key)
+			if !ends {
+				require.Equal(t, []byte{2, 3}, kept())
+			}
+			require.Equal(t, 2, s.count)
+		}
+	}
+}

@@ -32,6 +32,19 @@ const (
 
 var everything = selection{samples: AnySampleState, views: AnyViewState, instances: AnyInstanceState}
 
+// anyStates has a zero mask mean any.
+func (s *selection) anyStates() {
+	if s.samples == 0 {
+		s.samples = AnySampleState
+	}
+	if s.views == 0 {
+		s.views = AnyViewState
+	}
+	if s.instances == 0 {
+		s.instances = AnyInstanceState
+	}
+}
+
 func (s *selection) instance(in *instance) bool {
 	return s.views&in.view != 0 && s.instances&in.state != 0
 }

@@ -130,6 +130,7 @@ func TestDDS14_2_2_4_3_2_DataOnReaders(t *testing.T) {
 	require.Zero(t, n.sub.StatusChanges(), "the listener was told")
 	require.NotZero(t, r.StatusChanges()&DataAvailableStatusBit, "the reader's was not")
 	require.ElementsMatch(t, []AnyDataReader{r, quiet}, n.sub.Readers(SampleNotRead, AnyViewState, AnyInstanceState))
+	require.ElementsMatch(t, []AnyDataReader{r, quiet}, n.sub.Readers(0, 0, 0), "a zero mask means any")
 	require.NoError(t, n.sub.NotifyDataReaders())
 	l.await(t, "reader")
 	require.Zero(t, r.StatusChanges()&DataAvailableStatusBit)

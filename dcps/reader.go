@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -47,9 +48,11 @@ type reader struct {
 	join      *joiner                // of a MultiTopic: the domain knows nothing of it but of its parts
 	whole     *reader                // of a part: whose it is
 	typed     AnyDataReader
-	ending    ending      // of Close
-	ended     atomic.Bool // Close has begun
-	info      []byte      // what the domain was told of the reader; guarded by entity.changing
+	ending    ending          // of Close
+	ended     atomic.Bool     // Close has begun
+	lifetime  context.Context // ends when Close begins
+	die       func()
+	info      []byte // what the domain was told of the reader; guarded by entity.changing
 
 	// The polling goroutine's.
 	pendingHead, pendingTail *item
@@ -81,6 +84,7 @@ type reader struct {
 
 func (r *reader) setup() {
 	r.init(r.sub.p, what("reader", r.topic.name), r)
+	r.lifetime, r.die = context.WithCancel(context.Background())
 	r.writers = make(map[endpointKey]*source)
 	r.lines = make(map[endpointKey]*lineage)
 	r.status = newStatusCondition(&r.entity)

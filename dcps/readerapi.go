@@ -75,6 +75,7 @@ func (r *reader) Close() error {
 	}
 	return r.ending.do(func() error {
 		r.ended.Store(true)
+		r.die()           // a SetQos that waits for the domain gives up
 		r.changing.Lock() // an Enable that is under way comes to its end first
 		defer r.changing.Unlock()
 		r.close()

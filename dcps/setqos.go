@@ -143,7 +143,7 @@ func (r *reader) reannounce(op string) error {
 	case r.join != nil:
 		return r.join.again(op)
 	}
-	return r.p.retell(context.Background(), op, &r.entity, r.id, &r.info, r.announcement())
+	return r.p.retell(r.lifetime, op, &r.entity, r.id, &r.info, r.announcement())
 }
 
 // again announces a writer or reader once more because of what it belongs to. One that is not enabled is announced later; one

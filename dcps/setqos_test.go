@@ -115,3 +115,38 @@ func TestSetQosAgainAfterAFailure(t *testing.T) {
 	d.bus.settle(t)
 	require.Equal(t, int32(1), r.SubscriptionMatchedStatus().CurrentCount)
 }
+
+// stuckCore takes a change of an endpoint and does not come to an end with it.
+type stuckCore struct {
+	core
+	slow    bool
+	entered chan struct{}
+	gaveUp  error
+}
+
+func (c *stuckCore) ChangeEndpoint(ctx context.Context, id derecho.EndpointID, info []byte) error {
+	if !c.slow {
+		return c.core.ChangeEndpoint(ctx, id, info)
+	}
+	close(c.entered)
+	<-ctx.Done()
+	c.gaveUp = ctx.Err()
+	return c.gaveUp
+}
+
+// Close does not wait until a SetQos that the domain does not answer has timed out.
+func TestCloseEndsSetQos(t *testing.T) {
+	d := onBus(t)
+	stuck := &stuckCore{entered: make(chan struct{})}
+	n := d.node(t, wrapCore(func(c core) core { stuck.core = c; return stuck }))
+	r := n.reader(t, readerQos())
+	stuck.slow = true
+	done := make(chan error)
+	go func() {
+		done <- r.SetQos(readerQos(func(q *qos.DataReader) { q.Deadline.Period = time.Second }))
+	}()
+	<-stuck.entered
+	require.NoError(t, r.Close())
+	require.Error(t, <-done)
+	require.ErrorIs(t, stuck.gaveUp, context.Canceled, "and not its deadline")
+}

@@ -139,6 +139,7 @@ func (s *store) add(e *endpoint, m *derecho.Message, h InstanceHandle) {
 				r.open = false
 			}
 		}
+		s.settleSet(w)
 		w.open = nil
 	case kindClosing:
 		s.depart(w, m.Flags&flagDispose != 0, m.Timestamp)
@@ -158,21 +159,63 @@ func (s *store) keep(w *storedWriter, m *derecho.Message, h InstanceHandle) {
 	s.cleaning.remove(in)
 	l := in.line(w)
 	l.unregistered = false
-	if len(l.records) >= w.keeps() {
-		s.recycle(l.records[0])
-		l.records = slices.Delete(l.records, 0, 1)
+	// The samples of an open set are on top of those that they will replace when it ends: until then these are the history.
+	inSet := m.Flags&flagInSet != 0
+	full := len(l.records) >= w.keeps()
+	if full && (inSet || len(w.open) > 0) {
+		full = l.count(inSet) >= w.keeps()
+	}
+	if full {
+		s.dropOldest(l, inSet)
 	}
 	s.arrivals++
 	r := s.newRecord()
 	payload := append(r.message.Payload[:0], m.Payload...)
 	*r = record{w: w, handle: h, arrival: s.arrivals, message: m.With(payload)}
 	r.message.Flags &^= flagInSet
-	if r.open = m.Flags&flagInSet != 0; r.open {
+	if r.open = inSet; r.open {
 		w.open = append(w.open, r)
 	}
 	l.records = append(l.records, r)
 	s.count++
 	s.trim(in)
+}
+
+// count is how many records are of the open set, or how many are not.
+func (l *storedLine) count(open bool) (n int) {
+	for _, r := range l.records {
+		if r.open == open {
+			n++
+		}
+	}
+	return n
+}
+
+// dropOldest removes the oldest record of the open set, or the oldest that is not of it.
+func (s *store) dropOldest(l *storedLine, open bool) {
+	i := slices.IndexFunc(l.records, func(r *record) bool { return r.open == open })
+	if open {
+		w := l.w // a record that is used again is not of the set any more
+		w.open = slices.DeleteFunc(w.open, func(r *record) bool { return r == l.records[i] })
+	}
+	s.recycle(l.records[i])
+	l.records = slices.Delete(l.records, i, i+1)
+}
+
+// settleSet has the samples of a set that has ended replace those before them.
+func (s *store) settleSet(w *storedWriter) {
+	for _, r := range w.open {
+		in := s.instances[r.handle]
+		if in == nil || r.w != w {
+			continue // disposed, or by now the record of another sample
+		}
+		for _, l := range in.lines {
+			for l.w == w && len(l.records) > w.keeps() {
+				s.dropOldest(l, false)
+			}
+		}
+		s.trim(in)
+	}
 }
 
 // room applies the limits of DURABILITY_SERVICE to a sample for in, which is nil if it would be a new instance.
@@ -253,6 +296,9 @@ func (s *store) trim(in *storedInstance) {
 	}
 	for latest != nil {
 		total := len(latest.records)
+		if len(latest.w.open) > 0 {
+			total = latest.count(false)
+		}
 		oldest := latest
 		for _, l := range in.lines {
 			if l == latest || !l.w.gone || len(l.records) == 0 {

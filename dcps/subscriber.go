@@ -189,7 +189,7 @@ func (d *dataOnReaders) arrived(g *groupEntity) {
 	}
 }
 
-// Readers lists the readers that have samples in the given states (DDS: get_datareaders). With PRESENTATION access_scope
+// Readers lists the readers that have samples in the given states (DDS: get_datareaders); a zero mask means any. With PRESENTATION access_scope
 // GROUP and ordered_access it has a reader once for each sample, in the order in which they are to be read: take one sample
 // from each (MaxSamples(1)), one after the other, between BeginAccess and EndAccess.
 func (sub *Subscriber) Readers(samples SampleState, views ViewState, instances InstanceState) []AnyDataReader {
@@ -197,6 +197,7 @@ func (sub *Subscriber) Readers(samples SampleState, views ViewState, instances I
 		return nil
 	}
 	s := selection{samples: samples, views: views, instances: instances}
+	s.anyStates()
 	if sub.access != nil && sub.access.ordered {
 		return sub.inOrder(sub.list(), &s)
 	}

@@ -45,3 +45,32 @@ func ExampleError() {
 	// 	altitude > 1000 AND icoa = '4840D6'
 	// 	                    ^~~~
 }
+
+func ExampleNewJoin() {
+	plan := xtypes.Must(xtypes.Build(xtypes.TypeDescriptor{
+		Kind: xtypes.TKStructure, Name: "avionics::Plan", Extensibility: cdr.Final,
+		Members: []xtypes.Member{
+			{Name: "icao", AutoID: true, Type: xtypes.NewString(6), Key: true},
+			{Name: "destination", AutoID: true, Type: xtypes.NewString(0)},
+		},
+	}))
+	types := func(topic string) (*xtypes.Type, error) {
+		if topic == "Track" {
+			return track, nil
+		}
+		return plan, nil
+	}
+	join, err := filter.NewJoin("SELECT icao AS id, destination FROM Track NATURAL JOIN Plan WHERE altitude < %0", types, nil, "Arrival", "3000")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(join.Topics())
+	for m := range join.Type().Members() {
+		fmt.Println(m.Name, m.Type, m.Key)
+	}
+	// Output:
+	// [Track Plan]
+	// id string<6> true
+	// destination string false
+}

@@ -42,6 +42,12 @@ func (v Values[T]) At(i int) T {
 	return reinterpret[T](b[0])
 }
 
+// First gives the first n elements, or all if there are fewer.
+func (v Values[T]) First(n int) Values[T] {
+	v.bytes = v.bytes[:min(len(v.bytes), n*sizeOf[T]())]
+	return v
+}
+
 // All iterates over the elements.
 func (v Values[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
@@ -75,6 +81,11 @@ func (v Bools) Len() int { return len(v.bytes) }
 
 // At gives element i, false if there is none.
 func (v Bools) At(i int) bool { return i >= 0 && i < len(v.bytes) && v.bytes[i] != 0 }
+
+// First gives the first n elements, or all if there are fewer.
+func (v Bools) First(n int) Bools {
+	return Bools{FirstBytes(v.bytes, n)}
+}
 
 // All iterates over the elements.
 func (v Bools) All() iter.Seq2[int, bool] {
@@ -113,6 +124,12 @@ func (v LongDoubles) At(i int) LongDouble {
 		return LongDouble{}
 	}
 	return longDouble(v.bytes[i*width:(i+1)*width], v.big)
+}
+
+// First gives the first n elements, or all if there are fewer.
+func (v LongDoubles) First(n int) LongDoubles {
+	v.bytes = v.bytes[:min(len(v.bytes), n*len(LongDouble{}))]
+	return v
 }
 
 // All iterates over the elements.
@@ -157,6 +174,12 @@ func (v Enums[E]) At(i int) E {
 	return E(v.s.Enum(v.first+int32(i*v.width), v.width, 0))
 }
 
+// First gives the first n elements, or all if there are fewer.
+func (v Enums[E]) First(n int) Enums[E] {
+	v.n = min(v.n, n)
+	return v
+}
+
 // All iterates over the elements.
 func (v Enums[E]) All() iter.Seq2[int, E] {
 	return func(yield func(int, E) bool) {
@@ -188,6 +211,11 @@ func (v Strings) At(i int) string {
 		}
 	}
 	return ""
+}
+
+// First gives the first n elements, or all if there are fewer.
+func (v Strings) First(n int) Strings {
+	return Strings{v.c.First(n)}
 }
 
 // All iterates over the elements.
@@ -265,6 +293,15 @@ func (c Elements) Sample() Sample { return c.s }
 
 // Len is the number of elements.
 func (c Elements) Len() int { return c.n }
+
+// First gives the first n elements, or all if there are fewer.
+func (c Elements) First(n int) Elements {
+	c.n = min(c.n, n)
+	return c
+}
+
+// FirstBytes gives the first n bytes, or all if there are fewer.
+func FirstBytes(b []byte, n int) []byte { return b[:min(len(b), n)] }
 
 // Seek prepares d to read element i, or one before it: as many values are to be passed over as it returns; negative if there is
 // no such element.

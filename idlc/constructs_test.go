@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/omg-dds-go/dds/cdr"
 	ct "github.com/omg-dds-go/dds/idlc/internal/testtypes/constructs"
+	"github.com/omg-dds-go/dds/internal/viewtest"
 )
 
 func item(set func(m *ct.Item)) *ct.Item {
@@ -261,11 +263,16 @@ func TestTryConstruct(t *testing.T) {
 	sent := func() *ct.Sent {
 		return &ct.Sent{Text: "aüb€", Wide: "ab😀", Blob: []byte{1, 2, 3}, Words: []string{"a", "abcd"}, Picks: []int32{1, 2, 3}, Named: "long",
 			Strict: ct.StrictSent{Text: "long", Tail: 7}, Many: []ct.StrictSent{{Text: "ok", Color: 1, Tail: 1}, {Text: "x", Color: 9, Tail: 2}, {Text: "y"}},
-			Table: map[int32]string{1: "ok", 2: "long"}, Tail: 5, Maybe: cdr.Ptr("long"), Color: 7, Last: "ok"}
+			Table: map[int32]string{1: "ok", 2: "long"}, Tail: 5, Maybe: cdr.Ptr("long"), Color: 7, Last: "ok",
+			Pairs: map[int32]string{1: "a", 2: "b", 3: "c"}, Firsts: []ct.StrictSent{{Text: "ok"}, {Text: "longer"}},
+			Stricts: map[int16]ct.StrictSent{1: {Text: "longer"}, 2: {Text: "ok"}}, Rows: [][]int32{{1, 2, 3}, {4}},
+			Loose: ct.LooseSent{A: 1, B: cdr.Ptr(int32(2))}}
 	}
 	want := ct.Received{Text: "aü", Wide: "ab", Blob: []byte{1, 2}, Words: []string{"a", "abc"}, Named: "no",
 		Strict: ct.Strict{Color: ct.ColorBlue}, Many: []ct.Strict{{Text: "ok", Color: 1, Tail: 1}, {Color: ct.ColorBlue}, {Text: "y"}},
-		Table: map[int32]string{1: "ok", 2: ""}, Tail: 5, Color: ct.ColorBlue, Last: "ok"}
+		Table: map[int32]string{1: "ok", 2: ""}, Tail: 5, Color: ct.ColorBlue, Last: "ok",
+		Pairs: map[int32]string{1: "a", 2: "b"}, Firsts: []ct.Strict{{Text: "ok"}}, Stricts: map[int16]ct.Strict{1: {Color: ct.ColorBlue}},
+		Rows: [][]int32{{1, 2}, {4}}}
 	for _, enc := range []cdr.Encapsulation{cdr.DCDR2LE, cdr.DCDR2BE, cdr.CDRLE, cdr.CDRBE} {
 		t.Run(enc.String(), func(t *testing.T) {
 			sample, err := cdr.Marshal(sent(), enc)
@@ -282,6 +289,9 @@ func TestTryConstruct(t *testing.T) {
 			require.Equal(t, "abc", v.Words().At(1))
 			require.Equal(t, "ok", v.Many().At(0).Text())
 			require.Equal(t, "y", v.Many().At(2).Text())
+			for name, read := range map[string]any{"pairs": v.Pairs(), "firsts": v.Firsts(), "stricts": v.Stricts(), "rows": v.Rows(), "words": v.Words(), "table": v.Table(), "blob": v.Blob()} {
+				viewtest.Same(t, name, reflect.ValueOf(read), reflect.ValueOf(got).FieldByName(strings.ToUpper(name[:1])+name[1:]))
+			}
 			tabled, ok := v.Table().Get(2)
 			require.True(t, ok)
 			require.Equal(t, "", tabled)

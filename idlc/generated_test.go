@@ -100,6 +100,15 @@ func fill(rnd *rand.Rand, v reflect.Value, depth int) {
 		return
 	}
 	switch x := v.Addr().Interface().(type) {
+	case *ct.Access:
+		*x = ct.Access(rnd.Uint32() & 0xfff)
+		return
+	case *ct.Small:
+		*x = ct.Small(rnd.Uint32() & 7)
+		return
+	case *ct.Large:
+		*x = ct.Large(rnd.Uint64() & 0x1_ffff_ffff)
+		return
 	case interface{ SetBits(uint64) }:
 		x.SetBits(rnd.Uint64())
 		return

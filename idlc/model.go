@@ -114,6 +114,8 @@ type Sequence struct {
 	Elem  Type
 	Bound int
 	Of    Element
+
+	kept int // how many elements reading keeps of those that were sent; 0 for all
 }
 
 // Map has a Bound of 0 when unbounded.
@@ -122,6 +124,8 @@ type Map struct {
 	Bound     int
 	OfKeys    Element
 	Of        Element
+
+	kept int // how many pairs reading keeps of those that were sent; 0 for all
 }
 
 // Array may have several dimensions.

@@ -205,7 +205,8 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, head string, 
 	w.setterDoc(f)
 	resolved := resolve(f.Type)
 	_, isEnum := resolved.(*Enum)
-	_, isMask := resolved.(*Bitmask)
+	mask, isMask := resolved.(*Bitmask)
+	isMask = isMask && mask.BitBound == 8*mask.Width // others are checked
 	p, isPrim := resolved.(Primitive)
 	isPrim = isPrim && p != Float128 || isMask
 	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")

@@ -83,7 +83,7 @@ func (w *printer) readOwnView(f field, at string) (result string, body []string)
 	case *Map:
 		call = "Pairs(" + at + ", " + boolText(isPrimitive(t.Key) && isPrimitive(t.Elem)) + ")"
 	}
-	return name, []string{name + "Of(" + f.sample() + "." + call + ")"}
+	return name, []string{name + "Of(" + f.sample() + "." + call + f.first() + ")"}
 }
 
 func boolText(v bool) string {

@@ -170,7 +170,9 @@ func (w *printer) try(tc TryConstruct, t Type, x, name string, depth int, key bo
 	case TryConstructTrim:
 		if free, cut := w.trim(t, x); free != nil {
 			w.decode(free, x, name, depth, key)
-			w.p(cut)
+			if cut != "" {
+				w.p(cut)
+			}
 			return
 		}
 	case TryConstructUseDefault:
@@ -193,7 +195,7 @@ func tryVar(name string, depth int) string {
 	return "try" + itoa(depth)
 }
 
-// trim gives a bounded type without its bound, and the statement that cuts what was read; nil for other types.
+// trim gives a bounded type without its bound, and the statement that cuts what was read, "" if reading does; nil for other types.
 func (w *printer) trim(t Type, x string) (free Type, cut string) {
 	switch t := resolve(t).(type) {
 	case *String:
@@ -206,7 +208,14 @@ func (w *printer) trim(t Type, x string) (free Type, cut string) {
 		}
 	case *Sequence:
 		if t.Bound > 0 {
-			return &Sequence{Elem: t.Elem, Of: t.Of}, x + " = " + x + "[:min(len(" + x + "), " + itoa(t.Bound) + ")]"
+			if _, ok := bulk(t.Elem); ok {
+				return &Sequence{Elem: t.Elem, Of: t.Of}, x + " = " + x + "[:min(len(" + x + "), " + itoa(t.Bound) + ")]"
+			}
+			return &Sequence{Elem: t.Elem, Of: t.Of, kept: t.Bound}, ""
+		}
+	case *Map:
+		if t.Bound > 0 {
+			return &Map{Key: t.Key, OfKeys: t.OfKeys, Elem: t.Elem, Of: t.Of, kept: t.Bound}, ""
 		}
 	}
 	return nil, ""

@@ -29,8 +29,7 @@ func (w *printer) decodeMap(m *Map, x, name string, depth int, key bool) {
 	}
 	w.p(n, ", ", scope, " := d.BeginMap(", quote(name), ", ", m.Bound, ", ", size, ", ", isPrimitive(m.Key) && isPrimitive(m.Elem), ")")
 	w.p(x, " = cdr.MakeMap(d, ", quote(name), ", ", x, ", ", n, ")")
-	w.p("for range ", n, " {")
-	w.p("if !", decoding, " {\nbreak\n}")
+	w.pairs(m, decoding, name, n, depth)
 	value := "v" + itoa(depth)
 	w.p("var ", v, " ", w.goType(m.Key))
 	w.p("var ", value, " ", w.goType(m.Elem))
@@ -40,6 +39,24 @@ func (w *printer) decodeMap(m *Map, x, name string, depth int, key bool) {
 	w.p(x, "[", v, "] = ", value)
 	w.p("}")
 	w.p("d.End(", scope, ")")
+}
+
+// pairs prints the head of a loop over n pairs. Those that are cut off are passed over.
+func (w *printer) pairs(m *Map, g guard, name, n string, depth int) {
+	if m.kept == 0 {
+		w.p("for range ", n, " {")
+		w.p("if !", g, " {\nbreak\n}")
+		return
+	}
+	pair := "pair" + itoa(depth)
+	w.p("for ", pair, " := range ", n, " {")
+	w.p("if !", g, " {\nbreak\n}")
+	w.p("if ", pair, " >= ", m.kept, " {")
+	w.skipValue(m.Key, "", depth+1)
+	w.skipValue(m.Elem, "", depth+2)
+	w.p(g.coder(), ".Leave(", quote(name), ")")
+	w.p("continue")
+	w.p("}")
 }
 
 // skipMap prints how a map is passed over, pair by pair where it has no DHEADER.

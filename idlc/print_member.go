@@ -46,6 +46,27 @@ type field struct {
 
 func (f *field) sample() string { return cmp.Or(f.from, "v.s") }
 
+// kept is how many elements are kept of a collection from which others are cut off; 0 if none are.
+func (f *field) kept() int {
+	if f.TryConstruct == TryConstructTrim {
+		switch t := resolve(f.Type).(type) {
+		case *Sequence:
+			return t.Bound
+		case *Map:
+			return t.Bound
+		}
+	}
+	return 0
+}
+
+// first prints how they are taken from a view.
+func (f *field) first() string {
+	if n := f.kept(); n > 0 {
+		return ".First(" + itoa(n) + ")"
+	}
+	return ""
+}
+
 func (w *printer) field(m *Member) field {
 	n := w.plan.fieldName(m)
 	f := field{Member: m, goName: n, ptr: "m." + n, x: "m." + n}

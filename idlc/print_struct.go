@@ -269,8 +269,11 @@ func (w *printer) encodeRun(fs []field, align, size int) {
 		n, _ := scalarSize(f.Type)
 		end = f.offset + n
 		w.store(f.Type, "b", f.offset, f.x)
-		if _, ok := resolve(f.Type).(*Enum); ok {
+		switch t := resolve(f.Type).(type) {
+		case *Enum:
 			w.p("if !", f.x, ".Valid() {\ne.NotEnumerator(", quote(f.Member.Name), ", int32(", f.x, "))\n}")
+		case *Bitmask:
+			w.checkMask(t, f.x, f.Member.Name)
 		}
 	}
 	w.p("case !fast:")
@@ -335,9 +338,9 @@ func (w *printer) load(f field) {
 		w.p("if !", f.x, ".Valid() {\nd.NotEnumerator(", quote(f.Member.Name), ", int32(", f.x, "))\n}")
 	case *Bitmask:
 		if t.Width == 1 {
-			w.p(f.x, " = ", w.ref(t), "(b[", f.offset, "])")
+			w.p(f.x, " = ", w.ref(t), "(b[", f.offset, "])", bitsOf(t))
 		} else {
-			w.p(f.x, " = ", w.ref(t), "(cdr.GetUint", 8*t.Width, "(", at, "))")
+			w.p(f.x, " = ", w.ref(t), "(cdr.GetUint", 8*t.Width, "(", at, "))", bitsOf(t))
 		}
 	case Primitive:
 		switch {

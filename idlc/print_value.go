@@ -82,6 +82,7 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 	case *Enum:
 		w.p("e.Enum(", quote(name), ", int32(", x, "), ", r.Width, ", ", x, ".Valid())")
 	case *Bitmask:
+		w.checkMask(r, x, name)
 		w.p("e.Uint", 8*r.Width, "(uint", 8*r.Width, "(", x, "))")
 	case *Struct, *Union, *Bitset:
 		method := ".MarshalCDR(e)"
@@ -181,7 +182,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 	case *Fixed:
 		w.p(x, " = d.Fixed(", quote(name), ", ", r.Digits, ", ", r.Scale, ")")
 	case *Bitmask:
-		w.p(x, " = ", w.ref(r), "(d.Uint", 8*r.Width, "(", quote(name), "))")
+		w.p(x, " = ", w.ref(r), "(d.Uint", 8*r.Width, "(", quote(name), "))", bitsOf(r))
 	case *Struct, *Union, *Bitset:
 		method := ".UnmarshalCDR(d)"
 		if key && !isBitset(r) {
@@ -205,7 +206,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		}
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
-		w.p(x, " = cdr.GrowSequence(d, ", quote(name), ", ", x, ", n)")
+		w.p(x, " = cdr.GrowSequence(d, ", quote(name), ", ", x, ", ", kept("n", r.kept), ")")
 		image := !key && isImage(r.Elem)
 		if image {
 			w.p("if !cdr.DecodeImages(d, ", w.layoutOf(resolve(r.Elem)), ", ", x, ") {")
@@ -217,6 +218,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		if image {
 			w.p("}")
 		}
+		w.skipRest(r, name, depth)
 		w.p("d.End(", scope, ")")
 	case *Array:
 		if _, ok := bulk(r.Elem); ok && len(r.Dims) == 1 {
@@ -231,6 +233,21 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 		}
 		w.decodeArray(r, x, name, r.Dims, depth, key)
 		w.p("d.End(", scope, ")")
+	}
+}
+
+// kept is the expression for how many of n elements are kept, where more than so many are cut off; 0 stands for none.
+func kept(n string, most int) string {
+	if most == 0 {
+		return n
+	}
+	return "min(" + n + ", " + itoa(most) + ")"
+}
+
+// skipRest prints how those of n elements are passed over that are cut off: whether they are values of their type does not matter.
+func (w *printer) skipRest(s *Sequence, name string, depth int) {
+	if s.kept > 0 {
+		w.skipElements(s.Elem, name, "n - "+kept("n", s.kept), depth)
 	}
 }
 
@@ -261,6 +278,21 @@ func (w *printer) decodeArray(a *Array, x, name string, dims []int, depth int, k
 	w.p("}")
 }
 
+// checkMask prints the check that a bitmask has no bits that its type does not have.
+func (w *printer) checkMask(b *Bitmask, x, name string) {
+	if b.BitBound < 8*b.Width {
+		w.p("e.CheckBits(", quote(name), ", uint64(", x, "), ", b.BitBound, ")")
+	}
+}
+
+// bitsOf prints what takes those bits from a number that was read: others have no meaning.
+func bitsOf(b *Bitmask) string {
+	if b.BitBound < 8*b.Width {
+		return fmt.Sprintf(" & %#x", uint64(1)<<b.BitBound-1)
+	}
+	return ""
+}
+
 // transcode prints the copying of a key value. Maps are no keys.
 func (w *printer) transcode(t Type, name string, depth int) {
 	switch r := resolve(t).(type) {
@@ -276,7 +308,7 @@ func (w *printer) transcode(t Type, name string, depth int) {
 	case *Enum:
 		w.p("e.Enum(", quote(name), ", d.Enum(", quote(name), ", ", r.Width, ", int32(", w.refName(r, w.plan.enumeratorName(r.Default)), ")), ", r.Width, ", true)")
 	case *Bitmask:
-		w.p("e.Uint", 8*r.Width, "(d.Uint", 8*r.Width, "(", quote(name), "))")
+		w.p("e.Uint", 8*r.Width, "(d.Uint", 8*r.Width, "(", quote(name), ")", bitsOf(r), ")")
 	case *Bitset: // bits that are no field's are no part of the value
 		w.p("{\nvar bits ", w.ref(r), "\nbits.UnmarshalCDR(d)\nbits.MarshalCDR(e)\n}")
 	case *Fixed:

@@ -196,13 +196,13 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 		}
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
-		w.scanElements(r.Of, r.Elem, name, "n", depth)
+		w.scanElements(r.Of, r.Elem, name, kept("n", r.kept), depth)
+		w.skipRest(r, name, depth)
 		w.p("d.End(", scope, ")")
 	case *Map:
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginMap(", quote(name), ", ", r.Bound, ", ", minSize(r.Key)+minSize(r.Elem), ", ", isPrimitive(r.Key) && isPrimitive(r.Elem), ")")
-		w.p("for range n {")
-		w.p("if !", passing, " {\nbreak\n}")
+		w.pairs(r, passing, name, "n", depth)
 		w.scanElement(r.OfKeys, r.Key, depth+1)
 		w.scanElement(r.Of, r.Elem, depth+2)
 		w.p("d.Leave(", quote(name), ")")
@@ -323,7 +323,7 @@ func (w *printer) read(f field, at string) (result string, body []string) {
 	case *Enum:
 		return one(w.ref(t) + "(" + s + ".Enum(" + at + ", " + itoa(t.Width) + ", int32(" + w.refName(t, w.plan.enumeratorName(t.Default)) + ")))")
 	case *Bitmask:
-		return one(w.ref(t) + "(" + s + ".Uint" + itoa(8*t.Width) + "(" + at + "))")
+		return one(w.ref(t) + "(" + s + ".Uint" + itoa(8*t.Width) + "(" + at + "))" + bitsOf(t))
 	case *Bitset:
 		return result, []string{"var m " + result, "m.SetBits(uint64(" + s + ".Uint" + itoa(8*t.Width) + "(" + at + ")))", "m"}
 	case *Fixed:
@@ -350,20 +350,21 @@ func (w *printer) read(f field, at string) (result string, body []string) {
 	}
 	switch t := resolve(f.Type).(type) {
 	case *Sequence:
-		return w.readCollection(s, at, t.Elem, 0)
+		return w.readCollection(f, at, t.Elem, 0)
 	case *Array:
-		return w.readCollection(s, at, t.Elem, t.count())
+		return w.readCollection(f, at, t.Elem, t.count())
 	}
 	return result, []string{""} // a type that is skipped, which nothing is printed for
 }
 
 // readCollection is read for a sequence (n is 0) or an array of n elements that needs no view of its own.
-func (w *printer) readCollection(s, at string, elem Type, n int) (result string, body []string) {
+func (w *printer) readCollection(f field, at string, elem Type, n int) (result string, body []string) {
+	s, first := f.sample(), f.first()
 	kind, count := "Sequence", ""
 	if n > 0 {
 		kind, count = "Array", ", "+itoa(n)
 	}
-	one := func(result, expr string) (string, []string) { return result, []string{expr} }
+	one := func(result, expr string) (string, []string) { return result, []string{expr + first} }
 	switch e := resolve(elem).(type) {
 	case Primitive:
 		goType := primitives[e].goType
@@ -372,6 +373,8 @@ func (w *printer) readCollection(s, at string, elem Type, n int) (result string,
 			return one("cdr.Bools", "cdr."+kind+"Bools("+s+", "+at+count+")")
 		case (goType == "byte" || e == Uint8) && n > 0:
 			return one("[]byte", s+".ArrayBytes("+at+count+")")
+		case (goType == "byte" || e == Uint8) && first != "":
+			return "[]byte", []string{"cdr.FirstBytes(" + s + ".Bytes(" + at + "), " + itoa(f.kept()) + ")"}
 		case goType == "byte" || e == Uint8:
 			return one("[]byte", s+".Bytes("+at+")")
 		case e == Float128:
@@ -388,7 +391,7 @@ func (w *printer) readCollection(s, at string, elem Type, n int) (result string,
 	if n > 0 {
 		call = s + ".ArrayElements(" + at + count + ", " + w.layoutOf(elem) + ")"
 	}
-	return one(w.refName(d, w.plan.goName(d)+"Views"), w.refName(d, w.plan.goName(d)+"ViewsOf")+"("+call+")")
+	return w.refName(d, w.plan.goName(d)+"Views"), []string{w.refName(d, w.plan.goName(d)+"ViewsOf") + "(" + call + first + ")"}
 }
 
 // views prints the reader of a sequence of a struct or a union.

@@ -294,22 +294,26 @@ func (c *cursor) toMember(t *Type, m *Member) bool {
 	return present
 }
 
-// toParameter goes to a member of a mutable value.
+// toParameter goes to a member of a mutable value: to the last one with that id, as decoding does.
 func (c *cursor) toParameter(t *Type, want uint32) bool {
 	if c.v2 {
 		var s scope
 		c.narrow(&s, c.length())
 	}
 	c.open = false
+	var found place
 	for {
-		id, n, must, more := c.header()
+		id, n, must, more := c.header(t)
 		switch {
-		case !more:
+		case !more && (c.fault != noFault || found.start == 0):
 			return false
-		case id == want:
-			c.enterMember(n)
+		case !more:
+			c.pos = found.start
+			c.enterMember(found.n)
 			return c.fault == noFault
-		case must && t.byID[id] == nil && (t.disc == nil || id != t.disc.ID):
+		case id == want:
+			found = place{c.pos, n}
+		case must && !t.hasMemberID(id):
 			c.id = id
 			c.fail(notUnderstood)
 			return false

@@ -231,10 +231,16 @@ func (c *cursor) deeper() bool {
 
 func (c *cursor) shallower() { c.depth-- }
 
-// header reads the header of a member of a mutable type. more is false at the end of the list, and after a fault.
-func (c *cursor) header() (id uint32, n int, must, more bool) {
+// hasMemberID tells whether a mutable structure or union has a member with an id. A type that is not known, nil, has none.
+func (t *Type) hasMemberID(id uint32) bool {
+	return t != nil && (t.byID[id] != nil || t.disc != nil && id == t.disc.ID)
+}
+
+// header reads the header of a member of the mutable type t, nil if its members do not matter. more is false at the end of the list,
+// and after a fault.
+func (c *cursor) header(t *Type) (id uint32, n int, must, more bool) {
 	if !c.v2 {
-		return c.parameter()
+		return c.parameter(t.hasMemberID(pidSentinel) && c.align(4)+shortHeader < c.end)
 	}
 	if c.align(4) >= c.end {
 		c.pos = c.end
@@ -267,15 +273,16 @@ func (c *cursor) header() (id uint32, n int, must, more bool) {
 // vendorID stands for parameters that are not members: their ids belong to vendors, or are reserved.
 const vendorID = 1 << 31
 
-// parameter reads the header of an XCDR1 parameter.
-func (c *cursor) parameter() (id uint32, n int, must, more bool) {
+// parameter reads the header of an XCDR1 parameter. one tells that the id 1, with which RTPS ends its lists, may be a member's that
+// is absent.
+func (c *cursor) parameter(one bool) (id uint32, n int, must, more bool) {
 	c.take(4, 0)
 	pid, length := c.u16(), int(c.u16())
 	must = pid&pidMust != 0
 	switch p := pid & pidMask; {
 	case pid&pidVendor != 0:
 		id = vendorID
-	case p == pidListEnd:
+	case p == pidListEnd, p == pidSentinel && length == 0 && !one:
 		return 0, 0, false, false
 	case p == pidExtended:
 		if length != 8 {
@@ -329,7 +336,7 @@ func (c *cursor) optional(id uint32) (s scope, present bool) {
 		}
 		return s, false
 	}
-	got, n, _, more := c.parameter()
+	got, n, _, more := c.parameter(true)
 	switch {
 	case !more || got != id:
 		c.fail(malformed)
@@ -439,7 +446,7 @@ func (c *cursor) skipMember(m *Member) {
 // skipList passes over the parameters of a mutable value in XCDR1.
 func (c *cursor) skipList() {
 	for {
-		_, n, _, more := c.header()
+		_, n, _, more := c.header(nil)
 		if !more {
 			return
 		}

@@ -32,7 +32,7 @@ func Decode(t *Type, sample []byte) (*Data, error) {
 	case r.fault != noFault:
 		return nil, r.err(t, r.path())
 	case !ok:
-		return nil, &cdr.Error{Op: "read", Type: t.d.Name, Path: r.misfit.path, Err: cdr.ErrBound, Detail: r.misfit.detail}
+		return nil, &cdr.Error{Op: "read", Type: t.d.Name, Path: r.misfit.path, Err: r.misfit.err, Detail: r.misfit.detail}
 	}
 	return v.(*Data), nil
 }
@@ -42,7 +42,13 @@ type decoder struct {
 	cursor
 	left   int64 // bytes that may be allocated yet
 	steps  []Step
-	misfit struct{ path, detail string }
+	misfit misfit
+}
+
+// misfit is why a value could not be constructed, and where.
+type misfit struct {
+	path, detail string
+	err          error
 }
 
 // path tells where the decoder is.
@@ -62,9 +68,9 @@ func (r *decoder) path() string {
 }
 
 // reject notes why the value just read cannot be constructed, unless something before it could not be.
-func (r *decoder) reject(format string, args ...any) {
+func (r *decoder) reject(err error, format string, args ...any) {
 	if r.misfit.detail == "" {
-		r.misfit.path, r.misfit.detail = r.path(), fmt.Sprintf(format, args...)
+		r.misfit = misfit{r.path(), fmt.Sprintf(format, args...), err}
 	}
 }
 
@@ -120,7 +126,7 @@ func (r *decoder) value(t *Type) (v any, ok bool) {
 		x := r.cursor.value(t)
 		s := string(x.AppendText(nil))
 		if err := checkString(t, s); err != nil {
-			r.reject("%v", err)
+			r.reject(cdr.ErrBound, "%v", err)
 			return nil, false
 		}
 		return s, r.allot(len(s))
@@ -183,11 +189,10 @@ func (r *decoder) number(t *Type) (any, bool) {
 	switch t.d.Kind {
 	case TKEnum:
 		if _, known := t.LiteralByValue(int32(v.bits)); !known {
-			r.reject("%d is no enumerator of %s", int32(v.bits), t.d.Name)
+			r.reject(cdr.ErrInvalidValue, "%d is no enumerator of %s", int32(v.bits), t.d.Name)
 			return nil, false
 		}
-	case TKBitmask:
-		// Flags that this version of the type does not have are dropped.
+	case TKBitmask: // bits beyond its bound have no meaning
 		v.bits &= 1<<(t.d.BitBound-1)<<1 - 1
 	case TKBitset:
 		v.bits &= t.fieldBits() // the others have no meaning
@@ -222,7 +227,7 @@ func (r *decoder) sequence(t *Type, trim bool) (any, bool) {
 	n := r.u32()
 	if t.d.Bound > 0 && n > t.d.Bound {
 		if !trim {
-			r.reject("sequence of %d elements exceeds its bound of %d", n, t.d.Bound)
+			r.reject(cdr.ErrBound, "sequence of %d elements exceeds its bound of %d", n, t.d.Bound)
 			return nil, false
 		}
 		n = t.d.Bound
@@ -267,7 +272,7 @@ func (r *decoder) mapping(t *Type, trim bool) (any, bool) {
 	n := r.u32()
 	if t.d.Bound > 0 && n > t.d.Bound {
 		if !trim {
-			r.reject("map of %d pairs exceeds its bound of %d", n, t.d.Bound)
+			r.reject(cdr.ErrBound, "map of %d pairs exceeds its bound of %d", n, t.d.Bound)
 			return nil, false
 		}
 		n = t.d.Bound
@@ -315,42 +320,62 @@ func (r *decoder) structure(t *Type) (any, bool) {
 	return d, ok && r.fault == noFault
 }
 
-// list walks over the members of a mutable value.
-func (r *decoder) list(read func(id uint32) bool) {
-	s := r.scope()
+// place is where the value of a member of a mutable type lies.
+type place struct{ start, n int }
+
+// list finds the members of a mutable value of type t, in the order of their indexes, or the other parts for which index says where to note
+// them. What is there twice counts as it is the last time. understood is false if a member is not known that must be understood: then
+// the value cannot be constructed.
+func (r *decoder) list(t *Type, places []place, index func(id uint32) int) (s scope, understood bool) {
+	s = r.scope()
 	if r.v2 {
 		r.narrow(&s, r.length())
 	}
 	r.open = false
+	understood = true
 	for {
-		id, n, must, more := r.header()
+		id, n, must, more := r.header(t)
 		if !more {
 			if !r.v2 {
 				s.resume = r.pos
 			}
-			r.leave(s)
-			return
+			return s, understood
 		}
-		in := r.enterMember(n)
-		if !read(id) && must {
-			r.id = id
-			r.fail(notUnderstood)
+		if i := index(id); i >= 0 {
+			places[i] = place{r.pos, n}
+		} else if must && understood {
+			r.reject(cdr.ErrNotUnderstood, "member %d must be understood, and is not known", id)
+			understood = false
 		}
-		r.leave(in)
+		r.pos += n
 	}
 }
 
+// placed reads a member that list has found.
+func (r *decoder) placed(m *Member, p place) (any, bool) {
+	r.pos, r.end = p.start, p.start+p.n
+	r.open = true
+	if !r.v2 {
+		r.origin = r.pos
+	}
+	return r.member(m, Step{Member: m})
+}
+
 func (r *decoder) parameters(t *Type, d *Data) bool {
-	ok := true
-	r.list(func(id uint32) bool {
-		m := t.byID[id]
-		if m == nil {
-			return false
+	places := make([]place, len(t.all))
+	s, ok := r.list(t, places, func(id uint32) int {
+		if m := t.byID[id]; m != nil {
+			return m.Index
 		}
-		v, good := r.member(m, Step{Member: m})
-		d.values[m.Index], ok = v, ok && good
-		return true
+		return -1
 	})
+	for _, m := range t.all {
+		if p := places[m.Index]; p.start > 0 && r.fault == noFault {
+			v, good := r.placed(m, p)
+			d.values[m.Index], ok = v, ok && good
+		}
+	}
+	r.leave(s)
 	return ok && r.fault == noFault
 }
 
@@ -387,28 +412,26 @@ func (r *decoder) label(t *Type, d *Data) bool {
 
 // mutableUnion reads the discriminator, wherever in the list it is, and then the member that it selects.
 func (r *decoder) mutableUnion(t *Type, d *Data) (any, bool) {
-	first := *r
-	found, ok := false, true
-	r.list(func(id uint32) bool {
+	places := make([]place, 1+len(t.all))
+	s, ok := r.list(t, places, func(id uint32) int {
 		if id == t.disc.ID {
-			found, ok = true, r.label(t, d)
-			return true
+			return 0
 		}
-		return t.byID[id] != nil
-	})
-	if !found {
-		d.label = newData(t).label
-	}
-	m := t.Case(d.label)
-	if r.fault != noFault || !ok || m == nil {
-		return d, ok && r.fault == noFault
-	}
-	*r = first
-	r.list(func(id uint32) bool {
-		if id == m.ID {
-			d.chosen, ok = r.member(m, Step{Member: m})
+		if m := t.byID[id]; m != nil {
+			return 1 + m.Index
 		}
-		return true
+		return -1
 	})
+	d.label = newData(t).label
+	if p := places[0]; p.start > 0 && r.fault == noFault {
+		v, good := r.placed(t.disc, p)
+		d.label, ok = ordinal(v), ok && good
+	}
+	if m := t.Case(d.label); ok && m != nil {
+		if p := places[1+m.Index]; p.start > 0 && r.fault == noFault {
+			d.chosen, ok = r.placed(m, p)
+		}
+	}
+	r.leave(s)
 	return d, ok && r.fault == noFault
 }

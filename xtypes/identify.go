@@ -234,7 +234,7 @@ func UnmarshalTypeInformation(b []byte) (*TypeInformation, error) {
 	t := &TypeInformation{}
 	a.delimited(func() {
 		for {
-			id, n, _, more := a.r.header()
+			id, n, _, more := a.r.header(nil)
 			if !more {
 				return
 			}

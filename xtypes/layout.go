@@ -98,6 +98,8 @@ const (
 	pidLargest   = 0x3f00 // of those that are member ids
 	pidExtended  = 0x3f01
 	pidListEnd   = 0x3f02
+	pidSentinel  = 0x0001 // ends a list in RTPS, and in the XTypes drafts
+	shortHeader  = 4
 	extendedMust = 0x40000000
 	extendedVend = 0x80000000
 	memberMust   = 0x80000000 // in the header of XCDR2

@@ -4280,6 +4280,7 @@ func (m *Item) MarshalCDR(e *cdr.Encoder) {
 	case 6:
 		cdr.EncodeSequence(e, "blob", m.blob, 0)
 	case 7:
+		e.CheckBits("access", uint64(m.access), 12)
 		e.Uint16(uint16(m.access))
 	case 8:
 		if e.Enter() {
@@ -4372,7 +4373,7 @@ func (m *Item) UnmarshalCDR(d *cdr.Decoder) {
 	case 6:
 		m.blob = cdr.DecodeSequence(d, "blob", m.blob, 0)
 	case 7:
-		m.access = Access(d.Uint16("access"))
+		m.access = Access(d.Uint16("access")) & 0xfff
 	case 8:
 		if d.Enter() {
 			m.bits.UnmarshalCDR(d)
@@ -4460,6 +4461,7 @@ func (m *Item) MarshalKeyCDR(e *cdr.Encoder) {
 	case 6:
 		cdr.EncodeSequence(e, "blob", m.blob, 0)
 	case 7:
+		e.CheckBits("access", uint64(m.access), 12)
 		e.Uint16(uint16(m.access))
 	case 8:
 		if e.Enter() {
@@ -4550,7 +4552,7 @@ func (m *Item) UnmarshalKeyCDR(d *cdr.Decoder) {
 	case 6:
 		m.blob = cdr.DecodeSequence(d, "blob", m.blob, 0)
 	case 7:
-		m.access = Access(d.Uint16("access"))
+		m.access = Access(d.Uint16("access")) & 0xfff
 	case 8:
 		if d.Enter() {
 			m.bits.UnmarshalCDR(d)
@@ -4637,7 +4639,7 @@ func (*Item) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	case 6:
 		cdr.CopySequence[byte](d, e, "blob", 0)
 	case 7:
-		e.Uint16(d.Uint16("access"))
+		e.Uint16(d.Uint16("access") & 0xfff)
 	case 8:
 		{
 			var bits Bits
@@ -5116,7 +5118,7 @@ func (v ItemView) Access() (x Access, ok bool) {
 	if itemMember(v.d) != 7 {
 		return x, false
 	}
-	return Access(v.s.Uint16(v.at)), true
+	return Access(v.s.Uint16(v.at)) & 0xfff, true
 }
 
 // Bits reads bits, if the union holds it.
@@ -5319,6 +5321,7 @@ func (b *ItemBuilder) SetAccess(v Access) {
 	d := int32(7)
 	if e := b.b.Variable(0, 0); e != nil {
 		e.Int32(d)
+		e.CheckBits("access", uint64(v), 12)
 		e.Uint16(uint16(v))
 		b.has[0] = b.b.EndVariable(0)
 	}
@@ -7866,13 +7869,19 @@ func (m *Bitty) MarshalCDR(e *cdr.Encoder) {
 	switch b, fast := e.Run(4, 13); {
 	case b != nil:
 		cdr.PutUint16(b, uint16(m.Access))
+		e.CheckBits("access", uint64(m.Access), 12)
 		b[2] = byte(m.Small)
+		e.CheckBits("small", uint64(m.Small), 3)
 		b[3] = 0
 		cdr.PutUint64(b[4:], uint64(m.Large))
+		e.CheckBits("large", uint64(m.Large), 33)
 		b[12] = m.Mark
 	case !fast:
+		e.CheckBits("access", uint64(m.Access), 12)
 		e.Uint16(uint16(m.Access))
+		e.CheckBits("small", uint64(m.Small), 3)
 		e.Uint8(uint8(m.Small))
+		e.CheckBits("large", uint64(m.Large), 33)
 		e.Uint64(uint64(m.Large))
 		e.Uint8(m.Mark)
 	}
@@ -7885,6 +7894,7 @@ func (m *Bitty) MarshalCDR(e *cdr.Encoder) {
 		if !e.Enter() {
 			break
 		}
+		e.CheckBits("", uint64(m.List[i]), 12)
 		e.Uint16(uint16(m.List[i]))
 		e.LeaveElement("list", i)
 	}
@@ -7894,6 +7904,7 @@ func (m *Bitty) MarshalCDR(e *cdr.Encoder) {
 		if !e.Enter() {
 			break
 		}
+		e.CheckBits("", uint64(m.Three[i]), 3)
 		e.Uint8(uint8(m.Three[i]))
 		e.LeaveElement("three", i)
 	}
@@ -7903,6 +7914,7 @@ func (m *Bitty) MarshalCDR(e *cdr.Encoder) {
 		if !e.Enter() {
 			break
 		}
+		e.CheckBits("", uint64(m.Larges[i]), 33)
 		e.Uint64(uint64(m.Larges[i]))
 		e.LeaveElement("larges", i)
 	}
@@ -7936,14 +7948,14 @@ func (m *Bitty) MarshalCDR(e *cdr.Encoder) {
 func (m *Bitty) UnmarshalCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
 	if b := d.Run(4, 13); b != nil {
-		m.Access = Access(cdr.GetUint16(b))
-		m.Small = Small(b[2])
-		m.Large = Large(cdr.GetUint64(b[4:]))
+		m.Access = Access(cdr.GetUint16(b)) & 0xfff
+		m.Small = Small(b[2]) & 0x7
+		m.Large = Large(cdr.GetUint64(b[4:])) & 0x1ffffffff
 		m.Mark = b[12]
 	} else {
-		m.Access = Access(d.Uint16("access"))
-		m.Small = Small(d.Uint8("small"))
-		m.Large = Large(d.Uint64("large"))
+		m.Access = Access(d.Uint16("access")) & 0xfff
+		m.Small = Small(d.Uint8("small")) & 0x7
+		m.Large = Large(d.Uint64("large")) & 0x1ffffffff
 		m.Mark = d.Uint8("mark")
 	}
 	if d.Enter() {
@@ -7956,7 +7968,7 @@ func (m *Bitty) UnmarshalCDR(d *cdr.Decoder) {
 		if !d.Enter() {
 			break
 		}
-		m.List[i] = Access(d.Uint16(""))
+		m.List[i] = Access(d.Uint16("")) & 0xfff
 		d.LeaveElement("list", i)
 	}
 	d.End(listBegin)
@@ -7965,7 +7977,7 @@ func (m *Bitty) UnmarshalCDR(d *cdr.Decoder) {
 		if !d.Enter() {
 			break
 		}
-		m.Three[i] = Small(d.Uint8(""))
+		m.Three[i] = Small(d.Uint8("")) & 0x7
 		d.LeaveElement("three", i)
 	}
 	d.End(threeBegin)
@@ -7975,7 +7987,7 @@ func (m *Bitty) UnmarshalCDR(d *cdr.Decoder) {
 		if !d.Enter() {
 			break
 		}
-		m.Larges[i] = Large(d.Uint64(""))
+		m.Larges[i] = Large(d.Uint64("")) & 0x1ffffffff
 		d.LeaveElement("larges", i)
 	}
 	d.End(largesBegin)
@@ -8007,6 +8019,7 @@ func (m *Bitty) UnmarshalCDR(d *cdr.Decoder) {
 
 // MarshalKeyCDR writes the key members in the order of their ids.
 func (m *Bitty) MarshalKeyCDR(e *cdr.Encoder) {
+	e.CheckBits("access", uint64(m.Access), 12)
 	e.Uint16(uint16(m.Access))
 	if e.Enter() {
 		m.ID.MarshalCDR(e)
@@ -8017,7 +8030,7 @@ func (m *Bitty) MarshalKeyCDR(e *cdr.Encoder) {
 // UnmarshalKeyCDR reads what MarshalKeyCDR writes.
 func (m *Bitty) UnmarshalKeyCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	m.Access = Access(d.Uint16("access"))
+	m.Access = Access(d.Uint16("access")) & 0xfff
 	if d.Enter() {
 		m.ID.UnmarshalCDR(d)
 		d.Leave("id")
@@ -8028,7 +8041,7 @@ func (m *Bitty) UnmarshalKeyCDR(d *cdr.Decoder) {
 // TranscodeKeyCDR copies the key out of an encoded value.
 func (*Bitty) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
-	e.Uint16(d.Uint16("access"))
+	e.Uint16(d.Uint16("access") & 0xfff)
 	d.Skip("small", 1, 1)
 	d.Skip("large", 8, 8)
 	d.Skip("mark", 1, 1)
@@ -8252,13 +8265,13 @@ func (v *BittyView) ScanCDR(d *cdr.Decoder) {
 }
 
 // Access reads access.
-func (v BittyView) Access() Access { return Access(v.s.Uint16(v.at[0])) }
+func (v BittyView) Access() Access { return Access(v.s.Uint16(v.at[0])) & 0xfff }
 
 // Small reads small.
-func (v BittyView) Small() Small { return Small(v.s.Uint8(v.at[1])) }
+func (v BittyView) Small() Small { return Small(v.s.Uint8(v.at[1])) & 0x7 }
 
 // Large reads large.
-func (v BittyView) Large() Large { return Large(v.s.Uint64(v.at[2])) }
+func (v BittyView) Large() Large { return Large(v.s.Uint64(v.at[2])) & 0x1ffffffff }
 
 // Mark reads mark.
 func (v BittyView) Mark() byte { return v.s.Uint8(v.at[3]) }
@@ -8348,7 +8361,7 @@ func BittyListViewsOf(c cdr.Elements) BittyListViews { return BittyListViews{c} 
 func (vs BittyListViews) Len() int { return vs.c.Len() }
 
 func (BittyListViews) element(s cdr.Sample, at int32) Access {
-	return Access(s.Uint16(at))
+	return Access(s.Uint16(at)) & 0xfff
 }
 
 // At reads element i. An element that is not there reads as the default of its type.
@@ -8388,7 +8401,7 @@ func BittyThreeViewsOf(c cdr.Elements) BittyThreeViews { return BittyThreeViews{
 func (vs BittyThreeViews) Len() int { return vs.c.Len() }
 
 func (BittyThreeViews) element(s cdr.Sample, at int32) Small {
-	return Small(s.Uint8(at))
+	return Small(s.Uint8(at)) & 0x7
 }
 
 // At reads element i. An element that is not there reads as the default of its type.
@@ -8428,7 +8441,7 @@ func BittyLargesViewsOf(c cdr.Elements) BittyLargesViews { return BittyLargesVie
 func (vs BittyLargesViews) Len() int { return vs.c.Len() }
 
 func (BittyLargesViews) element(s cdr.Sample, at int32) Large {
-	return Large(s.Uint64(at))
+	return Large(s.Uint64(at)) & 0x1ffffffff
 }
 
 // At reads element i. An element that is not there reads as the default of its type.
@@ -8575,25 +8588,28 @@ func NewBittyBuilder(buf []byte) (b BittyBuilder) {
 
 // SetAccess sets access.
 func (b *BittyBuilder) SetAccess(v Access) {
-	if len(b.head) >= 24 {
-		cdr.PutUint16(b.head[4:], uint16(v))
-		b.has[0] = true
+	if e := b.b.FieldEncoder(0, 0, 4, 2); e != nil {
+		e.CheckBits("access", uint64(v), 12)
+		e.Uint16(uint16(v))
+		b.has[0] = b.b.EndField(0)
 	}
 }
 
 // SetSmall sets small.
 func (b *BittyBuilder) SetSmall(v Small) {
-	if len(b.head) >= 24 {
-		b.head[6] = byte(v)
-		b.has[1] = true
+	if e := b.b.FieldEncoder(1, 0, 6, 1); e != nil {
+		e.CheckBits("small", uint64(v), 3)
+		e.Uint8(uint8(v))
+		b.has[1] = b.b.EndField(1)
 	}
 }
 
 // SetLarge sets large.
 func (b *BittyBuilder) SetLarge(v Large) {
-	if len(b.head) >= 24 {
-		cdr.PutUint64(b.head[8:], uint64(v))
-		b.has[2] = true
+	if e := b.b.FieldEncoder(2, 0, 8, 8); e != nil {
+		e.CheckBits("large", uint64(v), 33)
+		e.Uint64(uint64(v))
+		b.has[2] = b.b.EndField(2)
 	}
 }
 
@@ -8624,6 +8640,7 @@ func (b *BittyBuilder) SetList(v []Access) {
 			if !e.Enter() {
 				break
 			}
+			e.CheckBits("", uint64(v[i]), 12)
 			e.Uint16(uint16(v[i]))
 			e.LeaveElement("list", i)
 		}
@@ -8640,6 +8657,7 @@ func (b *BittyBuilder) SetThree(v *[3]Small) {
 			if !e.Enter() {
 				break
 			}
+			e.CheckBits("", uint64(v[i]), 3)
 			e.Uint8(uint8(v[i]))
 			e.LeaveElement("three", i)
 		}
@@ -8656,6 +8674,7 @@ func (b *BittyBuilder) SetLarges(v []Large) {
 			if !e.Enter() {
 				break
 			}
+			e.CheckBits("", uint64(v[i]), 33)
 			e.Uint64(uint64(v[i]))
 			e.LeaveElement("larges", i)
 		}
@@ -10888,9 +10907,11 @@ func (m *LooseMaps) MarshalCDR(e *cdr.Encoder) {
 	e.End(bitsBegin)
 	e.EndMember(h)
 	h = e.BeginMember(2, 1)
+	e.CheckBits("access", uint64(m.Access), 12)
 	e.Uint16(uint16(m.Access))
 	e.EndMember(h)
 	h = e.BeginMember(3, 3)
+	e.CheckBits("large", uint64(m.Large), 33)
 	e.Uint64(uint64(m.Large))
 	e.EndMember(h)
 	h = e.BeginMember(4, 2)
@@ -10911,6 +10932,7 @@ func (m *LooseMaps) MarshalCDR(e *cdr.Encoder) {
 		if !e.Enter() {
 			break
 		}
+		e.CheckBits("", uint64(m.List[i]), 12)
 		e.Uint16(uint16(m.List[i]))
 		e.LeaveElement("list", i)
 	}
@@ -10954,9 +10976,9 @@ func (m *LooseMaps) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	d.End(bitsBegin)
 	d.Select(at[2])
-	m.Access = Access(d.Uint16("access"))
+	m.Access = Access(d.Uint16("access")) & 0xfff
 	d.Select(at[3])
-	m.Large = Large(d.Uint64("large"))
+	m.Large = Large(d.Uint64("large")) & 0x1ffffffff
 	d.Select(at[4])
 	if d.Enter() {
 		m.Packed.UnmarshalCDR(d)
@@ -10974,7 +10996,7 @@ func (m *LooseMaps) UnmarshalCDR(d *cdr.Decoder) {
 		if !d.Enter() {
 			break
 		}
-		m.List[i] = Access(d.Uint16(""))
+		m.List[i] = Access(d.Uint16("")) & 0xfff
 		d.LeaveElement("list", i)
 	}
 	d.End(listBegin)
@@ -11008,7 +11030,9 @@ func (m *LooseMaps) MarshalKeyCDR(e *cdr.Encoder) {
 	}
 	cdr.ReleaseKeys(e, bitsKeys)
 	e.End(bitsBegin)
+	e.CheckBits("access", uint64(m.Access), 12)
 	e.Uint16(uint16(m.Access))
+	e.CheckBits("large", uint64(m.Large), 33)
 	e.Uint64(uint64(m.Large))
 	if e.Enter() {
 		m.Packed.MarshalCDR(e)
@@ -11023,6 +11047,7 @@ func (m *LooseMaps) MarshalKeyCDR(e *cdr.Encoder) {
 		if !e.Enter() {
 			break
 		}
+		e.CheckBits("", uint64(m.List[i]), 12)
 		e.Uint16(uint16(m.List[i]))
 		e.LeaveElement("list", i)
 	}
@@ -11060,8 +11085,8 @@ func (m *LooseMaps) UnmarshalKeyCDR(d *cdr.Decoder) {
 		m.Bits[i] = v0
 	}
 	d.End(bitsBegin)
-	m.Access = Access(d.Uint16("access"))
-	m.Large = Large(d.Uint64("large"))
+	m.Access = Access(d.Uint16("access")) & 0xfff
+	m.Large = Large(d.Uint64("large")) & 0x1ffffffff
 	if d.Enter() {
 		m.Packed.UnmarshalCDR(d)
 		d.Leave("packed")
@@ -11076,7 +11101,7 @@ func (m *LooseMaps) UnmarshalKeyCDR(d *cdr.Decoder) {
 		if !d.Enter() {
 			break
 		}
-		m.List[i] = Access(d.Uint16(""))
+		m.List[i] = Access(d.Uint16("")) & 0xfff
 		d.LeaveElement("list", i)
 	}
 	d.End(listBegin)
@@ -11090,9 +11115,9 @@ func (*LooseMaps) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.Select(at[0])
 	d.Select(at[1])
 	d.Select(at[2])
-	e.Uint16(d.Uint16("access"))
+	e.Uint16(d.Uint16("access") & 0xfff)
 	d.Select(at[3])
-	e.Uint64(d.Uint64("large"))
+	e.Uint64(d.Uint64("large") & 0x1ffffffff)
 	d.Select(at[4])
 	{
 		var bits Bits
@@ -11111,7 +11136,7 @@ func (*LooseMaps) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		if !d.Enter() {
 			break
 		}
-		e.Uint16(d.Uint16(""))
+		e.Uint16(d.Uint16("") & 0xfff)
 		d.LeaveElement("list", i)
 	}
 	d.End(listBegin)
@@ -11225,10 +11250,10 @@ func (v LooseMapsView) Bits() LooseMapsBitsView {
 }
 
 // Access reads access.
-func (v LooseMapsView) Access() Access { return Access(v.s.Uint16(v.at[2])) }
+func (v LooseMapsView) Access() Access { return Access(v.s.Uint16(v.at[2])) & 0xfff }
 
 // Large reads large.
-func (v LooseMapsView) Large() Large { return Large(v.s.Uint64(v.at[3])) }
+func (v LooseMapsView) Large() Large { return Large(v.s.Uint64(v.at[3])) & 0x1ffffffff }
 
 // Packed reads packed.
 func (v LooseMapsView) Packed() Bits {
@@ -11392,7 +11417,7 @@ func LooseMapsListViewsOf(c cdr.Elements) LooseMapsListViews { return LooseMapsL
 func (vs LooseMapsListViews) Len() int { return vs.c.Len() }
 
 func (LooseMapsListViews) element(s cdr.Sample, at int32) Access {
-	return Access(s.Uint16(at))
+	return Access(s.Uint16(at)) & 0xfff
 }
 
 // At reads element i. An element that is not there reads as the default of its type.
@@ -11492,6 +11517,7 @@ func (b *LooseMapsBuilder) SetBits(v map[string]Bits) {
 func (b *LooseMapsBuilder) SetAccess(v Access) {
 	if e := b.b.Member(); e != nil {
 		h := e.BeginMember(2, 1)
+		e.CheckBits("access", uint64(v), 12)
 		e.Uint16(uint16(v))
 		e.EndMember(h)
 		b.has[2] = b.b.EndMember(2)
@@ -11502,6 +11528,7 @@ func (b *LooseMapsBuilder) SetAccess(v Access) {
 func (b *LooseMapsBuilder) SetLarge(v Large) {
 	if e := b.b.Member(); e != nil {
 		h := e.BeginMember(3, 3)
+		e.CheckBits("large", uint64(v), 33)
 		e.Uint64(uint64(v))
 		e.EndMember(h)
 		b.has[3] = b.b.EndMember(3)
@@ -11543,6 +11570,7 @@ func (b *LooseMapsBuilder) SetList(v []Access) {
 			if !e.Enter() {
 				break
 			}
+			e.CheckBits("", uint64(v[i]), 12)
 			e.Uint16(uint16(v[i]))
 			e.LeaveElement("list", i)
 		}
@@ -15073,21 +15101,436 @@ func (b *StrictSentBuilder) SetTail(v byte) {
 // room are reported here.
 func (b *StrictSentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+// A member that must be understood, and is not known.
+type LooseSent struct {
+	A int32  `json:"a"`
+	B *int32 `json:"b,omitempty"`
+}
+
+var looseSentType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::LooseSent",
+	Extensibility: cdr.Mutable,
+	MaxSize:       20,
+	MaxKeySize:    0,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\x90\xb2\x05\x03\xdb\xe5<\x87\xed9\x06rwG\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\xbat\xc0\xbb\xf54\x96\x91\x1b\x11\xca\xca2\xbc\x00\\\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1\x90\xb2\x05\x03\xdb\xe5<\x87\xed9\x06rwG\x003\x00\x00\x00\xf1Q\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\f\xc1u\xb9\x00\v\x00\x00\x00\x02\x00\x00\x00\x19\x00\x04\x92\xeb_\xfe\x00p\x00\x00\x00\x01\x00\x00\x00\xf2\xbat\xc0\xbb\xf54\x96\x91\x1b\x11\xca\xca2\xbc\x00X\x00\x00\x00\xf2Q\x04\x00\x1e\x00\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00constructs::LooseSent\x00\x00\x00,\x00\x00\x00\x02\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x02\x00\x00\x00a\x00\x00\x00\x10\x00\x00\x00\x02\x00\x00\x00\x19\x00\x04\x00\x02\x00\x00\x00b\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\xbat\xc0\xbb\xf54\x96\x91\x1b\x11\xca\xca2\xbc\xf1\x90\xb2\x05\x03\xdb\xe5<\x87\xed9\x06rwG",
+	Text: `@mutable struct constructs::LooseSent {
+	@id(1) int32 a;
+	@optional @must_understand @id(2) int32 b;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*LooseSent) CDRType() *cdr.TypeInfo { return looseSentType }
+
+var looseSentIDs = []uint32{
+	1,
+	2,
+}
+
+// MarshalCDR writes all members.
+func (m *LooseSent) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(1, 2)
+	e.Int32(m.A)
+	e.EndMember(h)
+	if m.B != nil {
+		h = e.BeginMember(2|cdr.MustUnderstand, 2)
+		e.Int32(*m.B)
+		e.EndMember(h)
+	}
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *LooseSent) UnmarshalCDR(d *cdr.Decoder) {
+	var at [2]cdr.Position
+	s := d.BeginMutable(looseSentIDs, at[:])
+	d.Select(at[0])
+	m.A = d.Int32("a")
+	if d.Select(at[1]) {
+		if cdr.Allocate(d, "b", &m.B) {
+			*m.B = d.Int32("b")
+		}
+	} else {
+		m.B = nil
+	}
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *LooseSent) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.A)
+	if h, ok := e.BeginOptional(2|cdr.MustUnderstand, m.B != nil); ok {
+		e.Int32(*m.B)
+		e.EndMember(h)
+	}
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *LooseSent) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.A = d.Int32("a")
+	if h, ok := d.BeginOptional("b", 2); !ok {
+		m.B = nil
+	} else if cdr.Allocate(d, "b", &m.B) {
+		*m.B = d.Int32("b")
+		d.End(h)
+	}
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*LooseSent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [2]cdr.Position
+	s := d.BeginMutable(looseSentIDs, at[:])
+	d.Select(at[0])
+	e.Int32(d.Int32("a"))
+	if h, ok := e.BeginOptional(2|cdr.MustUnderstand, d.Select(at[1])); ok {
+		e.Int32(d.Int32("b"))
+		e.EndMember(h)
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*LooseSent) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *LooseSent) Clone() LooseSent {
+	c := *m
+	if c.B != nil {
+		v := *c.B
+		c.B = &v
+	}
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *LooseSent) Equal(o *LooseSent) bool {
+	return m.A == o.A &&
+		cdr.EqualPtr(m.B, o.B)
+}
+
+// LooseSentView reads the members of an encoded LooseSent where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type LooseSentView struct {
+	s  cdr.Sample
+	at [2]int32 // offsets of the members
+}
+
+// NewLooseSentView checks the structure of an encoded sample, encapsulation header included.
+func NewLooseSentView(sample []byte) (LooseSentView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, looseSentType); err != nil {
+		return LooseSentView{}, err
+	}
+	var v LooseSentView
+	v.ScanCDR(&d)
+	if err := d.Close(looseSentType); err != nil {
+		return LooseSentView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *LooseSentView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [2]cdr.Position
+	s := d.BeginMutable(looseSentIDs, at[:])
+	d.Select(at[0])
+	v.at[0] = d.Locate("a", 4, 4)
+	d.Select(at[1])
+	v.at[1] = d.Locate("b", 4, 4)
+	d.End(s)
+}
+
+// A reads a.
+func (v LooseSentView) A() int32 { return v.s.Int32(v.at[0]) }
+
+// B reads b, and tells whether it is there.
+func (v LooseSentView) B() (int32, bool) {
+	there := v.at[1] >= 0
+	return v.s.Int32(v.at[1]), there
+}
+
+// LooseSentViews reads the elements of an encoded sequence or array of LooseSent.
+type LooseSentViews struct{ c cdr.Elements }
+
+// LooseSentViewsOf is for generated code.
+func LooseSentViewsOf(c cdr.Elements) LooseSentViews { return LooseSentViews{c} }
+
+// Len is the number of elements.
+func (vs LooseSentViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs LooseSentViews) At(i int) LooseSentView {
+	var d cdr.Decoder
+	var v LooseSentView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs LooseSentViews) All() iter.Seq2[int, LooseSentView] {
+	return func(yield func(int, LooseSentView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v LooseSentView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var looseSentMembers = []string{
+	"a",
+	"b",
+}
+
+// LooseSentBuilder builds an encoded LooseSent in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type LooseSentBuilder struct {
+	b   cdr.Builder
+	has [2]bool
+}
+
+// NewLooseSentBuilder starts a sample in buf, encapsulation header included.
+func NewLooseSentBuilder(buf []byte) (b LooseSentBuilder) {
+	b.b.Init(buf, looseSentType, looseSentMembers)
+	b.has[1] = true
+	return b
+}
+
+// SetA sets a.
+func (b *LooseSentBuilder) SetA(v int32) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(1, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// SetB sets b; nil says that it is absent.
+func (b *LooseSentBuilder) SetB(v *int32) {
+	if e := b.b.Member(); e != nil && v != nil {
+		h := e.BeginMember(2|cdr.MustUnderstand, 2)
+		e.Int32(*v)
+		e.EndMember(h)
+		b.has[1] = b.b.EndMember(1)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
+func (b *LooseSentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// LooseReceived is the IDL struct constructs::LooseReceived.
+type LooseReceived struct {
+	A int32 `json:"a"`
+}
+
+var looseReceivedType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::LooseReceived",
+	Extensibility: cdr.Mutable,
+	MaxSize:       12,
+	MaxKeySize:    0,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xa2\xa9\xf1\xad\xeb\xc8=\xa3\xa1\xc0B\u4229\x00'\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\xcc\x17\x9e?{\x05\x99H`\u0205Q\xaas\x00L\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00;\x00\x00\x00\x01\x00\x00\x00\xf1\xa2\xa9\xf1\xad\xeb\xc8=\xa3\xa1\xc0B\u4229\x00#\x00\x00\x00\xf1Q\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\f\xc1u\xb9\x00`\x00\x00\x00\x01\x00\x00\x00\xf2\xcc\x17\x9e?{\x05\x99H`\u0205Q\xaas\x00H\x00\x00\x00\xf2Q\x04\x00\"\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00constructs::LooseReceived\x00\x00\x00\x18\x00\x00\x00\x01\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x02\x00\x00\x00a\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\xcc\x17\x9e?{\x05\x99H`\u0205Q\xaas\xf1\xa2\xa9\xf1\xad\xeb\xc8=\xa3\xa1\xc0B\u4229",
+	Text: `@mutable struct constructs::LooseReceived {
+	@id(1) int32 a;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*LooseReceived) CDRType() *cdr.TypeInfo { return looseReceivedType }
+
+var looseReceivedIDs = []uint32{
+	1,
+}
+
+// MarshalCDR writes all members.
+func (m *LooseReceived) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(1, 2)
+	e.Int32(m.A)
+	e.EndMember(h)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *LooseReceived) UnmarshalCDR(d *cdr.Decoder) {
+	var at [1]cdr.Position
+	s := d.BeginMutable(looseReceivedIDs, at[:])
+	d.Select(at[0])
+	m.A = d.Int32("a")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *LooseReceived) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.A)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *LooseReceived) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.A = d.Int32("a")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*LooseReceived) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [1]cdr.Position
+	s := d.BeginMutable(looseReceivedIDs, at[:])
+	d.Select(at[0])
+	e.Int32(d.Int32("a"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*LooseReceived) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+
+// Clone gives a copy that shares no memory with m.
+func (m *LooseReceived) Clone() LooseReceived {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *LooseReceived) Equal(o *LooseReceived) bool {
+	return m.A == o.A
+}
+
+// LooseReceivedView reads the members of an encoded LooseReceived where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type LooseReceivedView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewLooseReceivedView checks the structure of an encoded sample, encapsulation header included.
+func NewLooseReceivedView(sample []byte) (LooseReceivedView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, looseReceivedType); err != nil {
+		return LooseReceivedView{}, err
+	}
+	var v LooseReceivedView
+	v.ScanCDR(&d)
+	if err := d.Close(looseReceivedType); err != nil {
+		return LooseReceivedView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *LooseReceivedView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [1]cdr.Position
+	s := d.BeginMutable(looseReceivedIDs, at[:])
+	d.Select(at[0])
+	v.at[0] = d.Locate("a", 4, 4)
+	d.End(s)
+}
+
+// A reads a.
+func (v LooseReceivedView) A() int32 { return v.s.Int32(v.at[0]) }
+
+// LooseReceivedViews reads the elements of an encoded sequence or array of LooseReceived.
+type LooseReceivedViews struct{ c cdr.Elements }
+
+// LooseReceivedViewsOf is for generated code.
+func LooseReceivedViewsOf(c cdr.Elements) LooseReceivedViews { return LooseReceivedViews{c} }
+
+// Len is the number of elements.
+func (vs LooseReceivedViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs LooseReceivedViews) At(i int) LooseReceivedView {
+	var d cdr.Decoder
+	var v LooseReceivedView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs LooseReceivedViews) All() iter.Seq2[int, LooseReceivedView] {
+	return func(yield func(int, LooseReceivedView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v LooseReceivedView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var looseReceivedMembers = []string{
+	"a",
+}
+
+// LooseReceivedBuilder builds an encoded LooseReceived in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type LooseReceivedBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewLooseReceivedBuilder starts a sample in buf, encapsulation header included.
+func NewLooseReceivedBuilder(buf []byte) (b LooseReceivedBuilder) {
+	b.b.Init(buf, looseReceivedType, looseReceivedMembers)
+	return b
+}
+
+// SetA sets a.
+func (b *LooseReceivedBuilder) SetA(v int32) {
+	if e := b.b.Member(); e != nil {
+		h := e.BeginMember(1, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
+func (b *LooseReceivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
 // The same members, sent by who has no bounds.
 type Sent struct {
-	Text   string           `json:"text"`
-	Wide   string           `json:"wide"`
-	Blob   []byte           `json:"blob"`
-	Words  []string         `json:"words"`
-	Picks  []int32          `json:"picks"`
-	Named  string           `json:"named"`
-	Strict StrictSent       `json:"strict"`
-	Many   []StrictSent     `json:"many"`
-	Table  map[int32]string `json:"table"`
-	Tail   byte             `json:"tail"`
-	Maybe  *string          `json:"maybe,omitempty"`
-	Color  int32            `json:"color"`
-	Last   string           `json:"last"`
+	Text    string               `json:"text"`
+	Wide    string               `json:"wide"`
+	Blob    []byte               `json:"blob"`
+	Words   []string             `json:"words"`
+	Picks   []int32              `json:"picks"`
+	Named   string               `json:"named"`
+	Strict  StrictSent           `json:"strict"`
+	Many    []StrictSent         `json:"many"`
+	Table   map[int32]string     `json:"table"`
+	Tail    byte                 `json:"tail"`
+	Maybe   *string              `json:"maybe,omitempty"`
+	Color   int32                `json:"color"`
+	Last    string               `json:"last"`
+	Pairs   map[int32]string     `json:"pairs"`
+	Firsts  []StrictSent         `json:"firsts"`
+	Stricts map[int16]StrictSent `json:"stricts"`
+	Rows    [][]int32            `json:"rows"`
+	Loose   LooseSent            `json:"loose"`
 }
 
 var sentType = cdr.Define(cdr.TypeInfo{
@@ -15095,11 +15538,15 @@ var sentType = cdr.Define(cdr.TypeInfo{
 	Extensibility: cdr.Appendable,
 	MaxSize:       -1,
 	MaxKeySize:    0,
-	TypeObject:    "\x90\x00\x00\x00\x01\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf1\u07d4\xb4\xef\x8a\xf0p\x12@\x02T]\xc5\xde\x00(\x01\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\x00G\x00\x00\x00\x02\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf2Y\xb7w\u05c9\xc4\xf3\xc8C7\xb3\x98#+\x00\xab\x01\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00{\x00\x00\x00\x93\x01\x00\x00\x02\x00\x00\x00\xf1\u07d4\xb4\xef\x8a\xf0p\x12@\x02T]\xc5\xde\x00$\x01\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\x14\x01\x00\x00\r\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x1c\xb2Q\xec\f\x00\x00\x00\x01\x00\x00\x00\x01\x00r\x00\xb7\x1eY\xa3\x10\x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x02\xee&\x90\x8b\x11\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00p\x00\x89u\x9e\x12\x00\x00\x00\x10\x00\x00\x00\x04\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x04\xac\xd9\xf8 \f\x00\x00\x00\x05\x00\x00\x00\x01\x00p\x00r\xb4\x9a$\x19\x00\x00\x00\x06\x00\x00\x00\x01\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf!3\xfdq\x00\x00\x00\x1e\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf1\x01\x00\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\x8c\u0483\xd8\x00\x00\x15\x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x01\x00\x00p\x00\x00\x01\x00\x04\xaa\xb9\xe1\xde\x00\x00\x00\v\x00\x00\x00\t\x00\x00\x00\x01\x00\x02z\xea%R\x00\f\x00\x00\x00\n\x00\x00\x00\t\x00p\x00~z\xac\x93\v\x00\x00\x00\v\x00\x00\x00\x01\x00\x04p\u0765\xdf\x00\f\x00\x00\x00\f\x00\x00\x00\x01\x00p\x00\x98\xbd\x1cE\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\x00C\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x003\x00\x00\x00\x03\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x1c\xb2Q\xec\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04p\u0765\xdf\x00\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02z\xea%R\x00K\x02\x00\x00\x02\x00\x00\x00\xf2Y\xb7w\u05c9\xc4\xf3\xc8C7\xb3\x98#+\x00\xa7\x01\x00\x00\xf2Q\x02\x00\x19\x00\x00\x00\x00\x00\x00\x00\x11\x00\x00\x00constructs::Sent\x00\x00\x00\x00\x7f\x01\x00\x00\r\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00text\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\x01\x00r\x00\x05\x00\x00\x00wide\x00\x00\x00\x00\x17\x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x02\x05\x00\x00\x00blob\x00\x00\x00\x00\x1c\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00p\x00\x00\x00\x00\x06\x00\x00\x00words\x00\x00\x00\x18\x00\x00\x00\x04\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x04\x06\x00\x00\x00picks\x00\x00\x00\x14\x00\x00\x00\x05\x00\x00\x00\x01\x00p\x00\x06\x00\x00\x00named\x00\x00\x00%\x00\x00\x00\x06\x00\x00\x00\x01\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00\x00\x00\a\x00\x00\x00strict\x00\x00\x00\x00\x00\x00'\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf2\x01\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00\x00\x05\x00\x00\x00many\x00\x00\x00\x00 \x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x01\x00\x00p\x00\x00\x01\x00\x04\x00\x00\x00\x06\x00\x00\x00table\x00\x00\x00\x13\x00\x00\x00\t\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\x00\x14\x00\x00\x00\n\x00\x00\x00\t\x00p\x00\x06\x00\x00\x00maybe\x00\x00\x00\x14\x00\x00\x00\v\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\f\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00last\x00\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00\x00w\x00\x00\x00\xf2Q\x01\x00\x1f\x00\x00\x00\x00\x00\x00\x00\x17\x00\x00\x00constructs::StrictSent\x00\x00K\x00\x00\x00\x03\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00text\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\x00@\x00\x00\x00\x02\x00\x00\x00\xf2Y\xb7w\u05c9\xc4\xf3\xc8C7\xb3\x98#+\xf1\u07d4\xb4\xef\x8a\xf0p\x12@\x02T]\xc5\xde\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf",
+	TypeObject:    "\xc0\x00\x00\x00\x01\x10\x00@X\x00\x00\x00T\x00\x00\x00\x14\x00\x00\x00\xf1\x96\x00g\xa1$\x1f(\xa0\xcd\n\xcc%AW\x00\xc9\x01\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\x00G\x00\x00\x00\x14\x00\x00\x00\xf1\x90\xb2\x05\x03\xdb\xe5<\x87\xed9\x06rwG\x007\x00\x00\x00\x02\x10\x00@X\x00\x00\x00T\x00\x00\x00\x14\x00\x00\x00\U000af873>Ef\xe3\t\x14M0\x8c\x954\x00\x80\x02\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00{\x00\x00\x00\x14\x00\x00\x00\xf2\xbat\xc0\xbb\xf54\x96\x91\x1b\x11\xca\xca2\xbc\x00\\\x00\x00\x00{\x02\x00\x00\x03\x00\x00\x00\xf1\x96\x00g\xa1$\x1f(\xa0\xcd\n\xcc%AW\x00\xc5\x01\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\xb5\x01\x00\x00\x12\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x1c\xb2Q\xec\f\x00\x00\x00\x01\x00\x00\x00\x01\x00r\x00\xb7\x1eY\xa3\x10\x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x02\xee&\x90\x8b\x11\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00p\x00\x89u\x9e\x12\x00\x00\x00\x10\x00\x00\x00\x04\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x04\xac\xd9\xf8 \f\x00\x00\x00\x05\x00\x00\x00\x01\x00p\x00r\xb4\x9a$\x19\x00\x00\x00\x06\x00\x00\x00\x01\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf!3\xfdq\x00\x00\x00\x1e\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf1\x01\x00\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\x8c\u0483\xd8\x00\x00\x15\x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x01\x00\x00p\x00\x00\x01\x00\x04\xaa\xb9\xe1\xde\x00\x00\x00\v\x00\x00\x00\t\x00\x00\x00\x01\x00\x02z\xea%R\x00\f\x00\x00\x00\n\x00\x00\x00\t\x00p\x00~z\xac\x93\v\x00\x00\x00\v\x00\x00\x00\x01\x00\x04p\u0765\xdf\x00\f\x00\x00\x00\f\x00\x00\x00\x01\x00p\x00\x98\xbd\x1cE\x15\x00\x00\x00\r\x00\x00\x00\x01\x00\xa0\xf3\x01\x00\x00p\x00\x00\x01\x00\x04\xe0\xc6\xdc\xf8\x00\x00\x00\x1e\x00\x00\x00\x0e\x00\x00\x00\x01\x00\x80\xf1\x01\x00\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\xe3\x90\t\xe0\x00\x00!\x00\x00\x00\x0f\x00\x00\x00\x01\x00\xa0\xf1\x01\x00\x00\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\x01\x00\x03\xf877v\x00\x00\x00\x16\x00\x00\x00\x10\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x80\xf3\x00\x01\x00\x00\x04\xdf4z7\x00\x00\x19\x00\x00\x00\x11\x00\x00\x00\x01\x00\xf1\x90\xb2\x05\x03\xdb\xe5<\x87\xed9\x06rwG\xb3\xb4NC\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xafC\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x003\x00\x00\x00\x03\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x1c\xb2Q\xec\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04p\u0765\xdf\x00\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02z\xea%R\xf1\x90\xb2\x05\x03\xdb\xe5<\x87\xed9\x06rwG\x00\x003\x00\x00\x00\xf1Q\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\f\xc1u\xb9\x00\v\x00\x00\x00\x02\x00\x00\x00\x19\x00\x04\x92\xeb_\xfe\x00\x8c\x03\x00\x00\x03\x00\x00\x00\U000af873>Ef\xe3\t\x14M0\x8c\x954\x00|\x02\x00\x00\xf2Q\x02\x00\x19\x00\x00\x00\x00\x00\x00\x00\x11\x00\x00\x00constructs::Sent\x00\x00\x00\x00T\x02\x00\x00\x12\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00text\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\x01\x00r\x00\x05\x00\x00\x00wide\x00\x00\x00\x00\x17\x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x02\x05\x00\x00\x00blob\x00\x00\x00\x00\x1c\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00p\x00\x00\x00\x00\x06\x00\x00\x00words\x00\x00\x00\x18\x00\x00\x00\x04\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x04\x06\x00\x00\x00picks\x00\x00\x00\x14\x00\x00\x00\x05\x00\x00\x00\x01\x00p\x00\x06\x00\x00\x00named\x00\x00\x00%\x00\x00\x00\x06\x00\x00\x00\x01\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00\x00\x00\a\x00\x00\x00strict\x00\x00\x00\x00\x00\x00'\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf2\x01\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00\x00\x05\x00\x00\x00many\x00\x00\x00\x00 \x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x01\x00\x00p\x00\x00\x01\x00\x04\x00\x00\x00\x06\x00\x00\x00table\x00\x00\x00\x13\x00\x00\x00\t\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\x00\x14\x00\x00\x00\n\x00\x00\x00\t\x00p\x00\x06\x00\x00\x00maybe\x00\x00\x00\x14\x00\x00\x00\v\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\f\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00last\x00\x00\x00\x00 \x00\x00\x00\r\x00\x00\x00\x01\x00\xa0\xf3\x01\x00\x00p\x00\x00\x01\x00\x04\x00\x00\x00\x06\x00\x00\x00pairs\x00\x00\x00)\x00\x00\x00\x0e\x00\x00\x00\x01\x00\x80\xf2\x01\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00\x00\a\x00\x00\x00firsts\x00\x00\x00\x00\x00\x00.\x00\x00\x00\x0f\x00\x00\x00\x01\x00\xa0\xf2\x01\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x01\x00\x03\x00\x00\x00\b\x00\x00\x00stricts\x00\x00\x00\x00\x00\x1f\x00\x00\x00\x10\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\x80\xf3\x00\x01\x00\x00\x04\x00\x00\x05\x00\x00\x00rows\x00\x00\x00\x00$\x00\x00\x00\x11\x00\x00\x00\x01\x00\xf2\xbat\xc0\xbb\xf54\x96\x91\x1b\x11\xca\xca2\xbc\x00\x00\x00\x06\x00\x00\x00loose\x00\x00\x00\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\x00w\x00\x00\x00\xf2Q\x01\x00\x1f\x00\x00\x00\x00\x00\x00\x00\x17\x00\x00\x00constructs::StrictSent\x00\x00K\x00\x00\x00\x03\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00text\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\xf2\xbat\xc0\xbb\xf54\x96\x91\x1b\x11\xca\xca2\xbc\x00\x00X\x00\x00\x00\xf2Q\x04\x00\x1e\x00\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00constructs::LooseSent\x00\x00\x00,\x00\x00\x00\x02\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x02\x00\x00\x00a\x00\x00\x00\x10\x00\x00\x00\x02\x00\x00\x00\x19\x00\x04\x00\x02\x00\x00\x00b\x00\x00\x00^\x00\x00\x00\x03\x00\x00\x00\U000af873>Ef\xe3\t\x14M0\x8c\x954\xf1\x96\x00g\xa1$\x1f(\xa0\xcd\n\xcc%AW\xf2\x9cM\xaa\x9e\xdf\xf0\x04'\x9f|\xaf\xa9\x1e\x1b\xf1y\x10Y'\x02\x80!&\u0192\x0e\x11\xc0\xaf\xf2\xbat\xc0\xbb\xf54\x96\x91\x1b\x11\xca\xca2\xbc\xf1\x90\xb2\x05\x03\xdb\xe5<\x87\xed9\x06rwG",
 	Text: `@final struct constructs::StrictSent {
 	@id(0) string text;
 	@id(1) int32 color;
 	@id(2) octet tail;
+};
+@mutable struct constructs::LooseSent {
+	@id(1) int32 a;
+	@optional @must_understand @id(2) int32 b;
 };
 @appendable struct constructs::Sent {
 	@id(0) string text;
@@ -15115,6 +15562,11 @@ var sentType = cdr.Define(cdr.TypeInfo{
 	@optional @id(10) string maybe;
 	@id(11) int32 color;
 	@id(12) string last;
+	@id(13) map<int32, string> pairs;
+	@id(14) sequence<constructs::StrictSent> firsts;
+	@id(15) map<int16, constructs::StrictSent> stricts;
+	@id(16) sequence<sequence<int32>> rows;
+	@id(17) constructs::LooseSent loose;
 };
 `,
 })
@@ -15171,6 +15623,53 @@ func (m *Sent) MarshalCDR(e *cdr.Encoder) {
 	}
 	e.Int32(m.Color)
 	e.String("last", m.Last, 0)
+	pairsBegin := e.BeginMap("pairs", len(m.Pairs), 0, false)
+	pairsKeys := cdr.SortedKeys(e, m.Pairs)
+	for _, i := range *pairsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Pairs[i], 0)
+		cdr.LeaveKey(e, "pairs", i)
+	}
+	cdr.ReleaseKeys(e, pairsKeys)
+	e.End(pairsBegin)
+	firstsBegin := e.BeginSequence("firsts", len(m.Firsts), 0, false)
+	for i := range m.Firsts {
+		if !e.Enter() {
+			break
+		}
+		m.Firsts[i].MarshalCDR(e)
+		e.LeaveElement("firsts", i)
+	}
+	e.End(firstsBegin)
+	strictsBegin := e.BeginMap("stricts", len(m.Stricts), 0, false)
+	strictsKeys := cdr.SortedKeys(e, m.Stricts)
+	for _, i := range *strictsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int16(i)
+		v0 := m.Stricts[i]
+		v0.MarshalCDR(e)
+		cdr.LeaveKey(e, "stricts", i)
+	}
+	cdr.ReleaseKeys(e, strictsKeys)
+	e.End(strictsBegin)
+	rowsBegin := e.BeginSequence("rows", len(m.Rows), 0, false)
+	for i := range m.Rows {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Rows[i], 0)
+		e.LeaveElement("rows", i)
+	}
+	e.End(rowsBegin)
+	if e.Enter() {
+		m.Loose.MarshalCDR(e)
+		e.Leave("loose")
+	}
 	e.End(s)
 }
 
@@ -15231,6 +15730,58 @@ func (m *Sent) UnmarshalCDR(d *cdr.Decoder) {
 	}
 	m.Color = d.Int32("color")
 	m.Last = d.String("last", 0)
+	n, pairsBegin := d.BeginMap("pairs", 0, 8, false)
+	m.Pairs = cdr.MakeMap(d, "pairs", m.Pairs, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		v0 = d.String("", 0)
+		cdr.LeaveKeyOf(d, "pairs", i)
+		m.Pairs[i] = v0
+	}
+	d.End(pairsBegin)
+	n, firstsBegin := d.BeginSequence("firsts", 0, 9, false)
+	m.Firsts = cdr.GrowSequence(d, "firsts", m.Firsts, n)
+	for i := range m.Firsts {
+		if !d.Enter() {
+			break
+		}
+		m.Firsts[i].UnmarshalCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	n, strictsBegin := d.BeginMap("stricts", 0, 11, false)
+	m.Stricts = cdr.MakeMap(d, "stricts", m.Stricts, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int16
+		var v0 StrictSent
+		i = d.Int16("")
+		v0.UnmarshalCDR(d)
+		cdr.LeaveKeyOf(d, "stricts", i)
+		m.Stricts[i] = v0
+	}
+	d.End(strictsBegin)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	m.Rows = cdr.GrowSequence(d, "rows", m.Rows, n)
+	for i := range m.Rows {
+		if !d.Enter() {
+			break
+		}
+		m.Rows[i] = cdr.DecodeSequence(d, "", m.Rows[i], 0)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	if d.Enter() {
+		m.Loose.UnmarshalCDR(d)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -15282,6 +15833,53 @@ func (m *Sent) MarshalKeyCDR(e *cdr.Encoder) {
 	}
 	e.Int32(m.Color)
 	e.String("last", m.Last, 0)
+	pairsBegin := e.BeginMap("pairs", len(m.Pairs), 0, false)
+	pairsKeys := cdr.SortedKeys(e, m.Pairs)
+	for _, i := range *pairsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Pairs[i], 0)
+		cdr.LeaveKey(e, "pairs", i)
+	}
+	cdr.ReleaseKeys(e, pairsKeys)
+	e.End(pairsBegin)
+	firstsBegin := e.BeginSequence("firsts", len(m.Firsts), 0, false)
+	for i := range m.Firsts {
+		if !e.Enter() {
+			break
+		}
+		m.Firsts[i].MarshalKeyCDR(e)
+		e.LeaveElement("firsts", i)
+	}
+	e.End(firstsBegin)
+	strictsBegin := e.BeginMap("stricts", len(m.Stricts), 0, false)
+	strictsKeys := cdr.SortedKeys(e, m.Stricts)
+	for _, i := range *strictsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int16(i)
+		v0 := m.Stricts[i]
+		v0.MarshalKeyCDR(e)
+		cdr.LeaveKey(e, "stricts", i)
+	}
+	cdr.ReleaseKeys(e, strictsKeys)
+	e.End(strictsBegin)
+	rowsBegin := e.BeginSequence("rows", len(m.Rows), 0, false)
+	for i := range m.Rows {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Rows[i], 0)
+		e.LeaveElement("rows", i)
+	}
+	e.End(rowsBegin)
+	if e.Enter() {
+		m.Loose.MarshalKeyCDR(e)
+		e.Leave("loose")
+	}
 }
 
 // UnmarshalKeyCDR reads what MarshalKeyCDR writes.
@@ -15339,6 +15937,58 @@ func (m *Sent) UnmarshalKeyCDR(d *cdr.Decoder) {
 	}
 	m.Color = d.Int32("color")
 	m.Last = d.String("last", 0)
+	n, pairsBegin := d.BeginMap("pairs", 0, 8, false)
+	m.Pairs = cdr.MakeMap(d, "pairs", m.Pairs, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		v0 = d.String("", 0)
+		cdr.LeaveKeyOf(d, "pairs", i)
+		m.Pairs[i] = v0
+	}
+	d.End(pairsBegin)
+	n, firstsBegin := d.BeginSequence("firsts", 0, 9, false)
+	m.Firsts = cdr.GrowSequence(d, "firsts", m.Firsts, n)
+	for i := range m.Firsts {
+		if !d.Enter() {
+			break
+		}
+		m.Firsts[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	n, strictsBegin := d.BeginMap("stricts", 0, 11, false)
+	m.Stricts = cdr.MakeMap(d, "stricts", m.Stricts, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int16
+		var v0 StrictSent
+		i = d.Int16("")
+		v0.UnmarshalKeyCDR(d)
+		cdr.LeaveKeyOf(d, "stricts", i)
+		m.Stricts[i] = v0
+	}
+	d.End(strictsBegin)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	m.Rows = cdr.GrowSequence(d, "rows", m.Rows, n)
+	for i := range m.Rows {
+		if !d.Enter() {
+			break
+		}
+		m.Rows[i] = cdr.DecodeSequence(d, "", m.Rows[i], 0)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	if d.Enter() {
+		m.Loose.UnmarshalKeyCDR(d)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -15387,6 +16037,32 @@ func (*Sent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	}
 	e.Int32(d.Int32("color"))
 	cdr.CopyString(d, e, "last", 0)
+	n, firstsBegin := d.BeginSequence("firsts", 0, 9, false)
+	firstsBeginOut := e.BeginSequence("firsts", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*StrictSent)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	e.End(firstsBeginOut)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	rowsBeginOut := e.BeginSequence("rows", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopySequence[int32](d, e, "", 0)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	e.End(rowsBeginOut)
+	if d.Enter() {
+		(*LooseSent)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -15446,6 +16122,56 @@ func (*Sent) SkipCDR(d *cdr.Decoder) {
 	}
 	d.Skip("color", 4, 4)
 	d.SkipString("last")
+	if !d.SkipDelimited("pairs") {
+		n, s := d.BeginMap("pairs", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.SkipString("")
+			d.Leave("pairs")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("firsts") {
+		n, s := d.BeginSequence("firsts", 0, 9, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*StrictSent)(nil).SkipCDR(d)
+			d.LeaveElement("firsts", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("stricts") {
+		n, s := d.BeginMap("stricts", 0, 11, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 2)
+			(*StrictSent)(nil).SkipCDR(d)
+			d.Leave("stricts")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("rows") {
+		n, s := d.BeginSequence("rows", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 4)
+			d.LeaveElement("rows", i)
+		}
+		d.End(s)
+	}
+	if d.EnterPresent() {
+		(*LooseSent)(nil).SkipCDR(d)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -15461,6 +16187,14 @@ func (m *Sent) Clone() Sent {
 		v := *c.Maybe
 		c.Maybe = &v
 	}
+	c.Pairs = maps.Clone(c.Pairs)
+	c.Firsts = slices.Clone(c.Firsts)
+	c.Stricts = maps.Clone(c.Stricts)
+	c.Rows = slices.Clone(c.Rows)
+	for i := range c.Rows {
+		c.Rows[i] = slices.Clone(c.Rows[i])
+	}
+	c.Loose = c.Loose.Clone()
 	return c
 }
 
@@ -15478,14 +16212,19 @@ func (m *Sent) Equal(o *Sent) bool {
 		m.Tail == o.Tail &&
 		cdr.EqualPtr(m.Maybe, o.Maybe) &&
 		m.Color == o.Color &&
-		m.Last == o.Last
+		m.Last == o.Last &&
+		maps.Equal(m.Pairs, o.Pairs) &&
+		slices.EqualFunc(m.Firsts, o.Firsts, func(a, b StrictSent) bool { return a.Equal(&b) }) &&
+		maps.EqualFunc(m.Stricts, o.Stricts, func(a, b StrictSent) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Rows, o.Rows, func(a, b []int32) bool { return slices.Equal(a, b) }) &&
+		m.Loose.Equal(&o.Loose)
 }
 
 // SentView reads the members of an encoded Sent where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type SentView struct {
 	s  cdr.Sample
-	at [13]int32 // offsets of the members
+	at [18]int32 // offsets of the members
 }
 
 // NewSentView checks the structure of an encoded sample, encapsulation header included.
@@ -15558,6 +16297,56 @@ func (v *SentView) ScanCDR(d *cdr.Decoder) {
 	}
 	v.at[11] = d.Locate("color", 4, 4)
 	v.at[12] = d.LocateString("last", 0)
+	v.at[13] = d.Here(4)
+	n, pairsBegin := d.BeginMap("pairs", 0, 8, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 4, 4)
+		d.LocateString("", 0)
+		d.Leave("pairs")
+	}
+	d.End(pairsBegin)
+	v.at[14] = d.Here(4)
+	n, firstsBegin := d.BeginSequence("firsts", 0, 9, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e StrictSentView
+		e.ScanCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	v.at[15] = d.Here(4)
+	n, strictsBegin := d.BeginMap("stricts", 0, 11, false)
+	for range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.Skip("", 2, 2)
+		var e StrictSentView
+		e.ScanCDR(d)
+		d.Leave("stricts")
+	}
+	d.End(strictsBegin)
+	v.at[16] = d.Here(4)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		d.LocateSequence("", 0, 4)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	v.at[17] = d.Here(1)
+	if d.EnterPresent() {
+		var e LooseSentView
+		e.ScanCDR(d)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -15609,6 +16398,28 @@ func (v SentView) Color() int32 { return v.s.Int32(v.at[11]) }
 
 // Last reads last.
 func (v SentView) Last() string { return v.s.String(v.at[12]) }
+
+// Pairs reads pairs.
+func (v SentView) Pairs() SentPairsView { return SentPairsViewOf(v.s.Pairs(v.at[13], false)) }
+
+// Firsts reads firsts.
+func (v SentView) Firsts() StrictSentViews { return StrictSentViewsOf(v.s.Elements(v.at[14], nil)) }
+
+// Stricts reads stricts.
+func (v SentView) Stricts() SentStrictsView { return SentStrictsViewOf(v.s.Pairs(v.at[15], false)) }
+
+// Rows reads rows.
+func (v SentView) Rows() SentRowsViews { return SentRowsViewsOf(v.s.Elements(v.at[16], nil)) }
+
+// Loose reads loose.
+func (v SentView) Loose() LooseSentView {
+	var d cdr.Decoder
+	var m LooseSentView
+	if v.s.Seek(&d, v.at[17]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
 
 // SentViews reads the elements of an encoded sequence or array of Sent.
 type SentViews struct{ c cdr.Elements }
@@ -15692,6 +16503,148 @@ func (vs SentTableView) All() iter.Seq2[int32, string] {
 	}
 }
 
+// SentPairsView reads an encoded map<int32, string> where it is.
+type SentPairsView struct{ c cdr.Elements }
+
+// SentPairsViewOf is for generated code.
+func SentPairsViewOf(c cdr.Elements) SentPairsView { return SentPairsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs SentPairsView) Len() int { return vs.c.Len() }
+
+func (SentPairsView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (SentPairsView) value(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs SentPairsView) Get(key int32) (value string, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs SentPairsView) All() iter.Seq2[int32, string] {
+	return func(yield func(int32, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.LocateString("value", 0)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// SentStrictsView reads an encoded map<int16, constructs::StrictSent> where it is.
+type SentStrictsView struct{ c cdr.Elements }
+
+// SentStrictsViewOf is for generated code.
+func SentStrictsViewOf(c cdr.Elements) SentStrictsView { return SentStrictsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs SentStrictsView) Len() int { return vs.c.Len() }
+
+func (SentStrictsView) key(s cdr.Sample, at int32) int16 {
+	return s.Int16(at)
+}
+
+func (SentStrictsView) value(s cdr.Sample, at int32) StrictSentView {
+	var d cdr.Decoder
+	var m StrictSentView
+	if s.Seek(&d, at) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs SentStrictsView) Get(key int16) (value StrictSentView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs SentStrictsView) All() iter.Seq2[int16, StrictSentView] {
+	return func(yield func(int16, StrictSentView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 2, 2)
+			at = d.Here(1)
+			if d.EnterPresent() {
+				var e StrictSentView
+				e.ScanCDR(d)
+				d.Leave("value")
+			}
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// SentRowsViews reads the elements of an encoded sequence<sequence<int32>> where they are.
+type SentRowsViews struct{ c cdr.Elements }
+
+// SentRowsViewsOf is for generated code.
+func SentRowsViewsOf(c cdr.Elements) SentRowsViews { return SentRowsViews{c} }
+
+// Len is the number of elements.
+func (vs SentRowsViews) Len() int { return vs.c.Len() }
+
+func (SentRowsViews) element(s cdr.Sample, at int32) cdr.Values[int32] {
+	return cdr.SequenceValues[int32](s, at)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs SentRowsViews) At(i int) cdr.Values[int32] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs SentRowsViews) All() iter.Seq2[int, cdr.Values[int32]] {
+	return func(yield func(int, cdr.Values[int32]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
 var sentMembers = []string{
 	"text",
 	"wide",
@@ -15706,14 +16659,19 @@ var sentMembers = []string{
 	"maybe",
 	"color",
 	"last",
+	"pairs",
+	"firsts",
+	"stricts",
+	"rows",
+	"loose",
 }
 
 // SentBuilder builds an encoded Sent in the caller's bytes, without an intermediate value.
-// Set in this order: Text, Wide, Blob, Words, Picks, Named, Strict, Many, Table, Maybe, Last.
+// Set in this order: Text, Wide, Blob, Words, Picks, Named, Strict, Many, Table, Maybe, Last, Pairs, Firsts, Stricts, Rows, Loose.
 // Another member may be set as soon as those of them that are declared before it are set.
 type SentBuilder struct {
 	b   cdr.Builder
-	has [13]bool
+	has [18]bool
 	seg [2]int // where the members behind one of variable size begin
 }
 
@@ -15879,6 +16837,88 @@ func (b *SentBuilder) SetLast(v string) {
 	}
 }
 
+// SetPairs sets pairs.
+func (b *SentBuilder) SetPairs(v map[int32]string) {
+	if e := b.b.Variable(13, 11); e != nil {
+		pairsBegin := e.BeginMap("pairs", len(v), 0, false)
+		pairsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *pairsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "pairs", i)
+		}
+		cdr.ReleaseKeys(e, pairsKeys)
+		e.End(pairsBegin)
+		b.has[13] = b.b.EndVariable(13)
+	}
+}
+
+// SetFirsts sets firsts.
+func (b *SentBuilder) SetFirsts(v []StrictSent) {
+	if e := b.b.Variable(14, 12); e != nil {
+		firstsBegin := e.BeginSequence("firsts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("firsts", i)
+		}
+		e.End(firstsBegin)
+		b.has[14] = b.b.EndVariable(14)
+	}
+}
+
+// SetStricts sets stricts.
+func (b *SentBuilder) SetStricts(v map[int16]StrictSent) {
+	if e := b.b.Variable(15, 13); e != nil {
+		strictsBegin := e.BeginMap("stricts", len(v), 0, false)
+		strictsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *strictsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "stricts", i)
+		}
+		cdr.ReleaseKeys(e, strictsKeys)
+		e.End(strictsBegin)
+		b.has[15] = b.b.EndVariable(15)
+	}
+}
+
+// SetRows sets rows.
+func (b *SentBuilder) SetRows(v [][]int32) {
+	if e := b.b.Variable(16, 14); e != nil {
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		b.has[16] = b.b.EndVariable(16)
+	}
+}
+
+// SetLoose sets loose.
+func (b *SentBuilder) SetLoose(v *LooseSent) {
+	if e := b.b.Variable(17, 15); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		b.has[17] = b.b.EndVariable(17)
+	}
+}
+
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *SentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
@@ -15891,14 +16931,19 @@ type Received struct {
 	Words []string `json:"words"`
 	Picks []int32  `json:"picks"`
 	// Default: "no".
-	Named  string           `json:"named"`
-	Strict Strict           `json:"strict"`
-	Many   []Strict         `json:"many"`
-	Table  map[int32]string `json:"table"`
-	Tail   byte             `json:"tail"`
-	Maybe  *string          `json:"maybe,omitempty"`
-	Color  Color            `json:"color"`
-	Last   string           `json:"last"`
+	Named   string           `json:"named"`
+	Strict  Strict           `json:"strict"`
+	Many    []Strict         `json:"many"`
+	Table   map[int32]string `json:"table"`
+	Tail    byte             `json:"tail"`
+	Maybe   *string          `json:"maybe,omitempty"`
+	Color   Color            `json:"color"`
+	Last    string           `json:"last"`
+	Pairs   map[int32]string `json:"pairs"`
+	Firsts  []Strict         `json:"firsts"`
+	Stricts map[int16]Strict `json:"stricts"`
+	Rows    [][]int32        `json:"rows"`
+	Loose   LooseReceived    `json:"loose"`
 }
 
 var receivedType = cdr.Define(cdr.TypeInfo{
@@ -15906,12 +16951,15 @@ var receivedType = cdr.Define(cdr.TypeInfo{
 	Extensibility: cdr.Appendable,
 	MaxSize:       -1,
 	MaxKeySize:    0,
-	TypeObject:    "\xc0\x00\x00\x00\x01\x10\x00@X\x00\x00\x00T\x00\x00\x00\x14\x00\x00\x00\xf1\x11\xa62N\x86yi\xb9j\v\x142\xe1\x18\x008\x01\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\x00R\x00\x00\x00\x14\x00\x00\x00\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\x00W\x00\x00\x00\x02\x10\x00@X\x00\x00\x00T\x00\x00\x00\x14\x00\x00\x00\xf2c\u0263\xfc\n\xe2n\xdcF(b\xc2\rB\x00\xbf\x01\x00\x00\x02\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x14\x00\x00\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x83\x00\x00\x00\x14\x00\x00\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x87\x00\x00\x00\x17\x02\x00\x00\x03\x00\x00\x00\xf1\x11\xa62N\x86yi\xb9j\v\x142\xe1\x18\x004\x01\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00$\x01\x00\x00\r\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x03\x00p\x03\x1c\xb2Q\xec\f\x00\x00\x00\x01\x00\x00\x00\x03\x00r\x03\xb7\x1eY\xa3\x10\x00\x00\x00\x02\x00\x00\x00\x03\x00\x80\xf3\x01\x00\x02\x02\xee&\x90\x8b\x11\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x03\x00\x00p\x03\x89u\x9e\x12\x00\x00\x00\x10\x00\x00\x00\x04\x00\x00\x00\x02\x00\x80\xf3\x01\x00\x02\x04\xac\xd9\xf8 \f\x00\x00\x00\x05\x00\x00\x00\x02\x00p\x03r\xb4\x9a$\x19\x00\x00\x00\x06\x00\x00\x00\x02\x00\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3!3\xfdq\x00\x00\x00\x1e\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf1\x02\x00\x00\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\x8c\u0483\xd8\x00\x00\x15\x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x02\x00\x00p\x03\x00\x01\x00\x04\xaa\xb9\xe1\xde\x00\x00\x00\v\x00\x00\x00\t\x00\x00\x00\x01\x00\x02z\xea%R\x00\f\x00\x00\x00\n\x00\x00\x00\n\x00p\x03~z\xac\x93\x19\x00\x00\x00\v\x00\x00\x00\x02\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdYp\u0765\xdf\x00\x00\x00\f\x00\x00\x00\f\x00\x00\x00\x01\x00p\x03\x98\xbd\x1cE\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\x00N\x00\x00\x00\xf1@\x00\x00\x02\x00\x00\x00 \x00\x00\x00>\x00\x00\x00\x03\x00\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\xa2\xd9T{\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x9d\xe0\xe5\xdd\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x1b>\x1e\xe9\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\x00\x00\x00S\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00C\x00\x00\x00\x03\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x03\x1c\xb2Q\xec\x19\x00\x00\x00\x01\x00\x00\x00\x01\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdYp\u0765\xdf\x00\x00\x00\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02z\xea%R\x00\xff\x02\x00\x00\x03\x00\x00\x00\xf2c\u0263\xfc\n\xe2n\xdcF(b\xc2\rB\x00\xbb\x01\x00\x00\xf2Q\x02\x00\x1d\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00constructs::Received\x00\x00\x00\x00\x8f\x01\x00\x00\r\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x03\x00p\x03\x05\x00\x00\x00text\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\x03\x00r\x03\x05\x00\x00\x00wide\x00\x00\x00\x00\x17\x00\x00\x00\x02\x00\x00\x00\x03\x00\x80\xf3\x01\x00\x02\x02\x05\x00\x00\x00blob\x00\x00\x00\x00\x1c\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x03\x00\x00p\x03\x00\x00\x00\x06\x00\x00\x00words\x00\x00\x00\x18\x00\x00\x00\x04\x00\x00\x00\x02\x00\x80\xf3\x01\x00\x02\x04\x06\x00\x00\x00picks\x00\x00\x00\x14\x00\x00\x00\x05\x00\x00\x00\x02\x00p\x03\x06\x00\x00\x00named\x00\x00\x00%\x00\x00\x00\x06\x00\x00\x00\x02\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x00\x00\a\x00\x00\x00strict\x00\x00\x00\x00\x00\x00'\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf2\x02\x00\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x00\x05\x00\x00\x00many\x00\x00\x00\x00 \x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x02\x00\x00p\x03\x00\x01\x00\x04\x00\x00\x00\x06\x00\x00\x00table\x00\x00\x00\x13\x00\x00\x00\t\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\x00\x14\x00\x00\x00\n\x00\x00\x00\n\x00p\x03\x06\x00\x00\x00maybe\x00\x00\x00$\x00\x00\x00\v\x00\x00\x00\x02\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x00\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\f\x00\x00\x00\x01\x00p\x03\x05\x00\x00\x00last\x00\x00\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x00\x7f\x00\x00\x00\xf2@\x00\x00\x1a\x00\x00\x00 \x00\x00\x00\x12\x00\x00\x00constructs::Color\x00\x00\x00W\x00\x00\x00\x03\x00\x00\x00\x16\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00RED\x00\x00\x00\x00\x00\x18\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00GREEN\x00\x00\x00\x17\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x00\x00\x05\x00\x00\x00BLUE\x00\x00\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x00\x83\x00\x00\x00\xf2Q\x01\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Strict\x00\x00[\x00\x00\x00\x03\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x03\x05\x00\x00\x00text\x00\x00\x00\x00$\x00\x00\x00\x01\x00\x00\x00\x01\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x00\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\x00^\x00\x00\x00\x03\x00\x00\x00\xf2c\u0263\xfc\n\xe2n\xdcF(b\xc2\rB\xf1\x11\xa62N\x86yi\xb9j\v\x142\xe1\x18\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3",
+	TypeObject:    "\xf0\x00\x00\x00\x01\x10\x00@p\x00\x00\x00l\x00\x00\x00\x14\x00\x00\x00\xf1zO\xb0t>\xc9l\x01Q\xbe\x00\xdd\xd5&\x00\xd9\x01\x00\x00\x03\x00\x00\x00L\x00\x00\x00\x03\x00\x00\x00\x14\x00\x00\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\x00R\x00\x00\x00\x14\x00\x00\x00\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\x00W\x00\x00\x00\x14\x00\x00\x00\xf1\xa2\xa9\xf1\xad\xeb\xc8=\xa3\xa1\xc0B\u4229\x00'\x00\x00\x00\x02\x10\x00@p\x00\x00\x00l\x00\x00\x00\x14\x00\x00\x00\xf2\x1b\xa8\x95\x86\x1a\xceq\x98\xb0\x1f6\x8a\x99\xcc\x00\x94\x02\x00\x00\x03\x00\x00\x00L\x00\x00\x00\x03\x00\x00\x00\x14\x00\x00\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x83\x00\x00\x00\x14\x00\x00\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x87\x00\x00\x00\x14\x00\x00\x00\xf2\xcc\x17\x9e?{\x05\x99H`\u0205Q\xaas\x00L\x00\x00\x00\xef\x02\x00\x00\x04\x00\x00\x00\xf1zO\xb0t>\xc9l\x01Q\xbe\x00\xdd\xd5&\x00\xd5\x01\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\xc5\x01\x00\x00\x12\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x03\x00p\x03\x1c\xb2Q\xec\f\x00\x00\x00\x01\x00\x00\x00\x03\x00r\x03\xb7\x1eY\xa3\x10\x00\x00\x00\x02\x00\x00\x00\x03\x00\x80\xf3\x01\x00\x02\x02\xee&\x90\x8b\x11\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x03\x00\x00p\x03\x89u\x9e\x12\x00\x00\x00\x10\x00\x00\x00\x04\x00\x00\x00\x02\x00\x80\xf3\x01\x00\x02\x04\xac\xd9\xf8 \f\x00\x00\x00\x05\x00\x00\x00\x02\x00p\x03r\xb4\x9a$\x19\x00\x00\x00\x06\x00\x00\x00\x02\x00\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3!3\xfdq\x00\x00\x00\x1e\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf1\x02\x00\x00\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\x8c\u0483\xd8\x00\x00\x15\x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x02\x00\x00p\x03\x00\x01\x00\x04\xaa\xb9\xe1\xde\x00\x00\x00\v\x00\x00\x00\t\x00\x00\x00\x01\x00\x02z\xea%R\x00\f\x00\x00\x00\n\x00\x00\x00\n\x00p\x03~z\xac\x93\x19\x00\x00\x00\v\x00\x00\x00\x02\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdYp\u0765\xdf\x00\x00\x00\f\x00\x00\x00\f\x00\x00\x00\x01\x00p\x03\x98\xbd\x1cE\x15\x00\x00\x00\r\x00\x00\x00\x03\x00\xa0\xf3\x01\x00\x02p\x00\x00\x01\x00\x04\xe0\xc6\xdc\xf8\x00\x00\x00\x1e\x00\x00\x00\x0e\x00\x00\x00\x03\x00\x80\xf1\x01\x00\x01\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\xe3\x90\t\xe0\x00\x00!\x00\x00\x00\x0f\x00\x00\x00\x03\x00\xa0\xf1\x02\x00\x01\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\x01\x00\x03\xf877v\x00\x00\x00\x16\x00\x00\x00\x10\x00\x00\x00\x01\x00\x80\xf3\x03\x00\x00\x80\xf3\x00\x01\x00\x02\x04\xdf4z7\x00\x00\x19\x00\x00\x00\x11\x00\x00\x00\x02\x00\xf1\xa2\xa9\xf1\xad\xeb\xc8=\xa3\xa1\xc0B\u4229\xb3\xb4NC\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdYN\x00\x00\x00\xf1@\x00\x00\x02\x00\x00\x00 \x00\x00\x00>\x00\x00\x00\x03\x00\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\xa2\xd9T{\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x9d\xe0\xe5\xdd\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x1b>\x1e\xe9\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\x00\x00\x00S\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00C\x00\x00\x00\x03\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x03\x1c\xb2Q\xec\x19\x00\x00\x00\x01\x00\x00\x00\x01\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdYp\u0765\xdf\x00\x00\x00\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02z\xea%R\xf1\xa2\xa9\xf1\xad\xeb\xc8=\xa3\xa1\xc0B\u4229\x00\x00#\x00\x00\x00\xf1Q\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\f\xc1u\xb9\x000\x04\x00\x00\x04\x00\x00\x00\xf2\x1b\xa8\x95\x86\x1a\xceq\x98\xb0\x1f6\x8a\x99\xcc\x00\x90\x02\x00\x00\xf2Q\x02\x00\x1d\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00constructs::Received\x00\x00\x00\x00d\x02\x00\x00\x12\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x03\x00p\x03\x05\x00\x00\x00text\x00\x00\x00\x00\x13\x00\x00\x00\x01\x00\x00\x00\x03\x00r\x03\x05\x00\x00\x00wide\x00\x00\x00\x00\x17\x00\x00\x00\x02\x00\x00\x00\x03\x00\x80\xf3\x01\x00\x02\x02\x05\x00\x00\x00blob\x00\x00\x00\x00\x1c\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x03\x00\x00p\x03\x00\x00\x00\x06\x00\x00\x00words\x00\x00\x00\x18\x00\x00\x00\x04\x00\x00\x00\x02\x00\x80\xf3\x01\x00\x02\x04\x06\x00\x00\x00picks\x00\x00\x00\x14\x00\x00\x00\x05\x00\x00\x00\x02\x00p\x03\x06\x00\x00\x00named\x00\x00\x00%\x00\x00\x00\x06\x00\x00\x00\x02\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x00\x00\a\x00\x00\x00strict\x00\x00\x00\x00\x00\x00'\x00\x00\x00\a\x00\x00\x00\x01\x00\x80\xf2\x02\x00\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x00\x05\x00\x00\x00many\x00\x00\x00\x00 \x00\x00\x00\b\x00\x00\x00\x01\x00\xa0\xf3\x02\x00\x00p\x03\x00\x01\x00\x04\x00\x00\x00\x06\x00\x00\x00table\x00\x00\x00\x13\x00\x00\x00\t\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\x00\x14\x00\x00\x00\n\x00\x00\x00\n\x00p\x03\x06\x00\x00\x00maybe\x00\x00\x00$\x00\x00\x00\v\x00\x00\x00\x02\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x00\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\f\x00\x00\x00\x01\x00p\x03\x05\x00\x00\x00last\x00\x00\x00\x00 \x00\x00\x00\r\x00\x00\x00\x03\x00\xa0\xf3\x01\x00\x02p\x00\x00\x01\x00\x04\x00\x00\x00\x06\x00\x00\x00pairs\x00\x00\x00)\x00\x00\x00\x0e\x00\x00\x00\x03\x00\x80\xf2\x01\x00\x01\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x00\a\x00\x00\x00firsts\x00\x00\x00\x00\x00\x00.\x00\x00\x00\x0f\x00\x00\x00\x03\x00\xa0\xf2\x02\x00\x01\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x01\x00\x03\x00\x00\x00\b\x00\x00\x00stricts\x00\x00\x00\x00\x00\x1f\x00\x00\x00\x10\x00\x00\x00\x01\x00\x80\xf3\x03\x00\x00\x80\xf3\x00\x01\x00\x02\x04\x00\x00\x05\x00\x00\x00rows\x00\x00\x00\x00$\x00\x00\x00\x11\x00\x00\x00\x02\x00\xf2\xcc\x17\x9e?{\x05\x99H`\u0205Q\xaas\x00\x00\x00\x06\x00\x00\x00loose\x00\x00\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x7f\x00\x00\x00\xf2@\x00\x00\x1a\x00\x00\x00 \x00\x00\x00\x12\x00\x00\x00constructs::Color\x00\x00\x00W\x00\x00\x00\x03\x00\x00\x00\x16\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00RED\x00\x00\x00\x00\x00\x18\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00GREEN\x00\x00\x00\x17\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x00\x00\x05\x00\x00\x00BLUE\x00\x00\x00\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\x00\x00\x83\x00\x00\x00\xf2Q\x01\x00\x1b\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00constructs::Strict\x00\x00[\x00\x00\x00\x03\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x03\x05\x00\x00\x00text\x00\x00\x00\x00$\x00\x00\x00\x01\x00\x00\x00\x01\x00\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\x00\x00\x00\x06\x00\x00\x00color\x00\x00\x00\x13\x00\x00\x00\x02\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00tail\x00\x00\x00\xf2\xcc\x17\x9e?{\x05\x99H`\u0205Q\xaas\x00\x00H\x00\x00\x00\xf2Q\x04\x00\"\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00constructs::LooseReceived\x00\x00\x00\x18\x00\x00\x00\x01\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x02\x00\x00\x00a\x00\x00\x00|\x00\x00\x00\x04\x00\x00\x00\xf2\x1b\xa8\x95\x86\x1a\xceq\x98\xb0\x1f6\x8a\x99\xcc\xf1zO\xb0t>\xc9l\x01Q\xbe\x00\xdd\xd5&\xf2\x1b\xb4$\xdfsE:\x0e\x97\xbd8\x88\tH\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\xf2\xfc\x1b\v,\x9a\xcdB\x81\xe8sP\xd4(\x84\xf1\xf0*\xe2\xff\xbd\xf5\xa4\x1b\f\xbbP\xa5\xf2\xa3\xf2\xcc\x17\x9e?{\x05\x99H`\u0205Q\xaas\xf1\xa2\xa9\xf1\xad\xeb\xc8=\xa3\xa1\xc0B\u4229",
 	Text: `@bit_bound(32) enum constructs::Color { RED = 0, GREEN = 1, BLUE = 2 };
 @final struct constructs::Strict {
 	@id(0) string<3> text;
 	@id(1) constructs::Color color;
 	@id(2) octet tail;
+};
+@mutable struct constructs::LooseReceived {
+	@id(1) int32 a;
 };
 @appendable struct constructs::Received {
 	@id(0) string<3> text;
@@ -15927,6 +16975,11 @@ var receivedType = cdr.Define(cdr.TypeInfo{
 	@optional @id(10) string<3> maybe;
 	@id(11) constructs::Color color;
 	@id(12) string<3> last;
+	@id(13) map<int32, string, 2> pairs;
+	@id(14) sequence<constructs::Strict, 1> firsts;
+	@id(15) map<int16, constructs::Strict, 1> stricts;
+	@id(16) sequence<sequence<int32, 2>> rows;
+	@id(17) constructs::LooseReceived loose;
 };
 `,
 })
@@ -15998,6 +17051,53 @@ func (m *Received) MarshalCDR(e *cdr.Encoder) {
 	}
 	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
 	e.String("last", m.Last, 3)
+	pairsBegin := e.BeginMap("pairs", len(m.Pairs), 2, false)
+	pairsKeys := cdr.SortedKeys(e, m.Pairs)
+	for _, i := range *pairsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Pairs[i], 0)
+		cdr.LeaveKey(e, "pairs", i)
+	}
+	cdr.ReleaseKeys(e, pairsKeys)
+	e.End(pairsBegin)
+	firstsBegin := e.BeginSequence("firsts", len(m.Firsts), 1, false)
+	for i := range m.Firsts {
+		if !e.Enter() {
+			break
+		}
+		m.Firsts[i].MarshalCDR(e)
+		e.LeaveElement("firsts", i)
+	}
+	e.End(firstsBegin)
+	strictsBegin := e.BeginMap("stricts", len(m.Stricts), 1, false)
+	strictsKeys := cdr.SortedKeys(e, m.Stricts)
+	for _, i := range *strictsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int16(i)
+		v0 := m.Stricts[i]
+		v0.MarshalCDR(e)
+		cdr.LeaveKey(e, "stricts", i)
+	}
+	cdr.ReleaseKeys(e, strictsKeys)
+	e.End(strictsBegin)
+	rowsBegin := e.BeginSequence("rows", len(m.Rows), 0, false)
+	for i := range m.Rows {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Rows[i], 2)
+		e.LeaveElement("rows", i)
+	}
+	e.End(rowsBegin)
+	if e.Enter() {
+		m.Loose.MarshalCDR(e)
+		e.Leave("loose")
+	}
 	e.End(s)
 }
 
@@ -16107,6 +17207,91 @@ func (m *Received) UnmarshalCDR(d *cdr.Decoder) {
 		m.Color = ColorBlue
 	}
 	m.Last = d.String("last", 3)
+	n, pairsBegin := d.BeginMap("pairs", 0, 8, false)
+	m.Pairs = cdr.MakeMap(d, "pairs", m.Pairs, n)
+	for pair0 := range n {
+		if !d.Enter() {
+			break
+		}
+		if pair0 >= 2 {
+			d.Skip("", 4, 4)
+			d.SkipString("")
+			d.Leave("pairs")
+			continue
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		v0 = d.String("", 0)
+		cdr.LeaveKeyOf(d, "pairs", i)
+		m.Pairs[i] = v0
+	}
+	d.End(pairsBegin)
+	n, firstsBegin := d.BeginSequence("firsts", 0, 9, false)
+	m.Firsts = cdr.GrowSequence(d, "firsts", m.Firsts, min(n, 1))
+	for i := range m.Firsts {
+		if !d.Enter() {
+			break
+		}
+		m.Firsts[i].UnmarshalCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	for i := range n - min(n, 1) {
+		if !d.EnterPresent() {
+			break
+		}
+		(*Strict)(nil).SkipCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	n, strictsBegin := d.BeginMap("stricts", 0, 11, false)
+	m.Stricts = cdr.MakeMap(d, "stricts", m.Stricts, n)
+	for pair0 := range n {
+		if !d.Enter() {
+			break
+		}
+		if pair0 >= 1 {
+			d.Skip("", 2, 2)
+			(*Strict)(nil).SkipCDR(d)
+			d.Leave("stricts")
+			continue
+		}
+		var i int16
+		var v0 Strict
+		i = d.Int16("")
+		try2 := d.Try()
+		v0.UnmarshalCDR(d)
+		if d.Caught(try2) {
+			(*Strict)(nil).SkipCDR(d)
+			v0.SetDefaults()
+		}
+		cdr.LeaveKeyOf(d, "stricts", i)
+		m.Stricts[i] = v0
+	}
+	d.End(strictsBegin)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	m.Rows = cdr.GrowSequence(d, "rows", m.Rows, n)
+	for i := range m.Rows {
+		if !d.Enter() {
+			break
+		}
+		m.Rows[i] = cdr.DecodeSequence(d, "", m.Rows[i], 0)
+		m.Rows[i] = m.Rows[i][:min(len(m.Rows[i]), 2)]
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	looseTry := d.Try()
+	if d.Enter() {
+		m.Loose.UnmarshalCDR(d)
+		d.Leave("loose")
+	}
+	if d.Caught(looseTry) {
+		if d.EnterPresent() {
+			(*LooseReceived)(nil).SkipCDR(d)
+			d.Leave("loose")
+		}
+		m.Loose = LooseReceived{}
+	}
 	d.End(s)
 }
 
@@ -16158,6 +17343,53 @@ func (m *Received) MarshalKeyCDR(e *cdr.Encoder) {
 	}
 	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
 	e.String("last", m.Last, 3)
+	pairsBegin := e.BeginMap("pairs", len(m.Pairs), 2, false)
+	pairsKeys := cdr.SortedKeys(e, m.Pairs)
+	for _, i := range *pairsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int32(i)
+		e.String("", m.Pairs[i], 0)
+		cdr.LeaveKey(e, "pairs", i)
+	}
+	cdr.ReleaseKeys(e, pairsKeys)
+	e.End(pairsBegin)
+	firstsBegin := e.BeginSequence("firsts", len(m.Firsts), 1, false)
+	for i := range m.Firsts {
+		if !e.Enter() {
+			break
+		}
+		m.Firsts[i].MarshalKeyCDR(e)
+		e.LeaveElement("firsts", i)
+	}
+	e.End(firstsBegin)
+	strictsBegin := e.BeginMap("stricts", len(m.Stricts), 1, false)
+	strictsKeys := cdr.SortedKeys(e, m.Stricts)
+	for _, i := range *strictsKeys {
+		if !e.Enter() {
+			break
+		}
+		e.Int16(i)
+		v0 := m.Stricts[i]
+		v0.MarshalKeyCDR(e)
+		cdr.LeaveKey(e, "stricts", i)
+	}
+	cdr.ReleaseKeys(e, strictsKeys)
+	e.End(strictsBegin)
+	rowsBegin := e.BeginSequence("rows", len(m.Rows), 0, false)
+	for i := range m.Rows {
+		if !e.Enter() {
+			break
+		}
+		cdr.EncodeSequence(e, "", m.Rows[i], 2)
+		e.LeaveElement("rows", i)
+	}
+	e.End(rowsBegin)
+	if e.Enter() {
+		m.Loose.MarshalKeyCDR(e)
+		e.Leave("loose")
+	}
 }
 
 // UnmarshalKeyCDR reads what MarshalKeyCDR writes.
@@ -16229,6 +17461,64 @@ func (m *Received) UnmarshalKeyCDR(d *cdr.Decoder) {
 		d.NotEnumerator("color", int32(m.Color))
 	}
 	m.Last = d.String("last", 3)
+	n, pairsBegin := d.BeginMap("pairs", 2, 8, false)
+	m.Pairs = cdr.MakeMap(d, "pairs", m.Pairs, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int32
+		var v0 string
+		i = d.Int32("")
+		v0 = d.String("", 0)
+		cdr.LeaveKeyOf(d, "pairs", i)
+		m.Pairs[i] = v0
+	}
+	d.End(pairsBegin)
+	n, firstsBegin := d.BeginSequence("firsts", 1, 9, false)
+	m.Firsts = cdr.GrowSequence(d, "firsts", m.Firsts, n)
+	for i := range m.Firsts {
+		if !d.Enter() {
+			break
+		}
+		m.Firsts[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	n, strictsBegin := d.BeginMap("stricts", 1, 11, false)
+	m.Stricts = cdr.MakeMap(d, "stricts", m.Stricts, n)
+	for range n {
+		if !d.Enter() {
+			break
+		}
+		var i int16
+		var v0 Strict
+		i = d.Int16("")
+		try2 := d.Try()
+		v0.UnmarshalKeyCDR(d)
+		if d.Caught(try2) {
+			(*Strict)(nil).SkipCDR(d)
+			v0.SetDefaults()
+		}
+		cdr.LeaveKeyOf(d, "stricts", i)
+		m.Stricts[i] = v0
+	}
+	d.End(strictsBegin)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	m.Rows = cdr.GrowSequence(d, "rows", m.Rows, n)
+	for i := range m.Rows {
+		if !d.Enter() {
+			break
+		}
+		m.Rows[i] = cdr.DecodeSequence(d, "", m.Rows[i], 0)
+		m.Rows[i] = m.Rows[i][:min(len(m.Rows[i]), 2)]
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	if d.Enter() {
+		m.Loose.UnmarshalKeyCDR(d)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -16277,6 +17567,32 @@ func (*Received) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	}
 	e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
 	cdr.CopyString(d, e, "last", 3)
+	n, firstsBegin := d.BeginSequence("firsts", 1, 9, false)
+	firstsBeginOut := e.BeginSequence("firsts", n, 1, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*Strict)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	e.End(firstsBeginOut)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	rowsBeginOut := e.BeginSequence("rows", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		cdr.CopySequence[int32](d, e, "", 2)
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	e.End(rowsBeginOut)
+	if d.Enter() {
+		(*LooseReceived)(nil).TranscodeKeyCDR(d, e)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -16336,6 +17652,56 @@ func (*Received) SkipCDR(d *cdr.Decoder) {
 	}
 	d.Skip("color", 4, 4)
 	d.SkipString("last")
+	if !d.SkipDelimited("pairs") {
+		n, s := d.BeginMap("pairs", 0, 8, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 4, 4)
+			d.SkipString("")
+			d.Leave("pairs")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("firsts") {
+		n, s := d.BeginSequence("firsts", 0, 9, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*Strict)(nil).SkipCDR(d)
+			d.LeaveElement("firsts", i)
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("stricts") {
+		n, s := d.BeginMap("stricts", 0, 11, false)
+		for range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.Skip("", 2, 2)
+			(*Strict)(nil).SkipCDR(d)
+			d.Leave("stricts")
+		}
+		d.End(s)
+	}
+	if !d.SkipDelimited("rows") {
+		n, s := d.BeginSequence("rows", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			d.SkipSequence("", 4)
+			d.LeaveElement("rows", i)
+		}
+		d.End(s)
+	}
+	if d.EnterPresent() {
+		(*LooseReceived)(nil).SkipCDR(d)
+		d.Leave("loose")
+	}
 	d.End(s)
 }
 
@@ -16350,6 +17716,13 @@ func (m *Received) Clone() Received {
 	if c.Maybe != nil {
 		v := *c.Maybe
 		c.Maybe = &v
+	}
+	c.Pairs = maps.Clone(c.Pairs)
+	c.Firsts = slices.Clone(c.Firsts)
+	c.Stricts = maps.Clone(c.Stricts)
+	c.Rows = slices.Clone(c.Rows)
+	for i := range c.Rows {
+		c.Rows[i] = slices.Clone(c.Rows[i])
 	}
 	return c
 }
@@ -16368,14 +17741,19 @@ func (m *Received) Equal(o *Received) bool {
 		m.Tail == o.Tail &&
 		cdr.EqualPtr(m.Maybe, o.Maybe) &&
 		m.Color == o.Color &&
-		m.Last == o.Last
+		m.Last == o.Last &&
+		maps.Equal(m.Pairs, o.Pairs) &&
+		slices.EqualFunc(m.Firsts, o.Firsts, func(a, b Strict) bool { return a.Equal(&b) }) &&
+		maps.EqualFunc(m.Stricts, o.Stricts, func(a, b Strict) bool { return a.Equal(&b) }) &&
+		slices.EqualFunc(m.Rows, o.Rows, func(a, b []int32) bool { return slices.Equal(a, b) }) &&
+		m.Loose.Equal(&o.Loose)
 }
 
 // ReceivedView reads the members of an encoded Received where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type ReceivedView struct {
 	s  cdr.Sample
-	at [13]int32 // offsets of the members
+	at [18]int32 // offsets of the members
 }
 
 // NewReceivedView checks the structure of an encoded sample, encapsulation header included.
@@ -16488,6 +17866,91 @@ func (v *ReceivedView) ScanCDR(d *cdr.Decoder) {
 		v.at[11] = cdr.Missing
 	}
 	v.at[12] = d.LocateString("last", 3)
+	v.at[13] = d.Here(4)
+	n, pairsBegin := d.BeginMap("pairs", 0, 8, false)
+	for pair0 := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		if pair0 >= 2 {
+			d.Skip("", 4, 4)
+			d.SkipString("")
+			d.Leave("pairs")
+			continue
+		}
+		d.Skip("", 4, 4)
+		d.LocateString("", 0)
+		d.Leave("pairs")
+	}
+	d.End(pairsBegin)
+	v.at[14] = d.Here(4)
+	n, firstsBegin := d.BeginSequence("firsts", 0, 9, false)
+	for i := range min(n, 1) {
+		if !d.EnterPresent() {
+			break
+		}
+		var e StrictView
+		e.ScanCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	for i := range n - min(n, 1) {
+		if !d.EnterPresent() {
+			break
+		}
+		(*Strict)(nil).SkipCDR(d)
+		d.LeaveElement("firsts", i)
+	}
+	d.End(firstsBegin)
+	v.at[15] = d.Here(4)
+	n, strictsBegin := d.BeginMap("stricts", 0, 11, false)
+	for pair0 := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		if pair0 >= 1 {
+			d.Skip("", 2, 2)
+			(*Strict)(nil).SkipCDR(d)
+			d.Leave("stricts")
+			continue
+		}
+		d.Skip("", 2, 2)
+		try2 := d.Try()
+		var e StrictView
+		e.ScanCDR(d)
+		if d.Caught(try2) {
+			(*Strict)(nil).SkipCDR(d)
+		}
+		d.Leave("stricts")
+	}
+	d.End(strictsBegin)
+	v.at[16] = d.Here(4)
+	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		try1 := d.Try()
+		d.LocateSequence("", 2, 4)
+		if d.Caught(try1) {
+			d.SkipSequence("", 4)
+		}
+		d.LeaveElement("rows", i)
+	}
+	d.End(rowsBegin)
+	looseTry := d.Try()
+	v.at[17] = d.Here(1)
+	if d.EnterPresent() {
+		var e LooseReceivedView
+		e.ScanCDR(d)
+		d.Leave("loose")
+	}
+	if d.Caught(looseTry) {
+		if d.EnterPresent() {
+			(*LooseReceived)(nil).SkipCDR(d)
+			d.Leave("loose")
+		}
+		v.at[17] = cdr.Missing
+	}
 	d.End(s)
 }
 
@@ -16498,7 +17961,7 @@ func (v ReceivedView) Text() string { return cdr.TrimString(v.s.String(v.at[0]),
 func (v ReceivedView) Wide() cdr.WideString { return cdr.TrimWideString(v.s.WideString(v.at[1]), 3) }
 
 // Blob reads blob.
-func (v ReceivedView) Blob() []byte { return v.s.Bytes(v.at[2]) }
+func (v ReceivedView) Blob() []byte { return cdr.FirstBytes(v.s.Bytes(v.at[2]), 2) }
 
 // Words reads words.
 func (v ReceivedView) Words() ReceivedWordsViews {
@@ -16549,6 +18012,36 @@ func (v ReceivedView) Color() Color { return Color(v.s.Enum(v.at[11], 4, int32(C
 
 // Last reads last.
 func (v ReceivedView) Last() string { return v.s.String(v.at[12]) }
+
+// Pairs reads pairs.
+func (v ReceivedView) Pairs() ReceivedPairsView {
+	return ReceivedPairsViewOf(v.s.Pairs(v.at[13], false).First(2))
+}
+
+// Firsts reads firsts.
+func (v ReceivedView) Firsts() StrictViews {
+	return StrictViewsOf(v.s.Elements(v.at[14], nil).First(1))
+}
+
+// Stricts reads stricts.
+func (v ReceivedView) Stricts() ReceivedStrictsView {
+	return ReceivedStrictsViewOf(v.s.Pairs(v.at[15], false).First(1))
+}
+
+// Rows reads rows.
+func (v ReceivedView) Rows() ReceivedRowsViews {
+	return ReceivedRowsViewsOf(v.s.Elements(v.at[16], nil))
+}
+
+// Loose reads loose.
+func (v ReceivedView) Loose() LooseReceivedView {
+	var d cdr.Decoder
+	var m LooseReceivedView
+	if v.s.Seek(&d, v.at[17]) {
+		m.ScanCDR(&d)
+	}
+	return m
+}
 
 // ReceivedViews reads the elements of an encoded sequence or array of Received.
 type ReceivedViews struct{ c cdr.Elements }
@@ -16747,6 +18240,155 @@ func (vs ReceivedTableView) All() iter.Seq2[int32, string] {
 	}
 }
 
+// ReceivedPairsView reads an encoded map<int32, string, 2> where it is.
+type ReceivedPairsView struct{ c cdr.Elements }
+
+// ReceivedPairsViewOf is for generated code.
+func ReceivedPairsViewOf(c cdr.Elements) ReceivedPairsView { return ReceivedPairsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs ReceivedPairsView) Len() int { return vs.c.Len() }
+
+func (ReceivedPairsView) key(s cdr.Sample, at int32) int32 {
+	return s.Int32(at)
+}
+
+func (ReceivedPairsView) value(s cdr.Sample, at int32) string {
+	return s.String(at)
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs ReceivedPairsView) Get(key int32) (value string, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs ReceivedPairsView) All() iter.Seq2[int32, string] {
+	return func(yield func(int32, string) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 4, 4)
+			at = d.LocateString("value", 0)
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// ReceivedStrictsView reads an encoded map<int16, constructs::Strict, 1> where it is.
+type ReceivedStrictsView struct{ c cdr.Elements }
+
+// ReceivedStrictsViewOf is for generated code.
+func ReceivedStrictsViewOf(c cdr.Elements) ReceivedStrictsView { return ReceivedStrictsView{c} }
+
+// Len is the number of pairs, as they were sent: of those with one key, the last counts.
+func (vs ReceivedStrictsView) Len() int { return vs.c.Len() }
+
+func (ReceivedStrictsView) key(s cdr.Sample, at int32) int16 {
+	return s.Int16(at)
+}
+
+func (ReceivedStrictsView) value(s cdr.Sample, at int32) StrictView {
+	var d cdr.Decoder
+	var m StrictView
+	s.Seek(&d, at)
+	m.ScanCDR(&d)
+	return m
+}
+
+// Get reads the value of a key, and tells whether there is one. It walks over all pairs.
+func (vs ReceivedStrictsView) Get(key int16) (value StrictView, ok bool) {
+	for k, v := range vs.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// All iterates over the pairs in the order in which they were sent.
+func (vs ReceivedStrictsView) All() iter.Seq2[int16, StrictView] {
+	return func(yield func(int16, StrictView) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for range vs.c.Len() {
+			var keyAt, at int32
+			keyAt = d.Locate("key", 2, 2)
+			valueTry := d.Try()
+			at = d.Here(1)
+			if d.EnterPresent() {
+				var e StrictView
+				e.ScanCDR(d)
+				d.Leave("value")
+			}
+			if d.Caught(valueTry) {
+				if d.EnterPresent() {
+					(*Strict)(nil).SkipCDR(d)
+					d.Leave("value")
+				}
+				at = cdr.Missing
+			}
+			s := vs.c.Sample()
+			if !yield(vs.key(s, keyAt), vs.value(s, at)) {
+				return
+			}
+		}
+	}
+}
+
+// ReceivedRowsViews reads the elements of an encoded sequence<sequence<int32, 2>> where they are.
+type ReceivedRowsViews struct{ c cdr.Elements }
+
+// ReceivedRowsViewsOf is for generated code.
+func ReceivedRowsViewsOf(c cdr.Elements) ReceivedRowsViews { return ReceivedRowsViews{c} }
+
+// Len is the number of elements.
+func (vs ReceivedRowsViews) Len() int { return vs.c.Len() }
+
+func (ReceivedRowsViews) element(s cdr.Sample, at int32) cdr.Values[int32] {
+	return cdr.SequenceValues[int32](s, at).First(2)
+}
+
+// At reads element i; it walks over those before. An element that is not there reads as the default of its type.
+func (vs ReceivedRowsViews) At(i int) cdr.Values[int32] {
+	d := &cdr.Decoder{}
+	at := cdr.Missing
+	for n := vs.c.Seek(d, i); n >= 0; n-- {
+		at = d.LocateSequence("element", 0, 4)
+	}
+	return vs.element(vs.c.Sample(), at)
+}
+
+// All iterates over the elements.
+func (vs ReceivedRowsViews) All() iter.Seq2[int, cdr.Values[int32]] {
+	return func(yield func(int, cdr.Values[int32]) bool) {
+		d := &cdr.Decoder{}
+		if vs.c.Seek(d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var at int32
+			at = d.LocateSequence("element", 0, 4)
+			if !yield(i, vs.element(vs.c.Sample(), at)) {
+				return
+			}
+		}
+	}
+}
+
 var receivedMembers = []string{
 	"text",
 	"wide",
@@ -16761,14 +18403,19 @@ var receivedMembers = []string{
 	"maybe",
 	"color",
 	"last",
+	"pairs",
+	"firsts",
+	"stricts",
+	"rows",
+	"loose",
 }
 
 // ReceivedBuilder builds an encoded Received in the caller's bytes, without an intermediate value.
-// Set in this order: Text, Wide, Blob, Words, Picks, Named, Strict, Many, Table, Maybe, Last.
+// Set in this order: Text, Wide, Blob, Words, Picks, Named, Strict, Many, Table, Maybe, Last, Pairs, Firsts, Stricts, Rows, Loose.
 // Another member may be set as soon as those of them that are declared before it are set.
 type ReceivedBuilder struct {
 	b   cdr.Builder
-	has [13]bool
+	has [18]bool
 	seg [2]int // where the members behind one of variable size begin
 }
 
@@ -16935,6 +18582,88 @@ func (b *ReceivedBuilder) SetLast(v string) {
 	if e := b.b.Variable(12, 10); e != nil {
 		e.String("last", v, 3)
 		b.has[12] = b.b.EndVariable(12)
+	}
+}
+
+// SetPairs sets pairs.
+func (b *ReceivedBuilder) SetPairs(v map[int32]string) {
+	if e := b.b.Variable(13, 11); e != nil {
+		pairsBegin := e.BeginMap("pairs", len(v), 2, false)
+		pairsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *pairsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "pairs", i)
+		}
+		cdr.ReleaseKeys(e, pairsKeys)
+		e.End(pairsBegin)
+		b.has[13] = b.b.EndVariable(13)
+	}
+}
+
+// SetFirsts sets firsts.
+func (b *ReceivedBuilder) SetFirsts(v []Strict) {
+	if e := b.b.Variable(14, 12); e != nil {
+		firstsBegin := e.BeginSequence("firsts", len(v), 1, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("firsts", i)
+		}
+		e.End(firstsBegin)
+		b.has[14] = b.b.EndVariable(14)
+	}
+}
+
+// SetStricts sets stricts.
+func (b *ReceivedBuilder) SetStricts(v map[int16]Strict) {
+	if e := b.b.Variable(15, 13); e != nil {
+		strictsBegin := e.BeginMap("stricts", len(v), 1, false)
+		strictsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *strictsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "stricts", i)
+		}
+		cdr.ReleaseKeys(e, strictsKeys)
+		e.End(strictsBegin)
+		b.has[15] = b.b.EndVariable(15)
+	}
+}
+
+// SetRows sets rows.
+func (b *ReceivedBuilder) SetRows(v [][]int32) {
+	if e := b.b.Variable(16, 14); e != nil {
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 2)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		b.has[16] = b.b.EndVariable(16)
+	}
+}
+
+// SetLoose sets loose.
+func (b *ReceivedBuilder) SetLoose(v *LooseReceived) {
+	if e := b.b.Variable(17, 15); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		b.has[17] = b.b.EndVariable(17)
 	}
 }
 
@@ -18219,6 +19948,7 @@ func (m *Nest) MarshalCDR(e *cdr.Encoder) {
 			if !e.Enter() {
 				break
 			}
+			e.CheckBits("", uint64(m.Access[i][j]), 12)
 			e.Uint16(uint16(m.Access[i][j]))
 			e.LeaveElement("", j)
 		}
@@ -18588,7 +20318,7 @@ func (m *Nest) UnmarshalCDR(d *cdr.Decoder) {
 			if !d.Enter() {
 				break
 			}
-			m.Access[i][j] = Access(d.Uint16(""))
+			m.Access[i][j] = Access(d.Uint16("")) & 0xfff
 			d.LeaveElement("", j)
 		}
 		d.End(begin1)
@@ -18921,6 +20651,7 @@ func (m *Nest) MarshalKeyCDR(e *cdr.Encoder) {
 			if !e.Enter() {
 				break
 			}
+			e.CheckBits("", uint64(m.Access[i][j]), 12)
 			e.Uint16(uint16(m.Access[i][j]))
 			e.LeaveElement("", j)
 		}
@@ -19284,7 +21015,7 @@ func (m *Nest) UnmarshalKeyCDR(d *cdr.Decoder) {
 			if !d.Enter() {
 				break
 			}
-			m.Access[i][j] = Access(d.Uint16(""))
+			m.Access[i][j] = Access(d.Uint16("")) & 0xfff
 			d.LeaveElement("", j)
 		}
 		d.End(begin1)
@@ -19571,7 +21302,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 			if !d.Enter() {
 				break
 			}
-			e.Uint16(d.Uint16(""))
+			e.Uint16(d.Uint16("") & 0xfff)
 			d.LeaveElement("", j)
 		}
 		d.End(begin1)
@@ -21627,7 +23358,7 @@ func NestAccessElementViewsOf(c cdr.Elements) NestAccessElementViews {
 func (vs NestAccessElementViews) Len() int { return vs.c.Len() }
 
 func (NestAccessElementViews) element(s cdr.Sample, at int32) Access {
-	return Access(s.Uint16(at))
+	return Access(s.Uint16(at)) & 0xfff
 }
 
 // At reads element i. An element that is not there reads as the default of its type.
@@ -22123,6 +23854,7 @@ func (b *NestBuilder) SetAccess(v [][]Access) {
 				if !e.Enter() {
 					break
 				}
+				e.CheckBits("", uint64(v[i][j]), 12)
 				e.Uint16(uint16(v[i][j]))
 				e.LeaveElement("", j)
 			}

@@ -259,3 +259,40 @@ type muteCore struct{ core }
 var errMute = errors.New("nothing is announced")
 
 func (*muteCore) AddEndpoint(context.Context, derecho.Endpoint) error { return errMute }
+
+// hushedCore announces nothing while it is mute.
+type hushedCore struct {
+	core
+	mute bool
+}
+
+func (c *hushedCore) AddEndpoint(ctx context.Context, ep derecho.Endpoint) error {
+	if c.mute {
+		return derecho.ErrTimeout
+	}
+	return c.core.AddEndpoint(ctx, ep)
+}
+
+// USER_DATA that could not be announced when the participant joined is announced when it is enabled again.
+func TestEnableAgainTellsUserData(t *testing.T) {
+	d := onBus(t)
+	mute := &hushedCore{mute: true}
+	f := NewDomainParticipantFactory(d.bus.join(), wrapCore(func(c core) core { mute.core = c; return mute }))
+	require.NoError(t, f.SetQos(createdDisabled))
+	p, err := f.NewDomainParticipant(patiently(t), d.id)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	q := p.Qos()
+	q.UserData.Value = []byte("told")
+	require.NoError(t, p.SetQos(q))
+	require.ErrorIs(t, p.Enable(patiently(t)), ErrTimeout)
+	mute.mute = false
+	require.NoError(t, p.Enable(patiently(t)))
+	other := d.node(t)
+	d.bus.settle(t)
+	found, err := other.p.DiscoveredParticipants()
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, []byte("told"), found[0].UserData.Value)
+	require.NoError(t, p.Enable(patiently(t)), "and no more than once")
+}

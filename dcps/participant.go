@@ -143,8 +143,14 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 	p.mu.Lock()
 	err := p.closedOrFailed(op)
 	p.mu.Unlock()
-	if err != nil || p.enabled() {
+	if err != nil {
 		return err
+	}
+	if p.enabled() {
+		if p.announced == 0 {
+			return p.tellUserData(op) // if a call before could not
+		}
+		return nil
 	}
 	c := p.join
 	c.ctx = ctx

@@ -64,6 +64,7 @@ type watch struct {
 	beat    uint64
 	heard   time.Duration // when beat grew last
 	opened  bool
+	dying   bool          // its process is about to end
 	accused time.Duration // since when this node does not hear it; 0: it does
 	others  time.Duration // since when others do not
 	silent  bool          // the layer above was told so, or may think so from the view before
@@ -206,7 +207,7 @@ func (a *agreement) watch(i int) bool {
 		limit *= opening
 	}
 	_, lost := a.m.lost[a.node(i)]
-	silent := now-w.heard > limit && !mutant.Is("no-suspicion") || lost
+	silent := now-w.heard > limit && !mutant.Is("no-suspicion") || lost || w.dying
 	if silent == (w.accused != 0) {
 		return false
 	}
@@ -245,6 +246,17 @@ func (a *agreement) lost(i int) {
 	a.mark(a.e.table.Accused(), i, true)
 	a.mark(a.e.table.Certain(), i, true)
 	a.e.kick()
+}
+
+// dying takes note of a member whose process is about to end. It is accused as if it was silent, so several have to see that it is, or a
+// while has to pass.
+func (a *agreement) dying(i int) {
+	w := &a.watches[i]
+	if w.dying = true; w.accused == 0 {
+		w.accused = a.m.now
+		a.mark(a.e.table.Accused(), i, true)
+		a.e.kick()
+	}
 }
 
 // accuses: member i has member j in a set of its row.

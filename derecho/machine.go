@@ -529,6 +529,20 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	m.decide()
 }
 
+// dying: the peer is as good as lost, but its death is not certain yet. What the members agree on meanwhile is what they would if
+// it was only silent: it may store and publish on.
+func (m *machine) dying(l rdma.Link) {
+	id := NodeID(l.Peer().ID)
+	if m.links[id] != l || m.phase < joined || m.expelled[id] {
+		return
+	}
+	for _, e := range m.groups[0].epochs {
+		if i := e.desc.member(id); i >= 0 && !e.gone[i] {
+			e.agree.dying(i)
+		}
+	}
+}
+
 func (m *machine) opened(l rdma.Link, key rdma.Key, r *rdma.Region, err error) {
 	id := NodeID(l.Peer().ID)
 	e := m.opens[openKey{id, key}]

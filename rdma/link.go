@@ -5,6 +5,7 @@ type PeerInfo struct {
 	ID          uint64 // random, drawn at start
 	Host        string
 	PID         uint32
+	Thread      uint32 // of the process: one that ends only with it (Canary); 0: none
 	Name        string
 	Addr        string // tcp address that the node listens on
 	ShmDomain   uint64 // nodes with the same non-zero value map each other's memory
@@ -57,6 +58,9 @@ type Events interface {
 	LinkUp(l Link)
 	// LinkDown: died tells that the kernel certified the death of the peer's process.
 	LinkDown(l Link, died bool, err error)
+	// Dying: the peer's process is about to end, whether its memory is given back yet or not. Its death is certain only when
+	// LinkDown says so, milliseconds later perhaps. Not every link knows.
+	Dying(l Link)
 	Message(l Link, msg []byte) // msg is the receiver's to keep
 	Opened(l Link, key Key, r *Region, err error)
 	// Scanned comes once, when every peer that could be found at start has been asked.

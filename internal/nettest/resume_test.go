@@ -33,6 +33,7 @@ func (n talker) LinkDown(_ rdma.Link, _ bool, err error)         { fmt.Println("
 func (n talker) Message(_ rdma.Link, b []byte)                   { fmt.Println("heard", string(b)) }
 func (n talker) Opened(rdma.Link, rdma.Key, *rdma.Region, error) {}
 func (n talker) Scanned()                                        {}
+func (n talker) Dying(rdma.Link)                                 {}
 func (n talker) Refused(_ rdma.PeerInfo, err error)              { fmt.Println("refused", err) }
 func bareNode() error {
 	var id uint64

@@ -113,6 +113,7 @@ func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) 
 	}
 	if !cfg.TCP {
 		f.self.ShmDomain = shmDomain()
+		f.self.Thread = rdma.Canary()
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	listen := cfg.Listen

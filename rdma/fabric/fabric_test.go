@@ -67,6 +67,7 @@ func (n *node) Message(_ rdma.Link, b []byte) {
 func (n *node) Opened(_ rdma.Link, k rdma.Key, r *rdma.Region, err error) {
 	n.note(func() { n.opened[k] = r; n.openErr = err })
 }
+func (n *node) Dying(rdma.Link) {}
 func (n *node) Refused(_ rdma.PeerInfo, err error) {
 	n.note(func() { n.refused = append(n.refused, err) })
 }

@@ -12,7 +12,8 @@
 // memory here that several processes write (see rdma.Bell).
 //
 // The kernel certifies the death of a peer's process: each link holds a pidfd of it. A connection that
-// ends without a good-bye is looked at this way before the link is reported down.
+// ends without a good-bye is looked at this way before the link is reported down. A pidfd of its canary, a
+// thread, tells earlier that it is about to die (rdma.Canary).
 //
 // Guarantees 1 to 5 of package rdma hold trivially: loads and stores go to the same cache lines, on
 // amd64 and arm64 sync/atomic is the same instruction sequence in every process.

@@ -55,9 +55,10 @@ type Link struct {
 	exp    Exporter
 	events rdma.Events
 	out    *rdma.Outbox[packet]
-	pidfd  int           // -1 where the kernel has none; closed by Run
-	ended  chan struct{} // closed when Run returns
-	lost   bool          // set by Run
+	pidfd  int               // -1 where the kernel has none; closed by Run
+	thread *rdma.ThreadWatch // of the peer's canary; nil where the kernel has none; closed by Run
+	ended  chan struct{}     // closed when Run returns
+	lost   bool              // set by Run
 
 	closing  atomic.Bool           // set by Close
 	dropped  atomic.Pointer[error] // set by Drop before it ends reading
@@ -88,7 +89,7 @@ type packet struct {
 func NewLink(conn *net.UnixConn, peer rdma.PeerInfo, bell *BellMemory, exp Exporter, events rdma.Events) *Link {
 	return &Link{
 		conn: conn, peer: peer, bell: bell, exp: exp, events: events,
-		out: rdma.NewOutbox[packet](), pidfd: peerProcess(conn, peer.PID), ended: make(chan struct{}),
+		out: rdma.NewOutbox[packet](), pidfd: peerProcess(conn, peer.PID), thread: peerThread(conn, peer), ended: make(chan struct{}),
 		opening: map[rdma.Key]rdma.Shape{}, offered: map[rdma.Key]offer{},
 	}
 }
@@ -112,10 +113,47 @@ func peerProcess(conn *net.UnixConn, pid uint32) int {
 	return fd
 }
 
+// peerThread watches the canary of the process at the other end. Its number means nothing if the two processes do not number
+// threads alike, as then they number processes.
+func peerThread(conn *net.UnixConn, peer rdma.PeerInfo) *rdma.ThreadWatch {
+	var w *rdma.ThreadWatch
+	if rc, err := conn.SyscallConn(); err == nil && peer.Thread != 0 {
+		_ = rc.Control(func(s uintptr) {
+			cred, err := unix.GetsockoptUcred(int(s), unix.SOL_SOCKET, unix.SO_PEERCRED)
+			if err != nil || uint32(cred.Pid) != peer.PID {
+				return
+			}
+			if got, err := rdma.WatchThread(peer.PID, peer.Thread); err == nil {
+				w = got
+			}
+		})
+	}
+	return w
+}
+
+// watch tells when the peer's canary ends. The function that it returns ends that.
+func (l *Link) watch() (end func()) {
+	if l.thread == nil {
+		return func() {}
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if errors.Is(l.thread.Wait(), io.EOF) {
+			l.events.Dying(l)
+		}
+	}()
+	return func() {
+		l.thread.Close()
+		<-over
+	}
+}
+
 // Run reads and writes until the link is down and has been reported so. LinkUp must have been
 // reported before.
 func (l *Link) Run() {
 	defer close(l.ended)
+	unwatch := l.watch()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -135,6 +173,7 @@ func (l *Link) Run() {
 	if died {
 		err = fmt.Errorf("process %d died (%w)", l.peer.PID, err)
 	}
+	unwatch()
 	l.conn.Close()
 	l.out.Close()
 	<-written

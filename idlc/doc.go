@@ -11,10 +11,12 @@
 //
 //	lex         text              -> tokens with their comments        lex.go
 //	preprocess  tokens, #include  -> tokens of the translation unit    preprocess.go, macro.go, condition.go
+//	ros2        .msg, .srv...     -> tokens, in place of lex           ros2*.go
 //	parse       tokens            -> syntax tree (syntax*.go)          parse*.go
 //	check       syntax tree       -> model (model*.go)                 check*.go, annotations.go, measure.go
 //	plan        model             -> packages, names, sizes            plan*.go, names.go
-//	print       plan              -> formatted Go files                print*.go
+//	print       plan              -> Go, line by line                  print*.go
+//	layout      Go                -> Go files as gofmt has them        layout.go
 //	types       model             -> types of package xtypes           typeobject.go
 //
 // The grammar of single declarations is in struct tags that participle reads; types, annotations and expressions, which most

@@ -24,10 +24,13 @@ import (
 type access struct {
 	coherent, ordered, group bool // never change
 
-	streams  map[endpointKey][]*stream // by writer
-	all      []*stream                 // in the order in which they came
-	released uint64                    // entries that left the streams
-	broken   [64]setID                 // sets of which nothing more is seen: the latest ones
+	streams map[endpointKey][]*stream // by writer
+	all     []*stream                 // in the order in which they came
+	// buried are writers that do not exist any more, and whose streams have ended, while there are others of their process: of a
+	// set that has a part of theirs nothing can be seen any more. What comes of one topic may be far behind another's.
+	buried   map[endpointKey]bool
+	released uint64    // entries that left the streams
+	broken   [64]setID // sets of which nothing more is seen: the latest ones
 	nBroken  int
 	touched  bool
 
@@ -45,7 +48,7 @@ func newAccess(q qos.Presentation) *access {
 	if !a.coherent && !a.ordered {
 		return nil
 	}
-	a.streams = make(map[endpointKey][]*stream)
+	a.streams, a.buried = make(map[endpointKey][]*stream), make(map[endpointKey]bool)
 	return a
 }
 
@@ -64,6 +67,7 @@ type stream struct {
 	known bool        // the reader gets all that the writer sends, from its first message on
 	lossy bool        // unordered path: what does not come may never do so
 	heard bool
+	first uint64 // number of the first message that was heard
 	last  uint64 // latest number that left the stream
 	gone  bool   // the writer is
 	// lostFrom and lostTo are the numbers of the latest part of a set whose end was lost, so that nothing tells which set that was;
@@ -114,7 +118,9 @@ func unwrap(m *derecho.Message) (b beside, err error) {
 
 // hold puts an item into a stream.
 func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
-	s.heard = true
+	if !s.heard {
+		s.heard, s.first = true, it.writerSeq
+	}
 	s.queue = append(s.queue, waiting{it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0})
 	h.touch(s.a)
 }
@@ -142,6 +148,27 @@ func (h *hub) endMatch(m match, it *item) {
 	h.flush()
 }
 
+// bury notes that the writer of a match, which has ended, does not exist any more.
+func (m match) bury() {
+	if s := m.stream; s != nil && s.a.group {
+		s.a.buried[s.key] = true
+	}
+}
+
+// exhume forgets the writers of a process of which no stream is left.
+func (a *access) exhume(node derecho.NodeID) {
+	for _, s := range a.all {
+		if s.key.node == node {
+			return
+		}
+	}
+	for key := range a.buried {
+		if key.node == node {
+			delete(a.buried, key)
+		}
+	}
+}
+
 // dropStream forgets a stream whose reader is gone.
 func (h *hub) dropStream(m match) {
 	if s := m.stream; s != nil {
@@ -165,9 +192,10 @@ func (a *access) remove(s *stream) {
 	for i, o := range a.all {
 		if o == s {
 			a.all = append(a.all[:i:i], a.all[i+1:]...)
-			return
+			break
 		}
 	}
+	a.exhume(s.key.node)
 }
 
 // lose makes of an entry that nobody sees what counts it.
@@ -334,14 +362,18 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 	}
 	lengths = make(map[*stream]int)
 	for _, p := range end.parts {
-		for _, o := range a.streams[endpointKey{s.key.node, p.writer}] {
+		key := endpointKey{s.key.node, p.writer}
+		if len(a.streams[key]) == 0 && a.buried[key] {
+			return map[*stream]int{}, false
+		}
+		for _, o := range a.streams[key] {
 			if !a.group && o != s {
 				continue
 			}
 			switch n := o.ends(); {
 			case n > 0 && o.queue[n-1].end.number == end.number && o.complete(n, p):
 				lengths[o] = n
-			case n > 0 && o.queue[n-1].end.number == end.number, o.gone, o.lost(p):
+			case n > 0 && o.queue[n-1].end.number == end.number, o.gone, o.lost(p), o.passed(p):
 				return map[*stream]int{}, false
 			case o.expects(p):
 				return nil, false
@@ -367,6 +399,11 @@ func (s *stream) ends() int {
 // lost tells whether some of a part was given up because its end was lost.
 func (s *stream) lost(p part) bool {
 	return s.lostTo >= p.first && s.lostFrom != 0 && s.lostFrom <= p.last
+}
+
+// passed tells whether a part that the reader was to get has left the stream without the others: it was given up there.
+func (s *stream) passed(p part) bool {
+	return (s.known || s.heard && s.first <= p.first) && s.last >= p.first
 }
 
 // endless gives up a set whose end was lost: something else follows.

@@ -308,6 +308,7 @@ func (h *hub) writerGone(w *endpoint, peers *topicPeers) {
 	}
 	for _, m := range w.matches {
 		it := &item{kind: itemUnmatched, src: m.src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer}}
+		m.bury()
 		h.endMatch(m, it)
 		if m.r.durable && w.path.Keeps() && m.r.self != nil {
 			m.r.self.remember(&match{r: m.r, src: m.src})

@@ -170,6 +170,30 @@ func TestDDS14_2_2_3_6_GroupSetIsAllOrNothing(t *testing.T) {
 	})
 }
 
+// Nor is it when what comes of the other topics comes after the writer of the lost part is gone for good.
+func TestGroupSetOfAWriterThatIsGone(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
+		late := &delayed{d: d, at: s.b}
+		late.hold(t, s.writers[0].writer)
+		d.bus.mu.Lock()
+		of, at, hold := s.writers[1].writer.id, d.bus.of(s.b), d.bus.lose
+		d.bus.lose = func(m *derecho.Message, to *busNode) bool { return to == at && m.Writer == of || hold(m, to) }
+		d.bus.mu.Unlock()
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		s.end(t)
+		require.NoError(t, s.writers[1].Close())
+		require.Equal(t, "data | data", s.seen(t))
+		late.release()
+		require.Equal(t, "data | data", s.seen(t))
+		require.Equal(t, int32(1), s.readers[0].SampleLostStatus().TotalCount)
+		write(t, s.writers[0], 1, 2)
+		require.Equal(t, "1:2 | data", s.seen(t))
+	})
+}
+
 // So it is if the end of a part is lost: what follows it tells.
 func TestGroupSetWhoseEndIsLost(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {

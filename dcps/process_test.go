@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if domain := os.Getenv("DCPS_TEST_COHERENT"); domain != "" {
+		if err := publishSets(domain); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if domain := os.Getenv("DCPS_TEST_OLDER"); domain != "" {
 		if err := beOlder(domain); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -55,9 +55,8 @@ func (c *connection) address(t *turn) {
 
 // sendQuiet sends what is posted quietly of a region, in place of the writer. It reports false if that has to do something.
 //
-// Frames that are queued go before what was stored after they were queued. If a capture holds such a store, the frame was queued
-// before the capture; it was not taken by the writer, who has no turn; so it is seen in the queue afterwards, and the capture is
-// not sent.
+// A frame that is queued goes first, as the writer takes the queue before it captures: so there is nothing to send here while one is.
+// More is not promised: a message and a post that follows it are two ways to the peer (rdma.Link).
 func (l *Link) sendQuiet(e *export) bool {
 	if !l.turns.TryLock() {
 		return false

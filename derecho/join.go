@@ -58,6 +58,7 @@ func (m *machine) found() {
 	m.view = view{group: uint64(m.id), epoch: 1, members: []rdma.PeerInfo{m.self}}
 	m.h.Entered(m.id)
 	m.enter()
+	m.entered()
 }
 
 // welcomed begins with the view that a member sent. It keeps the message: another that joins with it may
@@ -102,6 +103,7 @@ func (m *machine) welcomed(w welcome, b []byte) {
 	for _, e := range w.endpoints {
 		m.showEndpoint(e)
 	}
+	m.entered()
 }
 
 // enter makes the node a member of the view that it has.
@@ -110,10 +112,17 @@ func (m *machine) enter() {
 	if m.installControl() {
 		m.showView(nil)
 		m.broadcastStatus()
-		m.shell.hasJoined()
-		if m.leaveOnEntry {
-			m.leave()
-		}
+	}
+}
+
+// entered ends the wait of Join: the layer above knows all that there is.
+func (m *machine) entered() {
+	if m.dead() {
+		return
+	}
+	m.shell.hasJoined()
+	if m.leaveOnEntry {
+		m.leave()
 	}
 }
 

@@ -135,13 +135,15 @@ func (l *Link) HearQuiet() {
 }
 
 // look handles the quiet frames that have come. It reports whether there is anything else. The caller holds z.mu.
+//
+// It goes on until it has found the socket empty. The poller of the Go runtime tells of what comes, not of what is there: nobody would
+// wake the reader for bytes that were left behind.
 func (l *Link) look(z *nap) bool {
-	if z.over {
-		return true
+	for more := true; more && !z.over; {
+		n, err := z.c.socket.Receive(z.came[:]) // nothing is in it: else it would be over
+		z.n, more = n, n == len(z.came)
+		z.over = err != nil || !l.applyQuiet(z)
 	}
-	n, err := z.c.socket.Receive(z.came[z.n:])
-	z.n += n
-	z.over = err != nil || !l.applyQuiet(z)
 	return z.over
 }
 

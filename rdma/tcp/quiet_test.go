@@ -1,6 +1,8 @@
 package tcp
 
 import (
+	"encoding/binary"
+	"io"
 	"strconv"
 	"testing"
 	"time"
@@ -115,6 +117,32 @@ func TestHushedLinkOfSingleBytes(t *testing.T) {
 		there.Close()
 		get(t, "down", n.down)
 	}
+}
+
+// Quiet frames that fill a nap to the last byte hide nothing that came at the same time.
+func TestHushedLinkLooksToTheEnd(t *testing.T) {
+	there, here := loopback(t)
+	n := newNode()
+	l := NewLink(here, n.config("peer"))
+	go l.Run()
+	go func() { _, _ = io.Copy(io.Discard, there) }()
+	_, err := there.Write(hushFrame)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return l.nap.Load() != nil }, 10*time.Second, 10*time.Microsecond)
+	var b []byte
+	for _, cells := range []int{8, 8, 8, 9} { // of a region that was released here
+		b = appendKey(appendFrame(b, frameQuiet, writeHeader-5+cells*cellBytes), key)
+		b = append(b, make([]byte, 8+4)...) // no ring bytes
+		b = binary.LittleEndian.AppendUint32(b, uint32(cells))
+		b = append(b, make([]byte, cells*cellBytes)...)
+	}
+	require.Len(t, b, len(nap{}.came))
+	b = append(append(b, wakeFrame...), frame(frameControl, 5)...)
+	_, err = there.Write(append(b, "hello"...))
+	require.NoError(t, err)
+	require.Equal(t, "hello", get(t, "message", n.messages))
+	there.Close()
+	get(t, "down", n.down)
 }
 
 // The end of a connection is seen at once, also by a reader that naps.

@@ -360,14 +360,6 @@ func (p outcome) checkStay(s stay, at map[sample]int, whole bool) (wrong []strin
 // checkAcks checks that what a writer was told is durable is in the log of every process that was there before it and after.
 // A process that was excluded meanwhile was not among those that store.
 func checkAcks(all []outcome) (wrong []string) {
-	sent := map[sample]int64{}
-	for _, p := range all {
-		for _, d := range p.told.deliveries {
-			if d.topic == loggedTopic {
-				sent[d.sample()] = d.sent
-			}
-		}
-	}
 	for _, p := range all {
 		has := make(map[sample]bool, len(p.log))
 		newest := map[string]uint64{}
@@ -387,7 +379,7 @@ func checkAcks(all []outcome) (wrong []string) {
 				if !met || a.number < first || a.at >= p.over || has[s] {
 					continue
 				}
-				if p.excludable(sent[s], a.at) {
+				if p.excludable(a.sent, a.at) {
 					continue
 				}
 				wrong = append(wrong, fmt.Sprintf("%s was told that #%d is durable, but the log of %s (%s) has its samples %d to %d", a.writer, a.number, p.name, p.fate, first, newest[a.writer]))

@@ -136,6 +136,11 @@ func TestChecker(t *testing.T) {
 			withLog(only("p", logged), samples(logged), ack{loggedTopic, "b.w", 2, 3, 9}),
 			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: as("q.r", logged[:3])}}, samples(logged[:3])),
 		}, "b.w was told that #2 is durable"},
+		"what was durable nobody was handed, long after an exclusion": {[]outcome{
+			excluded(withLog(only("q", as("q.r", logged[:3])), samples(logged[:3])), 0),
+			{name: "p", fate: "killed", over: 3, told: told{deliveries: logged[:3]}}, // it has the order
+			withLog(only("b"), nil, ack{loggedTopic, "b.w", 2, 3, 9}),
+		}, "b.w was told that #2 is durable"},
 		"it was killed before it had caught up with what is durable": {[]outcome{
 			withLog(only("p", slices.Concat(logged, as("p.s", handed(atomicTopic, "", "aqaqdddaqadqa")))), samples(logged), ack{loggedTopic, "b.w", 2, 3, 9}),
 			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: slices.Concat(

@@ -115,3 +115,13 @@ func TestMemoryThatIsUsedAgainIsFree(t *testing.T) {
 	require.NoError(t, Unmarshal(bulkSample(1, 16000), &m))
 	require.Len(t, m.parts[0], 16000)
 }
+
+// What is allocated is what was allotted for it, and no room for more, also where something was there.
+func TestGrowAllocatesNoMore(t *testing.T) {
+	for _, before := range []int{0, 1000} {
+		s := make([]bulky, before)
+		took := allocated(func() { s = Grow(s, 1001) })
+		require.Len(t, s, 1001)
+		require.Less(t, took, uint64(1010*sizeOf[bulky]()))
+	}
+}

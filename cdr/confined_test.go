@@ -28,6 +28,14 @@ func (m *deep) MarshalKeyCDR(e *Encoder)             { m.MarshalCDR(e) }
 func (m *deep) UnmarshalKeyCDR(d *Decoder)           { m.UnmarshalCDR(d) }
 func (*deep) TranscodeKeyCDR(d *Decoder, e *Encoder) {}
 
+// shallow is deep without that need.
+type shallow struct{ deep }
+
+func (m *shallow) MarshalCDR(e *Encoder) {
+	e.Int32(m.before)
+	e.Int32(m.after)
+}
+
 // growStack makes the runtime move the stack, and shrink it when it looks for garbage.
 //
 //go:noinline
@@ -57,5 +65,48 @@ func TestTheStackMovesUnderACoder(t *testing.T) {
 			done <- err
 		}()
 		noError(t, <-done)
+	}
+}
+
+// below calls f with about 48 bytes of stack more for each of n, and with 64 for each of wide.
+//
+//go:noinline
+func below(n, wide int, f func()) byte {
+	if n == 0 {
+		return belowWide(wide, f)
+	}
+	return below(n-1, wide, f) + byte(n)
+}
+
+//go:noinline
+func belowWide(n int, f func()) byte {
+	var frame [16]byte
+	if n == 0 {
+		f()
+	} else {
+		frame[n%16] = belowWide(n-1, f)
+	}
+	return frame[(n+1)%16]
+}
+
+// TestTheStackMovesAroundConfined makes the stack too small in another place each time. Under the race detector, the runtime checks
+// conversions of pointers, and the check may need more stack than there is.
+func TestTheStackMovesAroundConfined(t *testing.T) {
+	runtime.GC() // stacks begin small again: not as large as those of other tests were
+	for n := range 400 {
+		for wide := range 4 {
+			done := make(chan error)
+			go func() {
+				var sample []byte
+				var err error
+				m := shallow{}
+				below(n, wide, func() { sample, err = Marshal(&m, CDR2LE) })
+				if err == nil && len(sample) != 12 {
+					err = ErrInvalidValue
+				}
+				done <- err
+			}()
+			noError(t, <-done)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package cdr
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Primitive are the Go types of the IDL types that are copied in bulk. Booleans are not among them: they have
@@ -164,8 +163,9 @@ func Grow[T any](s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:n]
 	}
-	s = s[:cap(s)]
-	return slices.Grow(s, n-len(s))[:n:n]
+	grown := make([]T, n) // and not a bit more, which slices.Grow would allocate
+	copy(grown, s[:cap(s)])
+	return grown
 }
 
 // An element may take far less room in a sample than in memory: of an appendable type it may be encoded in four bytes,
@@ -198,6 +198,15 @@ func GrowSequence[T any](d *Decoder, name string, s []T, n int) []T {
 		return s[:0]
 	}
 	return Grow(s, n)
+}
+
+// AllotSequence gives the n elements of a sequence that is about to be copied from d to a key, none if they would take too much memory for so
+// small a sample: those that are absent in it are not in the key.
+func AllotSequence[T any](d *Decoder, name string, n int) int {
+	if !d.allot("sequence", name, n, sizeOf[T]()) {
+		return 0
+	}
+	return n
 }
 
 // maxElements bounds a length so that products with element sizes cannot overflow.

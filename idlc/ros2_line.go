@@ -70,7 +70,12 @@ func (f *ros2File) line(text string, pos Pos, doc []string) {
 // cutRosLine cuts a line into words. A number sign within quotes is no comment.
 func cutRosLine(text string, pos Pos) rosLine {
 	var l rosLine
-	at := 0
+	at, counted := 0, 0
+	place := func(start int) Pos { // starts ascend: each character is counted once
+		pos.Column += utf8.RuneCountInString(text[counted:start])
+		counted = start
+		return pos
+	}
 	skip := func() {
 		for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
 			at++
@@ -82,9 +87,7 @@ func cutRosLine(text string, pos Pos) rosLine {
 		for at < len(text) && strings.IndexByte(stop, text[at]) < 0 {
 			at++
 		}
-		w := rosWord{text[start:at], pos}
-		w.pos.Column += utf8.RuneCountInString(text[:start])
-		return w
+		return rosWord{text[start:at], place(start)}
 	}
 	for skip(); at < len(text) && text[at] == '@'; skip() {
 		l.annotations = append(l.annotations, word(" \t#"))
@@ -110,8 +113,7 @@ func cutRosLine(text string, pos Pos) rosLine {
 			quote = 0
 		}
 	}
-	l.value = rosWord{strings.TrimRight(text[start:at], " \t"), pos}
-	l.value.pos.Column += utf8.RuneCountInString(text[:start])
+	l.value = rosWord{strings.TrimRight(text[start:at], " \t"), place(start)}
 	if at < len(text) {
 		l.comment = strings.TrimSpace(strings.TrimLeft(text[at:], "#"))
 	}
@@ -260,7 +262,11 @@ func (f *ros2File) literal(w rosWord, typ string) (string, bool) {
 		}
 		return wrong("neither true nor false")
 	case bits != 0:
-		n, ok := new(big.Int).SetString(w.text, 0)
+		base := 10 // zeros in front mean nothing, as in rosidl
+		if strings.ContainsAny(w.text, "xXoObB") {
+			base = 0
+		}
+		n, ok := new(big.Int).SetString(w.text, base)
 		if !ok || strings.Contains(w.text, "_") {
 			return wrong("no integer")
 		}

@@ -52,6 +52,8 @@ uint8 KIND_B = 0xff
 string HELLO='it "is"'
 string PLAIN=so it is
 float32 PI=3.14
+int32 TEN=010
+int32 EIGHT=0o10
 bool ok True
 char c 65
 byte b
@@ -75,6 +77,7 @@ func TestROS2(t *testing.T) {
 		{"ws/demo/msg/All.msg", rosAll, "All_idl.go", []string{
 			"package demo\n", "// All of it.\n// In two lines.\ntype All struct {\n",
 			"// first\nconst AllKindA uint8 = 1\n", "// The other.\nconst AllKindB uint8 = 255\n", `const AllHello string = "it \"is\""`, `const AllPlain string = "so it is"`, "const AllPi float32 = 3.14\n",
+			"const AllTen int32 = 10\n", "const AllEight int32 = 8\n",
 			"Text: `@final struct builtin_interfaces::msg::dds_::Time_ {\n", `@final struct demo::msg::dds_::Empty_ {
 	@id(0) uint8 structure_needs_at_least_one_member;
 };
@@ -192,6 +195,15 @@ func TestROS2Errors(t *testing.T) {
 	_, report := compileROS("ws/demo/msg/A.msg", "geometry_msgs/Point p\n", Options{Include: []string{"nowhere"}})
 	if want := "ws/demo/msg/A.msg:1:1: cannot find geometry_msgs/msg/Point.msg"; !strings.HasPrefix(report.Explain(), want) || !strings.Contains(report.Explain(), "1 | geometry_msgs/Point p\n      | ^~~") {
 		t.Error(report.Explain())
+	}
+}
+
+// TestROS2LongLine would take hours if a word took time for all that stands before it.
+func TestROS2LongLine(t *testing.T) {
+	const n = 1 << 21
+	l := cutRosLine(strings.Repeat("@ä ", n)+"int8 x 7 # end", Pos{Line: 1, Column: 1})
+	if len(l.annotations) != n || l.annotations[n-1].pos.Column != 3*n-2 || l.typ.pos.Column != 3*n+1 || l.name.pos.Column != 3*n+6 || l.value.pos.Column != 3*n+8 || l.comment != "end" {
+		t.Errorf("%d annotations, %v, %v, %v, %q", len(l.annotations), l.typ, l.name, l.value, l.comment)
 	}
 }
 

@@ -1,6 +1,7 @@
 package idlc
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -172,4 +173,20 @@ func TestCollectionNamesClash(t *testing.T) {
 	_, report := Compile("clash.idl", Options{ReadFile: read})
 	require.Contains(t, report.String(), "SM and S::m both need the Go name SMViews")
 	require.Contains(t, report.String(), "T and TViews both need the Go name TViews")
+}
+
+// TestKeyOfSmallSampleIsSmall: elements whose members are absent take four bytes in a sample, and all of their size in its key.
+func TestKeyOfSmallSampleIsSmall(t *testing.T) {
+	const n = 1 << 16
+	u32 := binary.LittleEndian.AppendUint32
+	b := []byte{0, 9, 0, 0} // DELIMITED_CDR2_LE
+	for _, x := range []uint32{8 + 4*n, 4 + 4*n, n} {
+		b = u32(b, x)
+	}
+	b = append(b, make([]byte, 4*n)...)
+	var m ct.BulkyKeys
+	require.ErrorIs(t, cdr.Unmarshal(b, &m), cdr.ErrBound)
+	_, err := cdr.KeyFromSample(nil, &m, b)
+	require.ErrorIs(t, err, cdr.ErrBound)
+	require.ErrorContains(t, err, "parts: sequence of 65536 elements of 4096 bytes in memory")
 }

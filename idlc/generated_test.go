@@ -78,6 +78,8 @@ var allGenerated = []generated{
 	of[ct.LooseNest](ct.NewLooseNestView, ct.NewLooseNestBuilder),
 	of[ct.Forest](ct.NewForestView, ct.NewForestBuilder),
 	of[ct.SequenceKeys](ct.NewSequenceKeysView, ct.NewSequenceKeysBuilder),
+	of[ct.BulkyPart](ct.NewBulkyPartView, ct.NewBulkyPartBuilder),
+	of[ct.BulkyKeys](ct.NewBulkyKeysView, ct.NewBulkyKeysBuilder),
 	of[ct.LooseSequenceKeys](ct.NewLooseSequenceKeysView, ct.NewLooseSequenceKeysBuilder),
 }
 
@@ -255,7 +257,7 @@ func roundTrip(t *testing.T, g generated, m cdr.Message, enc cdr.Encapsulation, 
 	}
 	viewtest.Same(t, enc.String(), reflect.ValueOf(view), reflect.ValueOf(m).Elem())
 
-	payload := make([]byte, 512)
+	payload := make([]byte, 64<<10)
 	n, err = cdr.MarshalKeyTo(payload, m)
 	if err != nil {
 		t.Fatal(err)

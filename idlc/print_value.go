@@ -327,6 +327,7 @@ func (w *printer) transcode(t Type, name string, depth int) {
 		}
 		scope := markVar(name, depth)
 		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
+		w.p("n = cdr.AllotSequence[", w.goType(r.Elem), "](d, ", quote(name), ", n)")
 		w.p(scope, "Out := e.BeginSequence(", quote(name), ", n, ", r.Bound, ", ", isPrimitive(r.Elem), ")")
 		v := loopVar(depth)
 		w.p("for ", v, " := range n {")

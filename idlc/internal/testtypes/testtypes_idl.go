@@ -4003,6 +4003,7 @@ func (*Node) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	e.Int32(d.Int32("value"))
 	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
+	n = cdr.AllotSequence[Node](d, "children", n)
 	childrenBeginOut := e.BeginSequence("children", n, 0, false)
 	for i := range n {
 		if !d.Enter() {

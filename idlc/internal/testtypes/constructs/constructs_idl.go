@@ -4624,6 +4624,7 @@ func (*Item) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		}
 	case 4:
 		n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+		n = cdr.AllotSequence[Label](d, "labels", n)
 		labelsBeginOut := e.BeginSequence("labels", n, 0, false)
 		for i := range n {
 			if !d.Enter() {
@@ -4656,6 +4657,7 @@ func (*Item) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	case 11:
 	case 12:
 		n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+		n = cdr.AllotSequence[string](d, "words", n)
 		wordsBeginOut := e.BeginSequence("words", n, 0, false)
 		for i := range n {
 			if !d.Enter() {
@@ -11131,6 +11133,7 @@ func (*LooseMaps) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	}
 	d.Select(at[6])
 	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	n = cdr.AllotSequence[Access](d, "list", n)
 	listBeginOut := e.BeginSequence("list", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -12198,6 +12201,7 @@ func (m *Branch) UnmarshalKeyCDR(d *cdr.Decoder) {
 func (*Branch) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	n, childrenBegin := d.BeginSequence("children", 0, 1, false)
+	n = cdr.AllotSequence[Tree](d, "children", n)
 	childrenBeginOut := e.BeginSequence("children", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -15999,6 +16003,7 @@ func (*Sent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopyWString(d, e, "wide", 0)
 	cdr.CopySequence[byte](d, e, "blob", 0)
 	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	n = cdr.AllotSequence[string](d, "words", n)
 	wordsBeginOut := e.BeginSequence("words", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -16016,6 +16021,7 @@ func (*Sent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		d.Leave("strict")
 	}
 	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	n = cdr.AllotSequence[StrictSent](d, "many", n)
 	manyBeginOut := e.BeginSequence("many", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -16038,6 +16044,7 @@ func (*Sent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	e.Int32(d.Int32("color"))
 	cdr.CopyString(d, e, "last", 0)
 	n, firstsBegin := d.BeginSequence("firsts", 0, 9, false)
+	n = cdr.AllotSequence[StrictSent](d, "firsts", n)
 	firstsBeginOut := e.BeginSequence("firsts", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -16049,6 +16056,7 @@ func (*Sent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(firstsBegin)
 	e.End(firstsBeginOut)
 	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	n = cdr.AllotSequence[[]int32](d, "rows", n)
 	rowsBeginOut := e.BeginSequence("rows", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -17529,6 +17537,7 @@ func (*Received) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopyWString(d, e, "wide", 3)
 	cdr.CopySequence[byte](d, e, "blob", 2)
 	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	n = cdr.AllotSequence[string](d, "words", n)
 	wordsBeginOut := e.BeginSequence("words", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -17546,6 +17555,7 @@ func (*Received) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		d.Leave("strict")
 	}
 	n, manyBegin := d.BeginSequence("many", 0, 9, false)
+	n = cdr.AllotSequence[Strict](d, "many", n)
 	manyBeginOut := e.BeginSequence("many", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -17568,6 +17578,7 @@ func (*Received) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
 	cdr.CopyString(d, e, "last", 3)
 	n, firstsBegin := d.BeginSequence("firsts", 1, 9, false)
+	n = cdr.AllotSequence[Strict](d, "firsts", n)
 	firstsBeginOut := e.BeginSequence("firsts", n, 1, false)
 	for i := range n {
 		if !d.Enter() {
@@ -17579,6 +17590,7 @@ func (*Received) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(firstsBegin)
 	e.End(firstsBeginOut)
 	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	n = cdr.AllotSequence[[]int32](d, "rows", n)
 	rowsBeginOut := e.BeginSequence("rows", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21073,6 +21085,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
 	e.Uint8(d.Uint8("mark"))
 	n, raggedBegin := d.BeginSequence("ragged", 0, 4, false)
+	n = cdr.AllotSequence[[]int32](d, "ragged", n)
 	raggedBeginOut := e.BeginSequence("ragged", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21084,6 +21097,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(raggedBegin)
 	e.End(raggedBeginOut)
 	n, matrixBegin := d.BeginSequence("matrix", 0, 4, false)
+	n = cdr.AllotSequence[Row](d, "matrix", n)
 	matrixBeginOut := e.BeginSequence("matrix", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21098,6 +21112,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		h, ok := d.BeginOptional("maybe", 3)
 		if g, ok := e.BeginOptional(3, ok); ok {
 			n, maybeBegin := d.BeginSequence("maybe", 0, 4, false)
+			n = cdr.AllotSequence[Row](d, "maybe", n)
 			maybeBeginOut := e.BeginSequence("maybe", n, 0, false)
 			for i := range n {
 				if !d.Enter() {
@@ -21113,18 +21128,21 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		}
 	}
 	n, deepBegin := d.BeginSequence("deep", 0, 4, false)
+	n = cdr.AllotSequence[[][]string](d, "deep", n)
 	deepBeginOut := e.BeginSequence("deep", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 4, false)
+		n = cdr.AllotSequence[[]string](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, false)
 		for j := range n {
 			if !d.Enter() {
 				break
 			}
 			n, begin2 := d.BeginSequence("", 0, 4, false)
+			n = cdr.AllotSequence[string](d, "", n)
 			begin2Out := e.BeginSequence("", n, 0, false)
 			for k := range n {
 				if !d.Enter() {
@@ -21149,6 +21167,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 4, false)
+		n = cdr.AllotSequence[Row](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, false)
 		for j := range n {
 			if !d.Enter() {
@@ -21164,6 +21183,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(gridBegin)
 	e.End(gridBeginOut)
 	n, triplesBegin := d.BeginSequence("triples", 0, 6, false)
+	n = cdr.AllotSequence[Triple](d, "triples", n)
 	triplesBeginOut := e.BeginSequence("triples", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21185,6 +21205,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(pairBegin)
 	e.End(pairBeginOut)
 	n, mapsBegin := d.BeginSequence("maps", 0, 4, false)
+	n = cdr.AllotSequence[map[int32]string](d, "maps", n)
 	mapsBeginOut := e.BeginSequence("maps", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21195,6 +21216,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(mapsBegin)
 	e.End(mapsBeginOut)
 	n, widesBegin := d.BeginSequence("wides", 0, 4, false)
+	n = cdr.AllotSequence[string](d, "wides", n)
 	widesBeginOut := e.BeginSequence("wides", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21217,6 +21239,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	e.End(namesBeginOut)
 	cdr.CopyWString(d, e, "name", 4)
 	n, pricesBegin := d.BeginSequence("prices", 0, 3, false)
+	n = cdr.AllotSequence[cdr.Fixed](d, "prices", n)
 	pricesBeginOut := e.BeginSequence("prices", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21228,12 +21251,14 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(pricesBegin)
 	e.End(pricesBeginOut)
 	n, bigsBegin := d.BeginSequence("bigs", 0, 4, false)
+	n = cdr.AllotSequence[[]cdr.LongDouble](d, "bigs", n)
 	bigsBeginOut := e.BeginSequence("bigs", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 16, true)
+		n = cdr.AllotSequence[cdr.LongDouble](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, true)
 		for j := range n {
 			if !d.Enter() {
@@ -21249,12 +21274,14 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(bigsBegin)
 	e.End(bigsBeginOut)
 	n, pathsBegin := d.BeginSequence("paths", 0, 4, false)
+	n = cdr.AllotSequence[[]Point](d, "paths", n)
 	pathsBeginOut := e.BeginSequence("paths", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 17, false)
+		n = cdr.AllotSequence[Point](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, false)
 		for j := range n {
 			if !d.Enter() {
@@ -21270,12 +21297,14 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(pathsBegin)
 	e.End(pathsBeginOut)
 	n, labelsBegin := d.BeginSequence("labels", 0, 4, false)
+	n = cdr.AllotSequence[[]Label](d, "labels", n)
 	labelsBeginOut := e.BeginSequence("labels", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 4, false)
+		n = cdr.AllotSequence[Label](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, false)
 		for j := range n {
 			if !d.Enter() {
@@ -21291,12 +21320,14 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(labelsBegin)
 	e.End(labelsBeginOut)
 	n, accessBegin := d.BeginSequence("access", 0, 4, false)
+	n = cdr.AllotSequence[[]Access](d, "access", n)
 	accessBeginOut := e.BeginSequence("access", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 2, false)
+		n = cdr.AllotSequence[Access](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, false)
 		for j := range n {
 			if !d.Enter() {
@@ -21312,6 +21343,7 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(accessBegin)
 	e.End(accessBeginOut)
 	n, blobsBegin := d.BeginSequence("blobs", 0, 4, false)
+	n = cdr.AllotSequence[[]byte](d, "blobs", n)
 	blobsBeginOut := e.BeginSequence("blobs", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -21323,12 +21355,14 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(blobsBegin)
 	e.End(blobsBeginOut)
 	n, boolsBegin := d.BeginSequence("bools", 0, 4, false)
+	n = cdr.AllotSequence[[]bool](d, "bools", n)
 	boolsBeginOut := e.BeginSequence("bools", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 1, true)
+		n = cdr.AllotSequence[bool](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, true)
 		for j := range n {
 			if !d.Enter() {
@@ -21344,12 +21378,14 @@ func (*Nest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(boolsBegin)
 	e.End(boolsBeginOut)
 	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	n = cdr.AllotSequence[[]Color](d, "colors", n)
 	colorsBeginOut := e.BeginSequence("colors", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
 			break
 		}
 		n, begin1 := d.BeginSequence("", 0, 4, false)
+		n = cdr.AllotSequence[Color](d, "", n)
 		begin1Out := e.BeginSequence("", n, 0, false)
 		for j := range n {
 			if !d.Enter() {
@@ -24335,6 +24371,7 @@ func (*Nesting) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	switch nestingMember(disc) {
 	case 0:
 		n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+		n = cdr.AllotSequence[Row](d, "rows", n)
 		rowsBeginOut := e.BeginSequence("rows", n, 0, false)
 		for i := range n {
 			if !d.Enter() {
@@ -25759,6 +25796,7 @@ func (*Forest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Appendable)
 	e.Uint8(d.Uint8("kind"))
 	n, treesBegin := d.BeginSequence("trees", 0, 4, false)
+	n = cdr.AllotSequence[Forest](d, "trees", n)
 	treesBeginOut := e.BeginSequence("trees", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -26318,6 +26356,7 @@ func (*SequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopySequence[int64](d, e, "numbers", 4)
 	cdr.CopySequence[byte](d, e, "blob", 0)
 	n, flagsBegin := d.BeginSequence("flags", 0, 1, true)
+	n = cdr.AllotSequence[bool](d, "flags", n)
 	flagsBeginOut := e.BeginSequence("flags", n, 0, true)
 	for i := range n {
 		if !d.Enter() {
@@ -26329,6 +26368,7 @@ func (*SequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(flagsBegin)
 	e.End(flagsBeginOut)
 	n, wordsBegin := d.BeginSequence("words", 0, 4, false)
+	n = cdr.AllotSequence[string](d, "words", n)
 	wordsBeginOut := e.BeginSequence("words", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -26340,6 +26380,7 @@ func (*SequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(wordsBegin)
 	e.End(wordsBeginOut)
 	n, rowsBegin := d.BeginSequence("rows", 0, 4, false)
+	n = cdr.AllotSequence[[]int16](d, "rows", n)
 	rowsBeginOut := e.BeginSequence("rows", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -26351,6 +26392,7 @@ func (*SequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(rowsBegin)
 	e.End(rowsBeginOut)
 	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	n = cdr.AllotSequence[KeyPart](d, "parts", n)
 	partsBeginOut := e.BeginSequence("parts", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -26362,6 +26404,7 @@ func (*SequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(partsBegin)
 	e.End(partsBeginOut)
 	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	n = cdr.AllotSequence[Color](d, "colors", n)
 	colorsBeginOut := e.BeginSequence("colors", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -26373,6 +26416,7 @@ func (*SequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(colorsBegin)
 	e.End(colorsBeginOut)
 	n, bigsBegin := d.BeginSequence("bigs", 0, 16, true)
+	n = cdr.AllotSequence[cdr.LongDouble](d, "bigs", n)
 	bigsBeginOut := e.BeginSequence("bigs", n, 0, true)
 	for i := range n {
 		if !d.Enter() {
@@ -26896,6 +26940,430 @@ func (b *SequenceKeysBuilder) SetRest(v string) {
 // room are reported here.
 func (b *SequenceKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+// BulkyPart is the IDL struct constructs::BulkyPart.
+type BulkyPart struct {
+	Blob [4096]byte `json:"blob"`
+}
+
+var bulkyPartType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::BulkyPart",
+	Extensibility: cdr.Appendable,
+	MaxSize:       4100,
+	MaxKeySize:    0,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\x1c\ndJ\xf43(\xbb\x9fQ\x7f\x99\xe6\x83\x005\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\xfa['%\x89LU=\x18p>\x12\xa7c\x00[\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00I\x00\x00\x00\x01\x00\x00\x00\xf1\x1c\ndJ\xf43(\xbb\x9fQ\x7f\x99\xe6\x83\x001\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x01\x00\x00\x00\x19\x00\x00\x00\x00\x00\x00\x00\x01\x00\x91\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x00\x10\x00\x00\x02\xee&\x90\x8b\x00\x00\x00o\x00\x00\x00\x01\x00\x00\x00\xf2\xfa['%\x89LU=\x18p>\x12\xa7c\x00W\x00\x00\x00\xf2Q\x02\x00\x1e\x00\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00constructs::BulkyPart\x00\x00\x00+\x00\x00\x00\x01\x00\x00\x00#\x00\x00\x00\x00\x00\x00\x00\x01\x00\x91\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x00\x10\x00\x00\x02\x00\x00\x00\x05\x00\x00\x00blob\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\xfa['%\x89LU=\x18p>\x12\xa7c\xf1\x1c\ndJ\xf43(\xbb\x9fQ\x7f\x99\xe6\x83",
+	Text: `@appendable struct constructs::BulkyPart {
+	@id(0) octet[4096] blob;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*BulkyPart) CDRType() *cdr.TypeInfo { return bulkyPartType }
+
+// MarshalCDR writes all members.
+func (m *BulkyPart) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	cdr.EncodeArray(e, m.Blob[:])
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *BulkyPart) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	cdr.DecodeArray(d, "blob", m.Blob[:])
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *BulkyPart) MarshalKeyCDR(e *cdr.Encoder) {
+	cdr.EncodeArray(e, m.Blob[:])
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *BulkyPart) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	cdr.DecodeArray(d, "blob", m.Blob[:])
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*BulkyPart) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	cdr.CopyArray[byte](d, e, "blob", 4096)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*BulkyPart) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.Skip("blob", 1, 4096)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *BulkyPart) Clone() BulkyPart {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *BulkyPart) Equal(o *BulkyPart) bool {
+	return m.Blob == o.Blob
+}
+
+// BulkyPartView reads the members of an encoded BulkyPart where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type BulkyPartView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewBulkyPartView checks the structure of an encoded sample, encapsulation header included.
+func NewBulkyPartView(sample []byte) (BulkyPartView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, bulkyPartType); err != nil {
+		return BulkyPartView{}, err
+	}
+	var v BulkyPartView
+	v.ScanCDR(&d)
+	if err := d.Close(bulkyPartType); err != nil {
+		return BulkyPartView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *BulkyPartView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Locate("blob", 1, 4096)
+	d.End(s)
+}
+
+// Blob reads blob.
+func (v BulkyPartView) Blob() []byte { return v.s.ArrayBytes(v.at[0], 4096) }
+
+// BulkyPartViews reads the elements of an encoded sequence or array of BulkyPart.
+type BulkyPartViews struct{ c cdr.Elements }
+
+// BulkyPartViewsOf is for generated code.
+func BulkyPartViewsOf(c cdr.Elements) BulkyPartViews { return BulkyPartViews{c} }
+
+// Len is the number of elements.
+func (vs BulkyPartViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BulkyPartViews) At(i int) BulkyPartView {
+	var d cdr.Decoder
+	var v BulkyPartView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BulkyPartViews) All() iter.Seq2[int, BulkyPartView] {
+	return func(yield func(int, BulkyPartView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BulkyPartView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var bulkyPartMembers = []string{
+	"blob",
+}
+
+// BulkyPartBuilder builds an encoded BulkyPart in the caller's bytes, without an intermediate value.
+// The members may be set in any order.
+type BulkyPartBuilder struct {
+	b    cdr.Builder
+	has  [1]bool
+	head []byte // the members before the first of variable size
+}
+
+// NewBulkyPartBuilder starts a sample in buf, encapsulation header included.
+func NewBulkyPartBuilder(buf []byte) (b BulkyPartBuilder) {
+	b.b.Init(buf, bulkyPartType, bulkyPartMembers)
+	b.head = b.b.Head(0, 4100)
+	return b
+}
+
+// SetBlob sets blob.
+func (b *BulkyPartBuilder) SetBlob(v *[4096]byte) {
+	if e := b.b.FieldEncoder(0, 0, 4, 4096); e != nil {
+		cdr.EncodeArray(e, v[:])
+		b.has[0] = b.b.EndField(0)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *BulkyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+// BulkyKeys is the IDL struct constructs::BulkyKeys.
+type BulkyKeys struct {
+	// Key.
+	Parts []BulkyPart `json:"parts"`
+}
+
+var bulkyKeysType = cdr.Define(cdr.TypeInfo{
+	Name:          "constructs::BulkyKeys",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    -1,
+	TypeObject:    "\x90\x00\x00\x00\x01\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf1\xb4C\xe24T.\u04e2f\xe9\x9e^\xe0\xbf\x00:\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf1\x1c\ndJ\xf43(\xbb\x9fQ\x7f\x99\xe6\x83\x005\x00\x00\x00\x02\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf2\xa9\xf0\xa7\xe1\xb7C\x17v\x19\u0796\xe4\xed\xce\x00`\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf2\xfa['%\x89LU=\x18p>\x12\xa7c\x00[\x00\x00\x00\x95\x00\x00\x00\x02\x00\x00\x00\xf1\xb4C\xe24T.\u04e2f\xe9\x9e^\xe0\xbf\x006\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00&\x00\x00\x00\x01\x00\x00\x00\x1e\x00\x00\x00\x00\x00\x00\x001\x00\x80\xf1\x01\x00\x00\xf1\x1c\ndJ\xf43(\xbb\x9fQ\x7f\x99\xe6\x83x\xf0\x80_\xf1\x1c\ndJ\xf43(\xbb\x9fQ\x7f\x99\xe6\x83\x00\x00\x001\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x01\x00\x00\x00\x19\x00\x00\x00\x00\x00\x00\x00\x01\x00\x91\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x00\x10\x00\x00\x02\xee&\x90\x8b\x00\x00\x00\xdf\x00\x00\x00\x02\x00\x00\x00\xf2\xa9\xf0\xa7\xe1\xb7C\x17v\x19\u0796\xe4\xed\xce\x00\\\x00\x00\x00\xf2Q\x02\x00\x1e\x00\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00constructs::BulkyKeys\x00\x00\x000\x00\x00\x00\x01\x00\x00\x00(\x00\x00\x00\x00\x00\x00\x001\x00\x80\xf2\x01\x00\x00\xf2\xfa['%\x89LU=\x18p>\x12\xa7c\x00\x00\x06\x00\x00\x00parts\x00\x00\x00\xf2\xfa['%\x89LU=\x18p>\x12\xa7c\x00W\x00\x00\x00\xf2Q\x02\x00\x1e\x00\x00\x00\x00\x00\x00\x00\x16\x00\x00\x00constructs::BulkyPart\x00\x00\x00+\x00\x00\x00\x01\x00\x00\x00#\x00\x00\x00\x00\x00\x00\x00\x01\x00\x91\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x00\x10\x00\x00\x02\x00\x00\x00\x05\x00\x00\x00blob\x00\x00\x00\x00@\x00\x00\x00\x02\x00\x00\x00\xf2\xa9\xf0\xa7\xe1\xb7C\x17v\x19\u0796\xe4\xed\xce\xf1\xb4C\xe24T.\u04e2f\xe9\x9e^\xe0\xbf\xf2\xfa['%\x89LU=\x18p>\x12\xa7c\xf1\x1c\ndJ\xf43(\xbb\x9fQ\x7f\x99\xe6\x83",
+	Text: `@appendable struct constructs::BulkyPart {
+	@id(0) octet[4096] blob;
+};
+@appendable struct constructs::BulkyKeys {
+	@key @id(0) sequence<constructs::BulkyPart> parts;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*BulkyKeys) CDRType() *cdr.TypeInfo { return bulkyKeysType }
+
+// MarshalCDR writes all members.
+func (m *BulkyKeys) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	partsBegin := e.BeginSequence("parts", len(m.Parts), 0, false)
+	for i := range m.Parts {
+		if !e.Enter() {
+			break
+		}
+		m.Parts[i].MarshalCDR(e)
+		e.LeaveElement("parts", i)
+	}
+	e.End(partsBegin)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *BulkyKeys) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	m.Parts = cdr.GrowSequence(d, "parts", m.Parts, n)
+	for i := range m.Parts {
+		if !d.Enter() {
+			break
+		}
+		m.Parts[i].UnmarshalCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *BulkyKeys) MarshalKeyCDR(e *cdr.Encoder) {
+	partsBegin := e.BeginSequence("parts", len(m.Parts), 0, false)
+	for i := range m.Parts {
+		if !e.Enter() {
+			break
+		}
+		m.Parts[i].MarshalKeyCDR(e)
+		e.LeaveElement("parts", i)
+	}
+	e.End(partsBegin)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *BulkyKeys) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	m.Parts = cdr.GrowSequence(d, "parts", m.Parts, n)
+	for i := range m.Parts {
+		if !d.Enter() {
+			break
+		}
+		m.Parts[i].UnmarshalKeyCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*BulkyKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	n = cdr.AllotSequence[BulkyPart](d, "parts", n)
+	partsBeginOut := e.BeginSequence("parts", n, 0, false)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		(*BulkyPart)(nil).TranscodeKeyCDR(d, e)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	e.End(partsBeginOut)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*BulkyKeys) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	if !d.SkipDelimited("parts") {
+		n, s := d.BeginSequence("parts", 0, 4, false)
+		for i := range n {
+			if !d.EnterPresent() {
+				break
+			}
+			(*BulkyPart)(nil).SkipCDR(d)
+			d.LeaveElement("parts", i)
+		}
+		d.End(s)
+	}
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *BulkyKeys) Clone() BulkyKeys {
+	c := *m
+	c.Parts = slices.Clone(c.Parts)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *BulkyKeys) Equal(o *BulkyKeys) bool {
+	return slices.EqualFunc(m.Parts, o.Parts, func(a, b BulkyPart) bool { return a.Equal(&b) })
+}
+
+// BulkyKeysView reads the members of an encoded BulkyKeys where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type BulkyKeysView struct {
+	s  cdr.Sample
+	at [1]int32 // offsets of the members
+}
+
+// NewBulkyKeysView checks the structure of an encoded sample, encapsulation header included.
+func NewBulkyKeysView(sample []byte) (BulkyKeysView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, bulkyKeysType); err != nil {
+		return BulkyKeysView{}, err
+	}
+	var v BulkyKeysView
+	v.ScanCDR(&d)
+	if err := d.Close(bulkyKeysType); err != nil {
+		return BulkyKeysView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *BulkyKeysView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.Here(4)
+	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	for i := range n {
+		if !d.EnterPresent() {
+			break
+		}
+		var e BulkyPartView
+		e.ScanCDR(d)
+		d.LeaveElement("parts", i)
+	}
+	d.End(partsBegin)
+	d.End(s)
+}
+
+// Parts reads parts.
+func (v BulkyKeysView) Parts() BulkyPartViews { return BulkyPartViewsOf(v.s.Elements(v.at[0], nil)) }
+
+// BulkyKeysViews reads the elements of an encoded sequence or array of BulkyKeys.
+type BulkyKeysViews struct{ c cdr.Elements }
+
+// BulkyKeysViewsOf is for generated code.
+func BulkyKeysViewsOf(c cdr.Elements) BulkyKeysViews { return BulkyKeysViews{c} }
+
+// Len is the number of elements.
+func (vs BulkyKeysViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BulkyKeysViews) At(i int) BulkyKeysView {
+	var d cdr.Decoder
+	var v BulkyKeysView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BulkyKeysViews) All() iter.Seq2[int, BulkyKeysView] {
+	return func(yield func(int, BulkyKeysView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BulkyKeysView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var bulkyKeysMembers = []string{
+	"parts",
+}
+
+// BulkyKeysBuilder builds an encoded BulkyKeys in the caller's bytes, without an intermediate value.
+// Set in this order: Parts.
+// Another member may be set as soon as those of them that are declared before it are set.
+type BulkyKeysBuilder struct {
+	b   cdr.Builder
+	has [1]bool
+}
+
+// NewBulkyKeysBuilder starts a sample in buf, encapsulation header included.
+func NewBulkyKeysBuilder(buf []byte) (b BulkyKeysBuilder) {
+	b.b.Init(buf, bulkyKeysType, bulkyKeysMembers)
+	return b
+}
+
+// SetParts sets parts.
+func (b *BulkyKeysBuilder) SetParts(v []BulkyPart) {
+	if e := b.b.Variable(0, 0); e != nil {
+		partsBegin := e.BeginSequence("parts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("parts", i)
+		}
+		e.End(partsBegin)
+		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *BulkyKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
 // LooseSequenceKeys is the IDL struct constructs::LooseSequenceKeys.
 type LooseSequenceKeys struct {
 	Rest int32 `json:"rest"`
@@ -27018,6 +27486,7 @@ func (*LooseSequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopySequence[float64](d, e, "numbers", 0)
 	d.Select(at[1])
 	n, partsBegin := d.BeginSequence("parts", 0, 4, false)
+	n = cdr.AllotSequence[KeyPart](d, "parts", n)
 	partsBeginOut := e.BeginSequence("parts", n, 0, false)
 	for i := range n {
 		if !d.Enter() {

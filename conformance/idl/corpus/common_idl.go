@@ -1116,6 +1116,7 @@ func (*Strings) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopyString(d, e, "bounded", 20)
 	cdr.CopyString(d, e, "tag", 12)
 	n, listBegin := d.BeginSequence("list", 0, 4, false)
+	n = cdr.AllotSequence[string](d, "list", n)
 	listBeginOut := e.BeginSequence("list", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -1127,6 +1128,7 @@ func (*Strings) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(listBegin)
 	e.End(listBeginOut)
 	n, labelsBegin := d.BeginSequence("labels", 4, 4, false)
+	n = cdr.AllotSequence[Label](d, "labels", n)
 	labelsBeginOut := e.BeginSequence("labels", n, 4, false)
 	for i := range n {
 		if !d.Enter() {
@@ -1662,6 +1664,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
 	cdr.CopySequence[byte](d, e, "bytes", 0)
 	n, flagsBegin := d.BeginSequence("flags", 0, 1, true)
+	n = cdr.AllotSequence[bool](d, "flags", n)
 	flagsBeginOut := e.BeginSequence("flags", n, 0, true)
 	for i := range n {
 		if !d.Enter() {
@@ -1676,6 +1679,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	cdr.CopySequence[int32](d, e, "few", 5)
 	cdr.CopyArray[float64](d, e, "matrix", 6)
 	n, colorsBegin := d.BeginSequence("colors", 0, 4, false)
+	n = cdr.AllotSequence[Color](d, "colors", n)
 	colorsBeginOut := e.BeginSequence("colors", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -1697,6 +1701,7 @@ func (*Collections) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	d.End(paletteBegin)
 	e.End(paletteBeginOut)
 	n, nestedBegin := d.BeginSequence("nested", 0, 4, false)
+	n = cdr.AllotSequence[FewLongs](d, "nested", n)
 	nestedBeginOut := e.BeginSequence("nested", n, 0, false)
 	for i := range n {
 		if !d.Enter() {

@@ -2491,6 +2491,7 @@ func (*Unions) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		d.Leave("c")
 	}
 	n, listBegin := d.BeginSequence("list", 0, 4, false)
+	n = cdr.AllotSequence[ByLong](d, "list", n)
 	listBeginOut := e.BeginSequence("list", n, 0, false)
 	for i := range n {
 		if !d.Enter() {
@@ -3000,6 +3001,7 @@ func (*Masks) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	e.Uint32(d.Uint32("w"))
 	e.Uint64(d.Uint64("h"))
 	n, listBegin := d.BeginSequence("list", 0, 2, false)
+	n = cdr.AllotSequence[Middle](d, "list", n)
 	listBeginOut := e.BeginSequence("list", n, 0, false)
 	for i := range n {
 		if !d.Enter() {

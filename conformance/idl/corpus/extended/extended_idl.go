@@ -1578,6 +1578,7 @@ func (*Unions) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 		d.Leave("o")
 	}
 	n, listBegin := d.BeginSequence("list", 0, 4, false)
+	n = cdr.AllotSequence[ByLong](d, "list", n)
 	listBeginOut := e.BeginSequence("list", n, 0, false)
 	for i := range n {
 		if !d.Enter() {

@@ -1514,6 +1514,7 @@ func (*Route) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 	s := d.Begin(cdr.Final)
 	e.Uint64(d.Uint64("time"))
 	n, fixesBegin := d.BeginSequence("fixes", 0, 32, false)
+	n = cdr.AllotSequence[Fix](d, "fixes", n)
 	fixesBeginOut := e.BeginSequence("fixes", n, 0, false)
 	for i := range n {
 		if !d.Enter() {

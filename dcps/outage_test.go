@@ -489,6 +489,45 @@ func TestRejoinSendsWhatIsAcceptedMeanwhile(t *testing.T) {
 	}
 }
 
+// So it is if it is committed only when the process has joined again, and nothing is written after it.
+func TestRejoinSendsWhatIsCommittedLate(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, durably(qos.DurabilityTransientLocal))
+		r := b.reader(t, durableReader(qos.DurabilityTransientLocal))
+		require.NoError(t, a.pub.SuspendPublications())
+		write(t, w, 1, 1)
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+		synctest.Wait() // who sends what is owed by then has looked
+		require.NoError(t, a.pub.ResumePublications())
+		require.Equal(t, "1:1", values(t, r, 1))
+	})
+}
+
+// Who sends first when the process has joined again does not wait for the end of a batch: not even for a message that has its
+// place, and comes to the batch only then.
+func TestRejoinHurriesBatches(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a := d.node(t)
+		w := a.writer(t, durably(qos.DurabilityTransientLocal)).untyped()
+		require.NoError(t, a.pub.SuspendPublications())
+		var r reservation
+		require.NoError(t, w.reserve(patiently(t), "Write", 64, time.Now(), time.Time{}, &r))
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+		settled := make(chan error, 1)
+		go func() { settled <- w.settle(patiently(t), time.Time{}) }()
+		synctest.Wait()
+		n, err := cdr.MarshalTo(r.slot.bytes, &track{ID: 1}, w.enc)
+		require.NoError(t, err)
+		w.publish(&r, w.header(kindData, r.seq, 0, r.at), n)
+		require.NoError(t, <-settled)
+	})
+}
+
 // Of several that wait at once each is told.
 func TestExclusionIsToldToAllWhoWait(t *testing.T) {
 	d := onBus(t)

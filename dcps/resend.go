@@ -26,11 +26,13 @@ import (
 //
 // A message may be committed after the group went on without the process, or be behind one that is: then whoever commits it owes
 // it (writer.commit), or the polling goroutine (Undelivered). The first that is sent by another incarnation waits until all that were
-// in flight are committed, so that they go before it. All words are sequentially consistent:
+// in flight are committed, so that they go before it. What is committed when the process has joined again already is sent at
+// once, as maybe nothing new follows. All words are sequentially consistent:
 //
 //	who sends            counts its message in inFlight while it has the turn, commits it, owes it if need be, and counts it out
 //	who publishes a loan counts it in, then looks whether the process is still the incarnation that the loan is of
 //	the first            finds another incarnation, then waits for inFlight to be 0, then takes what is owed
+//	who commits          owes, then looks whether there is an outage; who ends that stores so, then looks for what is owed
 
 // keepOwn takes what is kept of a writer of this process out of the history that ends now. The polling goroutine's.
 func (h *hub) keepOwn(w *endpoint) {
@@ -69,8 +71,8 @@ func (h *hub) Undelivered(_ derecho.SubgroupID, own []derecho.Message) {
 	}
 }
 
-// owe adds to what has to be sent again.
-func (w *writer) owe(more []derecho.Message) {
+// owe adds to what has to be sent again, and tells whether there was nothing before.
+func (w *writer) owe(more []derecho.Message) (first bool) {
 	for len(more) > 0 {
 		all := more
 		before := w.owed.Load()
@@ -80,9 +82,10 @@ func (w *writer) owe(more []derecho.Message) {
 			all = slices.CompactFunc(all, func(a, b derecho.Message) bool { return a.WriterSeq == b.WriterSeq })
 		}
 		if w.owed.CompareAndSwap(before, &all) {
-			return
+			return before == nil
 		}
 	}
+	return false
 }
 
 // place takes a place in the ring, behind all that is owed, and tells in the ring of which incarnation. The caller has the turn, and,
@@ -127,8 +130,12 @@ func (w *writer) landed(r *reservation) {
 
 // commit makes a message of a place. What the group has gone on without is owed.
 func (w *writer) commit(s *slot, h derecho.Header, size int) {
-	if !s.commit(h, size) && w.resends {
-		w.owe([]derecho.Message{{Header: h, Payload: slices.Clone(s.bytes[:size])}})
+	if s.commit(h, size) || !w.resends {
+		return
+	}
+	// What was owed before has somebody who sends it, or else goes with the next sample; so does this with it.
+	if w.owe([]derecho.Message{{Header: h, Payload: slices.Clone(s.bytes[:size])}}) && w.p.outage.Load() == nil {
+		w.sendOwedSoon()
 	}
 }
 
@@ -174,7 +181,7 @@ func (w *writer) sendOwed(ctx context.Context, node derecho.NodeID, deadline tim
 // settle waits until the messages that were in flight when the process was excluded are committed, and owed. Their goroutines
 // encode them, and wait for nothing.
 func (w *writer) settle(ctx context.Context, deadline time.Time) error {
-	w.batch.flush()
+	w.batch.hurry() // also those that are about to wait there
 	for pause := time.Microsecond; w.inFlight.Load() != 0; pause = min(2*pause, time.Millisecond) {
 		select {
 		case <-time.After(pause):
@@ -199,16 +206,20 @@ func (w *writer) kept(number uint64) {
 // say, goes with the writer's next sample.
 func (p *DomainParticipant) sendOwedSoon() {
 	for _, w := range *p.writers.Load() {
-		if w.owed.Load() == nil {
-			continue
+		if w.owed.Load() != nil {
+			w.sendOwedSoon()
 		}
-		p.spawn("dcps resend", func() {
-			ctx, cancel := context.WithTimeout(w.lifetime, operationTimeout)
-			defer cancel()
-			if w.takeTurn(ctx, "resend", time.Time{}) == nil {
-				defer w.turn.leave()
-				_, _ = w.sendOwed(ctx, p.core.ID(), time.Time{}) // it is still owed
-			}
-		})
 	}
+}
+
+// sendOwedSoon sends what the writer owes, on a goroutine of its own.
+func (w *writer) sendOwedSoon() {
+	w.p.spawn("dcps resend", func() {
+		ctx, cancel := context.WithTimeout(w.lifetime, operationTimeout)
+		defer cancel()
+		if w.takeTurn(ctx, "resend", time.Time{}) == nil {
+			defer w.turn.leave()
+			_, _ = w.sendOwed(ctx, w.p.core.ID(), time.Time{}) // it is still owed
+		}
+	})
 }

@@ -257,6 +257,7 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
 	w.batch.hurry()
 	payload := end.encode()
+	exclusions := w.doubt.exclusions.Load()
 	// Without channel: a full reader does not hold the end up, which takes no room there.
 	s, _, err := w.place(ctx, 0, len(payload), w.deadlineFrom(time.Now()))
 	if errors.Is(err, derecho.ErrWouldBlock) {
@@ -268,7 +269,6 @@ func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
 		return failure(op, w.what, "the coherent set is lost", err)
 	}
 	copy(s.bytes, payload)
-	exclusions := w.doubt.exclusions.Load()
 	w.commit(&s, w.header(kindSetEnd, w.seq.Add(1), 0, time.Now()), len(payload))
 	if w.resends {
 		w.inFlight.Add(-1)

@@ -528,6 +528,26 @@ func TestRejoinHurriesBatches(t *testing.T) {
 	})
 }
 
+// That goes for the end of a coherent set, too, though nothing else of it is in doubt.
+func TestExclusionAtTheEndOfASet(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	pq := qos.DefaultPublisher()
+	pq.Presentation = present(qos.PresentationTopic, true, false)
+	w := a.writerOf(t, pq, writerQos(blocking(patience)))
+	b.reader(t, readerQos())
+	require.NoError(t, w.Publisher().BeginCoherentChanges())
+	write(t, w, 1, 1)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	d.bus.during(&d.bus.reserved, func() {
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	})
+	require.NoError(t, w.Publisher().EndCoherentChanges(patiently(t)))
+	require.ErrorIs(t, w.WaitForAcknowledgments(patiently(t)), derecho.ErrExcluded)
+}
+
 // Of several that wait at once each is told.
 func TestExclusionIsToldToAllWhoWait(t *testing.T) {
 	d := onBus(t)

@@ -114,6 +114,9 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 	}
 	typed.setListener(l, AnyStatus)
 	to.entity.retain()
+	if to.multi != nil {
+		to.multi.retain()
+	}
 	if sub.enables() {
 		if err := r.enable(op); err != nil {
 			_ = r.Close() // what counts is the error before

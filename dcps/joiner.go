@@ -59,9 +59,6 @@ func newJoinedReader(op string, sub *Subscriber, m *multiTopic, q qos.DataReader
 	if err := j.configure(op, q); err != nil {
 		return nil, err
 	}
-	for _, t := range m.topics {
-		t.retain()
-	}
 	return r, nil
 }
 
@@ -140,6 +137,7 @@ func (j *joiner) enable(op string) error {
 		c.init(part, SampleNotRead, 0, 0)
 		c.attach(j.bell)
 	}
+	order := r.sub.Qos().Presentation
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
 	if err := r.p.usable(op); err != nil {
@@ -148,7 +146,7 @@ func (j *joiner) enable(op string) error {
 	r.lock()
 	r.id = r.p.nextID()
 	r.handle = r.p.handleOfEndpoint(r.id)
-	r.inOrder = r.sub.Qos().Presentation.AccessScope != qos.PresentationInstance && r.sub.Qos().Presentation.OrderedAccess
+	r.inOrder = order.AccessScope != qos.PresentationInstance && order.OrderedAccess
 	r.unlock()
 	r.p.enlist(&r.entity)
 	r.p.spawn("dcps join", j.run)

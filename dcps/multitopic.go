@@ -192,6 +192,13 @@ func (m *multiTopic) typeOf(name string) (*xtypes.Type, error) {
 	return t, err
 }
 
+// retain counts the parts of a reader, each of which releases its topic.
+func (m *multiTopic) retain() {
+	for _, t := range m.topics {
+		t.retain()
+	}
+}
+
 // release gives the topics back.
 func (m *multiTopic) release() {
 	for _, t := range m.topics {

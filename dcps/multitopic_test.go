@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/filter"
@@ -570,4 +571,42 @@ func TestMultiTopicOracle(t *testing.T) {
 			},
 		})
 	})
+}
+
+// Close does not wait until a SetQos of the parts has timed out.
+func TestCloseEndsSetQosOfAMultiTopicReader(t *testing.T) {
+	d := onBus(t)
+	stuck := &stuckCore{entered: make(chan struct{})}
+	n := d.node(t, wrapCore(func(c core) core { stuck.core = c; return stuck }))
+	n.joined(t, writerQos())
+	m, err := NewMultiTopic[labelled](n.p, "Named", namedExpression, "0")
+	require.NoError(t, err)
+	r, err := NewDataReader(n.sub, m, WithReaderQos(readerQos()))
+	require.NoError(t, err)
+	stuck.slow = true
+	done := make(chan error)
+	go func() {
+		done <- r.SetQos(readerQos(func(q *qos.DataReader) { q.Deadline.Period = time.Second }))
+	}()
+	<-stuck.entered
+	require.NoError(t, r.Close())
+	require.Error(t, <-done)
+	require.ErrorIs(t, stuck.gaveUp, context.Canceled, "and not its deadline")
+}
+
+// A reader that was not made does not keep the topics.
+func TestMultiTopicReaderThatIsNotMade(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	n.described(t)
+	labels, err := NewTopic[label](n.p, "Label")
+	require.NoError(t, err)
+	m, err := NewMultiTopic[labelled](n.p, "Named", namedExpression, "0")
+	require.NoError(t, err)
+	_, err = NewDataReader(n.sub, m, WithReaderListener(new(DataReaderListener[track])))
+	require.ErrorIs(t, err, ErrBadParameter)
+	require.NoError(t, m.Close())
+	require.NoError(t, labels.Close())
+	_, err = NewTopic[note](n.p, "Label")
+	require.NoError(t, err, "the name is free")
 }

@@ -84,7 +84,11 @@ type reader struct {
 
 func (r *reader) setup() {
 	r.init(r.sub.p, what("reader", r.topic.name), r)
-	r.lifetime, r.die = context.WithCancel(context.Background())
+	until := context.Background()
+	if r.whole != nil {
+		until = r.whole.lifetime
+	}
+	r.lifetime, r.die = context.WithCancel(until)
 	r.writers = make(map[endpointKey]*source)
 	r.lines = make(map[endpointKey]*lineage)
 	r.status = newStatusCondition(&r.entity)

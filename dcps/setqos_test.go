@@ -2,6 +2,7 @@ package dcps
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,6 +121,7 @@ func TestSetQosAgainAfterAFailure(t *testing.T) {
 type stuckCore struct {
 	core
 	slow    bool
+	once    sync.Once
 	entered chan struct{}
 	gaveUp  error
 }
@@ -128,7 +130,7 @@ func (c *stuckCore) ChangeEndpoint(ctx context.Context, id derecho.EndpointID, i
 	if !c.slow {
 		return c.core.ChangeEndpoint(ctx, id, info)
 	}
-	close(c.entered)
+	c.once.Do(func() { close(c.entered) })
 	<-ctx.Done()
 	c.gaveUp = ctx.Err()
 	return c.gaveUp

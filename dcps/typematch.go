@@ -60,8 +60,11 @@ type typeVerdict struct {
 
 func (v typeVerdict) ok() bool { return v.why == "" }
 
-// maxVerdicts bounds what a matcher remembers. With more it begins anew, and finds the same.
-const maxVerdicts = 4096
+// maxVerdicts and maxTypes bound what a matcher remembers: announcements come and go. With more it begins anew, and finds the same.
+const (
+	maxVerdicts = 4096
+	maxTypes    = 256 // each takes many times the bytes of its type objects
+)
 
 // match tells whether the type of a reader is assignable from that of a writer.
 func (m *typeMatcher) match(r, w *announcement, rules xtypes.Consistency) typeVerdict {
@@ -73,7 +76,7 @@ func (m *typeMatcher) match(r, w *announcement, rules xtypes.Consistency) typeVe
 	if !known {
 		v = m.compare(r, w, rules)
 		if m.verdicts == nil || len(m.verdicts) >= maxVerdicts {
-			m.verdicts, m.types = make(map[typePair]typeVerdict), nil
+			m.verdicts = make(map[typePair]typeVerdict)
 		}
 		m.verdicts[pair] = v
 	}
@@ -105,7 +108,7 @@ func (m *typeMatcher) typeOf(n *announcement) *announcedType {
 	} else {
 		t.typ = typ
 	}
-	if m.types == nil {
+	if m.types == nil || len(m.types) >= maxTypes {
 		m.types = make(map[typeKey]*announcedType)
 	}
 	m.types[n.typ] = t

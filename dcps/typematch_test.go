@@ -396,3 +396,16 @@ func TestDeliveryOfAnOlderTypeDoesNotAllocate(t *testing.T) {
 	}
 	requireNoAllocs(t, 100, step)
 }
+
+// Types that are not announced any more do not stay for ever.
+func TestTypesAreForgotten(t *testing.T) {
+	var m typeMatcher
+	ann := announced()[0]
+	for i := range 2 * maxTypes {
+		other := *ann
+		other.typeName = fmt.Sprint("test::Other", i)
+		other.typ = other.keyOfType()
+		require.False(t, m.match(&other, ann, xtypes.Consistency{}).ok(), "nothing is known of it")
+		require.LessOrEqual(t, len(m.types), maxTypes)
+	}
+}

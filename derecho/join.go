@@ -124,6 +124,22 @@ func (m *machine) entered() {
 	if m.leaveOnEntry {
 		m.leave()
 	}
+	// Members of another group may have told their status while this node was on its way into this one. It goes on from the next pass.
+	for _, s := range m.statuses {
+		if s.joined && s.group != m.view.group {
+			m.deferred = append(m.deferred, deferred{func() bool { return true }, m.checkGroups})
+			return
+		}
+	}
+}
+
+// checkGroups does so for all whose status is known.
+func (m *machine) checkGroups() {
+	for _, id := range slices.Sorted(maps.Keys(m.statuses)) {
+		if l := m.links[id]; l != nil {
+			m.checkGroup(l.Peer(), m.statuses[id])
+		}
+	}
 }
 
 // checkGroup notices that there are two groups in one domain: of nodes that could not reach each other

@@ -191,6 +191,9 @@ func (m *machine) Step(now time.Duration) bool {
 		return true
 	}
 	work = m.runDeferred() || work
+	if m.dead() {
+		return true
+	}
 	work = m.flushQueue() || work
 	return m.tryLeave() || work
 }

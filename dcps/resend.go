@@ -3,6 +3,7 @@ package dcps
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"time"
 
@@ -137,6 +138,7 @@ func (w *writer) commit(s *slot, h derecho.Header, size int) {
 	if w.owe([]derecho.Message{{Header: h, Payload: slices.Clone(s.bytes[:size])}}) && w.p.outage.Load() == nil {
 		w.sendOwedSoon()
 	}
+	runtime.KeepAlive(s) // and with it the ring that bytes are in
 }
 
 // sendOwed sends what is owed, as the incarnation node of this process; false if it is another one by now. The caller holds the

@@ -129,10 +129,14 @@ func (m *machine) replicaLoading(ep Endpoint) bool {
 	})
 }
 
-// replicaEnding: an earlier replica of the endpoint's channel is being withdrawn.
+// replicaEnding: an earlier replica of the endpoint's channel is being withdrawn, or its log has not written yet that it began. What
+// the log is announced to hold must not be less than what it will: it could be given the history of others beside its own.
 func (m *machine) replicaEnding(ep Endpoint) bool {
 	if !ep.Replica {
 		return false
+	}
+	if g := m.groups[ep.logged()]; g != nil && g.log != nil && g.log.owes(ep.Channel) && !mutant.Is("announce-unbegun") {
+		return true
 	}
 	for _, p := range m.own {
 		if p.removing && p.ep.Replica && p.ep.Channel == ep.Channel {

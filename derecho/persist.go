@@ -57,6 +57,7 @@ type logger struct {
 	states  []channelState       // that are written with the beginning of their epoch
 	came    map[ChannelID]uint32 // the epoch of the state that came last
 	held    uint32               // what is of this epoch or a later one stays in memory; 0: nothing does
+	unbegun map[ChannelID]int    // beginnings that are not written yet, of each channel that has some
 	closed  bool
 	spare   []LogBatch // empty
 
@@ -86,7 +87,7 @@ type channelStarts struct {
 }
 
 func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
-	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, unbegun: map[ChannelID]int{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 func (l *logger) failed() error {
@@ -142,8 +143,33 @@ func (l *logger) append(batch []Message, stores func(ChannelID) bool) {
 func (l *logger) begin(s epochStarts) {
 	l.mu.Lock()
 	l.add(logPart{epoch: s.epoch, start: &s})
+	for _, c := range s.channels {
+		l.unbegun[c.Channel]++
+	}
 	l.mu.Unlock()
 	l.nudge()
+}
+
+// owes reports whether the beginning of an epoch of the channel is not written yet. Until it is, what the log holds of the
+// channel is less than what it has taken on.
+func (l *logger) owes(ch ChannelID) bool {
+	if l.failed() != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unbegun[ch] > 0
+}
+
+// begun: the beginning of an epoch is written.
+func (l *logger) begun(s *epochStarts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range s.channels {
+		if l.unbegun[c.Channel]--; l.unbegun[c.Channel] == 0 {
+			delete(l.unbegun, c.Channel)
+		}
+	}
 }
 
 // hold keeps everything in memory from an epoch on; 0: from none. While a state is on its way the log must not hold what
@@ -251,6 +277,7 @@ func (l *logger) write(parts []logPart) error {
 			if err := l.log.Begin(l.resolve(p.start)); err != nil {
 				return err
 			}
+			l.begun(p.start)
 		}
 		if p.messages.Bytes() == 0 || mutant.Is("log-unsynced") {
 			continue

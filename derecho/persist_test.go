@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -34,6 +35,31 @@ func (l *textLog) Close() error        { return nil }
 func (b *textBatch) Append(m *Message) { *b = append(*b, fmt.Sprintf("%d: %s", m.Channel, m.Payload)) }
 func (b *textBatch) Bytes() int        { return len(*b) }
 func (b *textBatch) Reset()            { *b = nil }
+
+// What a log holds is not announced while it has not written what it has taken on.
+func TestLoggerOwesBeginnings(t *testing.T) {
+	const a, b = ChannelID(1), ChannelID(2)
+	l := newLogger(&textLog{}, rdma.NewBell(new(rdma.BellWords)), func(error) {})
+	l.schedule = func() {}
+	begin := func(epoch uint32) {
+		l.begin(epochStarts{epoch, []channelStarts{{channelLogs: channelLogs{Channel: a}, since: epoch}}})
+	}
+	require.False(t, l.owes(a))
+	begin(1)
+	require.True(t, l.owes(a))
+	require.False(t, l.owes(b))
+	l.hold(2)
+	begin(2)
+	l.turn()
+	require.True(t, l.owes(a), "one of two is written, the other is held")
+	l.hold(0)
+	l.turn()
+	require.False(t, l.owes(a))
+
+	begin(3)
+	l.err.Store(new(error(errors.New("disk failed"))))
+	require.False(t, l.owes(a), "nothing is written any more")
+}
 
 // A log has nothing of an epoch before the states with which it begins have come, and no channel whose state has not.
 func TestLoggerHolds(t *testing.T) {

@@ -54,6 +54,7 @@ var catches = map[string]catch{
 	"log-unsynced":          {kind: "any", seed: 1, violates: "P1"},
 	"log-unpaused":          {kind: "seed", seed: 32, violates: "P2"},
 	"state-unlogged":        {kind: "seed", seed: 32, violates: "P2"},
+	"announce-unbegun":      {kind: "any", seed: 3023, violates: "P3"},
 	"recover-first":         {kind: "restart", seed: 20, violates: "P2"},
 	"recover-by-length":     {kind: "restart", seed: 4, violates: "P2"},
 	"late-returner":         {kind: "any", seed: 1, violates: "A16"},

@@ -83,6 +83,7 @@ var List = []Mutant{
 	{"late-returner", "who comes late with a log undoes what was done without it"},
 	{"log-channels-alike", "a log that took part in an epoch for one channel counts as if it had all others, too"},
 	{"history-lost", "a log with another history of a channel is given that of the members"},
+	{"announce-unbegun", "a log is announced while it has not written yet that a channel began in it"},
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},
 	{"bereft-goes-on", "nobody looks for logs when the last that had the state have failed"},
 

@@ -270,7 +270,9 @@ func (p *poller) poll(stop chan struct{}) {
 			}
 			again := p.vacate()
 			p.seat.Unlock()
-			if again && p.wanted.Load() == 0 {
+			if p.wanted.Load() != 0 {
+				runtime.Gosched() // who wants it may wait for the processor that this goroutine would keep in its sleep
+			} else if again {
 				continue
 			}
 		}

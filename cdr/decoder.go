@@ -193,7 +193,7 @@ func (d *Decoder) End(s Scope) {
 }
 
 // BeginSequence reads the length of a sequence. bound 0 stands for none; minSize is the smallest encoding of an
-// element in bytes: a length that the remaining bytes cannot hold is refused before anything is allocated.
+// element in bytes, 0 for an empty struct: a length that the remaining bytes cannot hold is refused before anything is allocated.
 func (d *Decoder) BeginSequence(name string, bound, minSize int, primitive bool) (n int, s Scope) {
 	return d.beginCollection("sequence", name, bound, minSize, primitive)
 }
@@ -218,6 +218,8 @@ func (d *Decoder) beginCollection(kind, name string, bound, minSize int, primiti
 	case uint64(u)*uint64(minSize) > uint64(left) || u > maxElements:
 		d.fail(&Error{Path: name, Err: ErrTruncated,
 			Detail: fmt.Sprintf("%s of %d elements needs at least %d bytes, %d present", kind, u, uint64(u)*uint64(minSize), left)})
+		return 0, s
+	case minSize == 0 && !d.allot(kind, name, int(u), bodilessCost):
 		return 0, s
 	}
 	return int(u), s

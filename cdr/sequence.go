@@ -209,5 +209,12 @@ func AllotSequence[T any](d *Decoder, name string, n int) int {
 	return n
 }
 
+// MaxBodiless bounds sequences of values that take no bytes, empty structs, where IDL gives no smaller bound: a few bytes that announce
+// billions of them would keep their reader busy for long.
+const MaxBodiless = 1 << 14
+
+// bodilessCost is what an element that takes no bytes counts for in what may be allotted: all of them together are then bounded, too.
+const bodilessCost = 16
+
 // maxElements bounds a length so that products with element sizes cannot overflow.
 const maxElements = math.MaxInt32

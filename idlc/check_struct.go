@@ -30,9 +30,6 @@ func (c *checker) structDef(d *structDef) {
 	}
 	c.members(s, d)
 	c.applyKeylist(s)
-	if len(d.Members) == 0 && d.Base == nil && !d.Broken {
-		c.report.errorf(d.Name.Pos, "give it a member", "struct %s is empty", s.Name)
-	}
 	s.measure()
 	c.limits("struct", &s.Common, &s.measures)
 	c.unit.Decls = append(c.unit.Decls, s)

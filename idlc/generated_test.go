@@ -11,6 +11,7 @@ import (
 	"github.com/omg-dds-go/dds/cdr"
 	tt "github.com/omg-dds-go/dds/idlc/internal/testtypes"
 	ct "github.com/omg-dds-go/dds/idlc/internal/testtypes/constructs"
+	"github.com/omg-dds-go/dds/idlc/internal/testtypes/empties"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/inner"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/shared"
 	"github.com/omg-dds-go/dds/internal/viewtest"
@@ -81,6 +82,14 @@ var allGenerated = []generated{
 	of[ct.BulkyPart](ct.NewBulkyPartView, ct.NewBulkyPartBuilder),
 	of[ct.BulkyKeys](ct.NewBulkyKeysView, ct.NewBulkyKeysBuilder),
 	of[ct.LooseSequenceKeys](ct.NewLooseSequenceKeysView, ct.NewLooseSequenceKeysBuilder),
+	of[empties.Nought](empties.NewNoughtView, empties.NewNoughtBuilder),
+	of[empties.Open](empties.NewOpenView, empties.NewOpenBuilder),
+	of[empties.Loose](empties.NewLooseView, empties.NewLooseBuilder),
+	of[empties.Derived](empties.NewDerivedView, empties.NewDerivedBuilder),
+	of[empties.Renamed](empties.NewRenamedView, empties.NewRenamedBuilder),
+	of[empties.Holder](empties.NewHolderView, empties.NewHolderBuilder),
+	of[empties.LooseHolder](empties.NewLooseHolderView, empties.NewLooseHolderBuilder),
+	of[empties.Either](empties.NewEitherView, empties.NewEitherBuilder),
 }
 
 func encapsulations(t *cdr.TypeInfo) []cdr.Encapsulation {

@@ -52,7 +52,6 @@ func (s *Struct) measure() {
 	if s.Extensibility != cdr.Final {
 		m.min = min(m.min, 4) // members may be absent
 	}
-	m.min = max(1, m.min)
 	m.fixed = [2]fixedValues{fixedMembers(s, members, false), fixedMembers(s, members, true)}
 	s.measures = m
 }
@@ -87,7 +86,7 @@ func (m *Member) minSize() int {
 	case m.Optional:
 		return 1 // the flag that says no
 	case m.External && !isComplete(m.Type):
-		return 1
+		return 0 // it is not known yet
 	}
 	return minSize(m.Type)
 }
@@ -198,7 +197,7 @@ func sequencesOf(t Type) int {
 	return 0
 }
 
-// minSize is a lower bound of what a value takes in either version of XCDR. It is never 0.
+// minSize is a lower bound of what a value takes in either version of XCDR: 0 only for what never takes anything.
 func minSize(t Type) int {
 	switch t := resolve(t).(type) {
 	case Primitive:
@@ -214,9 +213,44 @@ func minSize(t Type) int {
 	case *Array:
 		return min(math.MaxInt32, minSize(t.Elem)*t.count())
 	case *Struct:
-		return max(1, t.min)
+		if t.min == 0 && !bodiless(t) {
+			return 1
+		}
+		return t.min
 	case *Union:
 		return max(1, t.min)
 	}
 	return 4 // a length
+}
+
+// bodiless tells whether values of a type take no bytes in some encoding: those of an empty struct, which has a header at most.
+func bodiless(t Type) bool { return bodilessIn(t, map[*Struct]bool{}) }
+
+func bodilessIn(t Type, seen map[*Struct]bool) bool {
+	switch t := resolve(t).(type) {
+	case *Array:
+		return bodilessIn(t.Elem, seen)
+	case *Struct:
+		if t.Extensibility == cdr.Mutable || seen[t] {
+			return false
+		}
+		seen[t] = true
+		for _, m := range t.wire() {
+			if m.Optional || !bodilessIn(m.Type, seen) {
+				return false
+			}
+		}
+		delete(seen, t)
+		return true
+	}
+	return false
+}
+
+// bound is what the length of a sequence is checked for; 0 for nothing. What takes no bytes cannot come in any number: a sample of a
+// few bytes would keep its reader busy.
+func (s *Sequence) bound() int {
+	if s.Bound == 0 && bodiless(s.Elem) || s.Bound > cdr.MaxBodiless && bodiless(s.Elem) {
+		return cdr.MaxBodiless
+	}
+	return s.Bound
 }

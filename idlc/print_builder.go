@@ -150,6 +150,11 @@ func (w *printer) parameter(f field) string {
 func (w *printer) memberNames(name string, members []*Member) (list string) {
 	list = lowerFirst(name) + "Members"
 	w.p()
+	if len(members) == 0 {
+		w.p("var ", list, " []string")
+		w.p()
+		return list
+	}
 	w.p("var ", list, " = []string{")
 	for _, m := range members {
 		w.p(quote(m.Name), ",")

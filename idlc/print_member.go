@@ -256,6 +256,11 @@ func mutableIndex(members []*Member) (ids []uint32, index map[*Member]int) {
 
 // idList prints the ids of the members of a mutable type.
 func (w *printer) idList(name string, ids []uint32) {
+	if len(ids) == 0 {
+		w.p("var ", idListName(name), " []uint32")
+		w.p()
+		return
+	}
 	w.p("var ", idListName(name), " = []uint32{")
 	for _, id := range ids {
 		w.p(id, ",")

@@ -72,6 +72,9 @@ func (w *printer) cloneEqual(s *Struct) {
 		same = append(same, w.equalMember(m, "m."+f, "o."+f))
 	}
 	w.p("func (m *", name, ") Equal(o *", name, ") bool {")
+	if len(same) == 0 { // an empty struct has one value
+		same = []string{"true"}
+	}
 	w.p("return ", strings.Join(same, " &&\n"))
 	w.p("}")
 	w.p()

@@ -118,7 +118,7 @@ func (w *printer) encode(t Type, x, name string, depth int, key bool) {
 			return
 		}
 		mark := markVar(name, depth)
-		w.p(mark, " := e.BeginSequence(", quote(name), ", len(", x, "), ", r.Bound, ", ", isPrimitive(r.Elem), ")")
+		w.p(mark, " := e.BeginSequence(", quote(name), ", len(", x, "), ", r.bound(), ", ", isPrimitive(r.Elem), ")")
 		image := !key && isImage(r.Elem)
 		if image {
 			w.p("if !cdr.EncodeImages(e, ", w.layoutOf(resolve(r.Elem)), ", ", x, ") {")
@@ -205,7 +205,7 @@ func (w *printer) decode(t Type, x, name string, depth int, key bool) {
 			return
 		}
 		scope := markVar(name, depth)
-		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.bound(), ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
 		w.p(x, " = cdr.GrowSequence(d, ", quote(name), ", ", x, ", ", kept("n", r.kept), ")")
 		image := !key && isImage(r.Elem)
 		if image {
@@ -326,9 +326,9 @@ func (w *printer) transcode(t Type, name string, depth int) {
 			return
 		}
 		scope := markVar(name, depth)
-		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.bound(), ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
 		w.p("n = cdr.AllotSequence[", w.goType(r.Elem), "](d, ", quote(name), ", n)")
-		w.p(scope, "Out := e.BeginSequence(", quote(name), ", n, ", r.Bound, ", ", isPrimitive(r.Elem), ")")
+		w.p(scope, "Out := e.BeginSequence(", quote(name), ", n, ", r.bound(), ", ", isPrimitive(r.Elem), ")")
 		v := loopVar(depth)
 		w.p("for ", v, " := range n {")
 		w.element(decoding, name, v, func() { w.transcode(r.Elem, "", depth+1) })

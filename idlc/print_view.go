@@ -195,7 +195,7 @@ func (w *printer) scanValue(t Type, name string, depth int) {
 			return
 		}
 		scope := markVar(name, depth)
-		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.Bound, ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
+		w.p("n, ", scope, " := d.BeginSequence(", quote(name), ", ", r.bound(), ", ", minSize(r.Elem), ", ", isPrimitive(r.Elem), ")")
 		w.scanElements(r.Of, r.Elem, name, kept("n", r.kept), depth)
 		w.skipRest(r, name, depth)
 		w.p("d.End(", scope, ")")

@@ -328,8 +328,8 @@ func convertList(t *Type, list any) (any, error) {
 	switch n := v.Len(); {
 	case t.d.Kind == TKArray && n != t.Len():
 		return nil, fmt.Errorf("%d elements are not the %d of %s", n, t.Len(), t)
-	case t.d.Bound > 0 && n > int(t.d.Bound):
-		return nil, fmt.Errorf("sequence of %d elements exceeds its bound of %d", n, t.d.Bound)
+	case t.d.Kind == TKSequence && t.sequenceBound() > 0 && n > int(t.sequenceBound()):
+		return nil, fmt.Errorf("sequence of %d elements exceeds its bound of %d", n, t.sequenceBound())
 	}
 	if v.Type() == goType(t) && t.d.Elem.Resolve().d.Kind.Primitive() {
 		return list, nil

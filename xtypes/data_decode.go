@@ -225,12 +225,12 @@ func trimString(t *Type, s string) string {
 func (r *decoder) sequence(t *Type, trim bool) (any, bool) {
 	s := r.delimit(t)
 	n := r.u32()
-	if t.d.Bound > 0 && n > t.d.Bound {
+	if bound := t.sequenceBound(); bound > 0 && n > bound {
 		if !trim {
-			r.reject(cdr.ErrBound, "sequence of %d elements exceeds its bound of %d", n, t.d.Bound)
+			r.reject(cdr.ErrBound, "sequence of %d elements exceeds its bound of %d", n, bound)
 			return nil, false
 		}
-		n = t.d.Bound
+		n = bound
 	}
 	v, ok := r.elements(t, n)
 	r.leave(s)

@@ -206,8 +206,8 @@ func (w *writer) elements(t *Type, v reflect.Value) {
 	case t.d.Kind == TKArray && n != t.Len():
 		w.fail(cdr.ErrBound, "array of %d elements in place of %d", n, t.Len())
 		return
-	case t.d.Kind == TKSequence && t.d.Bound > 0 && n > int(t.d.Bound):
-		w.fail(cdr.ErrBound, "sequence of %d elements exceeds its bound of %d", n, t.d.Bound)
+	case t.d.Kind == TKSequence && t.sequenceBound() > 0 && n > int(t.sequenceBound()):
+		w.fail(cdr.ErrBound, "sequence of %d elements exceeds its bound of %d", n, t.sequenceBound())
 		return
 	case t.d.Kind == TKSequence:
 		w.uint(4, uint64(n))

@@ -1,6 +1,10 @@
 package xtypes
 
-import "github.com/omg-dds-go/dds/cdr"
+import (
+	"slices"
+
+	"github.com/omg-dds-go/dds/cdr"
+)
 
 // What follows from a type about the bytes of its values (XTypes 1.3 §7.4).
 
@@ -47,6 +51,32 @@ func (t *Type) delimited() bool {
 		return !t.d.Elem.Resolve().d.Kind.Primitive() || !t.d.MapKey.Resolve().d.Kind.Primitive()
 	}
 	return false
+}
+
+// bodiless tells whether values of t take no bytes in some encoding: those of an empty structure, which has a header at most.
+func (t *Type) bodiless() bool { return t.bodilessIn(nil) }
+
+func (t *Type) bodilessIn(above []*Type) bool {
+	t = t.Resolve()
+	switch t.d.Kind {
+	case TKArray:
+		return t.d.Elem.bodilessIn(above)
+	case TKStructure:
+		if t.d.Extensibility == cdr.Mutable || slices.Contains(above, t) {
+			return false
+		}
+		above = append(above, t)
+		return !slices.ContainsFunc(t.all, func(m *Member) bool { return m.Optional || !m.Type.bodilessIn(above) })
+	}
+	return false
+}
+
+// sequenceBound is what the length of a sequence is checked for; 0 for nothing. See cdr.MaxBodiless.
+func (t *Type) sequenceBound() uint32 {
+	if (t.d.Bound == 0 || t.d.Bound > cdr.MaxBodiless) && t.d.Elem.bodiless() {
+		return cdr.MaxBodiless
+	}
+	return t.d.Bound
 }
 
 // Length codes of XCDR2 member headers (XTypes 1.3 §7.4.3).

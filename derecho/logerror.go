@@ -11,10 +11,7 @@ type LogError struct {
 }
 
 func (e *LogError) Error() string {
-	text := fmt.Sprintf("%v at %s (pid %d on %s)", ErrLog, e.Member.Name, e.Member.PID, e.Member.Host)
-	if e.Member.Name == "" && e.Member.PID == 0 {
-		text = fmt.Sprintf("%v at node %s", ErrLog, e.Member.ID)
-	}
+	text := fmt.Sprintf("%v at %s", ErrLog, e.Member)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

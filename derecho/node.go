@@ -57,6 +57,14 @@ type MemberInfo struct {
 	Name string
 }
 
+// String is the name and where it runs, or the number of one that is not known.
+func (i MemberInfo) String() string {
+	if i.Name == "" && i.PID == 0 {
+		return "node " + i.ID.String()
+	}
+	return fmt.Sprintf("%s (pid %d on %s)", i.Name, i.PID, i.Host)
+}
+
 // clockStart is what the machines count their time from: the zero of the host's monotonic clock, so that the processes
 // of a host have one clock (see agreement.beat) and rdma.Alarm knows it too.
 var clockStart = hostStart()

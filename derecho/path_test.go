@@ -80,7 +80,9 @@ func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		slow := &memLog{gate: make(chan struct{})}
 		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return slow, nil }
+		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 17} }
 		r, _ := c.join()
+		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 18} }
 		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
 		w, _ := c.join()
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
@@ -89,7 +91,12 @@ func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
 		require.NoError(t, w.WaitAcked(ctxFor(t), logged.ID))
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
-		require.ErrorIs(t, w.WaitDurable(ctx, logged.ID), ErrTimeout)
+		err := w.WaitDurable(ctx, logged.ID)
+		require.ErrorIs(t, err, ErrTimeout)
+		require.NotErrorIs(t, err, ErrRecovering)
+		slowest := w.Members()[0]
+		require.ErrorContains(t, err, fmt.Sprintf("not on disk at node0 (pid %d on %s), log %016x", slowest.PID, slowest.Host, 17))
+		require.NotContains(t, err.Error(), "node1")
 		close(slow.gate)
 		require.NoError(t, w.WaitDurable(ctxFor(t), logged.ID))
 	})

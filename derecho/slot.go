@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/omg-dds-go/dds/smc"
-	"github.com/omg-dds-go/dds/sst"
 )
 
 // Slot is room for one message in this node's ring. Fill Bytes, then Commit or Abort, once.
@@ -192,86 +191,4 @@ func (n *Node) Hold(sg SubgroupID, ch ChannelID, held bool) {
 			g.setHold(ch, held)
 		}
 	})
-}
-
-// WaitAcked waits until every receiving member has handed over all that this node had committed on
-// sg before the call. A slot that is reserved by then counts too: it has to be committed or given up.
-func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
-	return n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) { return e.handed() >= sent, nil })
-}
-
-// WaitDurable waits until all that this node had committed on a Logged subgroup before the call is
-// on disk at every receiving member. A *LogError, which is ErrLog, says which member can not write its log; it may come
-// before Handler.LogFailed.
-func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
-	// For each epoch, the sequence number behind the last message that counts: known when all that
-	// was sent is handed over, and not moved by what is sent later.
-	behind := map[*epoch]uint64{}
-	err := n.waitAll(ctx, sg, func(e *epoch, sent uint64) (bool, error) {
-		for _, i := range *e.receivers.Load() {
-			if e.table.Row(i).Load(e.table.LogFailed()) != 0 {
-				return false, &LogError{Member: MemberInfo{ID: e.desc.Members[i].Node}}
-			}
-		}
-		seq, known := behind[e]
-		if !known {
-			if e.handed() < sent {
-				return false, nil
-			}
-			if last := e.table.Row(e.me).Load(sst.Real); last > 0 {
-				seq = (last-1)*uint64(len(e.senders)) + uint64(e.myRank) + 1
-			}
-			behind[e] = seq
-		}
-		return e.table.Min(e.table.Persisted(), *e.receivers.Load()) >= seq, nil
-	})
-	if failed := (*LogError)(nil); errors.As(err, &failed) {
-		named := failed.Member
-		if n.await(ctx, func(m *machine, done func(error)) {
-			named = m.member(failed.Member.ID)
-			done(nil)
-		}) == nil { // else it is told without a name
-			failed.Member = named
-		}
-	}
-	return err
-}
-
-// waitAll waits on all epochs of a subgroup in which this node has sent.
-func (n *Node) waitAll(ctx context.Context, sg SubgroupID, reached func(e *epoch, sent uint64) (bool, error)) error {
-	type target struct {
-		e    *epoch
-		sent uint64
-	}
-	var targets []target
-	if err := n.await(ctx, func(m *machine, done func(error)) {
-		if g := m.groups[sg]; g != nil {
-			for _, e := range g.epochs {
-				if e.sender != nil {
-					targets = append(targets, target{e, e.sender.Sent()})
-				}
-			}
-		}
-		done(nil)
-	}); err != nil {
-		return err
-	}
-	for _, t := range targets {
-		var ok bool
-		var failure error
-		if err := n.waitFor(ctx, t.e, time.Time{}, nil, func() bool {
-			over := t.e.released.Load() // before the counters are looked at: they do not change after it
-			ok, failure = reached(t.e, t.sent)
-			return ok || failure != nil || over
-		}); err != nil {
-			return err
-		}
-		if failure == nil && !ok {
-			failure = fmt.Errorf("%w: members failed before it was stored", ErrLog)
-		}
-		if failure != nil {
-			return failure
-		}
-	}
-	return nil
 }

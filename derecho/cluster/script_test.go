@@ -18,7 +18,7 @@ import (
 // that was cut or crashed for a time heals, and the checkers look at the trace.
 //
 //	group A B C [apart] [witness]     starts processes, on one host or each on its own; the witness is the second one
-//	start A [host=N]                  starts one more
+//	start A [host=N] [alone]          starts one more; alone: nothing passes between it and the others, until heal
 //	writer A CHANNEL | reader A CHANNEL | remove A CHANNEL
 //	send A CHANNEL TEXT...            a message for each text, which the case must not have had before
 //	crash A | restart A | leave A | pause A | resume A
@@ -26,6 +26,7 @@ import (
 //	pass TIME                         virtual time passes
 //	rest                              so much of it that nothing happens any more; it comes at the end by itself
 //	history A CHANNEL                 prints what is kept of a channel
+//	disk A CHANNEL                    prints what is on disk of a channel
 //	idle A | busy A                   takes no steps, while what it sends lies in memory that others read
 //
 // rest prints what has happened: messages that were handed over, by subgroup in their order, and what became of members.
@@ -51,7 +52,7 @@ var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 	"group": (*script).group, "start": (*script).start, "writer": (*script).writer, "reader": (*script).reader, "remove": (*script).remove,
 	"send": (*script).send, "crash": (*script).crash, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
-	"rest": (*script).rest, "history": (*script).history, "idle": (*script).idle, "busy": (*script).busy,
+	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
 }
 
 // script is a case that is being played.
@@ -82,9 +83,15 @@ func (s *script) proc(args []datadriven.Arg, i int) *process {
 	return s.names[args[i].Key]
 }
 
-func (s *script) launch(name string, host uint64) {
+func (s *script) launch(name string, host uint64, alone bool) {
 	p := s.r.start(host, s.r.newDisk())
 	s.names[name], s.of[p] = p, name
+	for _, q := range s.names {
+		if alone {
+			s.r.bar(p, true, q)
+			s.r.bar(q, true, p)
+		}
+	}
 	s.settle()
 }
 
@@ -101,7 +108,7 @@ func (s *script) group(args []datadriven.Arg) {
 				host += uint64(len(s.names))
 				s.r.plan.Hosts = int(host)
 			}
-			s.launch(a.Key, host)
+			s.launch(a.Key, host, false)
 		}
 	}
 	s.forget()
@@ -109,13 +116,15 @@ func (s *script) group(args []datadriven.Arg) {
 
 // start lets a process join, and what is printed begins with the others' view of it.
 func (s *script) start(args []datadriven.Arg) {
-	host := uint64(1)
-	if len(args) > 1 {
-		if _, err := fmt.Sscan(args[1].Vals[0], &host); err != nil {
+	host, alone := uint64(1), false
+	for _, a := range args[1:] {
+		if a.Key == "alone" {
+			alone = true
+		} else if _, err := fmt.Sscan(a.Vals[0], &host); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	s.launch(args[0].Key, host)
+	s.launch(args[0].Key, host, alone)
 }
 
 var channelNames = map[string]derecho.ChannelID{"ordered": 1, "ordered2": 2, "unordered": 3, "kept": 4, "logged": 6}
@@ -229,6 +238,11 @@ func (s *script) history(args []datadriven.Arg) {
 	p, ch := s.proc(args, 0), s.channel(args)
 	s.rest(nil)
 	fmt.Fprintf(&s.out, "%s keeps %s\n", args[0].Key, words(p.history[ch]))
+}
+
+func (s *script) disk(args []datadriven.Arg) {
+	s.rest(nil)
+	fmt.Fprintf(&s.out, "%s has on disk %s\n", args[0].Key, words(s.proc(args, 0).disk.history(s.channel(args))))
 }
 
 // word is what a case has sent; words are those of a state.

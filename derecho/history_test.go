@@ -1,0 +1,113 @@
+package derecho
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/rdma/mem"
+	"github.com/omg-dds-go/dds/rdma/shm"
+)
+
+// indexedLog is a memLog that knows what it has.
+type indexedLog struct {
+	memLog
+	index LogIndex
+}
+
+func (l *indexedLog) Begin(s *EpochStart) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.index.Begin(s)
+	return nil
+}
+
+func (l *indexedLog) holds(ch ChannelID) *LogState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.index.Holds(ch, uint64(len(l.synced)))
+}
+
+func (l *indexedLog) stored() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.synced...)
+}
+
+// A node has stored something in a group of its own. When it comes to others that have stored something else of the same channel, its log is
+// refused: it is told why, nothing is written to its log, and the others go on.
+func TestRejoinWithAnotherHistory(t *testing.T) {
+	var together, apart mem.Network
+	logs := []*indexedLog{{index: LogIndex{ID: 0xa}}, {index: LogIndex{ID: 0xb}}}
+	joins := func(i int, name string, nets ...*mem.Network) (*Node, *recorder) {
+		cfg := Config{Name: name}
+		cfg.fabric = func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error) {
+			net := nets[0]
+			nets = nets[min(1, len(nets)-1):] // the next incarnation finds the next network
+			return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell, ev), nil
+		}
+		cfg.OpenLog = func(SubgroupID) (Log, error) { return logs[i], nil }
+		cfg.LogState = func(_ SubgroupID, ch ChannelID) *LogState { return logs[i].holds(ch) }
+		r := newRecorder()
+		n, err := Join(ctxFor(t), cfg, r)
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			require.NoError(t, n.Leave(ctx))
+		})
+		n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		return n, r
+	}
+	a, ra := joins(0, "a", &together)
+	b, rb := joins(1, "b", &apart, &together)
+	for n, text := range map[*Node]string{a: "of a", b: "of b"} {
+		n.mustSend(t, logged, 7, 1, text)
+		require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID))
+	}
+
+	b.life.Load().post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
+	rb.wait(t, "the refusal", func() bool { return rb.failed != nil })
+	require.ErrorIs(t, rb.failed, ErrHistory)
+	require.ErrorContains(t, rb.failed, "the log of this node, 000000000000000b, holds history 000000000000000b of channel 0000000000000007")
+	require.ErrorContains(t, rb.failed, "the members go on with history 000000000000000a")
+	ra.wait(t, "the other node", func() bool { return len(ra.nodes) == 1 })
+	_, err := b.Reserve(ctxFor(t), logged.ID, 7, 1, time.Time{})
+	require.ErrorIs(t, err, ErrNotSender)
+
+	a.mustSend(t, logged, 7, 1, "of a still")
+	require.NoError(t, a.WaitDurable(ctxFor(t), logged.ID))
+	require.Equal(t, []string{"of a", "of a still"}, logs[0].stored())
+	require.Equal(t, []string{"of b"}, logs[1].stored())
+	require.Equal(t, uint64(0xb), logs[1].holds(7).History)
+}
+
+// What a wait for acknowledgements tells of members that hold it up.
+func TestHoldups(t *testing.T) {
+	s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
+	m := &machine{cat: s.cat}
+	m.view.members = []rdma.PeerInfo{{ID: 1, Name: "first", PID: 10, Host: "h"}, {ID: 2, Name: "second", PID: 20, Host: "h"}}
+	told := func(missing ...int) (string, bool) {
+		d := &descriptor{Subgroup: 4, Members: []memberDesc{{Node: 1}, {Node: 2}}}
+		return m.holdups(&epoch{desc: d, g: &subgroup{m: m, id: 4}}, missing)
+	}
+	for _, do := range []step{keeps(1, LogState{}), writes(1), keeps(2, LogState{})} {
+		do(s)
+	}
+	text, logs := told(0, 1)
+	require.Equal(t, "first (pid 10 on h), log 0000000000000001, second (pid 20 on h), log 0000000000000002, which waits for the state of channel 0000000000000007 from first (pid 10 on h)", text)
+	require.False(t, logs)
+
+	fails(1)(s)
+	m.view.members = m.view.members[1:]
+	lacks(2)(s)
+	text, logs = told(1)
+	require.Equal(t, "second (pid 20 on h), log 0000000000000002; 1 of the 1 logs that have the latest of channel 0000000000000007 "+
+		"are not there ([0000000000000001]): start the processes that have them", text)
+	require.True(t, logs)
+}

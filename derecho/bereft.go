@@ -184,10 +184,9 @@ func (c *catalogue) since(r replica) uint32 {
 
 // keepers are the replicas of a channel, whether they have its state or not.
 func (c *catalogue) keepers(k keptChannel) (rs []replica) {
-	for i := range c.endpoints {
-		e := &c.endpoints[i]
+	for _, e := range c.onChannel[k] {
 		r := replica{k.subgroup, k.channel, e.Node}
-		if e.Replica && e.Channel == k.channel && e.names(k.subgroup) && !slices.Contains(rs, r) {
+		if e.Replica && !slices.Contains(rs, r) {
 			rs = append(rs, r)
 		}
 	}
@@ -212,9 +211,7 @@ func (c *catalogue) enough(k keptChannel) bool {
 // missed are the logs of those who had the state of a channel that are not there, or not for this channel.
 func (c *catalogue) missed(k keptChannel) (logs []uint64) {
 	for _, id := range c.bereaved[k].logs {
-		if !slices.ContainsFunc(c.endpoints, func(e Endpoint) bool {
-			return e.Log != nil && e.Log.ID == id && e.Replica && e.Channel == k.channel && e.names(k.subgroup)
-		}) {
+		if !slices.ContainsFunc(c.onChannel[k], func(e *Endpoint) bool { return e.Log != nil && e.Log.ID == id && e.Replica }) {
 			logs = append(logs, id)
 		}
 	}

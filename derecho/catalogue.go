@@ -85,7 +85,7 @@ func sameMembers(a, b []memberDesc) bool {
 // catalogue is the replicated state of the control subgroup: which endpoints there are, and which
 // epoch each subgroup is in. It is a value that all members fold from the same commands.
 type catalogue struct {
-	endpoints []Endpoint // in the order of their announcement
+	roster
 	subgroups map[SubgroupID]*descriptor
 	// loading are replicas whose state is on its way to them, by what it is.
 	loading map[replica]arrival
@@ -116,33 +116,29 @@ type arrival struct {
 
 func newCatalogue() *catalogue {
 	return &catalogue{
-		subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{},
+		roster: newRoster(), subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{},
 		bereaved: map[keptChannel]bereavement{}, recovery: map[keptChannel]recovery{},
 	}
 }
 
-func (c *catalogue) find(node NodeID, id EndpointID) int {
-	return slices.IndexFunc(c.endpoints, func(e Endpoint) bool { return e.Node == node && e.ID == id })
-}
-
 // add announces an endpoint and returns the subgroups that thereby change, as new descriptors.
 func (c *catalogue) add(ep Endpoint) []*descriptor {
-	if c.find(ep.Node, ep.ID) >= 0 {
+	if c.find(ep.Node, ep.ID) != nil {
 		return nil
 	}
-	c.endpoints = append(c.endpoints, ep)
+	c.insert(&ep)
 	return c.refresh(nobody, ep)
 }
 
 // remove withdraws an endpoint. asked are replicas that waited for the state from its node, which had not got it itself.
 // ok is false if there is none.
 func (c *catalogue) remove(node NodeID, id EndpointID) (ep Endpoint, changed []*descriptor, asked []replica, ok bool) {
-	i := c.find(node, id)
-	if i < 0 {
+	e := c.find(node, id)
+	if e == nil {
 		return ep, nil, nil, false
 	}
-	ep = c.endpoints[i]
-	c.endpoints = slices.Delete(c.endpoints, i, i+1)
+	c.roster.delete(e)
+	ep = *e
 	// Who lacks the state has nothing to hand on: it is gone like one that failed.
 	var left []replica
 	gone := func(r replica) bool { return slices.Contains(left, r) }
@@ -167,7 +163,7 @@ func (c *catalogue) removeNodes(failed func(NodeID) bool) (changed []*descriptor
 		asked = append(asked, c.orphans(d, gone)...)
 		touched = append(touched, Endpoint{Reads: []Subgroup{{sg, d.Mode}}})
 	}
-	c.endpoints = slices.DeleteFunc(slices.Clone(c.endpoints), func(e Endpoint) bool { return failed(e.Node) })
+	c.deleteNodes(failed)
 	maps.DeleteFunc(c.loading, func(r replica, _ arrival) bool { return failed(r.node) })
 	return c.refresh(gone, touched...), asked
 }
@@ -188,14 +184,9 @@ func nobody(replica) bool { return false }
 func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed []*descriptor) {
 	var named []Subgroup
 	for _, ep := range eps {
-		named = append(named, ep.Reads...)
-		if ep.Writes.ID != 0 {
-			named = append(named, ep.Writes)
-		}
+		named = append(named, ep.subgroups()...)
 	}
-	slices.SortFunc(named, func(a, b Subgroup) int { return cmp.Compare(a.ID, b.ID) })
-	named = slices.CompactFunc(named, func(a, b Subgroup) bool { return a.ID == b.ID })
-	for _, sg := range named {
+	for _, sg := range eachOnce(named) {
 		before := c.subgroups[sg.ID]
 		if before == nil {
 			before = &descriptor{Subgroup: sg.ID, Mode: sg.Mode}
@@ -233,14 +224,14 @@ func (c *catalogue) members(sg SubgroupID) []memberDesc {
 		return byNode[id]
 	}
 	written := map[ChannelID]bool{}
-	for _, e := range c.endpoints {
+	for _, e := range c.naming[sg] {
 		if e.Writes.ID == sg && !slices.Contains(waiting, e.Channel) {
 			m := member(e.Node)
 			m.Writers = append(m.Writers, e.ID)
 			written[e.Channel] = true
 		}
 	}
-	for _, e := range c.endpoints {
+	for _, e := range c.naming[sg] {
 		reads := slices.ContainsFunc(e.Reads, func(s Subgroup) bool { return s.ID == sg })
 		if !reads || !written[e.Channel] && !e.Replica || slices.Contains(waiting, e.Channel) {
 			continue // before it is known what was sent of a channel nobody sends or receives

@@ -102,12 +102,12 @@ func (m *machine) changeEndpoint(id EndpointID, info []byte, done func(error)) {
 
 // changed: an endpoint has another Info.
 func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
-	i := m.cat.find(node, id)
-	if i < 0 {
+	ep := m.cat.find(node, id)
+	if ep == nil {
 		return
 	}
-	m.cat.endpoints[i].Info = info
-	m.reshowEndpoint(m.cat.endpoints[i])
+	ep.Info = info
+	m.reshowEndpoint(*ep)
 	if p := m.own[id]; p != nil && node == m.id && len(p.changing) > 0 {
 		done := p.changing[0] // a node's commands are executed in the order of their submission
 		p.changing = p.changing[1:]
@@ -310,7 +310,7 @@ func (m *machine) added(ep Endpoint) {
 	}
 	changed := m.cat.add(ep)
 	if ep.Writes.ID != 0 {
-		m.writers[writerKey{ep.Node, ep.ID}] = ep.Channel
+		m.writers[endpointKey{ep.Node, ep.ID}] = ep.Channel
 	}
 	// The new epochs first: what is written after the layer above knows of a reader reaches it.
 	err := m.install(changed)
@@ -350,8 +350,8 @@ func (m *machine) awaitLogs(k keptChannel) {
 }
 
 func (m *machine) removed(node NodeID, id EndpointID) {
-	if i := m.cat.find(node, id); i >= 0 {
-		waits := m.lastEpochsOf(m.cat.endpoints[i])
+	if e := m.cat.find(node, id); e != nil {
+		waits := m.lastEpochsOf(*e)
 		ep, changed, asked, _ := m.cat.remove(node, id)
 		err := m.install(changed)
 		m.announce(changed)
@@ -362,7 +362,7 @@ func (m *machine) removed(node NodeID, id EndpointID) {
 
 // gone: an endpoint has ended here.
 func (m *machine) gone(ep Endpoint, err error) {
-	delete(m.writers, writerKey{ep.Node, ep.ID})
+	delete(m.writers, endpointKey{ep.Node, ep.ID})
 	m.hideEndpoint(ep)
 	if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
 		delete(m.own, ep.ID)

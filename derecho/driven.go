@@ -3,7 +3,6 @@ package derecho
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -191,7 +190,7 @@ type State struct {
 
 // State is what the node knows now.
 func (d *Driven) State() State {
-	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: slices.Clone(d.m.cat.endpoints), Epochs: map[SubgroupID]int{}, Waiting: map[ChannelID]string{}}
+	s := State{Group: d.m.view.group, View: d.m.view.epoch, Endpoints: d.m.cat.values(), Epochs: map[SubgroupID]int{}, Waiting: map[ChannelID]string{}}
 	for k, why := range d.m.cat.waiting() {
 		s.Waiting[k.channel] = why
 	}

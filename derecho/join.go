@@ -78,9 +78,9 @@ func (m *machine) welcomed(w welcome, b []byte) {
 	}
 	m.h.Entered(m.id)
 	for _, e := range w.endpoints {
-		m.cat.endpoints = append(m.cat.endpoints, e)
+		m.cat.insert(&e)
 		if e.Writes.ID != 0 {
-			m.writers[writerKey{e.Node, e.ID}] = e.Channel
+			m.writers[endpointKey{e.Node, e.ID}] = e.Channel
 		}
 	}
 	maps.Copy(m.cat.loading, w.loading)
@@ -298,10 +298,10 @@ func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool)
 	}
 	waits := map[*Endpoint][]*epoch{}
 	var list []*Endpoint
-	for _, ep := range m.cat.endpoints {
+	for _, ep := range m.cat.all {
 		if failed(ep.Node) {
-			list = append(list, &ep)
-			waits[&ep] = m.lastEpochsOf(ep)
+			list = append(list, ep)
+			waits[ep] = m.lastEpochsOf(*ep)
 		}
 	}
 	changed, asked := m.cat.removeNodes(failed)
@@ -363,7 +363,7 @@ func (m *machine) greet(next view, change viewChange) {
 }
 
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.endpoints, loading: m.cat.loading, bereaved: m.cat.bereaved, recovery: m.cat.recovery, before: v.before}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, bereaved: m.cat.bereaved, recovery: m.cat.recovery, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})

@@ -70,7 +70,7 @@ type machine struct {
 	groups   map[SubgroupID]*subgroup
 	order    []*subgroup                       // groups in the order of their creation
 	receives map[SubgroupID]map[ChannelID]bool // what this node receives, and whether it keeps it
-	writers  map[writerKey]ChannelID           // channel of every known writer
+	writers  map[endpointKey]ChannelID         // channel of every known writer
 	opens    map[openKey]*epoch                // rows that were asked for
 	early    []channelState                    // states that came before their epoch was known here
 	change   viewChange                        // what the current control epoch has brought so far
@@ -83,7 +83,7 @@ type machine struct {
 	awaiting   map[keptChannel]bool // a majority of whose logs is to be enough after a while
 	asked      map[NodeID]bool      // nodes that asked this one to announce them
 	expelled   map[NodeID]bool      // nodes that the group went on without
-	shown      []Endpoint           // that the layer above knows
+	shown      endpointList         // that the layer above knows
 	shownNodes []NodeID
 	encoding   int // states that are being encoded; a node that leaves waits for them
 	// holding: members were removed by an agreement that is not carried out here yet; data waits.
@@ -116,11 +116,6 @@ type unsent struct {
 type deferred struct {
 	ready func() bool
 	act   func()
-}
-
-type writerKey struct {
-	node NodeID
-	id   EndpointID
 }
 
 type openKey struct {
@@ -166,7 +161,7 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
 		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
-		writers: map[writerKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
+		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
 	}
 	return m
@@ -264,8 +259,8 @@ func (m *machine) exclude(why error) {
 	m.shell.isExcluded(err) // first: whoever finds no epoch to send in asks why
 	m.end(err)
 	m.showUndelivered()
-	for len(m.shown) > 0 {
-		m.hideEndpoint(m.shown[len(m.shown)-1])
+	for _, ep := range slices.Backward(m.shown.values()) {
+		m.hideEndpoint(ep)
 	}
 	for len(m.shownNodes) > 0 {
 		m.hideNode(m.shownNodes[len(m.shownNodes)-1])
@@ -290,24 +285,24 @@ func (m *machine) showUndelivered() {
 // What the layer above knows of endpoints and nodes goes through these, so that it can be taken back.
 
 func (m *machine) showEndpoint(ep Endpoint) {
-	m.shown = append(m.shown, ep)
+	m.shown.insert(&ep)
 	m.h.EndpointAdded(ep)
 	m.prioritize(ep.Writes.ID)
 }
 
 // reshowEndpoint tells of another Info of an endpoint that the layer above knows.
 func (m *machine) reshowEndpoint(ep Endpoint) {
-	for i, s := range m.shown {
-		if s.Node == ep.Node && s.ID == ep.ID {
-			m.shown[i].Info = ep.Info
-			m.h.EndpointChanged(ep)
-			m.prioritize(ep.Writes.ID)
-		}
+	if s := m.shown.find(ep.Node, ep.ID); s != nil {
+		s.Info = ep.Info
+		m.h.EndpointChanged(ep)
+		m.prioritize(ep.Writes.ID)
 	}
 }
 
 func (m *machine) hideEndpoint(ep Endpoint) {
-	m.shown = slices.DeleteFunc(m.shown, func(s Endpoint) bool { return s.Node == ep.Node && s.ID == ep.ID })
+	if s := m.shown.find(ep.Node, ep.ID); s != nil {
+		m.shown.delete(s)
+	}
 	m.h.EndpointRemoved(ep)
 	m.prioritize(ep.Writes.ID)
 }
@@ -441,7 +436,9 @@ func (m *machine) group(id SubgroupID) *subgroup {
 	return g
 }
 
-func (m *machine) channel(node NodeID, w EndpointID) ChannelID { return m.writers[writerKey{node, w}] }
+func (m *machine) channel(node NodeID, w EndpointID) ChannelID {
+	return m.writers[endpointKey{node, w}]
+}
 
 // aliased: node a reads the memory of node b directly.
 func (m *machine) aliased(a, b NodeID) bool {

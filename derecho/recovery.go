@@ -63,7 +63,7 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 				r.history = cmp.Or(b.history, historyOf(present))
 			}
 		}
-		r.virgin = r.virgin && !slices.ContainsFunc(c.endpoints, func(e Endpoint) bool { return e.Writes.ID == sg.Subgroup && e.Channel == ch })
+		r.virgin = r.virgin && !slices.ContainsFunc(c.onChannel[k], func(e *Endpoint) bool { return e.Writes.ID == sg.Subgroup })
 		c.recovery[k] = r
 	}
 	return anew
@@ -115,8 +115,8 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 
 // storedOf are the channels of a subgroup of which there is a log, ascending.
 func (c *catalogue) storedOf(sg SubgroupID) (channels []ChannelID) {
-	for i := range c.endpoints {
-		if e := &c.endpoints[i]; e.Log != nil && e.names(sg) {
+	for _, e := range c.naming[sg] {
+		if e.Log != nil {
 			channels = append(channels, e.Channel)
 		}
 	}
@@ -137,9 +137,8 @@ func (c *catalogue) unrecovered(sg SubgroupID) (channels []ChannelID) {
 
 // present are the logs of a channel that are there, each once.
 func (c *catalogue) present(k keptChannel) (logs []*LogState) {
-	for i := range c.endpoints {
-		e := &c.endpoints[i]
-		if e.Log != nil && e.Channel == k.channel && e.names(k.subgroup) && !slices.ContainsFunc(logs, func(l *LogState) bool { return l.ID == e.Log.ID }) {
+	for _, e := range c.onChannel[k] {
+		if e.Log != nil && !slices.ContainsFunc(logs, func(l *LogState) bool { return l.ID == e.Log.ID }) {
 			logs = append(logs, e.Log)
 		}
 	}
@@ -182,9 +181,8 @@ func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
 func (c *catalogue) longest(k keptChannel, let func(log uint64) bool) NodeID {
 	var node NodeID
 	var best *LogState
-	for i := range c.endpoints {
-		e := &c.endpoints[i]
-		if e.Log == nil || !e.Replica || e.Channel != k.channel || !e.names(k.subgroup) || !let(e.Log.ID) {
+	for _, e := range c.onChannel[k] {
+		if e.Log == nil || !e.Replica || !let(e.Log.ID) {
 			continue
 		}
 		if best == nil || e.Log.counts(best) {
@@ -232,8 +230,8 @@ func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 
 // logOf is the log of the node that keeps, or kept, a channel; 0 if it has none.
 func (c *catalogue) logOf(r replica) uint64 {
-	for i := range c.endpoints {
-		if e := &c.endpoints[i]; e.Node == r.node && e.Log != nil && e.Channel == r.channel && e.names(r.subgroup) {
+	for _, e := range c.onChannel[r.kept()] {
+		if e.Node == r.node && e.Log != nil {
 			return e.Log.ID
 		}
 	}
@@ -248,8 +246,8 @@ func (c *catalogue) logOf(r replica) uint64 {
 // logged is the latest epoch that any log knows: epochs go on from there, so that positions in logs of
 // different runs and nodes can be compared.
 func (c *catalogue) logged(sg SubgroupID) (epoch uint32) {
-	for i := range c.endpoints {
-		if e := &c.endpoints[i]; e.Log != nil && e.names(sg) && !mutant.Is("restart-epochs") {
+	for _, e := range c.naming[sg] {
+		if e.Log != nil && !mutant.Is("restart-epochs") {
 			epoch = max(epoch, e.Log.Begun)
 		}
 	}

@@ -1,0 +1,111 @@
+package derecho
+
+import (
+	"cmp"
+	"slices"
+)
+
+// endpointList is a list of endpoints in the order of their announcement, in which each is found by its name.
+type endpointList struct {
+	all  []*Endpoint
+	byID map[endpointKey]*Endpoint
+}
+
+func newEndpointList() endpointList { return endpointList{byID: map[endpointKey]*Endpoint{}} }
+
+// endpointKey names an endpoint in the group.
+type endpointKey struct {
+	node NodeID
+	id   EndpointID
+}
+
+func (e *Endpoint) key() endpointKey { return endpointKey{e.Node, e.ID} }
+
+// find returns nil if there is no such endpoint. What it returns may get another Info, and changes in nothing else.
+func (l *endpointList) find(node NodeID, id EndpointID) *Endpoint {
+	return l.byID[endpointKey{node, id}]
+}
+
+func (l *endpointList) insert(e *Endpoint) {
+	l.all = append(l.all, e)
+	l.byID[e.key()] = e
+}
+
+func (l *endpointList) delete(e *Endpoint) {
+	l.all = remove(l.all, e)
+	delete(l.byID, e.key())
+}
+
+func (l *endpointList) values() []Endpoint {
+	list := make([]Endpoint, len(l.all))
+	for i, e := range l.all {
+		list[i] = *e
+	}
+	return list
+}
+
+// roster holds the endpoints of the group. One that comes or goes concerns one channel, and the subgroups that it names: they are
+// found without a look at the others, of which there may be thousands. All lists are in the order of announcement, which the
+// members agree on, so what is derived from them is the same everywhere.
+type roster struct {
+	endpointList
+	naming    map[SubgroupID][]*Endpoint  // those that name a subgroup
+	onChannel map[keptChannel][]*Endpoint // those of a channel that name a subgroup
+}
+
+func newRoster() roster {
+	return roster{
+		endpointList: newEndpointList(), naming: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{},
+	}
+}
+
+func (r *roster) insert(e *Endpoint) {
+	r.endpointList.insert(e)
+	for _, sg := range e.subgroups() {
+		k := keptChannel{sg.ID, e.Channel}
+		r.naming[sg.ID] = append(r.naming[sg.ID], e)
+		r.onChannel[k] = append(r.onChannel[k], e)
+	}
+}
+
+func (r *roster) delete(e *Endpoint) {
+	r.endpointList.delete(e)
+	for _, sg := range e.subgroups() {
+		removeFrom(r.naming, sg.ID, e)
+		removeFrom(r.onChannel, keptChannel{sg.ID, e.Channel}, e)
+	}
+}
+
+func removeFrom[K comparable](index map[K][]*Endpoint, k K, e *Endpoint) {
+	if index[k] = remove(index[k], e); len(index[k]) == 0 {
+		delete(index, k)
+	}
+}
+
+func remove(list []*Endpoint, e *Endpoint) []*Endpoint {
+	i := slices.Index(list, e)
+	return slices.Delete(list, i, i+1)
+}
+
+// deleteNodes deletes the endpoints of nodes.
+func (r *roster) deleteNodes(gone func(NodeID) bool) {
+	for _, e := range slices.Clone(r.all) {
+		if gone(e.Node) {
+			r.delete(e)
+		}
+	}
+}
+
+// subgroups are those that the endpoint names, ascending, each once.
+func (e *Endpoint) subgroups() []Subgroup {
+	named := slices.Clone(e.Reads)
+	if e.Writes.ID != 0 {
+		named = append(named, e.Writes)
+	}
+	return eachOnce(named)
+}
+
+func eachOnce(named []Subgroup) []Subgroup {
+	slices.SortFunc(named, func(a, b Subgroup) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(named, func(a, b Subgroup) bool { return a.ID == b.ID })
+}

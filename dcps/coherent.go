@@ -259,7 +259,8 @@ func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
 	payload := end.encode()
 	exclusions := w.doubt.exclusions.Load()
 	// Without channel: a full reader does not hold the end up, which takes no room there.
-	s, _, err := w.place(ctx, 0, len(payload), w.deadlineFrom(time.Now()))
+	var s slot
+	_, err := w.place(ctx, 0, len(payload), w.deadlineFrom(time.Now()), &s)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1) // and so is the set, which readers count as lost
 		w.seq.Add(1)
@@ -268,8 +269,8 @@ func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
 	if err != nil {
 		return failure(op, w.what, "the coherent set is lost", err)
 	}
-	copy(s.bytes, payload)
-	w.commit(&s, w.header(kindSetEnd, w.seq.Add(1), 0, time.Now()), len(payload))
+	copy(s.bytes(), payload)
+	w.commit(&s, w.header(kindSetEnd, w.seq.Add(1), 0, now()), len(payload))
 	if w.resends {
 		w.inFlight.Add(-1)
 	}

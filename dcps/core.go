@@ -25,19 +25,35 @@ type core interface {
 	Leave(ctx context.Context) error
 }
 
-// slot is room for one message in this node's ring. It is a value, so that it costs no allocation; exactly one of
-// commit and abort is called.
+// slot is room for one message in this node's ring. It is a value, so that it costs no allocation, and fits the processor's registers;
+// exactly one of commit and abort is called.
 type slot struct {
-	bytes []byte
 	node  derecho.Slot // if other is nil
 	other slotOwner    // the slot of another core than derecho's
 }
 
 // slotOwner is what derecho.Slot is.
 type slotOwner interface {
+	Bytes() []byte
 	Node() derecho.NodeID
 	Commit(h derecho.Header, size int) bool
 	Abort()
+}
+
+// bytes is the room, until commit or abort.
+func (s *slot) bytes() []byte {
+	if s.other != nil {
+		return s.other.Bytes()
+	}
+	return s.node.Bytes()
+}
+
+// ring keeps the memory mapped that bytes is in.
+func (s *slot) ring() derecho.Ring {
+	if s.other != nil {
+		return derecho.Ring{}
+	}
+	return s.node.Ring()
 }
 
 // incarnation is the one of this process in whose ring the room is.

@@ -246,11 +246,12 @@ type WriteOption struct{ at time.Time }
 // At sets the source timestamp, which is otherwise the time of the call (DDS: write_w_timestamp).
 func At(t time.Time) WriteOption { return WriteOption{at: t} }
 
-func timestampOf(opts []WriteOption) time.Time {
-	var at time.Time
+// timestampOf is the source timestamp that options ask for, or atCall.
+func timestampOf(opts []WriteOption) int64 {
+	at := int64(atCall)
 	for _, o := range opts {
 		if !o.at.IsZero() {
-			at = o.at
+			at = o.at.UnixNano()
 		}
 	}
 	return at
@@ -365,20 +366,20 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 	if maxBytes < cdr.HeaderSize {
 		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
 	}
-	l := Loan{w: u, l: u.loans.get()}
-	r := &l.l.r
+	of := u.loans.get(u)
+	r := &of.r
 	if err := u.reserve(ctx, op, maxBytes, sampleClock.now(), timestampOf(opts), r); err != nil {
-		u.loans.put(l.l)
+		u.loans.put(of)
 		return Loan{}, err
 	}
 	u.landed(r) // until Publish, which looks whether the process is still what it was
-	l.at, l.placed, l.slot = r.at, r.at, r.slot
+	l := Loan{of: of, at: r.at}
 	if r.sent {
-		l.room = r.slot.bytes[:maxBytes]
+		l.room, l.ring = r.slot.bytes()[:maxBytes], r.slot.ring()
 	} else {
 		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
 	}
-	if !u.loans.lend(&l) {
+	if l.turn = u.loans.lend(of); l.turn == 0 {
 		return Loan{}, u.deleted(op)
 	}
 	return l, nil

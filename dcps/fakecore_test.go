@@ -343,7 +343,7 @@ func (n *busNode) take(ctx context.Context, sg derecho.SubgroupID, ch derecho.Ch
 			s := &busSlot{n: n, life: n.id, sg: sg, ch: ch, buf: make([]byte, size)}
 			n.slots[sg] = append(n.slots[sg], s)
 			n.inFlight[sg]++
-			return slot{bytes: s.buf, other: s}, nil
+			return slot{other: s}, nil
 		}
 		if mode == derecho.Unordered {
 			return slot{}, derecho.ErrWouldBlock
@@ -364,6 +364,8 @@ func (n *busNode) take(ctx context.Context, sg derecho.SubgroupID, ch derecho.Ch
 		}
 	}
 }
+
+func (s *busSlot) Bytes() []byte { return s.buf }
 
 func (s *busSlot) Node() derecho.NodeID { return s.life }
 

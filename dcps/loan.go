@@ -26,20 +26,20 @@ import (
 // referred to, also after the participant's Close: a late builder whose Loan is still to be published does not fault.
 //
 // A copy of a Loan is the same loan.
-type Loan struct {
-	w       *writer
-	l       *lease
-	turn    uint64
-	at      time.Time
-	placed  time.Time // its timestamp by DESTINATION_ORDER BY_SOURCE_TIMESTAMP
-	slot    slot      // keeps the ring mapped
-	room    []byte
-	expired bool // this copy was published or discarded
+type Loan struct { // no larger than what a function returns in registers, with an error
+	of   *lease
+	turn uint64 // of the lease; with expired, once this copy was published or discarded
+	at   int64  // source timestamp, ns
+	room []byte
+	ring derecho.Ring // that room is in
 }
+
+// expired, in Loan.turn: a turn that no lease has.
+const expired = 1 << 63
 
 // Bytes is the room to fill; nil once the loan has ended.
 func (l *Loan) Bytes() []byte {
-	if l == nil || l.w == nil || !l.w.loans.has(l) {
+	if l == nil || l.of == nil || !l.lent() {
 		return nil
 	}
 	return l.room
@@ -48,7 +48,7 @@ func (l *Loan) Bytes() []byte {
 // At sets the source timestamp, which is otherwise the time of Loan.
 func (l *Loan) At(t time.Time) {
 	if l != nil {
-		l.at = t
+		l.at = t.UnixNano()
 	}
 }
 
@@ -56,21 +56,18 @@ func (l *Loan) At(t time.Time) {
 // error it has ended, and nothing was sent.
 func (l *Loan) Publish(n int) error {
 	const op = "Publish"
-	if l == nil || l.w == nil {
+	if l == nil || l.of == nil {
 		return missing(op, "the loan", "DataWriter.Loan")
 	}
-	w := l.w
-	if w.loans.has(l) && (n < cdr.HeaderSize || n > len(l.room)) {
+	w := l.of.w
+	if l.lent() && (n < cdr.HeaderSize || n > len(l.room)) {
 		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(l.room))}
-	}
-	if w.bySource && !l.at.Equal(l.placed) {
-		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "DESTINATION_ORDER is BY_SOURCE_TIMESTAMP, and the loan has another timestamp than its place; give At to DataWriter.Loan instead"}
 	}
 	r, err := w.loans.end(op, l)
 	if err != nil {
 		return err
 	}
-	defer w.loans.put(l.l)
+	defer w.loans.put(l.of)
 	// From here on the room is this goroutine's: Close waits for it, as for every slot that is reserved.
 	w.takeOff(r)
 	err = w.broken(op)
@@ -79,6 +76,9 @@ func (l *Loan) Publish(n int) error {
 			Op: op, Entity: w.what, Code: ErrPreconditionNotMet, Err: derecho.ErrExcluded,
 			Detail: "the loan is of before the group went on without this process, and was lost then; write the sample again",
 		}
+	}
+	if err == nil && w.bySource && l.at != r.at {
+		err = &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "DESTINATION_ORDER is BY_SOURCE_TIMESTAMP, and the loan has another timestamp than its place; give At to DataWriter.Loan instead"}
 	}
 	if err != nil {
 		w.waste(r)
@@ -100,14 +100,15 @@ func (l *Loan) Publish(n int) error {
 // Discard gives the room back; nothing is sent. It has no effect on a loan that ended already.
 func (l *Loan) Discard() error {
 	const op = "Discard"
-	if l == nil || l.w == nil {
+	if l == nil || l.of == nil {
 		return missing(op, "the loan", "DataWriter.Loan")
 	}
-	r, err := l.w.loans.end(op, l)
+	w := l.of.w
+	r, err := w.loans.end(op, l)
 	switch {
 	case err == nil:
-		l.w.waste(r)
-		l.w.loans.put(l.l)
+		w.waste(r)
+		w.loans.put(l.of)
 	case errors.Is(err, ErrPreconditionNotMet):
 		return nil
 	}
@@ -116,6 +117,7 @@ func (l *Loan) Discard() error {
 
 // lease is the writer's side of a loan. Leases are used again: turn tells the loans of one from each other.
 type lease struct {
+	w *writer
 	r reservation
 	// turn is odd while the lease is lent. Who makes it even, by compare-and-swap, has the reservation: one of the
 	// copies of the loan, or Close.
@@ -141,19 +143,19 @@ type leases struct {
 	free []*lease // besides spare
 }
 
-// lend makes a loan of a lease from get, which has a reservation; false if the writer is closed.
-func (s *leases) lend(l *Loan) bool {
-	l.turn = l.l.turn.Add(1)
+// lend makes a loan of a lease from get, which has a reservation, and gives its turn; 0 if the writer is closed.
+func (s *leases) lend(l *lease) (turn uint64) {
+	turn = l.turn.Add(1)
 	if s.closed.Load() {
-		if l.l.take(l.turn) {
-			l.w.waste(&l.l.r)
+		if l.take(turn) {
+			l.w.waste(&l.r)
 		} // else close has it
-		return false
+		return 0
 	}
-	return true
+	return turn
 }
 
-func (s *leases) get() *lease {
+func (s *leases) get(w *writer) *lease {
 	if l := s.spare.Swap(nil); l != nil {
 		return l
 	}
@@ -164,7 +166,7 @@ func (s *leases) get() *lease {
 		s.free = s.free[:n]
 		return l
 	}
-	l := new(lease)
+	l := &lease{w: w}
 	s.all = append(s.all, l)
 	return l
 }
@@ -180,19 +182,19 @@ func (s *leases) put(l *lease) {
 	s.free = append(s.free, l)
 }
 
-// has tells whether a loan has not ended.
-func (s *leases) has(l *Loan) bool { return l.l.turn.Load() == l.turn }
+// lent tells whether a loan has not ended.
+func (l *Loan) lent() bool { return l.of.turn.Load() == l.turn }
 
 // end takes the reservation of a loan: one caller gets it, and puts the lease back when it has done with it.
 func (s *leases) end(op string, l *Loan) (*reservation, error) {
-	if !l.l.take(l.turn) {
-		if s.closed.Load() && !l.expired {
-			return nil, l.w.deleted(op)
+	if !l.of.take(l.turn) {
+		if s.closed.Load() && l.turn&expired == 0 {
+			return nil, l.of.w.deleted(op)
 		}
-		return nil, &Error{Op: op, Entity: l.w.what, Code: ErrPreconditionNotMet, Detail: "the loan was published or discarded already"}
+		return nil, &Error{Op: op, Entity: l.of.w.what, Code: ErrPreconditionNotMet, Detail: "the loan was published or discarded already"}
 	}
-	l.expired = true
-	return &l.l.r, nil
+	l.turn |= expired
+	return &l.of.r, nil
 }
 
 // close ends all loans and lends no more. It gives the reservations that nobody will end.

@@ -107,6 +107,29 @@ func TestCloseDiscardsBestEffortLoans(t *testing.T) {
 	require.Zero(t, r.SampleLostStatus().TotalCount, "the first loan's number was sent, the other's followed nothing")
 }
 
+// By source timestamp a loan's place in the ring goes with its timestamp.
+func TestTimestampOfALoan(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	bySource := func(q *qos.DataWriter) { q.DestinationOrder.Kind = qos.DestinationOrderBySourceTimestamp }
+	w, r := n.writer(t, writerQos(bySource)), n.reader(t, readerQos())
+	encoded, err := cdr.Marshal(&track{ID: 1, Value: 1}, w.enc)
+	require.NoError(t, err)
+	early, late := time.Unix(1000, 1), time.Unix(1000, 2)
+	l, err := w.Loan(patiently(t), 100, At(late))
+	require.NoError(t, err)
+	l.At(early)
+	require.ErrorIs(t, l.Publish(copy(l.Bytes(), encoded)), ErrBadParameter)
+	require.Nil(t, l.Bytes(), "it has ended")
+	_, err = w.Loan(patiently(t), 100, At(early))
+	require.ErrorIs(t, err, ErrBadParameter)
+	l, err = w.Loan(patiently(t), 100, At(late))
+	require.NoError(t, err)
+	l.At(late)
+	require.NoError(t, l.Publish(copy(l.Bytes(), encoded)))
+	require.Equal(t, "1:1", values(t, r, 1))
+}
+
 // A copy of a loan is the same loan: one of them ends it, also when the writer lends the same room record again.
 func TestCopiesOfALoan(t *testing.T) {
 	d := onBus(t)

@@ -42,5 +42,5 @@ func (n nodeCore) reserve(ctx context.Context, sg derecho.SubgroupID, ch derecho
 	if err != nil {
 		return slot{}, err
 	}
-	return slot{bytes: s.Bytes(), node: s}, nil
+	return slot{node: s}, nil
 }

@@ -89,25 +89,29 @@ func (w *writer) owe(more []derecho.Message) (first bool) {
 	return false
 }
 
-// place takes a place in the ring, behind all that is owed, and tells in the ring of which incarnation. The caller has the turn, and,
+// place takes a place in the ring, behind all that is owed, stores it, and tells in the ring of which incarnation it is. The caller has the turn, and,
 // if the writer sends again, ends what it counts in inFlight with landed.
-func (w *writer) place(ctx context.Context, ch derecho.ChannelID, size int, deadline time.Time) (slot, derecho.NodeID, error) {
+func (w *writer) place(ctx context.Context, ch derecho.ChannelID, size int, deadline time.Time, into *slot) (derecho.NodeID, error) {
 	for {
 		node := w.p.core.ID()
 		if w.resends {
 			if ok, err := w.sendOwed(ctx, node, deadline); err != nil {
-				return slot{}, node, err
+				return node, err
 			} else if !ok {
 				continue
 			}
 		}
 		s, err := w.p.core.reserve(ctx, w.at.sg, ch, size, deadline)
 		switch {
-		case err != nil || !w.resends:
-			return s, node, err
+		case err != nil:
+			return node, err
+		case !w.resends:
+			*into = s
+			return node, nil
 		case s.incarnation() == node:
 			w.inFlight.Add(1)
-			return s, node, nil
+			*into = s
+			return node, nil
 		}
 		s.abort() // the process has joined again meanwhile, and what it owes by now goes first
 	}
@@ -135,7 +139,7 @@ func (w *writer) commit(s *slot, h derecho.Header, size int) {
 		return
 	}
 	// What was owed before has somebody who sends it, or else goes with the next sample; so does this with it.
-	if w.owe([]derecho.Message{{Header: h, Payload: slices.Clone(s.bytes[:size])}}) && w.p.outage.Load() == nil {
+	if w.owe([]derecho.Message{{Header: h, Payload: slices.Clone(s.bytes()[:size])}}) && w.p.outage.Load() == nil {
 		w.sendOwedSoon()
 	}
 	runtime.KeepAlive(s) // and with it the ring that bytes are in
@@ -169,7 +173,7 @@ func (w *writer) sendOwed(ctx context.Context, node derecho.NodeID, deadline tim
 			w.owe(*owed)
 			return false, nil
 		}
-		copy(s.bytes, m.Payload)
+		copy(s.bytes(), m.Payload)
 		header := m.Header
 		header.Flags |= flagAgain
 		s.commit(header, len(m.Payload)) // the polling goroutine owes what is lost: it is in resent

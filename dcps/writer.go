@@ -176,7 +176,7 @@ type reservation struct {
 	seq  uint64
 	node derecho.NodeID // the incarnation of this process in whose ring it is
 	sent bool           // false: best effort, and there was no room
-	at   time.Time      // source timestamp
+	at   int64          // source timestamp, ns
 	// flags and tail are what PRESENTATION adds to the message; see coherent.go.
 	flags uint8
 	tail  []byte
@@ -189,10 +189,13 @@ type reservation struct {
 	hurried uint64
 }
 
+// atCall, for a source timestamp, is the time of the call.
+const atCall = math.MinInt64
+
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
-// and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for; if it is zero
-// it is from. What was reserved is stored in r, where the caller has it: it is too large to be handed about for each sample.
-func (w *writer) reserve(ctx context.Context, op string, size int, from, at time.Time, r *reservation) error {
+// and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for, or
+// atCall. What was reserved is stored in r, where the caller has it: it is too large to be handed about for each sample.
+func (w *writer) reserve(ctx context.Context, op string, size int, from time.Time, at int64, r *reservation) error {
 	var others []*writer
 	if w.pub.present.ordered {
 		var room int
@@ -217,13 +220,13 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 	if w.ended.Load() {
 		return w.deleted(op)
 	}
-	at, err := w.stamp(op, from, at)
+	at, err := w.stamp(op, from.UnixNano(), at)
 	if err != nil {
 		return err
 	}
 	exclusions := w.doubt.exclusions.Load()
 	w.mayWait(r)
-	s, node, err := w.place(ctx, w.at.ch, size, deadline)
+	node, err := w.place(ctx, w.at.ch, size, deadline, &r.slot)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1)
 		*r = reservation{node: node, at: at}
@@ -240,33 +243,30 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from, at time
 		}
 		return failure(op, w.what, detail, err)
 	}
-	r.slot, r.node, r.sent, r.at, r.flags, r.tail, r.exclusions, r.inFlight = s, node, true, at, 0, nil, exclusions, w.resends
+	r.node, r.sent, r.at, r.flags, r.tail, r.exclusions, r.inFlight = node, true, at, 0, nil, exclusions, w.resends
 	w.number(r, others)
 	return nil
 }
 
 // stamp gives a message its source timestamp. With DESTINATION_ORDER BY_SOURCE_TIMESTAMP a writer's ascend, as its numbers
 // do (§2.2.3.17): one that the caller asks for must not be before the latest. The caller has the turn.
-func (w *writer) stamp(op string, from, at time.Time) (time.Time, error) {
+func (w *writer) stamp(op string, from, at int64) (int64, error) {
 	if !w.bySource {
-		if at.IsZero() {
+		if at == atCall {
 			at = from
 		}
 		return at, nil
 	}
-	latest := time.Unix(0, w.stamped)
 	switch {
-	case at.IsZero() && from.Before(latest):
-		at = latest
-	case at.IsZero():
-		at = from
-	case at.Before(latest):
+	case at == atCall:
+		at = max(from, w.stamped)
+	case at < w.stamped:
 		return at, &Error{
 			Op: op, Entity: w.what, Code: ErrBadParameter,
-			Detail: fmt.Sprintf("source timestamp %v is before %v of the writer's latest message, and DESTINATION_ORDER is BY_SOURCE_TIMESTAMP", at, latest),
+			Detail: fmt.Sprintf("source timestamp %v is before %v of the writer's latest message, and DESTINATION_ORDER is BY_SOURCE_TIMESTAMP", time.Unix(0, at), time.Unix(0, w.stamped)),
 		}
 	}
-	w.stamped = at.UnixNano()
+	w.stamped = at
 	return at, nil
 }
 
@@ -274,7 +274,7 @@ func (w *writer) stamp(op string, from, at time.Time) (time.Time, error) {
 func (w *writer) publish(r *reservation, h derecho.Header, size int) {
 	h.Flags |= r.flags
 	if r.tail != nil {
-		size += copy(r.slot.bytes[size:], r.tail)
+		size += copy(r.slot.bytes()[size:], r.tail)
 	}
 	w.dispatch(r, h, size)
 	w.showLife()
@@ -293,12 +293,12 @@ func (w *writer) takeTurn(ctx context.Context, op string, deadline time.Time) er
 	return nil
 }
 
-func (w *writer) header(k derecho.Kind, seq uint64, flags uint8, at time.Time) derecho.Header {
-	return derecho.Header{Writer: w.id, WriterSeq: seq, Timestamp: at.UnixNano(), Kind: k, Flags: flags}
+func (w *writer) header(k derecho.Kind, seq uint64, flags uint8, at int64) derecho.Header {
+	return derecho.Header{Writer: w.id, WriterSeq: seq, Timestamp: at, Kind: k, Flags: flags}
 }
 
 // write sends a sample.
-func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
+func (w *writer) write(ctx context.Context, m cdr.Message, at int64) error {
 	const op = "Write"
 	if err := w.sendable(ctx, op); err != nil {
 		return err
@@ -322,7 +322,7 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at time.Time) error {
 		return err
 	}
 	if r.sent {
-		n, err := cdr.MarshalTo(r.slot.bytes, m, w.enc)
+		n, err := cdr.MarshalTo(r.slot.bytes(), m, w.enc)
 		if err != nil {
 			w.waste(&r)
 			instances.unwrote(counted)
@@ -340,7 +340,7 @@ func (w *writer) waste(r *reservation) {
 	switch {
 	case !r.sent:
 	case w.path == topic.Unordered || r.flags != 0:
-		w.commit(&r.slot, w.header(kindNothing, r.seq, r.flags, r.at), copy(r.slot.bytes, r.tail))
+		w.commit(&r.slot, w.header(kindNothing, r.seq, r.flags, r.at), copy(r.slot.bytes(), r.tail))
 		w.landed(r)
 	default:
 		r.slot.abort()
@@ -349,7 +349,7 @@ func (w *writer) waste(r *reservation) {
 }
 
 // send tells about an instance: only its key travels.
-func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint8, key cdr.Message, at time.Time) error {
+func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint8, key cdr.Message, at int64) error {
 	if err := w.sendable(ctx, op); err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (w *writer) send(ctx context.Context, op string, k derecho.Kind, flags uint
 	if err := w.reserve(ctx, op, len(encoded), from, at, &r); err != nil || !r.sent {
 		return err
 	}
-	copy(r.slot.bytes, encoded)
+	copy(r.slot.bytes(), encoded)
 	w.publish(&r, w.header(k, r.seq, flags, r.at), len(encoded))
 	return nil
 }
@@ -514,7 +514,7 @@ func (w *writer) sayClosing(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		s.commit(w.header(kindClosing, seq, w.autodispose(), time.Now()), 0)
+		s.commit(w.header(kindClosing, seq, w.autodispose(), now()), 0)
 		w.batch.hurry()
 	}
 	return err

@@ -22,6 +22,12 @@ type Slot struct {
 // Bytes is the room, in shared memory: what is built here is what the others read.
 func (s Slot) Bytes() []byte { return s.res.Bytes() }
 
+// Ring keeps the memory mapped that the Bytes of a Slot are in, for as long as it is referred to.
+type Ring struct{ s *smc.Sender }
+
+// Ring is that of Bytes.
+func (s Slot) Ring() Ring { return Ring{s.res.Sender()} }
+
 // Node is the incarnation of this process in whose ring the room is.
 func (s Slot) Node() NodeID { return s.e.g.m.id }
 

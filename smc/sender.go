@@ -67,11 +67,11 @@ func NewSender(region *rdma.Region, unneeded func() uint64) *Sender {
 }
 
 // Reservation is room in a ring. It is a value; it must be committed or aborted exactly once.
-type Reservation struct {
+type Reservation struct { // small enough for registers
 	s     *Sender
 	pos   uint64
-	slots int
-	size  int
+	slots int32
+	size  int32
 }
 
 // Reserve takes room for a payload. It never waits: ErrFull, ErrClosed or ErrTooLarge.
@@ -109,7 +109,7 @@ func (s *Sender) Reserve(payload int) (Reservation, error) {
 			putHeader(s.ring[c&s.mask:], recPad, int(pad/SlotBytes), 0, Header{})
 			s.finish(c)
 		}
-		return Reservation{s, c + pad, slots, payload}, nil
+		return Reservation{s, c + pad, int32(slots), int32(payload)}, nil
 	}
 }
 
@@ -140,18 +140,21 @@ func (r Reservation) Bytes() []byte {
 
 // Commit makes the first n bytes of the reservation a message; Flush publishes it.
 func (r Reservation) Commit(h Header, n int) {
-	if n < 0 || n > r.size {
-		n = r.size
+	if n < 0 || n > int(r.size) {
+		n = int(r.size)
 	}
-	putHeader(r.s.ring[r.pos&r.s.mask:], recMessage, r.slots, n, h)
+	putHeader(r.s.ring[r.pos&r.s.mask:], recMessage, int(r.slots), n, h)
 	r.s.finish(r.pos)
 }
 
 // Abort gives the reservation up. Flush lets receivers skip it.
 func (r Reservation) Abort() {
-	putHeader(r.s.ring[r.pos&r.s.mask:], recVoid, r.slots, 0, Header{})
+	putHeader(r.s.ring[r.pos&r.s.mask:], recVoid, int(r.slots), 0, Header{})
 	r.s.finish(r.pos)
 }
+
+// Sender is the one whose ring the room is in.
+func (r Reservation) Sender() *Sender { return r.s }
 
 // Abandoned is Sender.Abandoned, of the reservation's.
 func (r Reservation) Abandoned() bool { return r.s.Abandoned() }

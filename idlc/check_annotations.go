@@ -199,6 +199,9 @@ func (c *checker) argument(a *annotation, arg *annotationArg, t *AnnotationType,
 		c.report.errorf(arg.Pos, "", "member id %s is not within 0 to %d", v.Int, maxMemberID)
 		return Value{}
 	}
+	if t.Name == "bit_bound" || t.Name == "position" {
+		return v // whoever applies it knows the range
+	}
 	return c.convert(arg.Value.Pos, v, want)
 }
 

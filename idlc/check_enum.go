@@ -99,12 +99,12 @@ func bytesFor(bits int) int {
 }
 
 func (c *checker) bitBound(a *Applied, most int64, of string) int {
-	n := a.Args[0].Int.Int64()
-	if n < 1 || n > most {
-		c.report.errorf(a.argPos, "", "@bit_bound of %s is an integer within 1 to %d", of, most)
-		return 32
+	n := a.Args[0].Int
+	if !n.IsInt64() || n.Int64() < 1 || n.Int64() > most {
+		c.report.errorf(a.argPos, "", "@bit_bound of %s is an integer within 1 to %d, not %s", of, most, n)
+		return int(most) // so that what is declared is not reported as well
 	}
-	return int(n)
+	return int(n.Int64())
 }
 
 func (c *checker) bitmaskDef(d *bitmaskDef) {
@@ -120,7 +120,7 @@ func (c *checker) bitmaskDef(d *bitmaskDef) {
 		case "nested":
 			b.Nested = *a.Args[0].Bool
 		case "bit_bound":
-			b.BitBound = c.bitBound(a, 64, "a bitmask")
+			b.BitBound = c.bitBound(a, maxBitmask, "a bitmask")
 		}
 	}
 	b.Width = bytesFor(b.BitBound)
@@ -133,16 +133,22 @@ func (c *checker) bitmaskDef(d *bitmaskDef) {
 			c.report.errorf(s.Value.Pos, "write @position(n) in front of "+f.Name, "a flag of a bitmask has no value")
 		}
 		f.Applied = c.annotations(s.Annotations, subject{on: onFlag, name: f.Name})
+		at, hint := f.Pos, "raise its @bit_bound"
+		position := big.NewInt(int64(next))
 		for _, a := range f.Applied {
 			if a.standard() == "position" {
-				f.Position = int(a.Args[0].Int.Int64())
+				at, position = a.argPos, a.Args[0].Int
 			}
 		}
-		next = f.Position + 1
-		if f.Position >= b.BitBound {
-			c.report.errorf(f.Pos, "", "position %d of flag %s is not within the %d bits of %s", f.Position, f.Name, b.BitBound, b.Name)
-			continue
+		if !position.IsInt64() || position.Int64() < 0 || position.Int64() >= maxBitmask {
+			hint = "a bitmask has " + itoa(maxBitmask) + " bits at most"
 		}
+		if position.Sign() < 0 || position.Cmp(big.NewInt(int64(b.BitBound))) >= 0 {
+			c.report.errorf(at, hint, "position %s of flag %s is not within 0 to %d, those of the %d bits of %s", position, f.Name, b.BitBound-1, b.BitBound, b.Name)
+			continue // the next flag goes on behind the one before
+		}
+		f.Position = int(position.Int64())
+		next = f.Position + 1
 		if old := taken[f.Position]; old != nil {
 			c.report.errorf(f.Pos, "", "flags %s and %s of %s have the same position %d", old.Name, f.Name, b.Name, f.Position)
 		}
@@ -160,7 +166,11 @@ func (c *checker) bitmaskDef(d *bitmaskDef) {
 	c.unit.Decls = append(c.unit.Decls, b)
 }
 
-const maxBitset = 64 // bits
+// The largest numbers of bits.
+const (
+	maxBitmask = 64
+	maxBitset  = 64
+)
 
 func (c *checker) bitsetDef(d *bitsetDef) {
 	b := &Bitset{Common: c.common(d.Name, d.Doc)}

@@ -12,7 +12,7 @@ import (
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
-// TestEmptyStructsTakeTheirHeadersOnly compares with what Cyclone DDS and the standard have: nothing, a DHEADER, a list's end.
+// TestEmptyStructsTakeTheirHeadersOnly wants what the rules of XTypes 1.3 §7.4 give for no members: nothing, a DHEADER, the end of a list.
 func TestEmptyStructsTakeTheirHeadersOnly(t *testing.T) {
 	for _, c := range []struct {
 		m    cdr.Message

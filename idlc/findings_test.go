@@ -36,7 +36,18 @@ func TestFindings(t *testing.T) {
 			"fuzz.idl:1:57: members AB_c and Abc of U both need the Go name abc; rename one of them\n"},
 		{"values beyond @bit_bound", "@bit_bound(3) enum E { A = -4, B = 7, C }; @bit_bound(3) enum F { D = -5 }; @bit_bound(8) enum G { H = 128 }; @bit_bound(8) enum I { J = -128, K = 127 };",
 			"fuzz.idl:1:39: value 8 of C does not fit into 3 bits\nfuzz.idl:1:67: value -5 of D does not fit into 3 bits\nfuzz.idl:1:100: value 128 of H does not fit into 8 bits\n"},
-		{"flags beyond @bit_bound", "@bit_bound(2) bitmask M { A, @position(2) B };", "fuzz.idl:1:43: position 2 of flag B is not within the 2 bits of M\n"},
+		{"flags beyond @bit_bound", "@bit_bound(2) bitmask M { A, @position(2) B };", "fuzz.idl:1:40: position 2 of flag B is not within 0 to 1, those of the 2 bits of M; raise its @bit_bound\n"},
+		{"more flags than bits", "@bit_bound(2) bitmask M { A, B, C };", "fuzz.idl:1:33: position 2 of flag C is not within 0 to 1, those of the 2 bits of M; raise its @bit_bound\n"},
+		{"positions that there are not", "bitmask M { @position(-1) A, @position(70000) B, @position(0xffffffffffff) C, D };",
+			"fuzz.idl:1:23: position -1 of flag A is not within 0 to 31, those of the 32 bits of M; a bitmask has 64 bits at most\n" +
+				"fuzz.idl:1:40: position 70000 of flag B is not within 0 to 31, those of the 32 bits of M; a bitmask has 64 bits at most\n" +
+				"fuzz.idl:1:60: position 281474976710655 of flag C is not within 0 to 31, those of the 32 bits of M; a bitmask has 64 bits at most\n"},
+		{"numbers of bits that there are not", "@bit_bound(65) bitmask A { a1 }; @bit_bound(0) bitmask B { b1 }; @bit_bound(9999999) bitmask C { c1 }; @bit_bound(33) enum D { D1 }; @bit_bound(-1) enum E { E1 };",
+			"fuzz.idl:1:12: @bit_bound of a bitmask is an integer within 1 to 64, not 65\nfuzz.idl:1:45: @bit_bound of a bitmask is an integer within 1 to 64, not 0\n" +
+				"fuzz.idl:1:77: @bit_bound of a bitmask is an integer within 1 to 64, not 9999999\nfuzz.idl:1:115: @bit_bound of an enum is an integer within 1 to 32, not 33\n" +
+				"fuzz.idl:1:145: @bit_bound of an enum is an integer within 1 to 32, not -1\n"},
+		{"constants beyond @bit_bound", "@bit_bound(3) bitmask M { A }; const M B = 8; const M C = -1; struct S { @default(9) M m; };",
+			"fuzz.idl:1:44: 8 does not fit into the 3 bits of M\nfuzz.idl:1:59: -1 does not fit into the 3 bits of M\nfuzz.idl:1:83: 9 does not fit into the 3 bits of M\n"},
 		{"module with an escaped name, opened again", "module _m { struct A { long a; }; }; module m { struct B { A a; }; }; module _m { struct C { B b; }; };", ""},
 		{"macros", levels(200, "#define A0 long\n", func(i int) string { return fmt.Sprintf("#define A%d A%d\n", i, i-1) }) + "A200",
 			"fuzz.idl:202:1: macros are nested more than 128 deep; look for macros that stand for one another\n"},
@@ -46,5 +57,17 @@ func TestFindings(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", report, c.want)
 			}
 		})
+	}
+}
+
+// TestOddFileNames wants the name of the file in one line of the code.
+func TestOddFileNames(t *testing.T) {
+	for name, want := range map[string]string{"a b.idl": "// Source: a b.idl\n", "a\nfunc init() { panic(1) }.idl": `// Source: "a\nfunc init() { panic(1) }.idl"` + "\n", `"q".idl`: `// Source: "\"q\".idl"` + "\n"} {
+		files, report := Compile(name, Options{ReadFile: func(string) ([]byte, error) { return []byte("struct S { long a; };"), nil }})
+		if report.Failed() || len(files) != 1 || !strings.Contains(string(files[0].Content), want) {
+			t.Errorf("%q: %s", name, report)
+			continue
+		}
+		wantFormatted(t, name, files[0])
 	}
 }

@@ -296,15 +296,19 @@ func (a *assigner) enum(r, w *Type) {
 		a.fail(ruleEnum, "enum %s has %d bits, %s %d", r, r.d.BitBound, w, w.d.BitBound)
 		return
 	}
+	byName, byValue := map[[4]byte]Literal{}, map[int32]Literal{}
+	for _, y := range r.d.Literals {
+		byName[y.hash], byValue[y.Value] = y, y
+	}
 	for _, x := range w.d.Literals {
-		same := false
-		for _, y := range r.d.Literals {
-			byName, byValue := nameHash(x.Name) == nameHash(y.Name), x.Value == y.Value
-			if byName != byValue && !r.d.IgnoreLiteralNames && !w.d.IgnoreLiteralNames {
-				a.fail(ruleEnum, "%s = %d of the reader's enum against %s = %d of the writer's: the same name must have the same value", y.Name, y.Value, x.Name, x.Value)
-				return
-			}
-			same = same || byValue
+		y, same := byValue[x.Value]
+		z, named := byName[x.hash]
+		if !same {
+			y = z
+		}
+		if (same || named) && (y.hash != x.hash || y.Value != x.Value) && !r.d.IgnoreLiteralNames && !w.d.IgnoreLiteralNames {
+			a.fail(ruleEnum, "%s = %d of the reader's enum against %s = %d of the writer's: the same name must have the same value", y.Name, y.Value, x.Name, x.Value)
+			return
 		}
 		if !same && (r.d.Extensibility == cdr.Final && w.d.Extensibility == cdr.Final || a.inKey()) {
 			a.fail(ruleEnum, "the reader's enum has no %s = %d, and it is final or a key", x.Name, x.Value)
@@ -326,24 +330,24 @@ func (a *assigner) shared(r, w *Type) (pairs [][2]*Member) {
 		if a.c.IgnoreMemberNames {
 			continue
 		}
-		if x != nil && nameHash(x.Name) != nameHash(y.Name) {
+		if x != nil && x.hash != y.hash {
 			a.within(x.Name, func() { a.fail(ruleStructure, "has id %d, which is that of %s in the writer's type", x.ID, y.Name) })
 		}
-		if z := r.named(y.Name); z != nil && z.ID != y.ID {
+		if z := r.named(y); z != nil && z.ID != y.ID {
 			a.within(z.Name, func() { a.fail(ruleStructure, "has id %d, and %d in the writer's type", z.ID, y.ID) })
 		}
 	}
 	return pairs
 }
 
-// named finds a member by its name or, as type objects may have it, the hash of its name.
-func (t *Type) named(name string) *Member {
-	if m := t.byName[name]; m != nil {
-		return m
+// named finds the member that has the name of m or, as type objects may have it, the hash of that name.
+func (t *Type) named(m *Member) *Member {
+	if same := t.byName[m.Name]; same != nil {
+		return same
 	}
-	h := nameHash(name)
+	h := m.hash
 	for _, m := range t.all {
-		if nameHash(m.Name) == h {
+		if m.hash == h {
 			return m
 		}
 	}
@@ -474,7 +478,7 @@ func (t *Type) defaultCase() *Member {
 }
 
 func (a *assigner) kase(x, y *Member, keys bool) {
-	if !a.c.IgnoreMemberNames && nameHash(x.Name) != nameHash(y.Name) && !x.DefaultCase && !y.DefaultCase {
+	if !a.c.IgnoreMemberNames && x.hash != y.hash && !x.DefaultCase && !y.DefaultCase {
 		a.within(x.Name, func() { a.fail(ruleUnion, "is %s in the writer's union", y.Name) })
 	}
 	a.within(x.Name, func() { a.strongly(x.Type, y.Type, false) })

@@ -1,11 +1,30 @@
 package xtypes
 
 import (
+	"fmt"
 	"math/rand"
 	"testing"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
+
+// Types of two versions, as discovery compares them.
+func BenchmarkAssignable(b *testing.B) {
+	version := func(n int) *Type {
+		d := TypeDescriptor{Kind: TKStructure, Name: "Version", Extensibility: cdr.Appendable}
+		for i := range n {
+			d.Members = append(d.Members, member(fmt.Sprintf("member_%d", i), long))
+		}
+		return Must(Build(d))
+	}
+	older, newer := version(100), version(101)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Assignable(older, newer, DefaultConsistency()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
 
 func BenchmarkAccessor(b *testing.B) {
 	rng := rand.New(rand.NewSource(3))

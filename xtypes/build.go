@@ -262,7 +262,7 @@ func (b *builder) members(next uint32) error {
 	}
 	for i := range b.d.Members {
 		m := b.d.Members[i]
-		m.Index = len(t.all)
+		m.Index, m.hash = len(t.all), nameHash(m.Name)
 		m.Labels = slices.Clone(m.Labels)
 		if err := b.member(&m); err != nil {
 			return err
@@ -408,7 +408,8 @@ func (b *builder) enum() error {
 	d.Literals = slices.Clone(d.Literals)
 	names, values := map[string]bool{}, map[int32]string{}
 	def := ""
-	for _, l := range d.Literals {
+	for i, l := range d.Literals {
+		d.Literals[i].hash = nameHash(l.Name)
 		other, twice := values[l.Value]
 		switch {
 		case l.Name == "" || len(l.Name) > maxName:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/omg-dds-go/dds/cdr"
 )
 
 // Data is a value of a structure or a union that is known only at run time: DynamicData of XTypes 1.3 §7.5.2.11. It has one
@@ -137,24 +139,36 @@ func (d *Data) Selected() *Member {
 	return d.typ.Case(d.label)
 }
 
-// Member gives the value of a member; nil for an optional one that is absent, and for a member of a union that is not selected.
+// maxDefaults bounds what defaults take in memory that come into being in one operation. Types, which peers may have sent, can have arrays of
+// billions of elements.
+const maxDefaults = 1 << 26
+
+// Member gives the value of a member; nil for an optional one that is absent, for a member of a union that is not selected, and for one
+// that was never set if its default takes more than 64 MB.
 func (d *Data) Member(m *Member) any {
+	left := maxDefaults
+	v, _ := d.value(m, &left)
+	return v
+}
+
+// value is Member with an error in place of a default that takes more than what is left for defaults.
+func (d *Data) value(m *Member, left *int) (any, error) {
+	at := &d.chosen
 	switch {
 	case m == d.typ.disc:
-		return sized(m.Type.Resolve().d.Kind, uint64(d.label))
-	case d.typ.d.Kind == TKUnion:
-		if d.typ.Case(d.label) != m {
-			return nil
-		}
-		if d.chosen == nil {
-			d.chosen = defaultOf(m)
-		}
-		return d.chosen
+		return sized(m.Type.Resolve().d.Kind, uint64(d.label)), nil
+	case d.typ.d.Kind != TKUnion:
+		at = &d.values[m.Index]
+	case d.typ.Case(d.label) != m:
+		return nil, nil
 	}
-	if d.values[m.Index] == nil {
-		d.values[m.Index] = defaultOf(m)
+	if *at == nil && !m.Optional {
+		if *left -= m.Type.footprint(); *left < 0 {
+			return nil, &cdr.Error{Op: "read", Type: d.typ.d.Name, Path: m.Name, Err: cdr.ErrBound, Detail: fmt.Sprintf("the defaults of members that are not set take more than %d bytes; set them", maxDefaults)}
+		}
+		*at = defaultOf(m)
 	}
-	return d.values[m.Index]
+	return *at, nil
 }
 
 // SetMember sets a member. In a union, this selects the member: the discriminator keeps its value if it selects the member already, and
@@ -234,10 +248,12 @@ func (d *Data) Get(path string) (any, error) {
 		return nil, err
 	}
 	var at any = d
-	t := d.typ
+	t, left := d.typ, maxDefaults
 	for _, s := range p.steps {
 		if s.Member != nil {
-			at = at.(*Data).Member(s.Member)
+			if at, err = at.(*Data).value(s.Member, &left); err != nil {
+				return nil, err
+			}
 		} else {
 			list := reflect.ValueOf(at)
 			if s.Index >= list.Len() {
@@ -289,8 +305,15 @@ func set(at reflect.Value, p Path, steps []Step, v any) error {
 	if last {
 		return d.SetMember(s.Member, v)
 	}
-	x := d.Member(s.Member)
+	left := maxDefaults
+	x, err := d.value(s.Member, &left)
+	if err != nil {
+		return err
+	}
 	if x == nil {
+		if s.Member.Type.footprint() > maxDefaults {
+			return fmt.Errorf("xtypes: path %q: the default of %s takes more than %d bytes; set it as a whole", p.text, s.Member.Name, maxDefaults)
+		}
 		if err := d.SetMember(s.Member, zeroOf(s.Member.Type)); err != nil {
 			return err
 		}
@@ -375,9 +398,12 @@ func (d *Data) Equal(o *Data) bool {
 	}
 	if d.typ.d.Kind == TKUnion {
 		m := d.typ.Case(d.label)
-		return m == nil || equal(reflect.ValueOf(d.Member(m)), reflect.ValueOf(o.Member(m)))
+		return m == nil || d.chosen == nil && o.chosen == nil || equal(reflect.ValueOf(d.Member(m)), reflect.ValueOf(o.Member(m)))
 	}
-	for _, m := range d.typ.all {
+	for i, m := range d.typ.all {
+		if d.values[i] == nil && o.values[i] == nil {
+			continue // both have the default
+		}
 		if !equal(reflect.ValueOf(d.Member(m)), reflect.ValueOf(o.Member(m))) {
 			return false
 		}

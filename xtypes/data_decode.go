@@ -90,7 +90,9 @@ func (r *decoder) member(m *Member, step Step) (v any, ok bool) {
 		after := r.cursor
 		switch m.TryConstruct {
 		case TryConstructUseDefault:
-			v, ok = defaultOf(m), true
+			if ok = r.allot(m.Type.footprint()); ok {
+				v = defaultOf(m)
+			}
 		case TryConstructTrim:
 			r.cursor = before
 			v, ok = r.trimmed(m.Type.Resolve())

@@ -22,7 +22,7 @@ func (d *Data) AppendEncode(dst []byte, enc cdr.Encapsulation) ([]byte, error) {
 	if want := d.typ.Encapsulation(enc.XCDR2(), enc.BigEndian()); enc != want {
 		return dst, &cdr.Error{Op: "write", Type: d.typ.d.Name, Err: cdr.ErrEncapsulation, Detail: fmt.Sprintf("%s does not carry a type that is %s; %s does", enc, d.typ.d.Extensibility, want)}
 	}
-	w := writer{buf: append(dst, byte(enc>>8), byte(enc), 0, 0), order: binary.LittleEndian, v2: enc.XCDR2()}
+	w := writer{buf: append(dst, byte(enc>>8), byte(enc), 0, 0), order: binary.LittleEndian, v2: enc.XCDR2(), defaults: maxDefaults}
 	if enc.BigEndian() {
 		w.order = binary.BigEndian
 	}
@@ -50,8 +50,10 @@ type writer struct {
 	origin int // of alignment
 	order  byteOrder
 	depth  int
-	v2     bool
-	err    *cdr.Error
+	// defaults is what those of members that were never set may take in memory yet.
+	defaults int
+	v2       bool
+	err      *cdr.Error
 }
 
 func (w *writer) align(n int) {
@@ -242,8 +244,9 @@ func (w *writer) mapping(t *Type, v reflect.Value) {
 func (w *writer) structure(d *Data) {
 	t := d.typ
 	for _, m := range t.all {
-		v := d.Member(m)
+		v := w.memberOf(d, m)
 		switch {
+		case w.err != nil:
 		case t.d.Extensibility == cdr.Mutable:
 			if v != nil {
 				w.member(m, reflect.ValueOf(v))
@@ -268,6 +271,15 @@ func (w *writer) structure(d *Data) {
 	}
 }
 
+// memberOf gives the value of a member as Data.Member does.
+func (w *writer) memberOf(d *Data, m *Member) any {
+	v, err := d.value(m, &w.defaults)
+	if err != nil {
+		w.fail(cdr.ErrBound, "the defaults of members that are not set take more than %d bytes; set them", maxDefaults)
+	}
+	return v
+}
+
 func (w *writer) union(d *Data) {
 	t := d.typ
 	label := reflect.ValueOf(sized(t.disc.Type.Resolve().d.Kind, uint64(d.label)))
@@ -283,7 +295,11 @@ func (w *writer) union(d *Data) {
 	}
 	put(t.disc, label)
 	if m := t.Case(d.label); m != nil && w.err == nil {
-		put(m, reflect.ValueOf(d.Member(m)))
+		if v := w.memberOf(d, m); w.err == nil {
+			put(m, reflect.ValueOf(v))
+		} else {
+			w.within(m.Name)
+		}
 	}
 	if t.d.Extensibility == cdr.Mutable {
 		w.endList()

@@ -30,11 +30,34 @@ import (
 //	map               an object, keys as text
 //	union             {"_d": label, "member": value}
 //	optional, absent  nothing
+//
+// It is an error if the defaults of members that were never set take more than 64 MB.
 func (d *Data) MarshalJSON() ([]byte, error) {
-	return appendData(nil, d), nil
+	w := jsonWriter{defaults: maxDefaults}
+	b := w.data(nil, d)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return b, nil
 }
 
-func appendData(b []byte, d *Data) []byte {
+// jsonWriter appends values to text. The first error sticks.
+type jsonWriter struct {
+	defaults int // bytes that they may take yet
+	err      error
+}
+
+// member gives the value of a member as Data.Member does.
+func (w *jsonWriter) member(d *Data, m *Member) any {
+	if w.err != nil {
+		return nil
+	}
+	v, err := d.value(m, &w.defaults)
+	w.err = err
+	return v
+}
+
+func (w *jsonWriter) data(b []byte, d *Data) []byte {
 	b = append(b, '{')
 	first := true
 	put := func(name string, t *Type, v any) {
@@ -43,17 +66,19 @@ func appendData(b []byte, d *Data) []byte {
 		}
 		first = false
 		b = append(appendString(b, name), ':')
-		b = appendValue(b, t, reflect.ValueOf(v))
+		b = w.value(b, t, reflect.ValueOf(v))
 	}
 	if d.typ.d.Kind == TKUnion {
 		put(Discriminator, d.typ.disc.Type, d.Member(d.typ.disc))
 		if m := d.Selected(); m != nil {
-			put(m.Name, m.Type, d.Member(m))
+			if v := w.member(d, m); v != nil {
+				put(m.Name, m.Type, v)
+			}
 		}
 		return append(b, '}')
 	}
 	for _, m := range d.typ.all {
-		if v := d.Member(m); v != nil {
+		if v := w.member(d, m); v != nil {
 			put(m.Name, m.Type, v)
 		}
 	}
@@ -65,18 +90,18 @@ func appendString(b []byte, s string) []byte {
 	return append(b, text...)
 }
 
-func appendValue(b []byte, t *Type, v reflect.Value) []byte {
+func (w *jsonWriter) value(b []byte, t *Type, v reflect.Value) []byte {
 	t = t.Resolve()
 	switch t.d.Kind {
 	case TKStructure, TKUnion:
-		return appendData(b, v.Interface().(*Data))
+		return w.data(b, v.Interface().(*Data))
 	case TKSequence:
 		if e := t.d.Elem.Resolve().d.Kind; e == TKByte || e == TKUint8 {
 			return appendString(b, base64.StdEncoding.EncodeToString(v.Bytes()))
 		}
-		return appendList(b, t, v, []uint32{uint32(v.Len())})
+		return w.list(b, t, v, []uint32{uint32(v.Len())})
 	case TKArray:
-		return appendList(b, t, v, t.d.Dims)
+		return w.list(b, t, v, t.d.Dims)
 	case TKMap:
 		b = append(b, '{')
 		for i, key := range sortedKeys(v) {
@@ -84,7 +109,7 @@ func appendValue(b []byte, t *Type, v reflect.Value) []byte {
 				b = append(b, ',')
 			}
 			b = append(appendString(b, keyText(t.d.MapKey, key)), ':')
-			b = appendValue(b, t.d.Elem, v.MapIndex(key))
+			b = w.value(b, t.d.Elem, v.MapIndex(key))
 		}
 		return append(b, '}')
 	case TKEnum:
@@ -137,7 +162,7 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 }
 
 // appendList writes a list, or lists of lists down to the last dimension.
-func appendList(b []byte, t *Type, v reflect.Value, dims []uint32) []byte {
+func (w *jsonWriter) list(b []byte, t *Type, v reflect.Value, dims []uint32) []byte {
 	b = append(b, '[')
 	n := int(dims[0])
 	for i := range n {
@@ -145,11 +170,11 @@ func appendList(b []byte, t *Type, v reflect.Value, dims []uint32) []byte {
 			b = append(b, ',')
 		}
 		if len(dims) == 1 {
-			b = appendValue(b, t.d.Elem, v.Index(i))
+			b = w.value(b, t.d.Elem, v.Index(i))
 			continue
 		}
 		part := v.Len() / n
-		b = appendList(b, t, v.Slice(i*part, (i+1)*part), dims[1:])
+		b = w.list(b, t, v.Slice(i*part, (i+1)*part), dims[1:])
 	}
 	return append(b, ']')
 }

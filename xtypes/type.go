@@ -51,6 +51,8 @@ type Member struct {
 	// HasHashID tells that the id came from @hashid.
 	HasHashID bool
 	Doc       string
+
+	hash [4]byte // nameHash of the name, of a type that is built
 }
 
 // TryConstruct says what becomes of a value that does not fit its member (XTypes 1.3 §7.2.4).
@@ -81,6 +83,8 @@ type Literal struct {
 	Value   int32
 	Default bool // @default_literal: what an absent or unknown value becomes
 	Doc     string
+
+	hash [4]byte // as that of a member
 }
 
 // Bitflag is a flag of a bitmask.

@@ -140,11 +140,11 @@ func addBuiltin[T any, PT cdr.Type[T]](b *builtinReaders, of builtinKind, name s
 	r.newCache()
 	tp := topicOf[T, PT](t)
 	typed := &DataReader[T]{reader: r, of: tp, codec: tp.codec}
-	r.typed = typed
+	r.typed, r.status.of = typed, typed
 	r.enabled.Store(true)
 	b.readers[of], b.sources[of] = r, &source{handle: handleOfTopic(name, t.support.Type.Name)}
 	_ = b.sub.adopt("BuiltinSubscriber", r) // it is closed only with the participant, which closes what it has
-	typed.setListener(nil, AnyStatus)
+	typed.setListener(nil, 0)
 	p.mu.Lock()
 	p.enlist(&r.entity)
 	p.mu.Unlock()

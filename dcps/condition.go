@@ -123,6 +123,7 @@ func (c *entityCondition) detach(ws *WaitSet) {
 // StatusCondition holds while one of the enabled statuses of its entity has changed (§2.2.2.1.9).
 type StatusCondition struct {
 	entityCondition
+	of      Entity
 	enabled StatusMask
 	follow  func() // begins to follow STABLE, of a writer; called with the entity's lock held
 }
@@ -181,6 +182,7 @@ func (c *StatusCondition) EnabledStatuses() StatusMask {
 // ReadCondition holds while its reader has samples in given states (§2.2.2.5.8).
 type ReadCondition struct {
 	entityCondition
+	reader    *reader
 	selection selection
 	closed    bool // guarded by the lock of the reader, and so is selection.query
 }

@@ -101,7 +101,7 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 	}
 	r.content = to.content
 	typed := &DataReader[T]{reader: r, of: to.of, description: of, codec: to.codec}
-	r.typed = typed
+	r.typed, r.status.of = typed, typed
 	var l *DataReaderListener[T]
 	if o.listener != nil {
 		var ok bool
@@ -112,7 +112,7 @@ func NewDataReader[T any](sub *Subscriber, of TopicDescription[T], opts ...Reade
 	if err := sub.adopt(op, r); err != nil {
 		return nil, err
 	}
-	typed.setListener(l, AnyStatus)
+	typed.setListener(l, maskFor(l != nil))
 	to.entity.retain()
 	if to.multi != nil {
 		to.multi.retain()
@@ -397,7 +397,7 @@ func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, i
 
 func (c *ReadCondition) init(r *reader, samples SampleState, views ViewState, instances InstanceState) {
 	c.selection = r.selectionOf([]ReadOption{States(samples, views, instances)}, false)
-	c.e = &r.entity
+	c.e, c.reader = &r.entity, r
 	c.t.eval = func() bool { return !c.closed && r.cache.any(&c.selection) }
 }
 

@@ -84,7 +84,7 @@ func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*D
 		return nil, err
 	}
 	typed := &DataWriter[T]{writer: w, of: t}
-	w.typed = typed
+	w.typed, w.status.of = typed, typed
 	var l *DataWriterListener[T]
 	if o.listener != nil {
 		var ok bool
@@ -95,7 +95,7 @@ func NewDataWriter[T any](pub *Publisher, t *Topic[T], opts ...WriterOption) (*D
 	if err := pub.add(op, w); err != nil {
 		return nil, err
 	}
-	typed.setListener(l, AnyStatus)
+	typed.setListener(l, maskFor(l != nil))
 	of.retain()
 	if pub.enables() {
 		if err := w.enable(op); err != nil {

@@ -113,8 +113,8 @@ func LookupDataReader[T any](sub *Subscriber, topicName string) *DataReader[T] {
 	return nil
 }
 
-// ContainsEntity tells whether a writer, reader or topic of the participant has the handle (DDS: contains_entity). That of a topic
-// is its key in DCPSTopic.
+// ContainsEntity tells whether a Publisher, Subscriber, writer, reader or topic of the participant has the handle (DDS:
+// contains_entity).
 func (p *DomainParticipant) ContainsEntity(h InstanceHandle) bool {
 	if p.absent() || h == HandleNil {
 		return false
@@ -134,6 +134,10 @@ func (p *DomainParticipant) ContainsEntity(h InstanceHandle) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if slices.ContainsFunc(p.publishers, func(pub *Publisher) bool { return pub.handle() == h }) ||
+		slices.ContainsFunc(p.subs, func(sub *Subscriber) bool { return sub.handle() == h }) {
+		return true
+	}
 	for _, t := range p.topics {
 		if handleOfTopic(t.name, t.support.Type.Name) == h {
 			return true

@@ -13,6 +13,7 @@ type group[E interface {
 }] struct {
 	p      *DomainParticipant // nil if no constructor made it
 	what   string             // for errors
+	number uint32             // among the Publishers and Subscribers of its participant
 	ending ending             // of Close
 	state  groupEntity
 
@@ -41,10 +42,11 @@ func (g *groupEntity) nextTick() int64 { return 0 }
 func (g *groupEntity) tick(int64)      {}
 
 // begin makes the group one of a participant.
-func (g *group[E]) begin(p *DomainParticipant, what string) {
-	g.p, g.what = p, what
+func (g *group[E]) begin(p *DomainParticipant, what string, of Entity) {
+	g.p, g.what, g.number = p, what, p.groups.Add(1)
 	g.state.init(p, what, &g.state)
 	g.state.status = newStatusCondition(&g.state.entity)
+	g.state.status.of = of
 }
 
 // enable is done under the lock that SetQos decides by what may change.

@@ -98,6 +98,14 @@ type readerCallbacks struct {
 	rejected       func(SampleRejectedStatus)
 }
 
+// maskFor is the mask of a listener that an entity is made with: all if there is one, and none otherwise.
+func maskFor(given bool) StatusMask {
+	if given {
+		return AnyStatus
+	}
+	return 0
+}
+
 // heard are the functions of one level that a mask lets through.
 func heard[E, S any](mask, bit StatusMask, f func(E, S)) func(E, S) {
 	if mask&bit == 0 {
@@ -119,7 +127,8 @@ func choose[E any, S any, A any](entity E, own func(E, S), asAny A, parents ...f
 	return nil
 }
 
-// SetListener sets what hears of the reader's statuses in mask, or with nil takes it away (DDS: set_listener).
+// SetListener sets what hears of the reader's statuses in mask (DDS: set_listener). Nil takes a listener away, and is one that does
+// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either. With nil and 0 all goes to them.
 func (r *DataReader[T]) SetListener(l *DataReaderListener[T], mask StatusMask) error {
 	if u := r.untyped(); u == noReader {
 		return u.deleted("SetListener")
@@ -129,17 +138,22 @@ func (r *DataReader[T]) SetListener(l *DataReaderListener[T], mask StatusMask) e
 }
 
 func (r *DataReader[T]) setListener(l *DataReaderListener[T], mask StatusMask) {
-	if l == nil {
-		l = new(DataReaderListener[T])
-	}
 	r.p.listening.Lock()
 	defer r.p.listening.Unlock()
-	r.bind = func() readerCallbacks { return r.callbacksOf(*l, mask) }
+	r.listener = l
+	r.bind = func() readerCallbacks { return r.callbacksOf(l, mask) }
 	r.relisten()
 }
 
-func (r *DataReader[T]) callbacksOf(l DataReaderListener[T], mask StatusMask) readerCallbacks {
+func (r *DataReader[T]) callbacksOf(l *DataReaderListener[T], mask StatusMask) readerCallbacks {
 	sub, part := r.sub.listener, r.p.listener
+	if r.builtin { // what a participant hears of its own discovery would make it look for data that is not the application's
+		part = bound[ParticipantListener]{}
+	}
+	if l == nil {
+		sub.mask, part.mask = sub.mask&^mask, part.mask&^mask
+		l = new(DataReaderListener[T])
+	}
 	s, p := sub.l.AnyReaderListener, part.l.AnyReaderListener
 	var a AnyDataReader = r
 	const (
@@ -267,7 +281,8 @@ type writerCallbacks struct {
 	stable         func(StableStatus)
 }
 
-// SetListener sets what hears of the writer's statuses in mask, or with nil takes it away (DDS: set_listener).
+// SetListener sets what hears of the writer's statuses in mask (DDS: set_listener). Nil takes a listener away, and is one that does
+// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either. With nil and 0 all goes to them.
 func (w *DataWriter[T]) SetListener(l *DataWriterListener[T], mask StatusMask) error {
 	if u := w.untyped(); u == noWriter {
 		return u.deleted("SetListener")
@@ -277,17 +292,19 @@ func (w *DataWriter[T]) SetListener(l *DataWriterListener[T], mask StatusMask) e
 }
 
 func (w *DataWriter[T]) setListener(l *DataWriterListener[T], mask StatusMask) {
-	if l == nil {
-		l = new(DataWriterListener[T])
-	}
 	w.p.listening.Lock()
 	defer w.p.listening.Unlock()
-	w.bind = func() writerCallbacks { return w.callbacksOf(*l, mask) }
+	w.listener = l
+	w.bind = func() writerCallbacks { return w.callbacksOf(l, mask) }
 	w.relisten()
 }
 
-func (w *DataWriter[T]) callbacksOf(l DataWriterListener[T], mask StatusMask) writerCallbacks {
+func (w *DataWriter[T]) callbacksOf(l *DataWriterListener[T], mask StatusMask) writerCallbacks {
 	pub, part := w.pub.listener, w.p.listener
+	if l == nil {
+		pub.mask, part.mask = pub.mask&^mask, part.mask&^mask
+		l = new(DataWriterListener[T])
+	}
 	s, p := pub.l.AnyWriterListener, part.l.AnyWriterListener
 	var a AnyDataWriter = w
 	const (
@@ -351,8 +368,8 @@ func (w *writer) callListener() {
 	}
 }
 
-// SetListener sets what hears of the topic's status, or with nil takes it away (DDS: set_listener). All Topics of one name in
-// a participant share it.
+// SetListener sets what hears of the topic's status (DDS: set_listener); nil is a listener that does nothing, as at
+// DataReader.SetListener. All Topics of one name in a participant share it.
 func (t *Topic[T]) SetListener(l *TopicListener, mask StatusMask) error {
 	s := t.shared()
 	if s == noTopic {
@@ -371,7 +388,8 @@ func (t *topicEntity) relisten() {
 	own, part := t.listener, t.p.listener
 	var call func(string, InconsistentTopicStatus)
 	switch {
-	case own.l != nil && own.l.OnInconsistentTopic != nil && own.mask&bit != 0:
+	case own.mask&bit != 0 && own.l == nil: // nobody
+	case own.mask&bit != 0 && own.l.OnInconsistentTopic != nil:
 		call = own.l.OnInconsistentTopic
 	case part.mask&bit != 0:
 		call = part.l.OnInconsistentTopic
@@ -427,6 +445,7 @@ func (sub *Subscriber) onDataOnReaders() func(*Subscriber) {
 	switch {
 	case own.mask&DataOnReadersStatusBit != 0 && own.l.OnDataOnReaders != nil:
 		return own.l.OnDataOnReaders
+	case sub.builtin: // not the participant's; see callbacksOf
 	case part.mask&DataOnReadersStatusBit != 0:
 		return part.l.OnDataOnReaders
 	}

@@ -82,7 +82,7 @@ func TestDDS14_2_2_4_3_1_FallBack(t *testing.T) {
 	match("participant")
 	require.NoError(t, r.SetListener(own, SubscriptionMatchedStatusBit))
 	match("reader")
-	require.NoError(t, r.SetListener(nil, AnyStatus))
+	require.NoError(t, r.SetListener(nil, 0))
 	match("participant")
 
 	// The same for writers and topics.

@@ -138,7 +138,7 @@ func takeNamed(t testing.TB, r *DataReader[labelled], opts ...ReadOption) string
 
 const namedExpression = "SELECT id, value, name FROM Track NATURAL JOIN Label WHERE value > %0"
 
-// Clauses: 2.2.2.2.1.9-10, 2.2.2.3.4.1-3
+// Clauses: 2.2.2.2.1.9-10, 2.2.2.3.4.1-3, B.TopicExpression
 func TestMultiTopic(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)

@@ -47,6 +47,7 @@ type DomainParticipant struct {
 	asserting atomic.Int32
 	asserted  atomic.Int64
 	ignored   atomic.Pointer[ignoreSet] // replaced as a whole under mu
+	groups    atomic.Uint32             // Publishers and Subscribers that were made
 	batches   sync.Map                  // derecho.SubgroupID -> *batch
 	domain    domainEntity              // what WaitForDomain waits on, and the participant's status
 
@@ -115,6 +116,7 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 	p.hub = newHub(p)
 	p.domain.init(p, "participant", &p.domain)
 	p.domain.status = newStatusCondition(&p.domain.entity)
+	p.domain.status.of = p
 	p.directory.setup(p)
 	p.enlist(&p.domain.entity)
 	p.enlist(&p.directory.entity)

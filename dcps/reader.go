@@ -43,6 +43,7 @@ type reader struct {
 	status    *StatusCondition
 	callbacks readerCallbacks        // guarded by mu
 	notify    bool                   // so is this: NotifyDataReaders was called
+	listener  any                    // what SetListener got; guarded like bind
 	bind      func() readerCallbacks // guarded by the participant's listening
 	content   *contentFilter         // nil for none
 	join      *joiner                // of a MultiTopic: the domain knows nothing of it but of its parts

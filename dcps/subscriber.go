@@ -64,7 +64,7 @@ func (p *DomainParticipant) NewSubscriber(opts ...SubscriberOption) (*Subscriber
 
 func newSubscriber(p *DomainParticipant, c subscriberConfig) *Subscriber {
 	sub := &Subscriber{qos: c.qos, defaults: qos.DefaultDataReader()}
-	sub.begin(p, "subscriber")
+	sub.begin(p, "subscriber", sub)
 	d := &sub.state.data
 	sub.state.status.t.eval = func() bool {
 		return d.news.Load() && sub.state.status.enabled&DataOnReadersStatusBit != 0 || sub.state.failure != nil

@@ -103,7 +103,13 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 
 // topicOf is a Topic of an entity that has one user more by it.
 func topicOf[T any, PT cdr.Type[T]](e *topicEntity) *Topic[T] {
-	return &Topic[T]{topicEntity: e, message: func(v *T) cdr.Message { return PT(v) }, codec: codecOf[T, PT](e.support)}
+	t := &Topic[T]{topicEntity: e, message: func(v *T) cdr.Message { return PT(v) }, codec: codecOf[T, PT](e.support)}
+	e.lock()
+	if e.status.of == nil {
+		e.status.of = t
+	}
+	e.unlock()
+	return t
 }
 
 // existing gives the topic of that name that the participant has, or nil. Called with mu held.

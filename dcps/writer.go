@@ -37,6 +37,7 @@ type writer struct {
 	maxSize   int           // of a message
 	status    *StatusCondition
 	callbacks writerCallbacks        // guarded by mu
+	listener  any                    // what SetListener got; guarded like bind
 	bind      func() writerCallbacks // guarded by the participant's listening
 	typed     AnyDataWriter
 

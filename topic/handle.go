@@ -51,3 +51,11 @@ func HandleOfEntity(node uint64, endpoint uint32) InstanceHandle {
 	h[15] = 1
 	return h
 }
+
+// HandleOfGroup makes the handle of a Publisher or Subscriber: the number that it has in its node. It is never that of a writer
+// or reader.
+func HandleOfGroup(node uint64, number uint32) InstanceHandle {
+	h := HandleOfEntity(node, number)
+	h[15] = 2
+	return h
+}

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -27,8 +28,10 @@ type access struct {
 	streams map[endpointKey][]*stream // by writer
 	all     []*stream                 // in the order in which they came
 	// buried are writers that do not exist any more, and whose streams have ended, while there are others of their process: of a
-	// set that has a part of theirs nothing can be seen any more. What comes of one topic may be far behind another's.
+	// set that has a part of theirs nothing can be seen any more. What comes of one topic may be far behind another's, but not by more
+	// than maxBuried writers that have ended since: older ones are forgotten. The oldest is first in graves.
 	buried   map[endpointKey]bool
+	graves   []endpointKey
 	released uint64    // entries that left the streams
 	broken   [64]setID // sets of which nothing more is seen: the latest ones
 	nBroken  int
@@ -40,6 +43,9 @@ type access struct {
 	cut     uint64
 	cutting []*reader // that were posted something of the cut which is made now
 }
+
+// maxBuried bounds what a process that makes and closes writers for ever leaves behind at others.
+const maxBuried = 1024
 
 // newAccess gives nil if samples need not be held back.
 func newAccess(q qos.Presentation) *access {
@@ -151,7 +157,19 @@ func (h *hub) endMatch(m match, it *item) {
 // bury notes that the writer of a match, which has ended, does not exist any more.
 func (m match) bury() {
 	if s := m.stream; s != nil && s.a.group {
-		s.a.buried[s.key] = true
+		s.a.bury(s.key)
+	}
+}
+
+func (a *access) bury(key endpointKey) {
+	if a.buried[key] {
+		return
+	}
+	a.buried[key] = true
+	a.graves = append(a.graves, key)
+	if len(a.graves) > maxBuried {
+		delete(a.buried, a.graves[0])
+		a.graves = a.graves[1:]
 	}
 }
 
@@ -162,11 +180,13 @@ func (a *access) exhume(node derecho.NodeID) {
 			return
 		}
 	}
-	for key := range a.buried {
-		if key.node == node {
+	a.graves = slices.DeleteFunc(a.graves, func(key endpointKey) bool {
+		of := key.node == node
+		if of {
 			delete(a.buried, key)
 		}
-	}
+		return of
+	})
 }
 
 // dropStream forgets a stream whose reader is gone.

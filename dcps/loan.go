@@ -53,7 +53,8 @@ func (l *Loan) At(t time.Time) {
 }
 
 // Publish sends the first n bytes, an encoded sample. If n is not that of a sample, the loan goes on; after any other
-// error it has ended, and nothing was sent.
+// error it has ended, and nothing was sent. Where RESOURCE_LIMITS of a VOLATILE writer with HISTORY KEEP_ALL have no room for the
+// sample it waits like Write, up to max_blocking_time; the sample then comes behind what was written meanwhile.
 func (l *Loan) Publish(n int) error {
 	const op = "Publish"
 	if l == nil || l.of == nil {
@@ -86,6 +87,9 @@ func (l *Loan) Publish(n int) error {
 	}
 	instances := w.instances.Load()
 	counted, err := instances.note(w, op, nil, l.room[:n], 1)
+	if errors.Is(err, errNotAcked) {
+		return w.publishWhenAcked(op, l, r, n, err)
+	}
 	if err != nil {
 		w.waste(r)
 		return err
@@ -93,6 +97,30 @@ func (l *Loan) Publish(n int) error {
 	if r.sent {
 		w.publish(r, w.header(kindData, r.seq, 0, l.at), n)
 	}
+	instances.wrote(w, counted)
+	return nil
+}
+
+// publishWhenAcked is Publish of a writer that holds as many samples as RESOURCE_LIMITS let it until they are acknowledged. The
+// loan itself is in the way of that: so the sample leaves the ring, waits like one of Write, and gets another place.
+func (w *writer) publishWhenAcked(op string, l *Loan, r *reservation, n int, full error) error {
+	sample, from := slices.Clone(l.room[:n]), sampleClock.now()
+	w.waste(r)
+	ctx, instances := w.lifetime, w.instances.Load()
+	counted, err := w.noteWhenAcked(ctx, op, nil, sample, instances, from, full)
+	if err != nil {
+		if w.ended.Load() {
+			return w.deleted(op)
+		}
+		return err
+	}
+	var again reservation
+	if err := w.reserve(ctx, op, n, from, l.at, &again); err != nil {
+		instances.unwrote(counted)
+		return err
+	}
+	copy(again.slot.bytes(), sample) // the path is Ordered, which never gives a number without a place
+	w.publish(&again, w.header(kindData, again.seq, 0, again.at), n)
 	instances.wrote(w, counted)
 	return nil
 }

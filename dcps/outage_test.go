@@ -506,6 +506,34 @@ func TestRejoinSendsWhatIsCommittedLate(t *testing.T) {
 	})
 }
 
+// Nor is it lost if the writer is closed before anybody has sent it.
+func TestCloseSendsWhatIsOwed(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, durably(qos.DurabilityTransientLocal))
+		r := b.reader(t, durableReader(qos.DurabilityTransientLocal))
+		d.bus.mu.Lock()
+		d.bus.lose = func(*derecho.Message, *busNode) bool { return true }
+		d.bus.mu.Unlock()
+		write(t, w, 1, 1)
+		d.bus.mu.Lock()
+		d.bus.lose = nil
+		d.bus.mu.Unlock()
+		_, err := w.untyped().turn.take(patiently(t), time.Time{}) // another goroutine is about to write
+		require.NoError(t, err)
+		d.bus.exclude(a)
+		d.bus.rejoin(a)
+		require.NoError(t, a.p.WaitForDomain(patiently(t)))
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- w.Close() }()
+		synctest.Wait() // who was to send what is owed has given up
+		w.untyped().turn.leave()
+		require.NoError(t, <-closed)
+		require.Equal(t, "1:1", values(t, r, 1))
+	})
+}
+
 // Who sends first when the process has joined again does not wait for the end of a batch: not even for a message that has its
 // place, and comes to the batch only then.
 func TestRejoinHurriesBatches(t *testing.T) {

@@ -497,3 +497,19 @@ func TestGroupAccessUnderAnyInterleaving(t *testing.T) {
 		}
 	})
 }
+
+// A process that makes and closes writers for ever leaves a bounded trace at a Subscriber with GROUP access.
+func TestBuriedWritersAreBounded(t *testing.T) {
+	a := newAccess(qos.Presentation{AccessScope: qos.PresentationGroup, CoherentAccess: true})
+	key := func(i int) endpointKey { return endpointKey{node: derecho.NodeID(i % 2), id: derecho.EndpointID(i)} }
+	for i := range 3 * maxBuried {
+		a.bury(key(i))
+		a.bury(key(i))
+	}
+	require.Len(t, a.buried, maxBuried)
+	require.True(t, a.buried[key(2*maxBuried)])
+	require.False(t, a.buried[key(2*maxBuried-1)], "the oldest give way")
+	a.exhume(1)
+	require.Len(t, a.buried, maxBuried/2)
+	require.Len(t, a.graves, maxBuried/2)
+}

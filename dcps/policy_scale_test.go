@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
@@ -268,5 +269,45 @@ func TestDDS14_2_2_3_19_WriterWaitsForAcknowledgements(t *testing.T) {
 		err = w.Write(patiently(t), &track{ID: 4})
 		require.ErrorIs(t, err, ErrOutOfResources)
 		require.ErrorContains(t, err, "max_instances is 3")
+	})
+}
+
+// A loan that RESOURCE_LIMITS have no room for waits like a sample that is written, and does not hold up what it waits for.
+//
+// Clauses: 2.2.3.19
+func TestDDS14_2_2_3_19_LoanWaitsForAcknowledgements(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		w := a.writer(t, writerQos(blocking(time.Second), func(q *qos.DataWriter) {
+			q.History = qos.History{Kind: qos.HistoryKeepAll, Depth: 1}
+			q.ResourceLimits.MaxSamples = 1
+		}))
+		r := b.reader(t, readerQos())
+		publish := func(value int32) error {
+			l, err := w.Loan(patiently(t), 100)
+			require.NoError(t, err)
+			n, err := cdr.MarshalTo(l.Bytes(), &track{ID: 1, Value: value}, cdr.CDR2LE)
+			require.NoError(t, err)
+			return l.Publish(n)
+		}
+		gate := make(chan struct{})
+		d.bus.mu.Lock()
+		d.bus.of(b).do(func() { <-gate }) // its process stands still
+		d.bus.mu.Unlock()
+		require.NoError(t, publish(1))
+		start := time.Now()
+		err := publish(2)
+		require.ErrorIs(t, err, ErrTimeout)
+		require.ErrorContains(t, err, "max_samples is 1")
+		require.Equal(t, time.Second, time.Since(start), "virtual time")
+		published := make(chan error, 1)
+		go func() { published <- publish(3) }()
+		synctest.Wait()
+		require.Empty(t, published)
+		close(gate)
+		require.NoError(t, <-published)
+		require.NoError(t, publish(4))
+		synctest.Wait()
+		require.Equal(t, "1:1 1:3 1:4", values(t, r, 3))
 	})
 }

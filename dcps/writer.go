@@ -312,7 +312,7 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at int64) error {
 	instances := w.instances.Load()
 	counted, err := instances.note(w, op, m, nil, 1)
 	if errors.Is(err, errNotAcked) {
-		counted, err = w.noteWhenAcked(ctx, op, m, instances, from, err)
+		counted, err = w.noteWhenAcked(ctx, op, m, nil, instances, from, err)
 	}
 	if err != nil {
 		return err
@@ -508,6 +508,9 @@ func (w *writer) sayClosing(ctx context.Context) error {
 		return err
 	}
 	defer w.turn.leave()
+	if w.resends { // nobody else sends it any more; what a full reader does not take in time is lost with the writer
+		_, _ = w.sendOwed(ctx, w.p.core.ID(), deadline)
+	}
 	seq := w.seq.Add(1)
 	// Without channel: a full reader does not hold the farewell up, which takes no room there.
 	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, deadline)
@@ -659,7 +662,7 @@ func (t *writerInstances) atRound() int {
 
 // noteWhenAcked is note for a writer that holds as many samples as RESOURCE_LIMITS let it until they are acknowledged: it
 // waits for that, up to max_blocking_time (§2.2.3.14). full is what note has said.
-func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, t *writerInstances, from time.Time, full error) (noted, error) {
+func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, encoded []byte, t *writerInstances, from time.Time, full error) (noted, error) {
 	if deadline := w.deadlineFrom(from); !deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
@@ -675,7 +678,7 @@ func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, t 
 			return noted{}, failure(op, w.what, full.Error(), err)
 		}
 		t.ackedUpTo(round)
-		counted, err := t.note(w, op, m, nil, 1)
+		counted, err := t.note(w, op, m, encoded, 1)
 		if !errors.Is(err, errNotAcked) {
 			return counted, err
 		}

@@ -27,11 +27,14 @@ type Options struct {
 // (is_default_qos), or else the default of the standard. Built-in profiles are found like those of files. What a profile
 // does not set has the default of the standard.
 type Provider struct {
+	options Options
+	// loading is held while files are read, and taken before mu, which is not: who asks for a profile does not wait for a disk.
+	// Both are held to change what mu guards.
+	loading  sync.Mutex
 	mu       sync.RWMutex
-	options  Options
 	now      contents
 	sources  []source
-	watchers []*watcher
+	watchers []*watcher // guarded by mu alone
 }
 
 // contents is what the files of a Provider say. It is replaced as a whole, never changed in place.
@@ -90,8 +93,8 @@ func (p *Provider) add(replace bool, sources ...source) error {
 	if p == nil {
 		return errNilProvider
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.loading.Lock()
+	defer p.loading.Unlock()
 	next := p.now
 	for i := range sources {
 		s := &sources[i]
@@ -102,9 +105,15 @@ func (p *Provider) add(replace bool, sources ...source) error {
 			return err
 		}
 	}
-	p.now = next
-	p.sources = append(p.sources, sources...)
+	p.become(next, slices.Concat(p.sources, sources))
 	return nil
+}
+
+// become takes over what was read. Called with loading held.
+func (p *Provider) become(next contents, sources []source) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now, p.sources = next, sources
 }
 
 // source is one document that a Provider was made of.

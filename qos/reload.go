@@ -23,10 +23,10 @@ func (p *Provider) Reload() Reload {
 	if p == nil {
 		return Reload{Err: errNilProvider}
 	}
-	p.mu.Lock()
 	result := p.reload()
+	p.mu.RLock()
 	watchers := slices.Clone(p.watchers)
-	p.mu.Unlock()
+	p.mu.RUnlock()
 	if result.Err != nil || len(result.Profiles) > 0 {
 		for _, w := range watchers {
 			w.notify(result)
@@ -35,20 +35,24 @@ func (p *Provider) Reload() Reload {
 	return result
 }
 
-// reload is called with mu held.
 func (p *Provider) reload() Reload {
-	for i := range p.sources {
-		p.sources[i].read()
-	}
+	p.loading.Lock()
+	defer p.loading.Unlock()
+	sources := slices.Clone(p.sources)
 	var next contents
-	for i := range p.sources {
-		var err error
-		if next, err = p.sources[i].load(next, p.options); err != nil {
-			return Reload{Err: err}
+	var err error
+	for i := range sources {
+		sources[i].read()
+		if err == nil {
+			next, err = sources[i].load(next, p.options)
 		}
 	}
+	if err != nil {
+		p.become(p.now, sources) // an error is told once for each change, too
+		return Reload{Err: err}
+	}
 	changed := changedProfiles(p.now, next)
-	p.now = next
+	p.become(next, sources)
 	return Reload{Profiles: changed}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,4 +150,27 @@ func TestFollow(t *testing.T) {
 	same, list := q.Follow(next, next)
 	assert.Equal(t, q, same)
 	assert.Empty(t, list)
+}
+
+// Who asks for a profile does not wait for a file that is slow to read.
+func TestProfilesWhileAFileIsRead(t *testing.T) {
+	dir := t.TempDir()
+	file, slow := filepath.Join(dir, "q.xml"), filepath.Join(dir, "slow.xml")
+	rewrite(t, file, "2", "")
+	p, err := LoadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Mkfifo(slow, 0o600))
+	loaded := make(chan error, 1)
+	go func() { loaded <- p.LoadFile(slow) }()
+	pipe, err := os.OpenFile(slow, os.O_WRONLY, 0) // returns when the other end is open
+	require.NoError(t, err)
+	w, err := p.DataWriter("L::A", "")
+	require.NoError(t, err)
+	require.Equal(t, int32(2), w.History.Depth)
+	p.OnReload(func(Reload) {})()
+	_, err = pipe.WriteString(inLibrary(`<qos_profile name="B" base_name="A"/>`))
+	require.NoError(t, err)
+	require.NoError(t, pipe.Close())
+	require.NoError(t, <-loaded)
+	require.Equal(t, []string{"L::A", "L::B"}, p.Profiles())
 }

@@ -190,6 +190,9 @@ func (r *Registry) descriptor(o *TypeObject) (d TypeDescriptor, err error) {
 		}
 		for i := range o.members {
 			d.Members = append(d.Members, o.memberAt(i, part))
+			if o.plain && d.Base != nil {
+				d.Members[i].ID += uint32(d.Base.Resolve().NumMembers())
+			}
 		}
 	case TKAlias:
 		d.Target = part(&o.related)

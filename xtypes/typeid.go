@@ -132,6 +132,7 @@ type archive struct {
 	w       writer
 	r       cursor
 	reading bool
+	plain   bool // plain CDR, as Fast DDS 2 has it: see UnmarshalPlainTypeObject
 	depth   int
 	err     error
 }
@@ -209,6 +210,9 @@ func (a *archive) string(p *string, bound int) {
 
 // optional reads or writes whether an optional member is present.
 func (a *archive) optional(present bool) bool {
+	if a.plain {
+		return a.r.fault == noFault
+	}
 	var b uint8
 	if present {
 		b = 1
@@ -223,6 +227,10 @@ func (a *archive) optional(present bool) bool {
 // delimited does what is in an appendable or mutable value, or a collection of values that are not primitive. What a newer
 // version of the standard has appended is skipped.
 func (a *archive) delimited(do func()) {
+	if a.plain {
+		do()
+		return
+	}
 	if a.reading {
 		s := a.r.scope()
 		a.r.narrow(&s, a.r.length())

@@ -33,6 +33,8 @@ type TypeObject struct {
 	builtin     memberBuiltin   // of an alias
 	// raw is what was read: custom annotations and what the standard may append are part of the hash, and not kept otherwise.
 	raw []byte
+	// plain is of those that UnmarshalPlainTypeObject has read.
+	plain bool
 }
 
 type objectMember struct {
@@ -201,29 +203,54 @@ func (a *archive) typeDetail(o *TypeObject) {
 	if o.equivalence == Minimal {
 		return
 	}
-	if a.optional(o.verbatim != nil) {
-		if a.reading {
-			o.verbatim = &Verbatim{}
-		}
-		a.delimited(func() {
-			if !a.optional(true) {
-				o.verbatim = nil
-				return
-			}
-			a.string(&o.verbatim.Placement, 32)
-			a.string(&o.verbatim.Language, 32)
-			a.string(&o.verbatim.Text, 0)
-		})
-	}
+	a.builtinOfType(&o.verbatim)
 	a.custom()
 	a.string(&o.name, maxName)
 }
 
-// custom is an optional AppliedAnnotationSeq.
-func (a *archive) custom() {
-	if a.optional(false) {
-		a.skip()
+// builtinOfType is an optional AppliedBuiltinTypeAnnotations.
+func (a *archive) builtinOfType(v **Verbatim) {
+	if !a.optional(*v != nil) {
+		return
 	}
+	if a.reading {
+		*v = &Verbatim{}
+	}
+	a.delimited(func() {
+		if !a.optional(true) {
+			*v = nil
+			return
+		}
+		a.string(&(*v).Placement, 32)
+		a.string(&(*v).Language, 32)
+		a.string(&(*v).Text, 0)
+	})
+	if a.plain && *v != nil && **v == (Verbatim{}) {
+		*v = nil
+	}
+}
+
+// custom is an optional AppliedAnnotationSeq, which is read over.
+func (a *archive) custom() {
+	if !a.optional(false) {
+		return
+	}
+	if !a.plain {
+		a.skip()
+		return
+	}
+	type parameter struct{}
+	type annotation struct{ parameters []parameter }
+	var list []annotation
+	elements(a, &list, func(x *annotation) {
+		var id TypeIdentifier
+		a.id(&id)
+		elements(a, &x.parameters, func(*parameter) {
+			var name [4]byte
+			a.bytes(name[:])
+			a.value(new(paramValue))
+		})
+	})
 }
 
 // header is an appendable header that holds nothing but a type detail.
@@ -251,6 +278,9 @@ func (a *archive) builtin(b *memberBuiltin) {
 				*p = new(string)
 			}
 			a.string(*p, 0)
+			if a.plain && **p == "" {
+				*p = nil
+			}
 		}
 	}
 	value := func(p **paramValue) {
@@ -259,6 +289,9 @@ func (a *archive) builtin(b *memberBuiltin) {
 				*p = new(paramValue)
 			}
 			a.value(*p)
+			if a.plain && (*p).kind == TKNone {
+				*p = nil
+			}
 		}
 	}
 	a.delimited(func() {
@@ -290,7 +323,7 @@ func (a *archive) value(v *paramValue) {
 		}
 	default:
 		if !v.kind.Primitive() {
-			a.skip() // ExtendedAnnotationParameterValue
+			a.skip() // ExtendedAnnotationParameterValue; there is none in plain CDR
 			return
 		}
 		numeral(a, v.kind.Size(), &v.bits)
@@ -320,9 +353,8 @@ func (a *archive) union(o *TypeObject) {
 		a.u16(&o.disc.flags)
 		a.id(&o.disc.typ)
 		if o.equivalence == Complete {
-			if a.optional(false) {
-				a.skip()
-			}
+			var none *Verbatim // of a discriminator, which is read over
+			a.builtinOfType(&none)
 			a.custom()
 		}
 	})

@@ -231,6 +231,14 @@ func FuzzTypeObject(f *testing.F) {
 			}
 			_, _ = r.Type(id)
 		}
+		if o, err := UnmarshalPlainTypeObject(b); err == nil {
+			id := TypeIdentifier{Kind: uint8(o.equivalence), Hash: o.Hash()}
+			r := NewRegistry()
+			if err := r.Add(id, o); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = r.Type(id)
+		}
 		_, _ = UnmarshalTypeInformation(b)
 		_, _ = UnmarshalTypeMapping(b)
 		if objects, err := CompleteObjects(b); err == nil {
@@ -248,4 +256,58 @@ func FuzzTypeObject(f *testing.F) {
 			_, _ = NewData(typ)
 		}
 	})
+}
+
+// Types that refer to themselves, round in a ring, and from one ring into another: which start makes no difference, and what is read is the same.
+func TestRecursionsWithinRecursions(t *testing.T) {
+	self := Forward("m::Self")
+	Must(Build(TypeDescriptor{Kind: TKStructure, Name: "m::Self", Forward: self, Extensibility: cdr.Mutable, Members: []Member{member("v", long), member("more", sequence(self, 0))}}))
+	ring := []*Type{Forward("m::C"), Forward("m::A"), Forward("m::B")}
+	for i, typ := range ring {
+		members := []Member{member("next", sequence(ring[(i+1)%3], 4))}
+		if i == 1 {
+			members = append(members, member("out", self))
+		}
+		Must(Build(TypeDescriptor{Kind: TKStructure, Name: typ.Name(), Forward: typ, Extensibility: cdr.Appendable, Members: members}))
+	}
+	for _, ek := range []EquivalenceKind{Minimal, Complete} {
+		id, err := self.Identifier(ek)
+		require.NoError(t, err)
+		require.Equal(t, []any{uint8(tiComponent), ek, int32(1), int32(1)}, []any{id.Kind, id.HashKind, id.Length, id.Index})
+		ids := map[string]TypeIdentifier{}
+		for _, start := range ring {
+			all, err := Identify(start, ek)
+			require.NoError(t, err)
+			require.Len(t, all, 4)
+			for _, x := range all {
+				if before, again := ids[x.Type.Name()]; again {
+					require.True(t, before.Equal(&x.ID), "%s from %s", x.Type, start)
+				}
+				ids[x.Type.Name()] = x.ID
+			}
+		}
+		require.True(t, id.Equal(new(ids["m::Self"])), "alone, and from the ring")
+		a, b, c := ids["m::A"], ids["m::B"], ids["m::C"]
+		require.Equal(t, []int32{3, 1, 3, 2, 3, 3}, []int32{a.Length, a.Index, b.Length, b.Index, c.Length, c.Index}, "ordered by name")
+		require.True(t, a.Hash == b.Hash && b.Hash == c.Hash && a.Hash != id.Hash)
+	}
+	for _, typ := range append(ring, self) {
+		b, err := Describe(typ)
+		require.NoError(t, err)
+		got, _, _, err := ParseDescription(b)
+		require.NoError(t, err)
+		again, err := Describe(got)
+		require.NoError(t, err)
+		require.Equal(t, b, again, "%s", typ)
+		require.NoError(t, Assignable(typ, got, DefaultConsistency()))
+		require.NoError(t, Assignable(got, typ, Consistency{DisallowTypeCoercion: true}))
+	}
+	// Another member anywhere in a component is another component.
+	other := Forward("m::Self")
+	Must(Build(TypeDescriptor{Kind: TKStructure, Name: "m::Self", Forward: other, Extensibility: cdr.Mutable, Members: []Member{member("v", octet), member("more", sequence(other, 0))}}))
+	x, err := self.Identifier(Minimal)
+	require.NoError(t, err)
+	y, err := other.Identifier(Minimal)
+	require.NoError(t, err)
+	require.NotEqual(t, x.Hash, y.Hash)
 }

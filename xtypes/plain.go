@@ -1,0 +1,29 @@
+package xtypes
+
+// UnmarshalPlainTypeObject reads a type object as Fast DDS 2 serializes and hashes it: in plain CDR of version 1, without the DHEADERs of
+// appendable types and of collections, and with an empty value in place of what is absent. The first 14 bytes of the MD5 of these bytes are
+// its identifier there. No flag of extensibility stands for appendable, and a member of a union without labels is the default, which
+// Fast DDS does not mark. The ids of the members of a structure begin at 0, also behind those of its base.
+func UnmarshalPlainTypeObject(b []byte) (*TypeObject, error) {
+	a := openArchive(b)
+	a.plain, a.r.v2 = true, false
+	o := &TypeObject{plain: true}
+	a.object(o)
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.kind == TKUnion:
+		for i := range o.members {
+			if m := &o.members[i]; len(m.labels) == 0 {
+				m.flags |= flagDefault
+			}
+		}
+		fallthrough
+	case o.kind == TKStructure:
+		if o.flags&flagsMinimal == 0 {
+			o.flags |= flagAppendable
+		}
+	}
+	return o, nil
+}

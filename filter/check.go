@@ -228,6 +228,10 @@ func comparison(a operand, holds ordering, b operand) *node {
 		n.op = opIntegerReal
 	case a.class == classReal:
 		n.op, n.a, n.b, n.holds = opIntegerReal, b, a, holds.mirrored()
+	case b.field == nil:
+		if limit, ok := a.field.limit(b.integer); ok {
+			n.op, n.limit = opLimit, limit
+		}
 	}
 	return n
 }

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"unicode/utf8"
 
@@ -12,7 +13,8 @@ import (
 type field struct {
 	accessor *xtypes.Accessor
 	kind     xtypes.Kind
-	topic    int // whose sample it is, of those of a join
+	signed   bool // an integer that is
+	topic    int  // whose sample it is, of those of a join
 	// missing is what a sample counts as having whose writer knew an earlier version of the type, which lacks the member; nil
 	// if the member may be absent in any version.
 	missing *operand
@@ -43,7 +45,8 @@ func newField(path xtypes.Path) (*field, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &field{accessor: a, kind: a.Type().Kind()}
+	k := a.Type().Kind()
+	f := &field{accessor: a, kind: k, signed: k.Signed() || k == xtypes.TKEnum}
 	f.missing, err = missing(path)
 	return f, err
 }
@@ -105,13 +108,17 @@ func missing(path xtypes.Path) (*operand, error) {
 	return o, nil
 }
 
+// of is the sample that the field is read from.
+func (f *field) of(c *cursor) []byte {
+	if f.topic > 0 {
+		return c.others[f.topic-1]
+	}
+	return c.sample
+}
+
 // get gives the value, or what it counts as; neither if both are zero.
 func (f *field) get(c *cursor) (v xtypes.Value, present bool, otherwise *operand) {
-	sample := c.sample
-	if f.topic > 0 {
-		sample = c.others[f.topic-1]
-	}
-	v, present, err := f.accessor.Get(sample)
+	v, present, err := f.accessor.Get(f.of(c))
 	if err != nil {
 		return v, false, nil
 	}
@@ -124,19 +131,51 @@ func (f *field) present(c *cursor) bool {
 }
 
 func (f *field) integer(c *cursor) (integer, bool) {
+	if bits, ok := f.accessor.Number(f.of(c)); ok {
+		if f.signed {
+			return signed(int64(bits)), true
+		}
+		return unsigned(bits), true
+	}
 	v, present, otherwise := f.get(c)
 	switch {
 	case !present && otherwise == nil:
 		return integer{}, false
 	case !present:
 		return otherwise.integer, true
-	case f.kind.Signed() || f.kind == xtypes.TKEnum:
+	case f.signed:
 		return signed(v.Int()), true
 	}
 	return unsigned(v.Uint()), true
 }
 
+// signBit, flipped, has signed integers sort as unsigned ones.
+const signBit = 1 << 63
+
+// sortable gives an integer as a number that sorts like it, if that is quick.
+func (f *field) sortable(c *cursor) (uint64, bool) {
+	bits, ok := f.accessor.Number(f.of(c))
+	if f.signed {
+		bits ^= signBit
+	}
+	return bits, ok
+}
+
+// limit gives a constant as sortable gives the field's values; false if it is none that the field can hold.
+func (f *field) limit(i integer) (uint64, bool) {
+	if !f.signed {
+		return i.low, i.high == 0
+	}
+	return i.low ^ signBit, i.high == int64(i.low)>>63
+}
+
 func (f *field) real(c *cursor) (float64, bool) {
+	if bits, ok := f.accessor.Number(f.of(c)); ok {
+		if f.kind == xtypes.TKFloat32 {
+			return float64(math.Float32frombits(uint32(bits))), true
+		}
+		return math.Float64frombits(bits), true
+	}
 	v, present, otherwise := f.get(c)
 	switch {
 	case !present && otherwise == nil:
@@ -145,6 +184,15 @@ func (f *field) real(c *cursor) (float64, bool) {
 		return otherwise.real, true
 	}
 	return v.Float(), true
+}
+
+// converts tells whether text computes it; f may be nil.
+func (f *field) converts() bool {
+	if f == nil {
+		return false
+	}
+	c, _ := classOf(f.accessor.Type())
+	return c == classText && f.kind != xtypes.TKString8
 }
 
 func (f *field) text(c *cursor) ([]byte, bool) {

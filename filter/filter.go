@@ -13,7 +13,7 @@ type Filter struct {
 	params  []string
 	typ     *xtypes.Type
 	tree    *filterSyntax
-	program *node
+	program *program
 }
 
 // New compiles a filter expression for samples of type t. An error is an *Error.
@@ -40,10 +40,11 @@ func (f *Filter) With(params ...string) (*Filter, error) {
 	out := *f
 	out.params = slices.Clone(params)
 	c := checker{text: f.text, params: out.params, schema: schemaOf(f.typ)}
-	var err error
-	if out.program, err = c.condition(f.tree.Condition); err != nil {
+	root, err := c.condition(f.tree.Condition)
+	if err != nil {
 		return nil, err
 	}
+	out.program = newProgram(root)
 	return &out, nil
 }
 
@@ -85,10 +86,4 @@ func (f *Filter) Parameters() []string {
 // sample that can not be read does not pass.
 func (f *Filter) Match(sample []byte) bool {
 	return f != nil && f.program != nil && f.program.matches(sample)
-}
-
-func (n *node) matches(sample []byte) bool {
-	c := cursorOf(sample)
-	defer c.release()
-	return n.eval(c) == yes
 }

@@ -2,8 +2,33 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 	"path"
+	"slices"
 )
+
+// program is a condition that runs over one sample.
+type program struct {
+	root     *node
+	converts bool // it needs room for texts
+}
+
+func newProgram(root *node) *program { return &program{root, root.converts()} }
+
+func (p *program) matches(sample []byte) bool {
+	if !p.converts {
+		c := cursor{sample: sample}
+		return p.root.eval(&c) == yes
+	}
+	c := cursorOf(sample)
+	defer c.release()
+	return p.root.eval(c) == yes
+}
+
+// converts tells whether the condition reads a member that is not compared as it lies in the sample.
+func (n *node) converts() bool {
+	return n.a.field.converts() || n.b.field.converts() || slices.ContainsFunc(n.kids, (*node).converts)
+}
 
 // operation is what a node does.
 type operation uint8
@@ -12,6 +37,7 @@ const (
 	opAnd operation = iota
 	opOr
 	opNot
+	opLimit       // compares an integer member with a constant that its type holds
 	opIntegers    // compares two integers
 	opReals       // compares two real numbers
 	opIntegerReal // compares an integer with a real number
@@ -27,6 +53,7 @@ type node struct {
 	kids     []*node  // of opAnd, opOr, opNot
 	holds    ordering // of the comparisons: those that satisfy it
 	a, b     operand
+	limit    uint64   // of opLimit: b as a field's sortable
 	patterns []string // of opMatch
 }
 
@@ -42,6 +69,10 @@ type operand struct {
 // eval runs the program.
 func (n *node) eval(c *cursor) truth {
 	switch n.op {
+	case opLimit:
+		if v, ok := n.a.field.sortable(c); ok {
+			return truthOf(n.holds&orderingOf(cmp.Compare(v, n.limit)) != 0)
+		}
 	case opAnd:
 		t := yes
 		for _, k := range n.kids {
@@ -68,7 +99,7 @@ func (n *node) eval(c *cursor) truth {
 
 func (n *node) compare(c *cursor) truth {
 	switch n.op {
-	case opIntegers, opIntegerReal:
+	case opLimit, opIntegers, opIntegerReal:
 		i, ok := n.a.asInteger(c)
 		if !ok {
 			return unknown

@@ -15,7 +15,7 @@ type Query struct {
 	params  []string
 	typ     *xtypes.Type
 	tree    *querySyntax
-	program *node // nil: everything matches
+	program *program // nil: everything matches
 	order   []orderKey
 }
 
@@ -50,10 +50,11 @@ func (q *Query) With(params ...string) (*Query, error) {
 	out.params, out.order = slices.Clone(params), nil
 	c := checker{text: q.text, params: out.params, schema: schemaOf(q.typ)}
 	if q.tree.Condition != nil {
-		var err error
-		if out.program, err = c.condition(q.tree.Condition); err != nil {
+		root, err := c.condition(q.tree.Condition)
+		if err != nil {
 			return nil, err
 		}
+		out.program = newProgram(root)
 	}
 	for _, o := range q.tree.Order {
 		m, err := c.schema.find(o.Member, c.text)

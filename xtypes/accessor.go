@@ -22,6 +22,7 @@ type Accessor struct {
 	leaf *Type // resolved
 	// fixed are the offsets in XCDR1 and XCDR2 if nothing but a DHEADER can move the value.
 	fixed [2]fixedOffset
+	quick quick
 }
 
 // fixedOffset is where a value lies in the body. A DHEADER at each of headers tells whether the value is there.
@@ -47,6 +48,7 @@ func NewAccessor(p Path) (*Accessor, error) {
 	for v := range a.fixed {
 		a.fixed[v] = layoutOf(p, v == 1)
 	}
+	a.quick = quickOf(p.root.Resolve(), leaf, &a.fixed[1])
 	return a, nil
 }
 
@@ -85,6 +87,71 @@ func (a *Accessor) Get(sample []byte) (v Value, present bool, err error) {
 		return Value{}, false, c.err(root, a.path.text)
 	}
 	return v, present, nil
+}
+
+// quick is how a number is read from samples in little-endian XCDR2, which writers mostly send, at a fixed offset.
+type quick struct {
+	width   int    // of the number; 0 if it is none, or lies somewhere else in each sample
+	at      int    // in the sample, header included
+	headers []int  // DHEADERs around it, likewise
+	enc     uint16 // the first bytes of such a sample
+	shift   uint8  // of sign extension
+	boolean bool
+}
+
+func quickOf(root, leaf *Type, f *fixedOffset) quick {
+	w := leaf.width()
+	if !f.known || w == 0 || w > 8 {
+		return quick{}
+	}
+	q := quick{width: w, at: f.at + cdr.HeaderSize, enc: uint16(root.Encapsulation(true, false)), boolean: leaf.d.Kind == TKBoolean}
+	for _, h := range f.headers {
+		q.headers = append(q.headers, h+cdr.HeaderSize)
+	}
+	if leaf.d.Kind.Signed() || leaf.d.Kind == TKEnum {
+		q.shift = uint8(64 - 8*w)
+	}
+	return q
+}
+
+// Number gives the bits of a number, as Value.Int or Value.Uint of what Get finds, if that takes but a few loads; ok is false if it does
+// not, which says nothing of the sample.
+func (a *Accessor) Number(sample []byte) (bits uint64, ok bool) {
+	q := &a.quick
+	if q.width == 0 || len(sample) < cdr.HeaderSize || binary.BigEndian.Uint16(sample) != q.enc {
+		return 0, false
+	}
+	end := len(sample) - int(sample[3]&3)
+	for _, h := range q.headers {
+		if h+4 > end {
+			return 0, false
+		}
+		size := binary.LittleEndian.Uint32(sample[h:])
+		if uint64(size) > uint64(end-h-4) {
+			return 0, false
+		}
+		end = h + 4 + int(size)
+	}
+	if q.at+q.width > end {
+		return 0, false
+	}
+	switch b := sample[q.at:]; q.width {
+	case 1:
+		bits = uint64(b[0])
+	case 2:
+		bits = uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		bits = uint64(binary.LittleEndian.Uint32(b))
+	default:
+		bits = binary.LittleEndian.Uint64(b)
+	}
+	if q.boolean && bits > 1 {
+		return 0, false
+	}
+	if q.shift != 0 {
+		bits = uint64(int64(bits<<q.shift) >> q.shift)
+	}
+	return bits, true
 }
 
 func b2i(b bool) int {

@@ -150,6 +150,60 @@ func TestAccessorAgreesWithData(t *testing.T) {
 	}
 }
 
+// numbers has single values at fixed offsets, in final and appendable structures, and a string behind them.
+func numbers(x cdr.Extensibility) *Type {
+	name := x.String()
+	inner := structure("NumbersIn"+name, x, member("o", octet), member("d", double))
+	var members []Member
+	for k := range kinds {
+		if p := Primitive(Kind(k)); p != nil {
+			members = append(members, member(fmt.Sprintf("p%d", k), p))
+		}
+	}
+	for i, t := range []*Type{testColor, testMask, testBits, array(double, 2, 2), array(testColor, 3), inner, NewString(0), long} {
+		members = append(members, member(fmt.Sprintf("m%d", i), t))
+	}
+	return structure("Numbers"+name, x, members...)
+}
+
+// What is read quickly is what Get reads, and nothing is read of what Get finds broken or absent.
+func TestNumberAgreesWithGet(t *testing.T) {
+	rng := rand.New(rand.NewSource(4))
+	quick := 0
+	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {
+		typ := numbers(x)
+		for range 20 {
+			d := randomValue(rng.Uint64, typ, 0).(*Data)
+			for _, path := range paths(d) {
+				p, err := typ.Path(path)
+				require.NoError(t, err)
+				a, err := NewAccessor(p)
+				require.NoError(t, err)
+				for _, enc := range encapsulations(typ) {
+					b, err := d.Encode(enc)
+					require.NoError(t, err)
+					check := func(b []byte) {
+						bits, ok := a.Number(b)
+						if !ok {
+							return
+						}
+						quick++
+						v, present, err := a.Get(b)
+						require.NoError(t, err, "%s %s", path, enc)
+						require.True(t, present, "%s %s", path, enc)
+						require.Equal(t, v.Uint(), bits, "%s %s", path, enc)
+					}
+					check(b)
+					check(b[:rng.Intn(len(b))])
+					b[rng.Intn(min(len(b), 40))] = byte(rng.Intn(256))
+					check(b)
+				}
+			}
+		}
+	}
+	require.Greater(t, quick, 500)
+}
+
 func TestAccessorAllocatesNothing(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
 	for _, x := range []cdr.Extensibility{cdr.Final, cdr.Appendable, cdr.Mutable} {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +51,9 @@ func (s *settings) options(file, dir string) (idl string, opts idlc.Options, err
 		return "", opts, err
 	}
 	types, err := notation.ParseXML(text)
-	if err != nil {
+	if wrong := (notation.XMLErrors)(nil); errors.As(err, &wrong) {
+		return "", opts, &xmlErrors{file, string(text), wrong}
+	} else if err != nil {
 		return "", opts, fmt.Errorf("%s: %w", file, err)
 	}
 	text, err = notation.IDL(types)
@@ -67,11 +70,49 @@ func (s *settings) options(file, dir string) (idl string, opts idlc.Options, err
 	return idl, opts, nil
 }
 
+// xmlErrors are all that is wrong with a file in XML.
+type xmlErrors struct {
+	file, text string
+	list       notation.XMLErrors
+}
+
+// Error gives each with its line and a mark under the place.
+func (e *xmlErrors) Error() string {
+	var b strings.Builder
+	lines := strings.Split(e.text, "\n")
+	for _, x := range e.list {
+		fmt.Fprintf(&b, "%s:%s\n", e.file, x)
+		if x.Line <= len(lines) {
+			line := []rune(strings.TrimRight(lines[x.Line-1], "\r"))
+			const most = 160 // characters of a line
+			at := min(x.Column-1, len(line))
+			from := max(0, min(at-most/2, len(line)-most))
+			pad := strings.Map(func(c rune) rune {
+				if c == '\t' {
+					return c
+				}
+				return ' '
+			}, string(line[from:at]))
+			fmt.Fprintf(&b, "%5d | %s\n      | %s^\n", x.Line, string(line[from:min(len(line), from+most)]), pad)
+		}
+	}
+	return b.String()
+}
+
+// complain reports why a file could not be read.
+func complain(stderr io.Writer, err error) {
+	if wrong := (*xmlErrors)(nil); errors.As(err, &wrong) {
+		fmt.Fprint(stderr, wrong)
+		return
+	}
+	fmt.Fprintf(stderr, "idlgen: %v\n", err)
+}
+
 // convert writes the types of a file in another notation: to standard output, or into the directory of -o.
 func (s *settings) convert(file string, stdout, stderr io.Writer) bool {
 	idl, opts, err := s.options(file, filepath.Dir(file))
 	if err != nil {
-		fmt.Fprintf(stderr, "idlgen: %v\n", err)
+		complain(stderr, err)
 		return false
 	}
 	unit, report := idlc.Check(idl, opts)

@@ -7,7 +7,7 @@ import (
 )
 
 func TestConvert(t *testing.T) {
-	inDir(t, map[string]string{"track.idl": track, "demo/msg/Track.msg": "float64 altitude", "two.idl": "struct A { long a; }; struct B { A a; };"})
+	inDir(t, map[string]string{"track.idl": track, "demo/msg/Track.msg": "float64 altitude", "wrong.xml": "<types><struct name='S'>\n\t\t<member name=\"a\" type=\"lung\"/>\n\t\t<member name='b' type='nonBasic' nonBasicTypeName = '\nT'/></struct></types>", "two.idl": "struct A { long a; }; struct B { A a; };"})
 	for _, c := range []struct {
 		args   []string
 		status int
@@ -22,7 +22,10 @@ func TestConvert(t *testing.T) {
 		{[]string{"-to", "idl", "-type", "C", "two.idl"}, 1, "there is no type C; there are A, B"},
 		{[]string{"-to", "c", "track.idl"}, 2, "write go, idl, xml, jsonschema or typeobject"},
 		{[]string{"-from", "c", "track.idl"}, 2, "write idl, xml or ros2"},
-		{[]string{"-from", "xml", "track.idl"}, 1, "idlgen: track.idl: notation: XML: "},
+		{[]string{"-from", "xml", "track.idl"}, 1, "track.idl:"},
+		{[]string{"-from", "xml", "wrong.xml"}, 1, "wrong.xml:2:26: <struct name=\"S\">: type=\"lung\" is no type; did you mean long?\n    2 | \t\t<member name=\"a\" type=\"lung\"/>\n      | \t\t                       ^\n" +
+			"wrong.xml:3:56: <struct name=\"S\">: there is no type \"T\"; did you mean S?\n    3 | "},
+		{[]string{"-from", "xml", "-to", "idl", "wrong.xml"}, 1, "wrong.xml:2:26: <struct"},
 		{[]string{"-from", "ros2", "track.idl"}, 1, "track.idl: -from ros2 reads .msg, .srv and .action files"},
 		{[]string{"demo/msg/Track.msg"}, 1, "demo/msg/Track.msg: -from ros2 reads .msg"},
 		{[]string{"-from", "ros2", "-to", "idl", "demo/msg/Track.msg"}, 0, "module demo {\n  module msg {\n    module dds_ {\n      @final struct Track_ {\n        double altitude;\n"},

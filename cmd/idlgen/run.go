@@ -238,7 +238,7 @@ func (s *settings) translate(file string) translation {
 // deliverAll writes or checks what came out of one file.
 func (s *settings) deliverAll(t translation, written map[string]string, stderr io.Writer) bool {
 	if t.err != nil {
-		fmt.Fprintf(stderr, "idlgen: %v\n", t.err)
+		complain(stderr, t.err)
 		return false
 	}
 	fmt.Fprint(stderr, t.report.Explain())

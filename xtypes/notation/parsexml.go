@@ -1,12 +1,20 @@
 package notation
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/internal/suggest"
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
@@ -16,66 +24,102 @@ const (
 	maxXMLDepth = 64
 )
 
+// XMLError is one thing that is wrong with a document, and where: lines and columns count from one, columns count characters.
+type XMLError struct {
+	Line, Column int
+	Element      string // the declaration that it is in: `<struct name="S">`; may be empty
+	Detail       string
+}
+
+// Error gives "3:12: <struct name="S">: ...".
+func (e *XMLError) Error() string {
+	of := ""
+	if e.Element != "" {
+		of = e.Element + ": "
+	}
+	return fmt.Sprintf("%d:%d: %s%s", e.Line, e.Column, of, e.Detail)
+}
+
+// XMLErrors are all that is wrong with a document, in the order of their places.
+type XMLErrors []*XMLError
+
+// Error gives one a line.
+func (list XMLErrors) Error() string {
+	lines := make([]string, len(list))
+	for i, e := range list {
+		lines[i] = "notation: XML: " + e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxXMLErrors bounds what is reported; nobody reads more.
+const maxXMLErrors = 1000
+
 // ParseXML reads the types of a document of DDS-XML 1.0, in their order: a <types> element, alone or in a <dds>. The words of RTI Connext
 // and Fast DDS are understood as well (long, unsignedLong, octet, wchar; bit_value, bit_bound, sequenceMaxLength...). Types without
-// extensibility are appendable.
+// extensibility are appendable. An error is an XMLErrors with all that is wrong.
 func ParseXML(text []byte) ([]*xtypes.Type, error) {
-	root, err := parseNodes(text)
-	if err != nil {
-		return nil, fmt.Errorf("notation: XML: %w", err)
-	}
-	r := xmlReader{types: map[string]*xtypes.Type{}, constants: map[string]string{}}
-	if root.XMLName.Local == "dds" {
+	r := xmlReader{text: text, types: map[string]*xtypes.Type{}, broken: map[*xtypes.Type]bool{}, constants: map[string]string{}, spelled: map[string]string{}, forwards: map[*xtypes.Type]*node{}}
+	root := r.parse()
+	switch {
+	case root == nil:
+	case root.XMLName.Local == "dds":
 		for _, n := range root.Nodes {
 			if n.XMLName.Local == "types" {
 				r.module(n, nil)
 			}
 		}
-	} else if root.XMLName.Local == "types" {
+	case root.XMLName.Local == "types":
 		r.module(root, nil)
-	} else {
-		r.fail("<%s> is neither <types> nor <dds>", root.XMLName.Local)
+	default:
+		r.fail(root, "", "<%s> is neither <types> nor <dds>", root.XMLName.Local)
 	}
-	for _, t := range r.list {
-		if missing := t.Incomplete(); len(missing) > 0 && r.err == nil {
-			r.fail("%s needs %s, which is declared and not described", t.Name(), strings.Join(missing, ", "))
-		}
-	}
-	if r.err != nil {
-		return nil, r.err
+	r.incomplete()
+	if len(r.errors) > 0 {
+		slices.SortStableFunc(r.errors, func(a, b *XMLError) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		return nil, r.errors
 	}
 	return r.list, nil
 }
 
-// parseNodes reads a document with a limit on the depth of its elements.
-func parseNodes(text []byte) (*node, error) {
-	if len(text) > maxXML {
-		return nil, fmt.Errorf("%d bytes exceed %d", len(text), maxXML)
+// parse reads the elements, with a limit on their depth; nil after it has reported why not.
+func (r *xmlReader) parse() *node {
+	if len(r.text) > maxXML {
+		r.errorAt(0, "", "%d bytes exceed %d", len(r.text), maxXML)
+		return nil
 	}
-	d := xml.NewDecoder(strings.NewReader(string(text)))
+	d := xml.NewDecoder(bytes.NewReader(r.text))
 	var root *node
 	var open []*node
 	for {
+		start := int(d.InputOffset())
 		token, err := d.Token()
 		if token == nil {
-			switch {
-			case root == nil:
-				return nil, fmt.Errorf("there is no element: %w", err)
-			case len(open) > 0:
-				return nil, err
+			if root != nil && len(open) == 0 {
+				return root
 			}
-			return root, nil
+			detail := fmt.Sprintf("there is no element: %v", err)
+			var syntax *xml.SyntaxError
+			if errors.As(err, &syntax) {
+				detail = syntax.Msg
+			}
+			r.errorAt(int(d.InputOffset()), "", "%s", detail)
+			return nil
 		}
 		switch x := token.(type) {
 		case xml.StartElement:
-			n := &node{XMLName: x.Name, Attrs: x.Attr}
+			n := &node{XMLName: x.Name, Attrs: x.Attr, start: start, end: int(d.InputOffset())}
 			switch {
 			case len(open) >= maxXMLDepth:
-				return nil, fmt.Errorf("elements are nested more than %d levels deep", maxXMLDepth)
+				r.errorAt(start, "", "elements are nested more than %d levels deep", maxXMLDepth)
+				return nil
 			case len(open) > 0:
 				open[len(open)-1].add(n)
 			case root != nil:
-				return nil, fmt.Errorf("a second element <%s> follows the first", x.Name.Local)
+				r.errorAt(start, "", "a second element <%s> follows the first", x.Name.Local)
+				return nil
 			default:
 				root = n
 			}
@@ -86,32 +130,81 @@ func parseNodes(text []byte) (*node, error) {
 	}
 }
 
-type xmlReader struct {
-	types     map[string]*xtypes.Type
-	constants map[string]string
-	list      []*xtypes.Type
-	of        string // the element that is read, for errors
-	err       error
+// errorAt notes what is wrong at an offset of the text.
+func (r *xmlReader) errorAt(offset int, element, format string, args ...any) {
+	r.failed = true
+	if len(r.errors) >= maxXMLErrors {
+		return
+	}
+	before := r.text[:min(offset, len(r.text))]
+	line := bytes.LastIndexByte(before, '\n') + 1
+	r.errors = append(r.errors, &XMLError{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[line:]), Element: element, Detail: fmt.Sprintf(format, args...)})
 }
 
-func (r *xmlReader) fail(format string, args ...any) {
-	if r.err == nil {
-		of := ""
-		if r.of != "" {
-			of = r.of + ": "
+// place finds the value of an attribute of an element, or the element.
+func (r *xmlReader) place(n *node, attribute string) int {
+	tag := r.text[n.start:n.end]
+	for at := 0; attribute != ""; {
+		i := bytes.Index(tag[at:], []byte(attribute))
+		if i < 0 {
+			break
 		}
-		r.err = fmt.Errorf("notation: XML: %s%s", of, fmt.Sprintf(format, args...))
+		at += i + len(attribute)
+		rest := bytes.TrimLeft(tag[at:], " \t\r\n")
+		if c := tag[at-len(attribute)-1]; len(rest) > 0 && rest[0] == '=' && (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ':') {
+			rest = bytes.TrimLeft(rest[1:], " \t\r\n")
+			return n.end - len(rest) + min(1, len(rest))
+		}
 	}
+	return n.start
+}
+
+// incomplete reports what needs types that are declared and never described.
+func (r *xmlReader) incomplete() {
+	for _, t := range r.list {
+		missing := slices.DeleteFunc(t.Incomplete(), func(name string) bool { return r.broken[r.types[name]] })
+		for _, name := range missing {
+			forward := r.types[name]
+			if r.broken[forward] = true; r.forwards[forward] != nil {
+				r.of = ""
+				r.fail(r.forwards[forward], "name", "%s is declared and not described; %s needs it", name, t.Name())
+			}
+		}
+	}
+}
+
+type xmlReader struct {
+	text      []byte
+	types     map[string]*xtypes.Type
+	broken    map[*xtypes.Type]bool  // those in which something is wrong: who uses them says nothing more
+	forwards  map[*xtypes.Type]*node // where types are declared ahead
+	constants map[string]string
+	spelled   map[string]string // names as they are spelled, by their small letters
+	list      []*xtypes.Type
+	of        string // the element that is read, for errors
+	failed    bool   // what is read cannot be built
+	errors    XMLErrors
+}
+
+// fail notes what is wrong with an element, at the value of an attribute if one is named.
+func (r *xmlReader) fail(n *node, attribute, format string, args ...any) {
+	r.errorAt(r.place(n, attribute), r.of, format, args...)
 }
 
 func (r *xmlReader) module(n *node, path []string) {
 	for _, c := range n.Nodes {
-		if r.err != nil {
-			return
-		}
 		name := c.attr("name")
 		full := strings.Join(append(path[:len(path):len(path)], name), "::")
 		r.of = "<" + c.XMLName.Local + " name=" + strconv.Quote(name) + ">"
+		if slices.Contains(xmlElements, c.XMLName.Local) && c.XMLName.Local != "directive" {
+			r.name(c)
+			if lower := strings.ToLower(full); r.spelled[lower] != full && r.spelled[lower] != "" {
+				r.fail(c, "name", "%s clashes with %s: in IDL, names may not differ in case only", full, r.spelled[lower])
+				continue
+			} else {
+				r.spelled[lower] = full
+			}
+		}
 		switch c.XMLName.Local {
 		case "module":
 			r.module(c, append(path[:len(path):len(path)], name))
@@ -120,28 +213,66 @@ func (r *xmlReader) module(n *node, path []string) {
 		case "forward_dcl", "forwardDcl":
 			if r.types[full] == nil {
 				r.types[full] = xtypes.Forward(full)
+				r.forwards[r.types[full]] = c
 			}
 		case "struct", "valuetype", "union", "enum", "typedef", "bitmask", "bitset":
 			r.declare(c, path, full)
 		case "directive":
 		default:
-			r.fail("this element is not supported")
+			r.fail(c, "", "this element is not supported%s", after(suggest.DidYouMean(c.XMLName.Local, slices.Values(xmlElements))))
+		}
+	}
+}
+
+// name reports a name that IDL cannot have.
+func (r *xmlReader) name(n *node) {
+	if name := n.attr("name"); !isName(name) {
+		r.fail(n, "name", "%q is no name in IDL, which are of letters, digits and underscores", name)
+	}
+}
+
+var isName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString
+
+// names checks those of the parts of a type.
+func (r *xmlReader) names(of *node, spelled map[string]string) {
+	for _, n := range of.Nodes {
+		switch n.XMLName.Local {
+		case "case":
+			r.names(n, spelled)
+		case "bitfield":
+			if n.attr("name") == "" {
+				continue // it takes room, and no more
+			}
+			fallthrough
+		case "member", "enumerator", "flag", "bit_value":
+			r.name(n)
+			name := n.attr("name")
+			if lower := strings.ToLower(name); spelled[lower] != "" && spelled[lower] != name {
+				r.fail(n, "name", "%s clashes with %s: in IDL, names may not differ in case only", name, spelled[lower])
+			} else {
+				spelled[lower] = name
+			}
 		}
 	}
 }
 
 func (r *xmlReader) declare(n *node, path []string, full string) {
+	r.failed = false
 	t := r.types[full]
 	if t == nil {
 		t = xtypes.Forward(full)
 		r.types[full] = t
+	} else if t.Kind() != xtypes.TKNone || r.broken[t] {
+		r.fail(n, "name", "%s is described twice", full)
+		return
 	}
+	r.names(n, map[string]string{})
 	d := xtypes.TypeDescriptor{Name: full, Forward: t, Nested: r.flag(n, "nested"), Extensibility: r.extensibility(n)}
 	switch n.XMLName.Local {
 	case "struct", "valuetype":
 		d.Kind = xtypes.TKStructure
 		if base := n.attr("baseType", "baseClass"); base != "" {
-			d.Base = r.lookup(base, path)
+			d.Base = r.lookup(n, cmp.Or(present(n, "baseType"), "baseClass"), path)
 		}
 		for _, m := range n.Nodes {
 			if m.XMLName.Local == "member" {
@@ -175,15 +306,51 @@ func (r *xmlReader) declare(n *node, path []string, full string) {
 	case "bitset":
 		r.bitset(&d, n, path)
 	}
-	if r.err != nil {
+	if r.failed {
+		r.broken[t] = true
 		return
 	}
 	if _, err := xtypes.Build(d); err != nil {
-		r.fail("%v", err)
+		r.broken[t] = true
+		at, detail := n, err.Error()
+		if wrong := (*xtypes.BuildError)(nil); errors.As(err, &wrong) {
+			detail = strings.TrimSpace(strings.TrimPrefix(wrong.Member+" "+wrong.Detail, " "))
+			at = named(n, wrong.Member)
+		}
+		r.fail(at, "name", "%s", detail)
 		return
 	}
 	r.list = append(r.list, t)
 }
+
+// named finds the last element with a name within another, which is the one that is wrong if there are two; the other if there is none.
+func named(in *node, name string) *node {
+	found := in
+	for _, n := range in.Nodes {
+		switch n.XMLName.Local {
+		case "case":
+			if m := named(n, name); m != n {
+				found = m
+			}
+		default:
+			if n.attr("name") == name && name != "" {
+				found = n
+			}
+		}
+	}
+	return found
+}
+
+// after puts a hint behind a message.
+func after(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "; " + hint
+}
+
+// xmlElements are those within <types> and modules.
+var xmlElements = []string{"module", "const", "forward_dcl", "struct", "valuetype", "union", "enum", "typedef", "bitmask", "bitset", "directive"}
 
 func (r *xmlReader) extensibility(n *node) cdr.Extensibility {
 	switch s := strings.ToLower(n.attr("extensibility")); s {
@@ -194,7 +361,7 @@ func (r *xmlReader) extensibility(n *node) cdr.Extensibility {
 	case "mutable":
 		return cdr.Mutable
 	default:
-		r.fail("extensibility %q is none of final, appendable, mutable", s)
+		r.fail(n, "extensibility", "extensibility %q is none of final, appendable, mutable", s)
 	}
 	return 0
 }
@@ -205,7 +372,7 @@ func (r *xmlReader) flag(n *node, name string) bool {
 	case "true", "1":
 		return true
 	default:
-		r.fail("%s=%q is no boolean", name, s)
+		r.fail(n, name, "%s=%q is no boolean", name, s)
 	}
 	return false
 }
@@ -216,6 +383,22 @@ func (r *xmlReader) number(n *node, path []string, low, high int64, names ...str
 	if s == "" {
 		return 0
 	}
+	v, ok := r.value(s, path)
+	if !ok || v < low || v > high {
+		which := names[0]
+		for _, other := range names {
+			if n.attr(other) == s && n.attr(which) == "" {
+				which = other
+			}
+		}
+		r.fail(n, which, "%s=%q is no number from %d to %d", which, s, low, high)
+		return 0
+	}
+	return v
+}
+
+// value is a number, or that of a constant.
+func (r *xmlReader) value(s string, path []string) (v int64, ok bool) {
 	v, err := strconv.ParseInt(s, 0, 64)
 	for i := len(path); err != nil && i >= 0; i-- {
 		if c, ok := r.constants[strings.Join(append(path[:i:i], s), "::")]; ok {
@@ -223,11 +406,7 @@ func (r *xmlReader) number(n *node, path []string, low, high int64, names ...str
 			break
 		}
 	}
-	if err != nil || v < low || v > high {
-		r.fail("%s=%q is no number from %d to %d", names[0], s, low, high)
-		return 0
-	}
-	return v
+	return v, err == nil
 }
 
 // bound reads a length; -1 and no attribute stand for none.
@@ -235,14 +414,16 @@ func (r *xmlReader) bound(n *node, path []string, name string) uint32 {
 	return uint32(max(0, r.number(n, path, -1, 1<<31-1, name)))
 }
 
-func (r *xmlReader) lookup(name string, path []string) *xtypes.Type {
-	name = strings.TrimPrefix(name, "::")
+// lookup finds the type that an attribute names; nil after it has reported why not, or if that was.
+func (r *xmlReader) lookup(n *node, attribute string, path []string) *xtypes.Type {
+	name := strings.TrimPrefix(n.attr(attribute), "::")
 	for i := len(path); i >= 0; i-- {
 		if t := r.types[strings.Join(append(path[:i:i], name), "::")]; t != nil {
+			r.failed = r.failed || r.broken[t]
 			return t
 		}
 	}
-	r.fail("there is no type %q", name)
+	r.fail(n, attribute, "there is no type %q%s", name, after(suggest.DidYouMean(name, maps.Keys(r.types))))
 	return nil
 }
 
@@ -256,11 +437,19 @@ var xmlKinds = func() map[string]xtypes.Kind {
 	return m
 }()
 
+// present gives the name of an attribute that an element has.
+func present(n *node, name string) string {
+	if n.attr(name) == "" {
+		return ""
+	}
+	return name
+}
+
 // basic gives the type that an attribute names.
 func (r *xmlReader) basic(n *node, path []string, word, other, bound string) *xtypes.Type {
 	switch s := n.attr(word); s {
 	case "nonBasic":
-		return r.lookup(n.attr(other), path)
+		return r.lookup(n, other, path)
 	case "string":
 		return xtypes.NewString(r.bound(n, path, bound))
 	case "wstring":
@@ -269,37 +458,51 @@ func (r *xmlReader) basic(n *node, path []string, word, other, bound string) *xt
 		if t := xtypes.Primitive(xmlKinds[s]); t != nil {
 			return t
 		}
-		r.fail("%s=%q is no type", word, s)
+		r.fail(n, word, "%s=%q is no type%s", word, s, after(suggest.DidYouMean(s, maps.Keys(xmlKinds))))
 	}
 	return nil
 }
 
-func (r *xmlReader) built(t *xtypes.Type, err error) *xtypes.Type {
+func (r *xmlReader) built(n *node, t *xtypes.Type, err error) *xtypes.Type {
 	if err != nil {
-		r.fail("%v", err)
+		r.fail(n, "", "%v", err)
 	}
 	return t
 }
 
 func (r *xmlReader) typ(n *node, path []string) *xtypes.Type {
 	t := r.basic(n, path, "type", "nonBasicTypeName", "stringMaxLength")
-	if r.err == nil && n.attr("mapKeyType") != "" {
-		key := r.basic(n, path, "mapKeyType", "mapKeyNonBasicTypeName", "mapKeyStringMaxLength")
-		if r.err == nil {
-			t = r.built(xtypes.NewMap(key, t, r.bound(n, path, "mapMaxLength")))
+	if n.attr("mapKeyType") != "" {
+		key, bound := r.basic(n, path, "mapKeyType", "mapKeyNonBasicTypeName", "mapKeyStringMaxLength"), r.bound(n, path, "mapMaxLength")
+		if key == nil || t == nil || r.broken[key] || r.broken[t] {
+			return nil
 		}
+		m, err := xtypes.NewMap(key, t, bound)
+		t = r.built(n, m, err)
 	}
-	if r.err == nil && n.attr("sequenceMaxLength") != "" {
-		t = r.built(xtypes.NewSequence(t, r.bound(n, path, "sequenceMaxLength")))
+	if n.attr("sequenceMaxLength") != "" {
+		bound := r.bound(n, path, "sequenceMaxLength")
+		if t == nil {
+			return nil
+		}
+		s, err := xtypes.NewSequence(t, bound)
+		t = r.built(n, s, err)
 	}
-	if dims := n.attr("arrayDimensions"); r.err == nil && dims != "" {
+	if dims := n.attr("arrayDimensions"); dims != "" {
 		var list []uint32
 		for d := range strings.SplitSeq(dims, ",") {
-			list = append(list, uint32(r.number(element("", "arrayDimensions", strings.TrimSpace(d)), path, 1, 1<<31-1, "arrayDimensions")))
+			v, ok := r.value(strings.TrimSpace(d), path)
+			if !ok || v < 1 || v > 1<<31-1 {
+				r.fail(n, "arrayDimensions", "arrayDimensions=%q is no number from %d to %d", strings.TrimSpace(d), 1, 1<<31-1)
+				return nil
+			}
+			list = append(list, uint32(v))
 		}
-		if r.err == nil {
-			t = r.built(xtypes.NewArray(t, list...))
+		if t == nil {
+			return nil
 		}
+		a, err := xtypes.NewArray(t, list...)
+		t = r.built(n, a, err)
 	}
 	return t
 }
@@ -341,7 +544,11 @@ func (r *xmlReader) label(m *xtypes.Member, disc *xtypes.Type, n *node, path []s
 		m.DefaultCase = true
 		return
 	case disc == nil:
-		r.fail("a case comes before the discriminator")
+		if !r.failed { // there is one, and it is wrong
+			r.fail(n, "", "a case comes before the discriminator")
+		}
+		return
+	case r.broken[disc.Resolve()]:
 		return
 	}
 	switch t := disc.Resolve(); t.Kind() {
@@ -368,8 +575,8 @@ func (r *xmlReader) label(m *xtypes.Member, disc *xtypes.Type, n *node, path []s
 func (r *xmlReader) bitset(d *xtypes.TypeDescriptor, n *node, path []string) {
 	d.Kind = xtypes.TKBitset
 	at := int64(0)
-	if base := n.attr("baseType"); base != "" {
-		if d.Base = r.lookup(base, path); d.Base != nil {
+	if n.attr("baseType") != "" {
+		if d.Base = r.lookup(n, "baseType", path); d.Base != nil && !r.broken[d.Base] {
 			for b := d.Base.Resolve(); b != nil; b = b.Base() {
 				for _, f := range b.Bitfields() {
 					at = max(at, int64(f.Position)+int64(f.Bits))
@@ -379,11 +586,8 @@ func (r *xmlReader) bitset(d *xtypes.TypeDescriptor, n *node, path []string) {
 	}
 	for _, f := range n.Nodes {
 		bits := r.number(f, path, 1, 64, "bitBound", "bit_bound")
-		if r.err != nil {
-			return
-		}
 		if at > 64 {
-			r.fail("it has more than 64 bits")
+			r.fail(f, "", "it has more than 64 bits")
 			return
 		}
 		name, holder := f.attr("name"), xmlKinds[f.attr("type")]

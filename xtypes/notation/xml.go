@@ -16,6 +16,8 @@ type node struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
 	Nodes   []*node    `xml:",any"`
+
+	start, end int // of the tag, in a document that was read
 }
 
 func element(name string, attrs ...string) *node {

@@ -87,24 +87,58 @@ bitset Bits {
 
 func TestXMLErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                       "there is no element: EOF",
-		`<types>`:                                "XML syntax error on line 1: unexpected EOF",
-		`<x/>`:                                   "<x> is neither <types> nor <dds>",
-		`<types><include file="a.xml"/></types>`: `<include name="">: this element is not supported`,
-		`<types><struct name="S"><member name="a" type="lung"/></struct></types>`:                                                                                      `<struct name="S">: type="lung" is no type`,
-		`<types><struct name="S"><member name="a" type="nonBasic" nonBasicTypeName="X"/></struct></types>`:                                                             `<struct name="S">: there is no type "X"`,
-		`<types><struct name="S"><member name="a" type="long" key="maybe"/></struct></types>`:                                                                          `<struct name="S">: key="maybe" is no boolean`,
-		`<types><struct name="S"><member name="a" type="string" stringMaxLength="N"/></struct></types>`:                                                                `<struct name="S">: stringMaxLength="N" is no number from -1 to 2147483647`,
-		`<types><struct name="S"><member name="a" type="long" arrayDimensions="2,0"/></struct></types>`:                                                                `<struct name="S">: arrayDimensions="0" is no number from 1 to 2147483647`,
-		`<types><struct name="S" extensibility="soft"/></types>`:                                                                                                       `<struct name="S">: extensibility "soft" is none of final, appendable, mutable`,
-		`<types><struct name="S"><member name="a" type="long"/><member name="a" type="long"/></struct></types>`:                                                        `<struct name="S">: xtypes: struct S.a: is the name of members 0 and 1`,
-		`<types><forward_dcl name="N" kind="struct"/><struct name="S"><member name="a" type="nonBasic" nonBasicTypeName="N" sequenceMaxLength="-1"/></struct></types>`: `<struct name="S">: S needs N, which is declared and not described`,
-		`<types><union name="U"><case><caseDiscriminator value="1"/><member name="a" type="long"/></case></union></types>`:                                             `<union name="U">: a case comes before the discriminator`,
-		strings.Repeat("<a>", 100): "elements are nested more than 64 levels deep",
+		``:                                       "1:1: there is no element: EOF",
+		`<types>`:                                "1:8: unexpected EOF",
+		`<x/>`:                                   "1:1: <x> is neither <types> nor <dds>",
+		`<types><include file="a.xml"/></types>`: `1:8: <include name="">: this element is not supported`,
+		`<types><strukt name="S"/></types>`:      `1:8: <strukt name="S">: this element is not supported; did you mean struct?`,
+		`<types><struct name="S"><member name="a" type="lung"/></struct></types>`:                                                                                      `1:48: <struct name="S">: type="lung" is no type; did you mean long?`,
+		`<types><struct name="S"><member name="a" type="nonBasic" nonBasicTypeName="X"/></struct></types>`:                                                             `1:76: <struct name="S">: there is no type "X"; did you mean S?`,
+		`<types><struct name="S"><member name="a" type="long" key="maybe"/></struct></types>`:                                                                          `1:59: <struct name="S">: key="maybe" is no boolean`,
+		`<types><struct name="S"><member name="a" type="string" stringMaxLength="N"/></struct></types>`:                                                                `1:73: <struct name="S">: stringMaxLength="N" is no number from -1 to 2147483647`,
+		`<types><struct name="S"><member name="a" type="long" arrayDimensions="2,0"/></struct></types>`:                                                                `1:71: <struct name="S">: arrayDimensions="0" is no number from 1 to 2147483647`,
+		`<types><struct name="S" extensibility="soft"/></types>`:                                                                                                       `1:40: <struct name="S">: extensibility "soft" is none of final, appendable, mutable`,
+		`<types><struct name="S"><member name="a" type="long"/><member name="a" type="long"/></struct></types>`:                                                        `1:69: <struct name="S">: a is the name of members 0 and 1`,
+		`<types><struct name="S"><member name="ab" type="long"/><member name="aB" type="long"/></struct></types>`:                                                      `1:70: <struct name="S">: aB clashes with ab: in IDL, names may not differ in case only`,
+		`<types><struct name="S"><member name="a b" type="long"/></struct></types>`:                                                                                    `1:39: <struct name="S">: "a b" is no name in IDL, which are of letters, digits and underscores`,
+		`<types><struct name="S"/><struct name="s"/></types>`:                                                                                                          `1:40: <struct name="s">: s clashes with S: in IDL, names may not differ in case only`,
+		`<types><struct name="S"/><struct name="S"/></types>`:                                                                                                          `1:40: <struct name="S">: S is described twice`,
+		`<types><forward_dcl name="N" kind="struct"/><struct name="S"><member name="a" type="nonBasic" nonBasicTypeName="N" sequenceMaxLength="-1"/></struct></types>`: `1:27: N is declared and not described; S needs it`,
+		`<types><union name="U"><case><caseDiscriminator value="1"/><member name="a" type="long"/></case></union></types>`:                                             `1:30: <union name="U">: a case comes before the discriminator`,
+		strings.Repeat("<a>", 100): "1:193: elements are nested more than 64 levels deep",
 	} {
 		_, err := ParseXML([]byte(text))
 		require.EqualError(t, err, "notation: XML: "+want)
 	}
+}
+
+// All errors are found in one pass, each once: who uses what is wrong says nothing more.
+func TestXMLErrorsAreFoundTogether(t *testing.T) {
+	_, err := ParseXML([]byte(`<dds>
+ <types>
+  <enum name="Color"><enumerator name="RED" value="x"/></enum>
+  <struct name="Point"
+          baseType="Bass">
+    <member name="ä" type="long"/>
+    <member name="color" type="nonBasic" nonBasicTypeName="Color"/>
+    <member name="y" type="dubble" key="perhaps"/>
+  </struct>
+  <typedef name="Points" type="nonBasic" nonBasicTypeName="Point" sequenceMaxLength="ten"/>
+  <struct name="Base"><member name="points" type="nonBasic" nonBasicTypeName="Points"/></struct>
+  <struct name="Other" baseType="Base"><member name="n" type="long"/></struct>
+  <union name="U"><discriminator type="nonBasic" nonBasicTypeName="Color"/><case><caseDiscriminator value="RED"/><member name="a" type="long"/></case></union>
+  <bitset name="Bits"><bitfield name="a" bit_bound="65"/><bitfield name="b" type="float" bit_bound="3"/></bitset>
+  <struct name="Last"><member name="a" type="nonBasic" nonBasicTypeName="Poimt"/></struct>
+ </types>
+</dds>`))
+	require.EqualError(t, err, `notation: XML: 3:52: <enum name="Color">: value="x" is no number from -2147483648 to 2147483647
+notation: XML: 5:21: <struct name="Point">: there is no type "Bass"
+notation: XML: 6:19: <struct name="Point">: "ä" is no name in IDL, which are of letters, digits and underscores
+notation: XML: 8:28: <struct name="Point">: type="dubble" is no type; did you mean double?
+notation: XML: 8:41: <struct name="Point">: key="perhaps" is no boolean
+notation: XML: 10:86: <typedef name="Points">: sequenceMaxLength="ten" is no number from -1 to 2147483647
+notation: XML: 14:53: <bitset name="Bits">: bit_bound="65" is no number from 1 to 64
+notation: XML: 15:74: <struct name="Last">: there is no type "Poimt"; did you mean Point?`)
 }
 
 func TestXMLSaysWhatItCannotSay(t *testing.T) {

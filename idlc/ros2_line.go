@@ -1,6 +1,8 @@
 package idlc
 
 import (
+	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/big"
@@ -8,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/omg-dds-go/dds/internal/suggest"
@@ -101,16 +104,18 @@ func cutRosLine(text string, pos Pos) rosLine {
 	}
 	skip()
 	start, quote := at, byte(0)
-	if at < len(text) && (text[at] == '"' || text[at] == '\'') {
-		quote = text[at]
-		at++
+	opens := func(at int) bool { // a quote begins a string at the front of the value, or of an element of a list
+		before := strings.TrimRight(text[start:at], " \t")
+		return (text[at] == '"' || text[at] == '\'') && (before == "" || text[start] == '[' && strings.IndexByte("[,", before[len(before)-1]) >= 0)
 	}
 	for ; at < len(text) && (quote != 0 || text[at] != '#'); at++ {
 		switch {
 		case quote != 0 && text[at] == '\\' && at+1 < len(text):
 			at++
-		case text[at] == quote:
+		case quote != 0 && text[at] == quote:
 			quote = 0
+		case quote == 0 && opens(at):
+			quote = text[at]
 		}
 	}
 	l.value = rosWord{strings.TrimRight(text[start:at], " \t"), place(start)}
@@ -145,6 +150,10 @@ func (f *ros2File) field(l rosLine, doc []string) {
 	for _, a := range l.annotations {
 		f.members = append(f.members, lexDirective(a.text, a.pos, f.report)...)
 	}
+	unit, comment := unitOf(doc)
+	if unit != "" && !slices.ContainsFunc(l.annotations, func(a rosWord) bool { return strings.HasPrefix(a.text, "@unit") }) {
+		f.members = f.idl(f.members, l.name.pos, "@unit("+quoteIDL(unit, false)+")")
+	}
 	if v := l.value; v.text != "" {
 		switch literal, ok := "", false; {
 		case dims != "" || strings.HasPrefix(idl, "sequence"):
@@ -159,7 +168,7 @@ func (f *ros2File) field(l rosLine, doc []string) {
 	}
 	f.members = f.idl(f.members, l.typ.pos, idl)
 	f.members = f.idl(f.members, l.name.pos, "_"+l.name.text+dims+";")
-	f.members[start].remarks = &remarks{doc: strings.Join(doc, "\n")}
+	f.members[start].remarks = &remarks{doc: comment}
 }
 
 // constant appends a constant in the module of the type.
@@ -300,24 +309,69 @@ func (f *ros2File) literal(w rosWord, typ string) (string, bool) {
 	return quoteIDL(text, typ == "wstring"), true
 }
 
-// unquoteRos takes the quotes of a string away, if it has any.
+// unquoteRos takes the quotes of a string away, if it has any, and reads its escapes. rosidl passes a string on to IDL, where these are
+// read: \n, \t and so on, \x41, \101, \u00e4. A backslash before anything else is one.
 func unquoteRos(s string) (string, bool) {
-	if s == "" || s[0] != '"' && s[0] != '\'' {
-		return s, true
+	quote := byte(0)
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		quote, s = s[0], s[1:]
 	}
 	var b strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == s[0]:
-			return b.String(), i == len(s)-1
-		case s[i] == '\\' && i+1 < len(s) && strings.IndexByte(`\"'`, s[i+1]) >= 0:
-			i++
-			fallthrough
-		default:
-			b.WriteByte(s[i])
+	for s != "" {
+		if quote != 0 && s[0] == quote {
+			return b.String(), len(s) == 1
 		}
+		if s[0] == '\\' {
+			if r, n := rosEscape(s[1:]); n > 0 {
+				b.WriteRune(r)
+				s = s[1+n:]
+				continue
+			}
+		}
+		b.WriteByte(s[0])
+		s = s[1:]
 	}
-	return "", false
+	return b.String(), quote == 0
+}
+
+// rosEscape reads what stands behind a backslash: a character, and how many bytes stand for it; 0 for none.
+func rosEscape(s string) (rune, int) {
+	if s == "" {
+		return 0, 0
+	}
+	if i := strings.IndexByte(`abtnvfr\'"?`, s[0]); i >= 0 {
+		return rune("\a\b\t\n\v\f\r\\'\"?"[i]), 1
+	}
+	base, most, from := 8, 3, 0
+	switch s[0] {
+	case 'x':
+		base, most, from = 16, 2, 1
+	case 'u':
+		base, most, from = 16, 4, 1
+	}
+	n := from
+	for n < len(s) && n-from < most && (hexDigit(s[n]) && base == 16 || s[n] >= '0' && s[n] <= '7') {
+		n++
+	}
+	v, err := strconv.ParseUint(s[from:n], base, 32)
+	if err != nil || v == 0 || s[0] == 'u' && (n-from < 4 || utf16.IsSurrogate(rune(v))) {
+		return 0, 0
+	}
+	return rune(v), n
+}
+
+// rosUnit is a unit in the comment of a field, as in "# speed over ground [m/s]". With a comma it is a range.
+var rosUnit = regexp.MustCompile(`\s*\[([^,\[\]]+)\]`)
+
+// unitOf takes the unit out of a comment, if there is one and no more.
+func unitOf(doc []string) (unit, rest string) {
+	rest = strings.Join(doc, "\n")
+	found := rosUnit.FindAllStringSubmatchIndex(rest, -1)
+	if len(found) != 1 {
+		return "", rest
+	}
+	m := found[0]
+	return strings.TrimSpace(rest[m[2]:m[3]]), strings.TrimSpace(rest[:m[0]] + rest[m[1]:])
 }
 
 // quoteIDL writes a string as IDL has it.
@@ -332,8 +386,8 @@ func quoteIDL(s string, wide bool) string {
 		case c == '"' || c == '\\':
 			b.WriteByte('\\')
 			b.WriteByte(c)
-		case c < ' ':
-			b.WriteString(`\` + string([]byte{'0', '0' + c>>3, '0' + c&7}))
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
 		default:
 			b.WriteByte(c)
 		}
@@ -350,12 +404,35 @@ func (f *ros2File) arrayDefault(w rosWord, base string) {
 		f.report.errorf(w.pos, "write it as in [1, 2, 3]", "%q is no default for an array", w.text)
 		return
 	}
-	if !slices.Contains([]string{"string", "wstring"}, base) && strings.TrimSpace(list) != "" {
-		for item := range strings.SplitSeq(list, ",") {
-			if _, ok := f.literal(rosWord{strings.TrimSpace(item), w.pos}, base); !ok {
-				return
-			}
+	for item := range rosItems(list) {
+		if _, ok := f.literal(rosWord{item, w.pos}, base); !ok {
+			return
 		}
 	}
 	f.report.warnf(w.pos, "set it in the program", "the default of an array is left out: IDL has none")
+}
+
+// rosItems cuts a list at its commas, but not at those within quotes.
+func rosItems(list string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start, quote := 0, byte(0)
+		for at := 0; at < len(list); at++ {
+			switch c := list[at]; {
+			case c == '\\' && quote != 0:
+				at++
+			case quote != 0 && c == quote:
+				quote = 0
+			case quote == 0 && (c == '"' || c == '\'') && strings.TrimSpace(list[start:at]) == "":
+				quote = c
+			case quote == 0 && c == ',':
+				if !yield(strings.TrimSpace(list[start:at])) {
+					return
+				}
+				start = at + 1
+			}
+		}
+		if last := strings.TrimSpace(list[start:]); last != "" {
+			yield(last)
+		}
+	}
 }

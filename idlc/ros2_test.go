@@ -104,6 +104,20 @@ func TestROS2(t *testing.T) {
 	@id(15) builtin_interfaces::msg::dds_::Duration_ d;
 };
 `, "m.Name = \"a # b\"\n", "m.Ok = true\n", "m.C = 65\n", "m.Module = -1000\n"}},
+		{"ws/demo/msg/Texts.msg", `string a "tab\tline\nquote\"slash\\x\x41\101\u00e4\d" # it
+string b 'it\'s # no comment, "is" it' # [m/s] comment
+string c plain\ttext
+wstring d "\u20ac#"
+string E="a\nb#c"
+float64 speed # over ground [m/s]
+float64 angle # within [0, 360] and more
+# Height.
+# [m]
+float64 height
+`, "Texts_idl.go", []string{
+			`m.A = "tab\tline\nquote\"slash\\xAAä\\d"`, `m.B = "it's # no comment, \"is\" it"`, `m.C = "plain\ttext"`, `m.D = "€#"`, `const TextsE string = "a\nb#c"`,
+			"// over ground\n\t// Unit: m/s.\n\tSpeed float64", "// within [0, 360] and more\n\tAngle", "// Height.\n\t// Unit: m.\n\tHeight", "// comment\n\t// Unit: m/s.\n",
+		}},
 		{"ws/demo/srv/Add.srv", "int8 MOST=3\nint64 a\nOther b\n---\nint64 sum\n", "Add_srv_idl.go", []string{
 			"package demo\n", "const AddRequestMost int8 = 3\n", "type AddRequest struct {\n\tA int64 `json:\"a\"`\n\tB Other `json:\"b\"`\n}",
 			`"demo::srv::dds_::Add_Request_"`, `"demo::srv::dds_::Add_Response_"`,
@@ -179,6 +193,9 @@ func TestROS2Errors(t *testing.T) {
 		{"ws/demo/msg/A.msg", "int32[2] x 1", "1:12: \"1\" is no default for an array; write it as in [1, 2, 3]"},
 		{"ws/demo/msg/A.msg", "int8[2] x [1, 300]", "1:11: \"300\" is out of the range of int8"},
 		{"ws/demo/msg/A.msg", "int8[2] x [1, 2]", "1:11: warning: the default of an array is left out: IDL has none; set it in the program"},
+		{"ws/demo/msg/A.msg", "string[] x [\"a # b\", 'c, d'] # all", "1:12: warning: the default of an array is left out: IDL has none; set it in the program"},
+		{"ws/demo/msg/A.msg", "string[] x [\"a, 'c']", "1:12: \"\\\"a, 'c'\" is no string: its quotes do not match"},
+		{"ws/demo/msg/A.msg", "string[] x [\"a\" b]", "1:12: \"\\\"a\\\" b\" is no string: its quotes do not match"},
 		{"ws/demo/msg/A.msg", "@optinal\nint8 x", "1:1: warning: "},
 		{"ws/demo/msg/A.msg", "A a", "1:1: "},
 		{"ws/demo/msg/A.msg", "int8 a\n---", "2:1: one separator too many: a .msg file has no separator"},

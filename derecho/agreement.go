@@ -64,7 +64,6 @@ type watch struct {
 	beat    uint64
 	heard   time.Duration // when beat grew last
 	opened  bool
-	dying   bool          // its process is about to end
 	accused time.Duration // since when this node does not hear it; 0: it does
 	others  time.Duration // since when others do not
 	silent  bool          // the layer above was told so, or may think so from the view before
@@ -207,7 +206,7 @@ func (a *agreement) watch(i int) bool {
 		limit *= opening
 	}
 	_, lost := a.m.lost[a.node(i)]
-	silent := now-w.heard > limit && !mutant.Is("no-suspicion") || lost || w.dying
+	silent := now-w.heard > limit && !mutant.Is("no-suspicion") || lost || a.m.ending[a.node(i)]
 	if silent == (w.accused != 0) {
 		return false
 	}
@@ -251,11 +250,23 @@ func (a *agreement) lost(i int) {
 // dying takes note of a member whose process is about to end. It is accused as if it was silent, so several have to see that it is, or a
 // while has to pass.
 func (a *agreement) dying(i int) {
-	w := &a.watches[i]
-	if w.dying = true; w.accused == 0 {
+	if w := &a.watches[i]; w.accused == 0 {
 		w.accused = a.m.now
 		a.mark(a.e.table.Accused(), i, true)
 		a.e.kick()
+	}
+}
+
+// inherit takes over what was known of the members' processes before the view began: who died, or began to, while the view before
+// came to its end is not waited for.
+func (a *agreement) inherit() {
+	for i := range a.watches {
+		if a.m.ending[a.node(i)] {
+			a.dying(i)
+		}
+		if a.m.lost[a.node(i)].died {
+			a.lost(i)
+		}
 	}
 }
 

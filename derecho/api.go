@@ -179,7 +179,7 @@ type Handler interface {
 	// endpoints are announced again: then Reserve works.
 	Isolated(err error)
 	// Undelivered hands over what this node had committed and was not handed itself, in order, when the group has gone on
-	// without it: others may have been handed it, all of them or nobody. Endpoints are removed, and Excluded follows, after
+	// without it: others may have been handed it, all of them or nobody. It is called of subgroups that the node receives. Endpoints are removed, and Excluded follows, after
 	// that. Slot.Commit tells of what is committed later.
 	Undelivered(sg SubgroupID, own []Message)
 	// Excluded reports that the group went on without this node. It joins again by itself, as a new

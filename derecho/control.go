@@ -106,8 +106,11 @@ func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
 	if ep == nil {
 		return
 	}
-	ep.Info = info
-	m.reshowEndpoint(*ep)
+	now := *ep
+	if now.Info = info; !mutant.Is("stale-info") {
+		*ep = now
+	}
+	m.reshowEndpoint(now)
 	if p := m.own[id]; p != nil && node == m.id && len(p.changing) > 0 {
 		done := p.changing[0] // a node's commands are executed in the order of their submission
 		p.changing = p.changing[1:]

@@ -249,7 +249,9 @@ func (e *epoch) message(rank int, rec *smc.Record, seq uint64) Message {
 	}
 }
 
-// undelivered is what this node has committed in the epoch and was not handed itself. It sends nothing there any more.
+// undelivered is what this node has committed in the epoch and was not handed itself. It sends nothing there any more. Where it only sends
+// it can not tell what of that others were handed. Then it tells nothing, also not of what it has not published: a part without what went
+// before would be of no use. Who wants to send again keeps the channel (Endpoint.Replica), and so receives.
 func (e *epoch) undelivered() (own []Message) {
 	if e.myRank < 0 || e.drained {
 		return nil

@@ -87,6 +87,59 @@ func TestRejoinWithAnotherHistory(t *testing.T) {
 	require.Equal(t, uint64(0xb), logs[1].holds(7).History)
 }
 
+// undelivered is a recorder that keeps what was not delivered.
+type undelivered struct {
+	*recorder
+	texts []string
+}
+
+func (u *undelivered) Undelivered(_ SubgroupID, own []Message) {
+	u.note(func() {
+		for i := range own {
+			u.texts = append(u.texts, string(own[i].Payload))
+		}
+	})
+}
+
+// When the others go on without a node it is handed what it has committed and was not handed, also what waits for a place before it that is
+// not filled; of a subgroup in which it only sends it is handed nothing, as it does not know what the others were handed.
+func TestUndelivered(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		reads []Subgroup
+		want  []string
+	}{
+		{"it receives", []Subgroup{ordered}, []string{"behind", "further behind"}},
+		{"it only sends", nil, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, c *cluster) {
+				c.join() // with whom the others are a majority
+				u := &undelivered{recorder: newRecorder()}
+				n, err := Join(ctxFor(t), c.cfg, u)
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, n.Leave(ctxFor(t))) })
+				r, rr := c.join()
+				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+				n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: x.reads})
+				n.mustSend(t, ordered, 7, 1, "delivered")
+				require.NoError(t, n.WaitAcked(ctxFor(t), ordered.ID))
+				unfinished, err := n.Reserve(ctxFor(t), ordered.ID, 7, 1, time.Time{})
+				require.NoError(t, err)
+				n.mustSend(t, ordered, 7, 1, "behind")
+				n.mustSend(t, ordered, 7, 1, "further behind")
+				n.life.Load().post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
+				u.wait(t, "the exclusion", func() bool { return u.excluded == 1 })
+				u.mu.Lock()
+				require.Equal(t, x.want, u.texts)
+				u.mu.Unlock()
+				unfinished.Abort()
+				rr.wait(t, "what was delivered", func() bool { return len(rr.got) == 1 })
+			})
+		})
+	}
+}
+
 // What a wait for acknowledgements tells of members that hold it up.
 func TestHoldups(t *testing.T) {
 	s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}

@@ -191,6 +191,8 @@ func (m *machine) installControl() bool {
 		m.fail(err)
 		return false
 	}
+	epochs := m.groups[0].epochs
+	epochs[len(epochs)-1].agree.inherit()
 	return true
 }
 

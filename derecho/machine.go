@@ -80,6 +80,7 @@ type machine struct {
 	// executed here yet.
 	unexecuted [][]byte
 	lost       map[NodeID]loss      // members whose link is down
+	ending     map[NodeID]bool      // nodes whose process is about to end and whose link is not down yet
 	awaiting   map[keptChannel]bool // a majority of whose logs is to be enough after a while
 	asked      map[NodeID]bool      // nodes that asked this one to announce them
 	expelled   map[NodeID]bool      // nodes that the group went on without
@@ -159,7 +160,7 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
-		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
+		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]map[ChannelID]bool{},
 		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
@@ -333,6 +334,7 @@ func (m *machine) expel(id NodeID) {
 	m.expelled[id] = true
 	delete(m.unsent, id)
 	delete(m.lost, id)
+	delete(m.ending, id)
 	if l := m.links[id]; l != nil {
 		l.Send([]byte{msgRemoved, 0})
 		l.Drop(ErrExcluded)
@@ -484,6 +486,7 @@ func (m *machine) linkUp(l rdma.Link) {
 		return
 	}
 	delete(m.lost, id)
+	delete(m.ending, id)
 	m.send(id, msgStatus, m.status().encode())
 	waiting := m.unsent[id]
 	delete(m.unsent, id)
@@ -507,6 +510,7 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 		return
 	}
 	delete(m.links, id)
+	delete(m.ending, id)
 	delete(m.statuses, id)
 	delete(m.parts, id)
 	for k := range m.opens {
@@ -536,6 +540,7 @@ func (m *machine) dying(l rdma.Link) {
 	if m.links[id] != l || m.phase < joined || m.expelled[id] {
 		return
 	}
+	m.ending[id] = true
 	for _, e := range m.groups[0].epochs {
 		if i := e.desc.member(id); i >= 0 && !e.gone[i] {
 			e.agree.dying(i)

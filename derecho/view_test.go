@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/rdma"
 	"github.com/omg-dds-go/dds/rdma/mem"
 )
 
@@ -89,3 +90,59 @@ func TestLogErrorNamesTheMember(t *testing.T) {
 	require.EqualError(t, unknown, "derecho: log failed at node 0000000000000011: context canceled")
 	require.ErrorIs(t, unknown, context.Canceled)
 }
+
+// Who begins to end, or dies, while a view comes to its end is accused when the next begins, and not only when it has been silent. What was
+// known of a process that only began to end is forgotten with its link.
+func TestDeathsAreInherited(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		n, _ := c.join()
+		peer, _ := c.join()
+		c.settle(0)
+		for _, x := range []struct {
+			name             string
+			know             func(m *machine)
+			accused, certain bool
+		}{
+			{"nothing is known", func(*machine) {}, false, false},
+			{"it begins to end", func(m *machine) { m.ending[peer.ID()] = true }, true, false},
+			{"it has died", func(m *machine) { m.lost[peer.ID()] = loss{died: true} }, true, true},
+			{"its link is down", func(m *machine) { m.lost[peer.ID()] = loss{} }, false, false},
+		} {
+			var accused, certain bool
+			require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+				e := m.groups[0].epochs[len(m.groups[0].epochs)-1]
+				a, i := newAgreement(e, &m.view), e.desc.member(peer.ID())
+				x.know(m)
+				a.inherit()
+				accused, certain = a.accuses(e.me, i, e.table.Accused()), a.accuses(e.me, i, e.table.Certain())
+				a.mark(e.table.Accused(), i, false) // it lives: nobody has seen it
+				a.mark(e.table.Certain(), i, false)
+				delete(m.ending, peer.ID())
+				delete(m.lost, peer.ID())
+				done(nil)
+			}))
+			require.Equal(t, x.accused, accused, x.name)
+			require.Equal(t, x.certain, certain, x.name)
+		}
+		require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+			const other = 99
+			l := strangersLink{id: other}
+			m.links[other] = l
+			m.dying(l)
+			begun := m.ending[other]
+			m.linkDown(l, false, nil)
+			require.True(t, begun)
+			require.False(t, m.ending[other])
+			delete(m.lost, other)
+			done(nil)
+		}))
+	})
+}
+
+// strangersLink is to a node that is no member.
+type strangersLink struct {
+	rdma.Link
+	id uint64
+}
+
+func (l strangersLink) Peer() rdma.PeerInfo { return rdma.PeerInfo{ID: l.id} }

@@ -53,13 +53,14 @@ type Link interface {
 const MaxMessage = 48 << 10
 
 // Events is told what happens on links. Calls come from goroutines of the fabric, one at a time
-// per link; they must not block.
+// per link, but for Dying, which may come beside Message and Opened; they must not block.
 type Events interface {
 	LinkUp(l Link)
 	// LinkDown: died tells that the kernel certified the death of the peer's process.
 	LinkDown(l Link, died bool, err error)
 	// Dying: the peer's process is about to end, whether its memory is given back yet or not. Its death is certain only when
-	// LinkDown says so, milliseconds later perhaps. Not every link knows.
+	// LinkDown says so, milliseconds later perhaps. Not every link knows. It comes behind LinkUp and before LinkDown, at any time
+	// between: what the peer has sent may come after it.
 	Dying(l Link)
 	Message(l Link, msg []byte) // msg is the receiver's to keep
 	Opened(l Link, key Key, r *Region, err error)

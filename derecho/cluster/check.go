@@ -37,7 +37,7 @@ func newChecker(plan Plan) *checker {
 	return &checker{
 		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
 		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
-		known: map[derecho.NodeID][]string{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
+		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 		found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf]uint64{},
@@ -113,6 +113,8 @@ type checker struct {
 	sends   map[sendKey][]string
 	last    map[derecho.NodeID]map[derecho.SubgroupID]uint32
 	known   map[derecho.NodeID][]string
+	infos   map[knownAt]uint64 // of endpoints, as nodes were told
+	asked   map[string]uint64  // and as their owners want it
 	got     map[derecho.NodeID]map[string]bool
 	order   map[stream]number
 	group   map[derecho.NodeID]uint64
@@ -167,8 +169,15 @@ func (c *checker) event(i int, e Event) {
 		c.deliver(e)
 	case Known:
 		c.known[e.Node] = append(c.known[e.Node], e.Text)
+		c.infos[knownAt{e.Node, e.Text}] = e.Seq
+		c.asked[e.Text] = max(c.asked[e.Text], e.Seq)
+	case Asked:
+		c.asked[e.Text] = e.Seq
+	case Changed:
+		c.changed(e)
 	case Forgotten:
 		c.known[e.Node] = slices.DeleteFunc(c.known[e.Node], func(s string) bool { return s == e.Text })
+		delete(c.infos, knownAt{e.Node, e.Text})
 	case Load:
 		c.loads = append(c.loads, load{e.Node, c.group[e.Node], e})
 	case Decision:

@@ -4,18 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/rdma/sim"
 )
 
-// disk is what survives a process: its log of the Logged subgroup. It fails as disks do: what was not
-// synced may be lost, in any length; a whole disk may be.
+// disk is what survives a process: its log of the Logged subgroup, in two files, as in reality: the beginnings of epochs, and the
+// messages. It fails as disks do: of what was not synced, each file keeps the first entries, any number of them; a whole disk may be lost.
 type disk struct {
-	run     *run
-	id      uint64
+	run      *run
+	id       uint64
+	starts   file
+	messages file
+	err      error // of all that is written from now on
+	crashIn  int   // operations until the process ends in the middle of its writing; 0: it does not
+}
+
+// file is a file, and how many of its entries are synced.
+type file struct {
 	entries []entry
-	synced  int   // of entries
-	err     error // of all that is written from now on
+	synced  int
 }
 
 // entry is the beginning of an epoch, or a message.
@@ -29,22 +38,41 @@ type entry struct {
 
 func (r *run) newDisk() *disk { return &disk{run: r, id: r.pick.Uint64() | 1} }
 
-// crash loses some of what was not synced.
-func (d *disk) crash() {
-	d.entries = d.entries[:d.synced+d.run.pick.IntN(len(d.entries)-d.synced+1)]
-	d.synced = len(d.entries)
+// crash loses some of what was not synced. What is left is on disk, though the process has told nobody.
+func (d *disk) crash(p *process) {
+	d.messages.lose(d.run.pick.IntN)
+	d.starts.lose(d.run.disks.IntN)
+	d.crashIn = 0
+	d.starts.sync(p)
+	d.messages.sync(p)
+}
+
+func (f *file) lose(pick func(n int) int) {
+	f.entries = f.entries[:f.synced+pick(len(f.entries)-f.synced+1)]
+}
+
+// sync makes all entries durable, and puts that into the trace.
+func (f *file) sync(p *process) {
+	for _, e := range f.entries[f.synced:] {
+		if e.start == nil {
+			p.run.emit(Event{Kind: Durable, Node: p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: p.disk.id, Text: e.text})
+			continue
+		}
+		for _, c := range e.start.Channels {
+			p.run.emit(Event{Kind: Begun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.id, Logs: c.Logs, History: c.History, Written: c.Written, Text: string(c.State)})
+		}
+	}
+	f.synced = len(f.entries)
 }
 
 // index is what the log has of its channels, and how far it has come in the last epoch.
 func (d *disk) index() (x derecho.LogIndex, seq uint64) {
 	x.ID = d.id
-	for _, e := range d.entries {
-		if e.start != nil {
-			x.Begin(e.start)
-			seq = 0
-		} else {
-			seq = e.seq + 1
-		}
+	for _, e := range d.starts.entries {
+		x.Begin(e.start)
+	}
+	if n := len(d.messages.entries); n > 0 && d.messages.entries[n-1].epoch == x.Begun() {
+		seq = d.messages.entries[n-1].seq + 1
 	}
 	return x, seq
 }
@@ -55,20 +83,19 @@ func (d *disk) found(ch derecho.ChannelID) *derecho.LogState {
 	return x.Holds(ch, seq)
 }
 
-// history is the state of a channel as the log has it.
+// history is the state of a channel as the log has it: the latest that it was given, and the messages that count since.
 func (d *disk) history(ch derecho.ChannelID) (texts []string) {
-	x, _ := d.index()
-	for _, e := range d.entries {
-		if e.start == nil {
-			if e.ch == ch && x.Counts(ch, e.epoch) {
-				texts = append(texts, e.text)
-			}
-			continue
-		}
+	for _, e := range d.starts.entries {
 		for _, c := range e.start.Channels {
 			if c.Channel == ch && c.Loaded {
 				texts = strings.Fields(string(c.State))
 			}
+		}
+	}
+	x, _ := d.index()
+	for _, e := range d.messages.entries {
+		if e.ch == ch && x.Counts(ch, e.epoch) {
+			texts = append(texts, e.text)
 		}
 	}
 	return texts
@@ -83,29 +110,34 @@ type handle struct {
 
 var errClosed = errors.New("closed")
 
-// put writes entries and makes them durable.
-func (h *handle) put(entries ...entry) error {
+// put writes entries to a file and makes them durable: two operations, and the process may end before each of them.
+func (h *handle) put(f *file, entries ...entry) error {
 	switch {
 	case h.closed:
 		return errClosed
 	case h.d.err != nil:
 		return h.d.err
 	}
-	h.d.entries = append(h.d.entries, entries...)
-	for _, e := range entries {
-		if e.start == nil {
-			h.d.run.emit(Event{Kind: Durable, Node: h.p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: h.d.id, Text: e.text})
-			continue
-		}
-		for _, c := range e.start.Channels {
-			h.d.run.emit(Event{Kind: Begun, Node: h.p.id, Channel: c.Channel, Epoch: e.epoch, Log: h.d.id, Logs: c.Logs, History: c.History, Written: c.Written, Text: string(c.State)})
-		}
-	}
-	h.d.synced = len(h.d.entries)
+	h.operate()
+	f.entries = append(f.entries, entries...)
+	h.operate()
+	f.sync(h.p)
 	return nil
 }
 
-func (h *handle) Begin(s *derecho.EpochStart) error { return h.put(entry{start: s, epoch: s.Epoch}) }
+// operate counts an operation of the disk, before which the process may end.
+func (h *handle) operate() {
+	if h.d.crashIn == 0 || h.p.run.calm {
+		return
+	}
+	if h.d.crashIn--; h.d.crashIn == 0 {
+		panic(sim.Crash{Fabric: h.p.f})
+	}
+}
+
+func (h *handle) Begin(s *derecho.EpochStart) error {
+	return h.put(&h.d.starts, entry{start: s, epoch: s.Epoch})
+}
 
 // batch is messages on their way to a disk.
 type batch []entry
@@ -120,7 +152,7 @@ func (b *batch) Bytes() int { return len(*b) }
 
 func (b *batch) Reset() { *b = nil }
 
-func (h *handle) Write(b derecho.LogBatch) error { return h.put(*b.(*batch)...) }
+func (h *handle) Write(b derecho.LogBatch) error { return h.put(&h.d.messages, *b.(*batch)...) }
 
 func (h *handle) Close() error {
 	h.closed = true
@@ -131,3 +163,25 @@ var errDisk = errors.New("disk failed")
 
 // diskFault makes the disk of a process fail until the process ends.
 func (p *process) diskFault() { p.disk.err = fmt.Errorf("%w at %s", errDisk, p.name) }
+
+// logs does what a process's log has to do, in which the process may end.
+func (p *process) logs(write func()) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case sim.Crash:
+			r := p.run
+			r.faults[CrashSync]++
+			p.crash("in the middle of writing its log")
+			p.returns = true
+			r.w.After(time.Duration(r.disks.Int64N(int64(4*r.plan.Lease))), func() {
+				if p.crashed && !r.calm {
+					r.restart(p)
+				}
+			})
+		default:
+			panic(x)
+		}
+	}()
+	write()
+}

@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/omg-dds-go/dds/derecho"
 )
 
 // fault makes one happen.
@@ -52,6 +55,9 @@ func (r *run) fault(f Fault) {
 		}
 	case DiskError:
 		p.diskFault()
+	case CrashSync:
+		r.crashWriters()
+		return // it counts when it happens
 	case Pause:
 		if p.f.Paused() {
 			return
@@ -85,6 +91,18 @@ func (r *run) fault(f Fault) {
 			r.fault(f)
 			r.pick = r.rng
 		})
+	}
+}
+
+// crashWriters ends one of the processes that have a log in the middle of its writing, or all of them.
+func (r *run) crashWriters() {
+	all := r.disks.IntN(3) == 0
+	for _, i := range r.disks.Perm(len(r.procs)) {
+		if p := r.procs[i]; !p.gone && slices.ContainsFunc(slices.Collect(maps.Values(p.wanted)), func(ep derecho.Endpoint) bool { return ep.Replica && stored(ep.Channel) }) {
+			if p.disk.crashIn = 1 + r.disks.IntN(12); !all {
+				return
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,6 +51,8 @@ type process struct {
 	log       *handle                        // of this node
 	recovered map[derecho.ChannelID][]string // what the log held when it was announced last
 	loans     []loan
+
+	unanswered int // changes of endpoints
 }
 
 // rowKey names a row of a node.
@@ -82,6 +85,7 @@ func (p *process) boot() {
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
 	p.inbox, p.joined, p.scheduled, p.wake, p.told = nil, false, false, 0, map[rowKey]*derecho.Row{}
+	p.unanswered = 0
 	p.disk.err = nil
 	if p.log != nil {
 		p.log.closed = true
@@ -126,7 +130,7 @@ func (p *process) boot() {
 			}
 			r.w.After(r.w.Between(0, r.w.MaxDelay+slow), func() {
 				if p.id == id && !p.gone {
-					write()
+					p.logs(write)
 				}
 			})
 		},
@@ -258,7 +262,7 @@ func (p *process) crash(how string) {
 		return
 	}
 	p.gone, p.crashed, p.died = true, true, true
-	p.disk.crash()
+	p.disk.crash(p)
 	p.run.emit(Event{Kind: Crashed, Node: p.id, Host: p.host, Text: how})
 	p.f.Crash()
 }
@@ -371,11 +375,16 @@ func (r *run) observeOthers(p *process, sg derecho.SubgroupID, epoch uint32) {
 // the Handler
 
 func (p *process) EndpointAdded(ep derecho.Endpoint) {
-	p.run.emit(Event{Kind: Known, Node: p.id, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID)})
+	p.run.emit(Event{Kind: Known, Node: p.id, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID), Seq: version(ep.Info)})
 }
 
 func (p *process) EndpointRemoved(ep derecho.Endpoint) {
 	p.run.emit(Event{Kind: Forgotten, Node: p.id, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID)})
+}
+
+// EndpointChanged implements derecho.Handler.
+func (p *process) EndpointChanged(ep derecho.Endpoint) {
+	p.run.emit(Event{Kind: Changed, Node: p.id, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID), Seq: version(ep.Info)})
 }
 
 // Isolated implements derecho.Handler.
@@ -388,7 +397,6 @@ func (p *process) Isolated(err error) {
 	p.run.emit(e)
 }
 
-func (p *process) EndpointChanged(derecho.Endpoint)                    {}
 func (p *process) Entered(derecho.NodeID)                              {}
 func (p *process) Viewed(derecho.View)                                 {}
 func (p *process) NodeJoined(derecho.NodeID)                           {}
@@ -500,6 +508,9 @@ func (p *process) act() {
 				p.send()
 			}
 		}
+		if p.run.plan.Changes && p.run.changes.IntN(4) == 0 {
+			p.change()
+		}
 	})
 	p.look()
 }
@@ -560,6 +571,30 @@ func (p *process) removeFrom(ch derecho.ChannelID) {
 			p.withdraw(id)
 		}
 	}
+}
+
+// change gives an endpoint another Info, as an application does that changes its QoS. Infos count the changes.
+func (p *process) change() {
+	if len(p.ready) == 0 {
+		return
+	}
+	ids := slices.Sorted(maps.Keys(p.ready))
+	id := ids[p.run.changes.IntN(len(ids))]
+	ep := p.wanted[id]
+	ep.Info = []byte(strconv.FormatUint(version(ep.Info)+1, 10))
+	p.wanted[id] = ep
+	p.run.emit(Event{Kind: Asked, Node: p.id, Text: fmt.Sprintf("%s/%d", p.id, id), Seq: version(ep.Info)})
+	p.unanswered++
+	p.d.ChangeEndpoint(id, ep.Info, func(err error) {
+		p.unanswered--
+		p.tolerate("change", err)
+	})
+}
+
+// version is how often an endpoint was changed before it had this Info.
+func version(info []byte) uint64 {
+	n, _ := strconv.ParseUint(string(info), 10, 64) // the first is empty
+	return n
 }
 
 func (p *process) withdraw(id derecho.EndpointID) {

@@ -26,10 +26,14 @@ const (
 	ClockSkew                   // clocks run at different speeds
 	CrashAll                    // all processes end at once and start again in some order
 	LoseDisk                    // a process that starts again finds its disk empty
+	CrashSync                   // a process ends between two operations of its log
 	faultsEnd
 )
 
-var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk"}
+var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync"}
+
+// firstFaults are drawn with all else; those that came later from a generator of their own, so that they change no other seed.
+const firstFaults = 12
 
 // AllFaults are all kinds.
 const AllFaults = faultsEnd - 1
@@ -103,6 +107,8 @@ type Plan struct {
 	Late               bool   // nodes start throughout the run, not at its beginning
 	Revive             bool   // in the end all that crashed start again
 	Loans              bool   // applications read messages where they lie
+	Changes            bool   // applications change their endpoints
+	Foretold           bool   // see sim.World
 	Storm              string // its kind, "" for none
 	Waves              int    // of a storm
 	Spindle            derecho.Spindle
@@ -120,8 +126,13 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 		MaxPause: []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[rng.IntN(3)],
 		Revive:   rng.IntN(2) == 0, Leaves: rng.IntN(3), Witness: rng.IntN(4) == 0,
 	}
+	later := rand.New(rand.NewPCG(seed, 0xfa17))
 	for i := range faultNames {
-		if o.Faults&(1<<i) != 0 && rng.IntN(3) == 0 {
+		from := rng
+		if i >= firstFaults {
+			from = later
+		}
+		if o.Faults&(1<<i) != 0 && from.IntN(3) == 0 {
 			p.Faults |= 1 << i
 		}
 	}
@@ -153,6 +164,6 @@ func (p Plan) String() string {
 	if p.Spindle != (derecho.Spindle{}) {
 		kind += fmt.Sprintf("spindle %v, ", p.Spindle)
 	}
-	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, silent after %d",
-		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Silence)
+	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, deaths foretold %v, silent after %d",
+		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Foretold, p.Silence)
 }

@@ -46,6 +46,8 @@ type run struct {
 	lends    *rand.Rand // which messages are lent, and for how long
 	stalls   *rand.Rand // for stalls: whether there are any changes nothing else
 	stalled  bool       // a process stands still in the middle of a step
+	disks    *rand.Rand // for processes that end while they write, and what their disks keep
+	changes  *rand.Rand // for changes of endpoints
 	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
 	keep     []int
 	items    int
@@ -75,13 +77,20 @@ func (r *run) emit(e Event) {
 // Run executes one seed.
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), faults: map[Fault]int{}, keep: o.Keep}
+	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
+		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
 	} else {
 		r.plan = draw(seed, r.rng, o)
 		r.plan.Loans = r.lends.IntN(2) == 0
 	}
+	r.plan.Changes = r.changes.IntN(2) == 0
+	if o.Storm != "" { // fewer: what storms aim at is rare, and other traffic moves it
+		r.plan.Changes = seed%8 == 5
+	}
+	r.plan.Foretold = r.plan.Changes && r.changes.IntN(2) == 0
+	w.Foretold = r.plan.Foretold
 	r.plan.Spindle = o.Spindle
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	if o.Storm != "" {
@@ -325,6 +334,9 @@ func (r *run) unsettled() (why string, at *process) {
 		}
 		if len(p.wanted) != len(p.ready) {
 			return "lacks endpoints of its own", p
+		}
+		if p.unanswered != 0 {
+			return "waits for an answer to a change of an endpoint", p
 		}
 	}
 	return "", nil

@@ -276,6 +276,9 @@ func (r *run) begin() {
 		kinds = []Fault{CrashAll}
 	}
 	f := kinds[r.pick.IntN(len(kinds))]
+	if r.plan.Faults&CrashSync != 0 && r.disks.IntN(4) == 0 {
+		r.crashWriters()
+	}
 	switch p := r.any(); {
 	case f != 0:
 		if r.plan.Faults&f != 0 {

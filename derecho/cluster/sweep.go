@@ -79,7 +79,7 @@ func ParseScenario(text string) (s Scenario, err error) {
 func (s Scenario) Run() *Result {
 	const seed = 1
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pick: rand.New(rand.NewPCG(seed, 0)), faults: map[Fault]int{}}
+	r := &run{w: w, rng: w.Rand(), pick: rand.New(rand.NewPCG(seed, 0)), disks: rand.New(rand.NewPCG(seed, 0xd15c)), faults: map[Fault]int{}}
 	r.plan = Plan{
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,
 		MaxDelay: 200 * time.Microsecond, MaxPause: time.Microsecond, Ring: 1 << 12, Burst: 1,

@@ -35,10 +35,12 @@ const (
 	Begun    // a log has the beginning of an epoch on disk, with a channel that it has from then on
 	Found    // a node announces what a log holds of a channel: the last epoch that it has of it
 	Refused  // a log is refused, for it holds another history of a channel
+	Asked    // the application gives an endpoint another Info, number Seq
+	Changed  // the layer above is told of it
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable", "begun", "found", "refused"}
+	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable", "begun", "found", "refused", "asked", "changed"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -50,7 +52,7 @@ type Event struct {
 	SG      derecho.SubgroupID
 	Channel derecho.ChannelID
 	Epoch   uint32
-	Seq     uint64
+	Seq     uint64 // also: which Info of its endpoint
 	Sender  derecho.NodeID
 	Text    string
 	What    *derecho.Event // of Decision

@@ -65,6 +65,7 @@ var List = []Mutant{
 	{"drain-early", "an epoch ends with messages in it: they are lost"},
 	{"release-early", "an epoch is given up before all have drained it: the missing barrier"},
 	{"unread-forever", "a member waits for ever for a row that it has not read and whose owner has given it up"},
+	{"stale-info", "who joins is told of endpoints as they were before they changed"},
 	{"epochs-overlap", "a new epoch delivers before the old one has ended"},
 	{"leave-early", "a node that leaves does not wait until the others have what they need of it"},
 	{"transfer-late", "a state is taken after the epoch has begun"},

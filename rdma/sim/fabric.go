@@ -352,6 +352,17 @@ func (l *link) hangUp(died bool, err error) {
 	}
 	l.last = max(l.last, l.from.w.now+l.delay())
 	l.put(do, true)
+	if died && l.from.w.Foretold {
+		l.from.w.After((l.last-l.from.w.now)/2, b.dying)
+	}
+}
+
+// dying: the kernel tells that the peer's process ends, before it has given back what the process had.
+func (l *link) dying() {
+	if !l.ended && !l.from.closed {
+		l.from.events.Dying(l)
+		l.from.wake()
+	}
 }
 
 // end: from knows that the link is down.

@@ -22,6 +22,7 @@ type World struct {
 	// Knobs, drawn from the seed by NewWorld; a test may set them before the first event.
 	MaxDelay time.Duration // of a message on a link; the least is a hundredth of it
 	MaxPause time.Duration // between the steps of applying a capture
+	Foretold bool          // that a process ends is told to those on its host (rdma.Events.Dying) before its links are down; not drawn
 }
 
 // NewWorld makes a world from a seed.

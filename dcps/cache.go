@@ -31,9 +31,10 @@ type cache struct {
 	purgeDisposed  int64
 
 	instances   map[InstanceHandle]*instance
-	first, last *item // all entries in order of arrival, or of their source timestamps
-	samples     int   // entries with data
-	unread      int   // entries not read
+	recent      *instance // of the latest sample, which is likely that of the next
+	first, last *item     // all entries in order of arrival, or of their source timestamps
+	samples     int       // entries with data
+	unread      int       // entries not read
 	pass        uint64
 	order       handleOrder
 	empty       instanceList // disposed and without entries: they give way when max_instances is reached
@@ -174,7 +175,7 @@ func finite(d time.Duration) int64 {
 
 // write puts a sample in. If it is refused for want of room the caller keeps the item; otherwise the cache has it.
 func (c *cache) write(it *item, now int64) outcome {
-	in := c.instances[it.handle]
+	in := c.instanceOf(it.handle)
 	v := passes
 	if c.expired(it, now) {
 		v = dropped
@@ -193,6 +194,18 @@ func (c *cache) write(it *item, now int64) outcome {
 		c.release(it)
 	}
 	return ignored
+}
+
+// instanceOf finds an instance that a sample is about; nil if it is not known.
+func (c *cache) instanceOf(h InstanceHandle) *instance {
+	if in := c.recent; in != nil && in.handle == h {
+		return in
+	}
+	in := c.instances[h]
+	if in != nil {
+		c.recent = in
+	}
+	return in
 }
 
 // verdict is what the rules say of a sample.
@@ -567,6 +580,9 @@ func (c *cache) reap(in *instance) {
 // forget gives up what is known of an instance without entries.
 func (c *cache) forget(in *instance) {
 	delete(c.instances, in.handle)
+	if c.recent == in {
+		c.recent = nil
+	}
 	c.alarms.remove(in)
 	c.empty.remove(in)
 	c.dropHeld(in)

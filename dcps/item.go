@@ -109,7 +109,9 @@ type item struct {
 	set   []*item // of itemSet
 	order uint64  // place in the order in which a Subscriber sees what its readers got, for GROUP access; or the cut of an itemSet
 
-	count, bytes int // of itemPool
+	// Of itemPool, in the first item of a chain.
+	below        *item
+	count, bytes int
 }
 
 // source is a matched writer as one reader knows it. After the item that introduced it, the reader's lock guards it. A

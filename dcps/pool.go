@@ -3,11 +3,13 @@ package dcps
 import "sync/atomic"
 
 // itemPool recycles the items of one reader. The polling goroutine takes, whoever holds the reader's lock gives back:
-// first into a chain of its own (drop), then, some at a time, to a lock-free list (flush) that the taker empties as a whole, so that no
-// item is popped twice.
+// first into a chain of its own (drop), then, some at a time, to a lock-free stack of chains (flush). The taker takes the chain that came last:
+// its items are in the processor's caches, while those at the bottom, of a burst long ago, are not.
+//
+// Only the polling goroutine takes from the stack, so what is below a chain does not change while that is on top.
 type itemPool struct {
 	dropped  chain                // of the holder of the reader's lock
-	returned atomic.Pointer[item] // each item says how many there are from it on, and the bytes of their buffers
+	returned atomic.Pointer[item] // the first of a chain; it knows the chain below, and how many items there are with those below, and the bytes of their buffers
 	ready    *item                // the polling goroutine's
 }
 
@@ -30,7 +32,7 @@ const (
 // get gives an item with room for size bytes, for the polling goroutine.
 func (p *itemPool) get(size int) *item {
 	if p.ready == nil {
-		p.ready = p.returned.Swap(nil)
+		p.ready = p.take()
 	}
 	it := p.ready
 	if it == nil {
@@ -43,6 +45,20 @@ func (p *itemPool) get(size int) *item {
 	}
 	it.next, it.refs = nil, 1
 	return it
+}
+
+// take takes the chain that was given back last; nil if there is none.
+func (p *itemPool) take() *item {
+	for {
+		top := p.returned.Load()
+		if top == nil {
+			return nil
+		}
+		if p.returned.CompareAndSwap(top, top.below) {
+			top.below = nil
+			return top
+		}
+	}
 }
 
 // roundUp gives sizes in steps, so that samples whose size varies a little share buffers.
@@ -73,7 +89,7 @@ func (p *itemPool) flush() {
 	c := p.dropped
 	p.dropped = chain{}
 	for c.first != nil {
-		old := p.returned.Load() // what is there, or nothing any more: only the holder of the lock adds to it
+		old := p.returned.Load() // what is there, or less by now: only the holder of the lock adds to it
 		have, haveBytes := 0, 0
 		if old != nil {
 			have, haveBytes = old.count, old.bytes
@@ -87,7 +103,7 @@ func (p *itemPool) flush() {
 			return
 		}
 		c.first.count, c.first.bytes = have+c.n, haveBytes+c.bytes
-		c.last.next = old
+		c.first.below = old
 		if p.returned.CompareAndSwap(old, c.first) {
 			return
 		}

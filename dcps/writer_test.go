@@ -177,3 +177,49 @@ func TestItemPoolIsBounded(t *testing.T) {
 	p.flush()
 	require.Equal(t, maxPooled, p.returned.Load().count)
 }
+
+// What was given back last is taken first; what lies below is not forgotten.
+func TestItemPoolTakesTheLatest(t *testing.T) {
+	var p itemPool
+	items := []*item{p.get(0), p.get(0), p.get(0), p.get(0)}
+	for _, it := range items {
+		p.drop(it)
+		p.flush()
+	}
+	require.Equal(t, 4, p.returned.Load().count)
+	require.Same(t, items[3], p.get(0))
+	require.Same(t, items[2], p.get(0))
+	p.drop(items[3])
+	p.flush()
+	require.Same(t, items[3], p.get(0))
+	require.Equal(t, 2, p.returned.Load().count)
+	require.Same(t, items[1], p.get(0))
+	require.Same(t, items[0], p.get(0))
+	require.Nil(t, p.returned.Load())
+}
+
+// One goroutine takes while another gives back: nobody gets an item that somebody has.
+func TestItemPoolBetweenTwo(t *testing.T) {
+	var p itemPool
+	lent := make(chan *item, 100)
+	go func() {
+		defer close(lent)
+		for range 20_000 {
+			it := p.get(0)
+			if it.seq != 0 {
+				t.Error("an item that is in use, or was not cleared")
+			}
+			it.seq = 1
+			lent <- it
+		}
+	}()
+	for it := range lent {
+		if it.seq != 1 {
+			t.Error("two have an item")
+		}
+		p.drop(it)
+		if len(lent)%3 == 0 {
+			p.flush()
+		}
+	}
+}

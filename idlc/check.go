@@ -14,8 +14,10 @@ type checker struct {
 	root   *scope
 	scope  *scope
 	extra  *scope // names that an annotation's argument may use without their scope
-	unit   *Unit
-	later  map[string]Pos // where the names of the file are declared, for hints about those used too early
+	// unsigned is the number of bits of the type that a value is wanted for, if that has no sign; 0 otherwise.
+	unsigned int
+	unit     *Unit
+	later    map[string]Pos // where the names of the file are declared, for hints about those used too early
 
 	extensibility cdr.Extensibility // of types that do not say
 	autoID        AutoID            // of the module

@@ -32,15 +32,20 @@ func (c *checker) eval(e *expr) Value {
 // evalFor computes a value that a type is wanted for: the enumerators and flags of that type need no scope in front, as other
 // compilers have it.
 func (c *checker) evalFor(e *expr, t Type) Value {
-	outer := c.extra
+	extra, bits := c.extra, c.unsigned
+	c.unsigned = 0
 	switch t := resolve(t).(type) {
 	case *Enum:
 		c.extra = t.names
 	case *Bitmask:
-		c.extra = t.names
+		c.extra, c.unsigned = t.names, t.BitBound
+	case Primitive:
+		if info := primitives[t]; info.integer && !info.signed {
+			c.unsigned = 8 * info.size
+		}
 	}
 	v := c.eval(e)
-	c.extra = outer
+	c.extra, c.unsigned = extra, bits
 	return v
 }
 
@@ -56,11 +61,18 @@ func (c *checker) evalUnary(e *expr) Value {
 		return Value{Fixed: new(big.Rat).Neg(v.Fixed)}
 	case (v.Float != nil || v.Fixed != nil) && e.Op == "+":
 		return v
-	case !v.integer():
+	case !v.integer() && !(v.Mask != nil && e.Op == "~"):
 		c.report.errorf(e.Pos, "", "operator %s does not apply to %s", e.Op, v.kind())
 		return Value{}
 	case e.Op == "-":
 		return Value{Int: new(big.Int).Neg(v.Int)}
+	case e.Op == "~" && (c.unsigned > 0 || v.Mask != nil) && v.Int.Sign() >= 0: // (2**32-1) - value, of what has no sign (IDL 4.2 §7.4.1.4.3)
+		bits := c.unsigned
+		if v.Mask != nil {
+			bits = v.Mask.BitBound
+		}
+		most := new(big.Int).Lsh(big.NewInt(1), uint(bits))
+		return Value{Int: most.Sub(most, big.NewInt(1)).Sub(most, v.Int), Mask: v.Mask}
 	case e.Op == "~":
 		return Value{Int: new(big.Int).Not(v.Int)}
 	}

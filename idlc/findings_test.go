@@ -46,6 +46,8 @@ func TestFindings(t *testing.T) {
 			"fuzz.idl:1:12: @bit_bound of a bitmask is an integer within 1 to 64, not 65\nfuzz.idl:1:45: @bit_bound of a bitmask is an integer within 1 to 64, not 0\n" +
 				"fuzz.idl:1:77: @bit_bound of a bitmask is an integer within 1 to 64, not 9999999\nfuzz.idl:1:115: @bit_bound of an enum is an integer within 1 to 32, not 33\n" +
 				"fuzz.idl:1:145: @bit_bound of an enum is an integer within 1 to 32, not -1\n"},
+		{"complements of what has no sign", "const unsigned long A = ~0; const octet B = ~1; const uint64 C = ~0 >> 60; const long D = ~0; @bit_bound(3) bitmask M { X, Y, Z }; const M E = ~X; const octet F = 300 - ~0; struct S { octet a[F - 44]; };", ""},
+		{"complements that do not fit", "const short A = ~40000; const octet B = ~256;", "fuzz.idl:1:17: -40001 does not fit into int16, which holds -32768 to 32767\nfuzz.idl:1:41: -1 does not fit into octet, which holds 0 to 255\n"},
 		{"constants beyond @bit_bound", "@bit_bound(3) bitmask M { A }; const M B = 8; const M C = -1; struct S { @default(9) M m; };",
 			"fuzz.idl:1:44: 8 does not fit into the 3 bits of M\nfuzz.idl:1:59: -1 does not fit into the 3 bits of M\nfuzz.idl:1:83: 9 does not fit into the 3 bits of M\n"},
 		{"module with an escaped name, opened again", "module _m { struct A { long a; }; }; module m { struct B { A a; }; }; module _m { struct C { B b; }; };", ""},

@@ -42,3 +42,41 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzJSON: no document makes the reader panic, and what it accepts is written, and read again as the same value.
+func FuzzJSON(f *testing.F) {
+	types := []*Type{everything(cdr.Final), everything(cdr.Appendable), everything(cdr.Mutable)}
+	rng := rand.New(rand.NewSource(11))
+	for i, t := range types {
+		for range 3 {
+			text, err := randomValue(rng.Uint64, t, 0).(*Data).MarshalJSON()
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(uint8(i), text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
+		d, err := NewData(types[int(which)%len(types)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.UnmarshalJSON(text) != nil {
+			return
+		}
+		once, err := d.MarshalJSON()
+		if err != nil {
+			t.Fatalf("what was read does not write: %v", err)
+		}
+		again, err := NewData(d.Type())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.UnmarshalJSON(once); err != nil {
+			t.Fatalf("what was written does not read: %v\n%s", err, once)
+		}
+		if twice, err := again.MarshalJSON(); err != nil || !bytes.Equal(once, twice) || !d.Equal(again) {
+			t.Fatalf("written twice, and not alike: %v\n%s\n%s", err, once, twice)
+		}
+	})
+}

@@ -121,13 +121,14 @@ func newCatalogue() *catalogue {
 	}
 }
 
-// add announces an endpoint and returns the subgroups that thereby change, as new descriptors.
-func (c *catalogue) add(ep Endpoint) []*descriptor {
-	if c.find(ep.Node, ep.ID) != nil {
-		return nil
+// add announces endpoints of a node and returns the subgroups that thereby change, as new descriptors. What several of them
+// change is one epoch.
+func (c *catalogue) add(eps ...Endpoint) []*descriptor {
+	eps = slices.DeleteFunc(slices.Clone(eps), func(ep Endpoint) bool { return c.find(ep.Node, ep.ID) != nil })
+	for i := range eps {
+		c.insert(&eps[i])
 	}
-	c.insert(&ep)
-	return c.refresh(nobody, ep)
+	return c.refresh(nobody, eps...)
 }
 
 // remove withdraws an endpoint. asked are replicas that waited for the state from its node, which had not got it itself.

@@ -21,6 +21,22 @@ func (m *machine) submit(cmd []byte) {
 // addEndpoint announces an endpoint of this node; done is called when all that belongs to it is set up
 // here.
 func (m *machine) addEndpoint(ep Endpoint, done func(error)) {
+	m.addEndpoints([]Endpoint{ep}, func(_ Endpoint, err error) { done(err) })
+}
+
+// addEndpoints announces several, together as far as nothing keeps them apart; done is called for each.
+func (m *machine) addEndpoints(eps []Endpoint, done func(Endpoint, error)) {
+	m.gathering = true
+	for _, ep := range eps {
+		m.gather(ep, func(err error) { done(ep, err) })
+	}
+	m.gathering = false
+	if len(m.announcing) > 0 {
+		m.flushQueue()
+	}
+}
+
+func (m *machine) gather(ep Endpoint, done func(error)) {
 	switch {
 	case m.own[ep.ID] != nil:
 		done(fmt.Errorf("%w: endpoint %d exists", ErrConfig, ep.ID))
@@ -35,12 +51,36 @@ func (m *machine) addEndpoint(ep Endpoint, done func(error)) {
 			}
 			p.submitted = true
 			ep.Log = m.logState(ep)
-			var w writer
-			w.u8(cmdAdd)
-			w.endpoint(ep)
-			m.submit(w.b)
+			m.announcing = append(m.announcing, ep)
+			if !m.gathering {
+				m.flushQueue()
+			}
 		})
 	}
+}
+
+// maxBundle bounds a command that announces several endpoints, in bytes. One that is larger by itself goes alone.
+const maxBundle = maxInfo
+
+// bundle makes commands of the endpoints that are to be announced. Those of one command bring at most one new epoch of each subgroup.
+func (m *machine) bundle() {
+	var w, one writer
+	for _, ep := range m.announcing {
+		one.b = one.b[:0]
+		one.endpoint(ep)
+		if len(w.b) > 0 && len(w.b)+len(one.b) > maxBundle {
+			m.queue = append(m.queue, w.b)
+			w.b = nil
+		}
+		if len(w.b) == 0 {
+			w.u8(cmdAdd)
+		}
+		w.b = append(w.b, one.b...)
+	}
+	if len(w.b) > 0 {
+		m.queue = append(m.queue, w.b)
+	}
+	m.announcing = m.announcing[:0]
 }
 
 // logState is what the log holds that the endpoint keeps, as of now: an earlier replica of this node has ended.
@@ -177,6 +217,7 @@ func (m *machine) runDeferred() bool {
 }
 
 func (m *machine) flushQueue() bool {
+	m.bundle()
 	g := m.groups[0]
 	if len(m.queue) == 0 || g == nil {
 		return false
@@ -225,10 +266,14 @@ func (m *machine) command(from NodeID, b []byte) {
 			m.closeView()
 		}
 	case cmdAdd:
-		ep := r.endpoint()
-		ep.Node = from
+		var eps []Endpoint
+		for len(r.b) > 0 && !r.bad {
+			ep := r.endpoint()
+			ep.Node = from
+			eps = append(eps, ep)
+		}
 		if !r.bad {
-			m.added(ep)
+			m.added(eps)
 		}
 	case cmdRemove:
 		if id := EndpointID(r.u32()); !r.bad {
@@ -306,26 +351,35 @@ func (m *machine) refuse(ep Endpoint, history uint64) {
 		"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.History, uint64(ep.Channel), ep.Log.Epoch, history))
 }
 
-func (m *machine) added(ep Endpoint) {
-	if history, is := m.cat.foreign(&ep); is {
-		m.refuse(ep, history)
-		return
-	}
-	changed := m.cat.add(ep)
-	if ep.Writes.ID != 0 {
-		m.writers[endpointKey{ep.Node, ep.ID}] = ep.Channel
+func (m *machine) added(eps []Endpoint) {
+	eps = slices.DeleteFunc(eps, func(ep Endpoint) bool {
+		history, foreign := m.cat.foreign(&ep)
+		if foreign {
+			m.refuse(ep, history)
+		}
+		return foreign
+	})
+	changed := m.cat.add(eps...)
+	for i := range eps {
+		if ep := &eps[i]; ep.Writes.ID != 0 {
+			m.writers[ep.key()] = ep.Channel
+		}
 	}
 	// The new epochs first: what is written after the layer above knows of a reader reaches it.
 	err := m.install(changed)
-	m.showEndpoint(ep)
+	for _, ep := range eps {
+		m.showEndpoint(ep)
+	}
 	m.announce(changed)
-	if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
-		p.added = true
-		m.whenReady(func() bool { return p.removing || m.cat.recovered(ep) }, func() {
-			if !p.removing {
-				p.answer(err)
-			}
-		})
+	for _, ep := range eps {
+		if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
+			p.added = true
+			m.whenReady(func() bool { return p.removing || m.cat.recovered(ep) }, func() {
+				if !p.removing {
+					p.answer(err)
+				}
+			})
+		}
 	}
 }
 

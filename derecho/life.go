@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,6 +207,14 @@ func (l *life) await(ctx context.Context, ev func(m *machine, done func(error)))
 
 // add announces an endpoint in this incarnation.
 func (l *life) add(ctx context.Context, ep Endpoint) error {
+	if err := l.prepare(&ep); err != nil {
+		return err
+	}
+	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
+}
+
+// prepare makes an endpoint one of this incarnation, and opens the logs that it needs.
+func (l *life) prepare(ep *Endpoint) error {
 	ep.Node = l.id
 	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
 		if sg.Mode == Logged && len(ep.Reads) > 0 {
@@ -214,7 +223,42 @@ func (l *life) add(ctx context.Context, ep Endpoint) error {
 			}
 		}
 	}
-	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
+	return nil
+}
+
+// addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It
+// reports false if this was not to be: the incarnation has ended, or an endpoint could not be announced. Those
+// that the group refuses because their logs hold another history are left out.
+func (l *life) addAll(ctx context.Context, eps []Endpoint) bool {
+	eps = slices.Clone(eps)
+	for i := range eps {
+		if l.prepare(&eps[i]) != nil {
+			return false
+		}
+	}
+	answers := make(chan error, len(eps))
+	l.post(func(m *machine) {
+		m.addEndpoints(eps, func(ep Endpoint, err error) {
+			if errors.Is(err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
+				m.h.LogFailed(ep.logged(), m.id, err)
+				err = nil
+			}
+			answers <- err
+		})
+	})
+	for range eps {
+		select {
+		case err := <-answers:
+			if err != nil {
+				return false
+			}
+		case <-l.over:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // giveUp withdraws an endpoint that could not be announced in time, and says what it waited for.
@@ -278,15 +322,8 @@ func (n *Node) resume(l *life) {
 	case <-n.ctx.Done():
 		return
 	}
-	for _, ep := range n.endpoints {
-		err := l.add(n.ctx, ep)
-		if errors.Is(err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
-			l.post(func(m *machine) { m.h.LogFailed(ep.logged(), m.id, err) })
-			continue
-		}
-		if err != nil {
-			return
-		}
+	if !l.addAll(n.ctx, n.endpoints) {
+		return
 	}
 	if n.outage.CompareAndSwap(excluded, nil) { // else it is isolated by now, and that ends by itself
 		l.post(func(m *machine) { m.h.Isolated(nil) })

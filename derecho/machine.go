@@ -76,6 +76,9 @@ type machine struct {
 	change   viewChange                        // what the current control epoch has brought so far
 	deferred []deferred                        // acts of this node that wait for a condition
 	queue    [][]byte                          // commands that wait for the next control epoch
+	// announcing are endpoints of this node that no command announces yet; gathering: more of them follow at once.
+	announcing []Endpoint
+	gathering  bool
 	// unexecuted are the commands that this node has sent in the control epoch and that were not
 	// executed here yet.
 	unexecuted [][]byte

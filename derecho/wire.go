@@ -25,7 +25,7 @@ const (
 const (
 	cmdJoin   = 1 // PeerInfo
 	cmdLeave  = 2
-	cmdAdd    = 3 // endpoint
+	cmdAdd    = 3 // endpoints, up to the end
 	cmdRemove = 4 // endpoint ID
 	cmdTrim   = 5 // trimReport
 	cmdLoaded = 6 // subgroup, channel, epoch of a transfer that has arrived

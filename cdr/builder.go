@@ -2,7 +2,10 @@ package cdr
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
+	"strings"
 )
 
 // Builder is the part of a generated builder that does not depend on the type. It lays a sample out in the caller's bytes
@@ -14,7 +17,6 @@ import (
 type Builder struct {
 	e     Encoder // behind all that has been laid out; between FieldEncoder and EndField within the member
 	pos   int     // of e, before FieldEncoder
-	room  []byte  // of e, before FieldEncoder
 	whole []byte
 	info  *TypeInfo
 	names []string // of the members
@@ -75,7 +77,7 @@ func (b *Builder) FieldEncoder(i, behind, at, n int) *Encoder {
 	if b.Field(i, behind, at, n) == nil {
 		return nil
 	}
-	b.pos, b.room = b.e.pos, b.e.buf
+	b.pos = b.e.pos
 	b.e.pos, b.e.buf = at, b.e.buf[:at+n]
 	return &b.e
 }
@@ -84,7 +86,7 @@ func (b *Builder) FieldEncoder(i, behind, at, n int) *Encoder {
 func (b *Builder) EndField(i int) bool {
 	b.e.pos = b.pos
 	if b.e.err == nil {
-		b.e.buf = b.room
+		b.e.buf = b.whole[HeaderSize:]
 	}
 	return b.EndMember(i)
 }
@@ -95,6 +97,36 @@ func (b *Builder) Variable(i, k int) *Encoder {
 		return &b.e
 	}
 	return b.refuse(i, k)
+}
+
+// String sets member i, a string that is the k-th of variable size, and tells whether it is complete: Variable, Encoder.String and
+// EndVariable in one call.
+func (b *Builder) String(i, k int, v string, bound int) bool {
+	e := &b.e
+	// After an error, or before Init, e.buf is empty.
+	pad := -e.pos & 3
+	start := e.pos + pad + 4
+	end := start + len(v) + 1
+	if b.next != k || end > len(e.buf) || bound > 0 && len(v) > bound || uint64(len(v)) >= math.MaxUint32 || strings.IndexByte(v, 0) >= 0 {
+		return b.stringSlow(i, k, v, bound)
+	}
+	room := e.buf[e.pos:end]
+	binary.LittleEndian.PutUint32(room, 0) // at most 3 are padding
+	binary.LittleEndian.PutUint32(room[pad:], uint32(len(v)+1))
+	room[pad+4+copy(room[pad+4:], v)] = 0
+	e.pos = end
+	b.next++
+	return true
+}
+
+// stringSlow finds out what is wrong with a string.
+func (b *Builder) stringSlow(i, k int, v string, bound int) bool {
+	e := b.Variable(i, k)
+	if e == nil {
+		return false
+	}
+	e.String(b.names[i], v, bound)
+	return b.EndVariable(i)
 }
 
 // refuse says why the k-th member of variable size cannot be set now. It is not inlined, so that Variable is.

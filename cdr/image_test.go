@@ -1,6 +1,9 @@
 package cdr
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 type inner struct{ a, b int16 }
 
@@ -83,6 +86,55 @@ func TestImagesAreCopiedAtOnce(t *testing.T) {
 		e.start(all[:end-1], enc)
 		e.Uint32(7)
 		EncodeImages(&e, l, values)
+		fails(t, e.Err(), ErrShortBuffer, "")
+	}
+}
+
+func TestMemoryIsEncodedAtOnce(t *testing.T) {
+	type flags struct {
+		x    float64
+		pair inner
+		on   [2]bool
+		kind int16
+	}
+	m := MemoryOf[flags](8, 16)
+	equal(t, true, m.same)
+	equal(t, false, MemoryOf[flags](8, 12).same)
+	equal(t, false, MemoryOf[struct {
+		x float64
+		b bool
+	}](8, 9).same) // padding behind
+	equal(t, false, MemoryOf[struct {
+		b bool
+		x float64
+	}](8, 16).same) // and between
+	equal(t, false, MemoryOf[struct{ p *int64 }](8, 8).same)
+
+	v := flags{math.Float64frombits(0x7ff4_0000_0000_0001), inner{-1, 2}, [2]bool{true, false}, 3} // a signalling NaN stays one
+	for _, enc := range []Encapsulation{CDRLE, CDR2LE, CDRBE, CDR2BE} {
+		one, all := make([]byte, 32), make([]byte, 32)
+		var e Encoder
+		e.start(one, enc)
+		e.Uint32(7)
+		e.Uint64(math.Float64bits(v.x))
+		e.Int16(v.pair.a)
+		e.Int16(v.pair.b)
+		e.Bool(v.on[0])
+		e.Bool(v.on[1])
+		e.Int16(v.kind)
+		end := e.Len()
+		e.start(all, enc)
+		e.Uint32(7)
+		if !m.Encode(&e, &v) {
+			equal(t, true, enc.BigEndian() == nativeLittle)
+			continue
+		}
+		equal(t, false, enc.BigEndian() == nativeLittle)
+		equal(t, end, e.Len())
+		equal(t, one, all)
+		e.start(all[:end-1], enc)
+		e.Uint32(7)
+		equal(t, true, m.Encode(&e, &v))
 		fails(t, e.Err(), ErrShortBuffer, "")
 	}
 }

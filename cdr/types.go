@@ -39,6 +39,7 @@ type TypeInfo struct {
 	Nested        bool     // annotated @nested: not meant for a topic
 	MaxSize       int      // largest XCDR2 body in bytes; -1 when unbounded
 	Layout        *Layout  // of elements in a sequence, where all are of one size; else nil
+	Front         *Front   // members of fixed size that a struct begins with; nil without any
 	MaxKeySize    int      // largest serialized key in bytes; -1 when unbounded, 0 without key
 	Signature     [32]byte // SHA-256 of Text: equal signatures mean the same type
 	TypeObject    string   // XTypes 1.3 §7.3.4.2: serialized TypeInformation and TypeObjects; empty when not generated

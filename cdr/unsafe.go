@@ -40,6 +40,11 @@ func imagesOf[T any](l *Layout, s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
+// memoryOf gives the memory of v, for reading. A Memory has said that all of it is numbers and booleans, so no byte is padding.
+func memoryOf[T any](v *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(v)), int(unsafe.Sizeof(*v)))
+}
+
 // bytesOfBools gives the memory of s, for reading: each byte is 0 or 1.
 func bytesOfBools(s []bool) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s))

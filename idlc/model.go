@@ -233,6 +233,9 @@ type Struct struct {
 	Base    *Struct
 	Members []*Member
 	measures
+
+	frontPart  *front // see front
+	frontKnown bool
 }
 
 // Member is a member of a struct, or what a case of a union holds.

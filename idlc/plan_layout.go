@@ -71,6 +71,48 @@ func isImage(t Type) bool {
 	return ok1 && ok2 && n1 == sum && n2 == sum && sum%a1 == 0 && sum%a2 == 0
 }
 
+// inMemory gives alignment and size of a struct whose members are encoded as they lie in memory, on a machine with the byte order of the
+// sample: numbers, booleans and enumerators without padding, of which the first is the most strictly aligned one.
+func (s *Struct) inMemory() (align, size int, ok bool) {
+	f := s.front()
+	if f == nil || !f.whole || len(f.parts) < 2 || len(s.wire()) != len(s.allMembers()) {
+		return 0, 0, false
+	}
+	align = f.parts[0].width
+	for _, p := range f.parts {
+		if p.width > align || alignUp(size, p.width) != size {
+			return 0, 0, false
+		}
+		size += p.width * p.count
+	}
+	for _, m := range s.wire() {
+		if m.pointer() || !liesInMemory(m.Type, false) {
+			return 0, 0, false
+		}
+	}
+	return align, size, size%align == 0
+}
+
+// liesInMemory tells whether a value is encoded as it lies in memory, and within another struct without being checked.
+func liesInMemory(t Type, within bool) bool {
+	switch t := resolve(t).(type) {
+	case Primitive:
+		return t != Float128
+	case *Enum:
+		return t.Width == 4 && !within
+	case *Array:
+		return liesInMemory(t.Elem, within)
+	case *Struct:
+		for _, m := range t.wire() {
+			if c := m.constraints(); m.pointer() || c.Min.Valid() || c.Max.Valid() || !liesInMemory(m.Type, true) {
+				return false
+			}
+		}
+		return len(t.wire()) == len(t.allMembers())
+	}
+	return false
+}
+
 // size is the length of a packed decimal number: a digit in each half of a byte, and the sign in the last one.
 func (f *Fixed) size() int { return (f.Digits + 2) / 2 }
 

@@ -253,6 +253,12 @@ func (w *printer) variableSetter(name string, f field, i int, s slot, segments [
 	w.setterDoc(f)
 	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
 	w.checkParameter(f, i)
+	if t, ok := resolve(f.Type).(*String); ok && !t.Wide && !f.Optional && seg[s.behind+1] < 0 {
+		w.p("b.has[", i, "] = b.b.String(", i, ", ", s.behind, ", v, ", t.Bound, ")")
+		w.p("}")
+		w.p()
+		return
+	}
 	w.p("if e := b.b.Variable(", i, ", ", s.behind, "); e != nil {")
 	if f.Optional {
 		w.p("if h, ok := e.BeginOptional(", memberID(f.Member), ", v != nil); ok {")

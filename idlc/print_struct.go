@@ -117,6 +117,9 @@ func (w *printer) typeInfo(t Type) {
 			w.p("Layout: &", layout, ",")
 		}
 	}
+	if s, ok := t.(*Struct); ok && s.front() != nil {
+		w.frontOf(s.front())
+	}
 	if object, err := w.types.describe(t); err == nil {
 		w.p("TypeObject: ", strconv.QuoteToASCII(string(object)), ",")
 	} else {
@@ -145,6 +148,12 @@ func extensibilityName(x cdr.Extensibility) string {
 func (w *printer) codec(s *Struct) {
 	name := w.plan.goName(s)
 	x := extensibilityName(s.Extensibility)
+	align, size, inMemory := s.inMemory()
+	if inMemory {
+		w.p("// ", lowerFirst(name), "Memory tells that ", name, " lies in memory as it is encoded.")
+		w.p("var ", lowerFirst(name), "Memory = cdr.MemoryOf[", name, "](", align, ", ", size, ")")
+		w.p()
+	}
 	w.p("// MarshalCDR writes all members.")
 	w.p("func (m *", name, ") MarshalCDR(e *cdr.Encoder) {")
 	w.checkRanges(s.wire(), w.field)
@@ -154,7 +163,12 @@ func (w *printer) codec(s *Struct) {
 	if s.Extensibility == cdr.Mutable && len(s.wire()) > 0 {
 		w.p("var h cdr.MemberMark")
 	}
-	w.fields(s, func(f field) { w.encodeMember(s.Extensibility, f) }, w.encodeRun)
+	run := w.encodeRun
+	if inMemory {
+		w.encodeMemory(s, name)
+		run = nil
+	}
+	w.fields(s, func(f field) { w.encodeMember(s.Extensibility, f) }, run)
 	if s.Extensibility != cdr.Final {
 		w.p("e.End(s)")
 	}
@@ -170,16 +184,37 @@ func (w *printer) codec(s *Struct) {
 	w.p()
 }
 
-// fields visits the members in the order of the encoding, primitives that follow each other as runs.
-func (w *printer) fields(s *Struct, one func(field), run func(fs []field, align, size int)) {
-	members := s.wire()
-	known := 1 // what the offset of the next member is a multiple of, in XCDR2
+// encodeMemory prints the writing of all members at once. Enumerators have been checked by then.
+func (w *printer) encodeMemory(s *Struct, name string) {
+	for _, m := range s.wire() {
+		if _, ok := resolve(m.Type).(*Enum); ok {
+			x := w.field(m).x
+			w.p("if !", x, ".Valid() {\ne.NotEnumerator(", quote(m.Name), ", int32(", x, "))\n}")
+		}
+	}
+	w.p("if ", lowerFirst(name), "Memory.Encode(e, m) {")
 	if s.Extensibility != cdr.Final {
+		w.p("e.End(s)")
+	}
+	w.p("return")
+	w.p("}")
+}
+
+// fields visits the members in the order of the encoding, primitives that follow each other as runs; without run, one by one.
+func (w *printer) fields(s *Struct, one func(field), run func(fs []field, align, size int)) {
+	w.fieldsBehind(s, 0, one, run)
+}
+
+// fieldsBehind is fields without the first n.
+func (w *printer) fieldsBehind(s *Struct, n int, one func(field), run func(fs []field, align, size int)) {
+	members := s.wire()[n:]
+	known := 1 // what the offset of the next member is a multiple of, in XCDR2
+	if n == 0 && s.Extensibility != cdr.Final {
 		known = 4
 	}
 	for i := 0; i < len(members); {
 		fs, align, size := w.run(s, members[i:], known)
-		if len(fs) >= 2 {
+		if len(fs) >= 2 && run != nil {
 			run(fs, align, size)
 			i += len(fs)
 		} else {

@@ -10,29 +10,82 @@ import (
 func (w *printer) view(s *Struct) {
 	name := w.plan.goName(s)
 	members := s.wire()
+	front := s.front()
 	w.p("// ", name, "View reads the members of an encoded ", name, " where they are. It ends, with the strings and bytes that it gives,")
 	w.p("// when the bytes of the sample do. Members that the sample does not have read as their defaults.")
-	w.p("type ", name, "View struct {")
-	w.p("s cdr.Sample")
-	w.p("at [", len(members), "]int32 // offsets of the members")
+	reader := name + "View"
+	switch {
+	case front == nil:
+		w.p("type ", name, "View struct {")
+	case front.whole:
+		w.p("type ", name, "View struct {")
+		w.p("b *[", front.size, "]byte // the members, little-endian; nil if they are missing")
+	default:
+		reader = lowerFirst(name) + "Front"
+		w.p("type ", name, "View struct {")
+		w.p(reader)
+	}
+	if front == nil || !front.whole {
+		w.p("s cdr.Sample")
+		w.p("at [", len(members)-front.len(), "]int32 // offsets of the ", map[bool]string{true: "other ", false: ""}[front != nil], "members")
+	}
 	w.p("}")
 	w.p()
+	if reader != name+"View" {
+		w.p("// ", reader, " is the members of fixed size that ", name, " begins with.")
+		w.p("type ", reader, " struct {")
+		w.p("b *[", front.size, "]byte // little-endian; nil if they are missing")
+		w.p("}")
+		w.p()
+	}
 	w.newView(name)
+	w.scan(s, name, front)
+	if front != nil && front.whole && s.Extensibility == cdr.Final {
+		w.p("// ", name, "ViewOf is for generated code.")
+		w.p("func ", name, "ViewOf(b *[", front.size, "]byte) ", name, "View { return ", name, "View{b} }")
+		w.p()
+	}
+	for i, m := range members {
+		f := w.field(m)
+		f.path, f.inherited = w.refName(m.Of, w.plan.goName(m.Of))+f.goName, m.Of != s
+		if i < front.len() {
+			w.frontAccessor(reader, f, front.at[i])
+		} else {
+			w.accessor(name, f, i-front.len())
+		}
+	}
+	if w.viewsAreFronts(s) {
+		w.frontViews(s, name)
+	} else {
+		w.views(s, name)
+	}
+	w.collectionViews()
+}
+
+// scan prints the walk over a value that finds its members.
+func (w *printer) scan(s *Struct, name string, front *front) {
+	members := s.wire()
 	w.p("// ScanCDR finds the members of the next value. It is for generated code.")
 	w.p("func (v *", name, "View) ScanCDR(d *cdr.Decoder) {")
-	w.p("v.s = d.Sample()")
+	if front == nil || !front.whole {
+		w.p("v.s = d.Sample()")
+	}
 	if s.Extensibility == cdr.Mutable {
 		w.p("var at [", len(members), "]cdr.Position")
 		w.p("s := d.BeginMutable(", idListName(name), ", at[:])")
 	} else {
 		w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
 	}
+	if front != nil {
+		w.p("v.b = nil")
+		w.p("if b := d.Front(", lowerFirst(name), "Type); b != nil {\nv.b = (*[", front.size, "]byte)(b)\n}")
+	}
 	index := map[*Member]int{}
 	for i, m := range members {
-		index[m] = i
+		index[m] = i - front.len()
 	}
 	_, sorted := mutableIndex(members)
-	w.fields(s,
+	w.fieldsBehind(s, front.len(),
 		func(f field) {
 			switch i := index[f.Member]; {
 			case s.Extensibility == cdr.Mutable:
@@ -51,13 +104,6 @@ func (w *printer) view(s *Struct) {
 	w.p("d.End(s)")
 	w.p("}")
 	w.p()
-	for i, m := range members {
-		f := w.field(m)
-		f.path, f.inherited = w.refName(m.Of, w.plan.goName(m.Of))+f.goName, m.Of != s
-		w.accessor(name, f, i)
-	}
-	w.views(s, name)
-	w.collectionViews()
 }
 
 func (w *printer) newView(name string) {
@@ -387,11 +433,19 @@ func (w *printer) readCollection(f field, at string, elem Type, n int) (result s
 		return one("cdr.Strings", "cdr."+kind+"Strings("+s+", "+at+count+")")
 	}
 	d := resolve(elem).(Decl)
+	views := w.refName(d, w.plan.goName(d)+"Views")
+	if e, ok := d.(*Struct); ok && w.viewsAreFronts(e) {
+		call := s + "." + map[bool]string{true: "Array", false: ""}[n > 0] + "Fronts(" + at + count + ", (*" + w.ref(e) + ")(nil).CDRType())"
+		if kept := f.kept(); kept > 0 {
+			call = "cdr.FirstBytes(" + call + ", " + itoa(kept*e.stride()) + ")"
+		}
+		return views, []string{w.refName(d, w.plan.goName(d)+"ViewsOf") + "(" + call + ")"}
+	}
 	call := s + ".Elements(" + at + ", " + w.layoutOf(elem) + ")"
 	if n > 0 {
 		call = s + ".ArrayElements(" + at + count + ", " + w.layoutOf(elem) + ")"
 	}
-	return w.refName(d, w.plan.goName(d)+"Views"), []string{w.refName(d, w.plan.goName(d)+"ViewsOf") + "(" + call + first + ")"}
+	return views, []string{w.refName(d, w.plan.goName(d)+"ViewsOf") + "(" + call + first + ")"}
 }
 
 // views prints the reader of a sequence of a struct or a union.

@@ -26,7 +26,11 @@ var trackType = cdr.Define(cdr.TypeInfo{
 	Keyed:         true,
 	MaxSize:       25,
 	MaxKeySize:    4,
-	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1H\xa3\bQ\a\x15\x93d\xbf[c]d\xa1\x00H\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2R\x82H[\x88\xa2\xd9\u02a2~\xac\x81\x8c\x17\x00w\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\\\x00\x00\x00\x01\x00\x00\x00\xf1H\xa3\bQ\a\x15\x93d\xbf[c]d\xa1\x00D\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x004\x00\x00\x00\x03\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x14\u06130\x00\f\x00\x00\x00\x02\x00\x00\x00\x01\x00p\b\x1c\xb2Q\xec\x8b\x00\x00\x00\x01\x00\x00\x00\xf2R\x82H[\x88\xa2\xd9\u02a2~\xac\x81\x8c\x17\x00s\x00\x00\x00\xf2Q\x02\x00\x15\x00\x00\x00\x00\x00\x00\x00\r\x00\x00\x00fleet::Track\x00\x00\x00\x00O\x00\x00\x00\x03\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x17\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\t\x00\x00\x00altitude\x00\x00\x00\x00\x13\x00\x00\x00\x02\x00\x00\x00\x01\x00p\b\x05\x00\x00\x00text\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2R\x82H[\x88\xa2\xd9\u02a2~\xac\x81\x8c\x17\xf1H\xa3\bQ\a\x15\x93d\xbf[c]d\xa1",
+	Front: cdr.FrontOf(
+		cdr.Part{Name: "id", Width: 4, Count: 1},
+		cdr.Part{Name: "altitude", Width: 4, Count: 1},
+	),
+	TypeObject: "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1H\xa3\bQ\a\x15\x93d\xbf[c]d\xa1\x00H\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2R\x82H[\x88\xa2\xd9\u02a2~\xac\x81\x8c\x17\x00w\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\\\x00\x00\x00\x01\x00\x00\x00\xf1H\xa3\bQ\a\x15\x93d\xbf[c]d\xa1\x00D\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x004\x00\x00\x00\x03\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x14\u06130\x00\f\x00\x00\x00\x02\x00\x00\x00\x01\x00p\b\x1c\xb2Q\xec\x8b\x00\x00\x00\x01\x00\x00\x00\xf2R\x82H[\x88\xa2\xd9\u02a2~\xac\x81\x8c\x17\x00s\x00\x00\x00\xf2Q\x02\x00\x15\x00\x00\x00\x00\x00\x00\x00\r\x00\x00\x00fleet::Track\x00\x00\x00\x00O\x00\x00\x00\x03\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x17\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\t\x00\x00\x00altitude\x00\x00\x00\x00\x13\x00\x00\x00\x02\x00\x00\x00\x01\x00p\b\x05\x00\x00\x00text\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2R\x82H[\x88\xa2\xd9\u02a2~\xac\x81\x8c\x17\xf1H\xa3\bQ\a\x15\x93d\xbf[c]d\xa1",
 	Text: `@appendable struct fleet::Track {
 	@key @id(0) int32 id;
 	@id(1) int32 altitude;
@@ -118,8 +122,14 @@ func (m *Track) Equal(o *Track) bool {
 // TrackView reads the members of an encoded Track where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type TrackView struct {
+	trackFront
 	s  cdr.Sample
-	at [3]int32 // offsets of the members
+	at [1]int32 // offsets of the other members
+}
+
+// trackFront is the members of fixed size that Track begins with.
+type trackFront struct {
+	b *[8]byte // little-endian; nil if they are missing
 }
 
 // NewTrackView checks the structure of an encoded sample, encapsulation header included.
@@ -140,25 +150,32 @@ func NewTrackView(sample []byte) (TrackView, error) {
 func (v *TrackView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	if at := d.RunAt(4, 8); at >= 0 {
-		v.at[0] = at
-		v.at[1] = at + 4
-	} else {
-		v.at[0] = d.Locate("id", 4, 4)
-		v.at[1] = d.Locate("altitude", 4, 4)
+	v.b = nil
+	if b := d.Front(trackType); b != nil {
+		v.b = (*[8]byte)(b)
 	}
-	v.at[2] = d.LocateString("text", 8)
+	v.at[0] = d.LocateString("text", 8)
 	d.End(s)
 }
 
 // ID reads id.
-func (v TrackView) ID() int32 { return v.s.Int32(v.at[0]) }
+func (v trackFront) ID() int32 {
+	if v.b == nil {
+		return 0
+	}
+	return cdr.GetInt32(v.b[:])
+}
 
 // Altitude reads altitude.
-func (v TrackView) Altitude() int32 { return v.s.Int32(v.at[1]) }
+func (v trackFront) Altitude() int32 {
+	if v.b == nil {
+		return 0
+	}
+	return cdr.GetInt32(v.b[4:])
+}
 
 // Text reads text.
-func (v TrackView) Text() string { return v.s.String(v.at[2]) }
+func (v TrackView) Text() string { return v.s.String(v.at[0]) }
 
 // TrackViews reads the elements of an encoded sequence or array of Track.
 type TrackViews struct{ c cdr.Elements }
@@ -236,10 +253,7 @@ func (b *TrackBuilder) SetAltitude(v int32) {
 
 // SetText sets text.
 func (b *TrackBuilder) SetText(v string) {
-	if e := b.b.Variable(2, 0); e != nil {
-		e.String("text", v, 8)
-		b.has[2] = b.b.EndVariable(2)
-	}
+	b.has[2] = b.b.String(2, 0, v, 8)
 }
 
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
@@ -666,7 +680,11 @@ var sealedType = cdr.Define(cdr.TypeInfo{
 	MaxSize:       8,
 	MaxKeySize:    4,
 	Layout:        cdr.ImageOf[Sealed](cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}}),
-	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\x00\\\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17\x003\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04 c\xc1`\x00p\x00\x00\x00\x01\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\x00X\x00\x00\x00\xf2Q\x01\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00fleet::Sealed\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00value\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17",
+	Front: cdr.FrontOf(
+		cdr.Part{Name: "id", Width: 4, Count: 1},
+		cdr.Part{Name: "value", Width: 4, Count: 1},
+	),
+	TypeObject: "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\x00\\\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17\x003\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04 c\xc1`\x00p\x00\x00\x00\x01\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\x00X\x00\x00\x00\xf2Q\x01\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00fleet::Sealed\x00\x00\x004\x00\x00\x00\x02\x00\x00\x00\x11\x00\x00\x00\x00\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x04\x00\x06\x00\x00\x00value\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\xb6[y\x92a\u00ce\xb9M\x1fG\xb6\x8a)\xf1\xc87\x03 \xec\xad\xe0\u04b5\xbbD\xea\v\x17",
 	Text: `@final struct fleet::Sealed {
 	@key @id(0) int32 id;
 	@id(1) int32 value;
@@ -677,16 +695,16 @@ var sealedType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Sealed) CDRType() *cdr.TypeInfo { return sealedType }
 
+// sealedMemory tells that Sealed lies in memory as it is encoded.
+var sealedMemory = cdr.MemoryOf[Sealed](4, 8)
+
 // MarshalCDR writes all members.
 func (m *Sealed) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.RunBoth(4, 8); {
-	case b != nil:
-		cdr.PutInt32(b, m.ID)
-		cdr.PutInt32(b[4:], m.Value)
-	case !fast:
-		e.Int32(m.ID)
-		e.Int32(m.Value)
+	if sealedMemory.Encode(e, m) {
+		return
 	}
+	e.Int32(m.ID)
+	e.Int32(m.Value)
 }
 
 // UnmarshalCDR reads all members.
@@ -747,8 +765,7 @@ func (m *Sealed) Equal(o *Sealed) bool {
 // SealedView reads the members of an encoded Sealed where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type SealedView struct {
-	s  cdr.Sample
-	at [2]int32 // offsets of the members
+	b *[8]byte // the members, little-endian; nil if they are missing
 }
 
 // NewSealedView checks the structure of an encoded sample, encapsulation header included.
@@ -767,54 +784,57 @@ func NewSealedView(sample []byte) (SealedView, error) {
 
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *SealedView) ScanCDR(d *cdr.Decoder) {
-	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	if at := d.RunAt(4, 8); at >= 0 {
-		v.at[0] = at
-		v.at[1] = at + 4
-	} else {
-		v.at[0] = d.Locate("id", 4, 4)
-		v.at[1] = d.Locate("value", 4, 4)
+	v.b = nil
+	if b := d.Front(sealedType); b != nil {
+		v.b = (*[8]byte)(b)
 	}
 	d.End(s)
 }
 
+// SealedViewOf is for generated code.
+func SealedViewOf(b *[8]byte) SealedView { return SealedView{b} }
+
 // ID reads id.
-func (v SealedView) ID() int32 { return v.s.Int32(v.at[0]) }
+func (v SealedView) ID() int32 {
+	if v.b == nil {
+		return 0
+	}
+	return cdr.GetInt32(v.b[:])
+}
 
 // Value reads value.
-func (v SealedView) Value() int32 { return v.s.Int32(v.at[1]) }
+func (v SealedView) Value() int32 {
+	if v.b == nil {
+		return 0
+	}
+	return cdr.GetInt32(v.b[4:])
+}
 
 // SealedViews reads the elements of an encoded sequence or array of Sealed.
-type SealedViews struct{ c cdr.Elements }
+type SealedViews struct {
+	b []byte // the elements, each 8 bytes behind the one before
+}
 
 // SealedViewsOf is for generated code.
-func SealedViewsOf(c cdr.Elements) SealedViews { return SealedViews{c} }
+func SealedViewsOf(b []byte) SealedViews { return SealedViews{b} }
 
 // Len is the number of elements.
-func (vs SealedViews) Len() int { return vs.c.Len() }
+func (vs SealedViews) Len() int { return len(vs.b) / 8 }
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs SealedViews) At(i int) SealedView {
-	var d cdr.Decoder
-	var v SealedView
-	for n := vs.c.Seek(&d, i); n >= 0; n-- {
-		v.ScanCDR(&d)
+	if i < 0 || i >= vs.Len() {
+		return SealedView{}
 	}
-	return v
+	return SealedView{(*[8]byte)(vs.b[8*i:])}
 }
 
 // All iterates over the elements.
 func (vs SealedViews) All() iter.Seq2[int, SealedView] {
 	return func(yield func(int, SealedView) bool) {
-		var d cdr.Decoder
-		if vs.c.Seek(&d, 0) < 0 {
-			return
-		}
-		for i := range vs.c.Len() {
-			var v SealedView
-			v.ScanCDR(&d)
-			if !yield(i, v) {
+		for i := range vs.Len() {
+			if !yield(i, vs.At(i)) {
 				return
 			}
 		}

@@ -27,7 +27,11 @@ var stampType = cdr.Define(cdr.TypeInfo{
 	MaxSize:       8,
 	MaxKeySize:    0,
 	Layout:        cdr.ImageOf[Stamp](cdr.Layout{Align: [2]int{4, 4}, Size: [2]int{8, 8}, Stride: [2]int{8, 8}}),
-	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\x00^\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d\x003\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x00\x01\x00\x04tE\x9c\xa3\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\a\xe2\x04d\xd5\x00r\x00\x00\x00\x01\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\x00Z\x00\x00\x00\xf2Q\t\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00shared::Stamp\x00\x00\x006\x00\x00\x00\x02\x00\x00\x00\x12\x00\x00\x00\x00\x00\x00\x00\x01\x00\x04\x00\x04\x00\x00\x00sec\x00\x00\x00\x00\x00\x16\x00\x00\x00\x01\x00\x00\x00\x01\x00\a\x00\b\x00\x00\x00nanosec\x00\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d",
+	Front: cdr.FrontOf(
+		cdr.Part{Name: "sec", Width: 4, Count: 1},
+		cdr.Part{Name: "nanosec", Width: 4, Count: 1},
+	),
+	TypeObject: "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\x00^\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d\x003\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x00\x01\x00\x04tE\x9c\xa3\x00\v\x00\x00\x00\x01\x00\x00\x00\x01\x00\a\xe2\x04d\xd5\x00r\x00\x00\x00\x01\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\x00Z\x00\x00\x00\xf2Q\t\x00\x16\x00\x00\x00\x00\x00\x00\x00\x0e\x00\x00\x00shared::Stamp\x00\x00\x006\x00\x00\x00\x02\x00\x00\x00\x12\x00\x00\x00\x00\x00\x00\x00\x01\x00\x04\x00\x04\x00\x00\x00sec\x00\x00\x00\x00\x00\x16\x00\x00\x00\x01\x00\x00\x00\x01\x00\a\x00\b\x00\x00\x00nanosec\x00\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2,wU\xa9y\xb4\xa6\xa7\xb5\xccx\x963\xe4\xf1V|Z\x93T\x1c;\x10\x86\xa4\xbaF\xf9\x8d",
 	Text: `@final struct shared::Stamp {
 	@id(0) int32 sec;
 	@id(1) uint32 nanosec;
@@ -38,16 +42,16 @@ var stampType = cdr.Define(cdr.TypeInfo{
 // CDRType describes the type.
 func (*Stamp) CDRType() *cdr.TypeInfo { return stampType }
 
+// stampMemory tells that Stamp lies in memory as it is encoded.
+var stampMemory = cdr.MemoryOf[Stamp](4, 8)
+
 // MarshalCDR writes all members.
 func (m *Stamp) MarshalCDR(e *cdr.Encoder) {
-	switch b, fast := e.RunBoth(4, 8); {
-	case b != nil:
-		cdr.PutInt32(b, m.Sec)
-		cdr.PutUint32(b[4:], m.Nanosec)
-	case !fast:
-		e.Int32(m.Sec)
-		e.Uint32(m.Nanosec)
+	if stampMemory.Encode(e, m) {
+		return
 	}
+	e.Int32(m.Sec)
+	e.Uint32(m.Nanosec)
 }
 
 // UnmarshalCDR reads all members.
@@ -108,8 +112,7 @@ func (m *Stamp) Equal(o *Stamp) bool {
 // StampView reads the members of an encoded Stamp where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type StampView struct {
-	s  cdr.Sample
-	at [2]int32 // offsets of the members
+	b *[8]byte // the members, little-endian; nil if they are missing
 }
 
 // NewStampView checks the structure of an encoded sample, encapsulation header included.
@@ -128,54 +131,57 @@ func NewStampView(sample []byte) (StampView, error) {
 
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *StampView) ScanCDR(d *cdr.Decoder) {
-	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	if at := d.RunAt(4, 8); at >= 0 {
-		v.at[0] = at
-		v.at[1] = at + 4
-	} else {
-		v.at[0] = d.Locate("sec", 4, 4)
-		v.at[1] = d.Locate("nanosec", 4, 4)
+	v.b = nil
+	if b := d.Front(stampType); b != nil {
+		v.b = (*[8]byte)(b)
 	}
 	d.End(s)
 }
 
+// StampViewOf is for generated code.
+func StampViewOf(b *[8]byte) StampView { return StampView{b} }
+
 // Sec reads sec.
-func (v StampView) Sec() int32 { return v.s.Int32(v.at[0]) }
+func (v StampView) Sec() int32 {
+	if v.b == nil {
+		return 0
+	}
+	return cdr.GetInt32(v.b[:])
+}
 
 // Nanosec reads nanosec.
-func (v StampView) Nanosec() uint32 { return v.s.Uint32(v.at[1]) }
+func (v StampView) Nanosec() uint32 {
+	if v.b == nil {
+		return 0
+	}
+	return cdr.GetUint32(v.b[4:])
+}
 
 // StampViews reads the elements of an encoded sequence or array of Stamp.
-type StampViews struct{ c cdr.Elements }
+type StampViews struct {
+	b []byte // the elements, each 8 bytes behind the one before
+}
 
 // StampViewsOf is for generated code.
-func StampViewsOf(c cdr.Elements) StampViews { return StampViews{c} }
+func StampViewsOf(b []byte) StampViews { return StampViews{b} }
 
 // Len is the number of elements.
-func (vs StampViews) Len() int { return vs.c.Len() }
+func (vs StampViews) Len() int { return len(vs.b) / 8 }
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs StampViews) At(i int) StampView {
-	var d cdr.Decoder
-	var v StampView
-	for n := vs.c.Seek(&d, i); n >= 0; n-- {
-		v.ScanCDR(&d)
+	if i < 0 || i >= vs.Len() {
+		return StampView{}
 	}
-	return v
+	return StampView{(*[8]byte)(vs.b[8*i:])}
 }
 
 // All iterates over the elements.
 func (vs StampViews) All() iter.Seq2[int, StampView] {
 	return func(yield func(int, StampView) bool) {
-		var d cdr.Decoder
-		if vs.c.Seek(&d, 0) < 0 {
-			return
-		}
-		for i := range vs.c.Len() {
-			var v StampView
-			v.ScanCDR(&d)
-			if !yield(i, v) {
+		for i := range vs.Len() {
+			if !yield(i, vs.At(i)) {
 				return
 			}
 		}

@@ -173,7 +173,9 @@ func (p *process) logs(write func()) {
 			r := p.run
 			r.faults[CrashSync]++
 			p.crash("in the middle of writing its log")
-			p.returns = true
+			if p.returns = true; r.plan.Storm == "restart" {
+				return // its script says when
+			}
 			r.w.After(time.Duration(r.disks.Int64N(int64(4*r.plan.Lease))), func() {
 				if p.crashed && !r.calm {
 					r.restart(p)

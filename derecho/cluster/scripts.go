@@ -15,7 +15,7 @@ import (
 // script shapes the plan of a scripted storm: nothing happens but what the script says, in a group of the size that it needs.
 func (p *Plan) script(rng *rand.Rand) {
 	p.Witness, p.MaxPause, p.Burst, p.Waves, p.Acts = false, 0, 1, 1, 0
-	p.Faults &= CrashNode | Pause | OneWay
+	p.Faults &= CrashNode | Pause | OneWay | CrashSync
 	switch p.Storm {
 	case "heir":
 		p.Nodes = 5 + 2*rng.IntN(2)
@@ -317,6 +317,10 @@ func (r *run) outbreaks() {
 		disks = append(disks, p.disk)
 	}
 	const loggers = 3
+	end := r.fell
+	if r.plan.Faults&CrashSync != 0 && r.disks.IntN(4) == 0 {
+		end = r.fellWriting
+	}
 	for _, d := range disks[:loggers] {
 		r.owner(d).enlist(logged, true)
 		if r.rng.IntN(2) == 0 {
@@ -334,7 +338,7 @@ func (r *run) outbreaks() {
 			r.plot(at+r.w.Between(-lease, outbreak*lease-lease), r.scribble)
 		}
 		for k, i := range order {
-			r.plot(at+r.w.Between(0, spread+1), func() { r.fell(disks[i]) })
+			r.plot(at+r.w.Between(0, spread+1), func() { end(disks[i]) })
 			back := at + 4*lease + r.w.Between(0, 10*r.w.MaxDelay)
 			switch {
 			case k < some:
@@ -378,6 +382,18 @@ func (r *run) fell(d *disk) {
 		p.crash("at rest")
 		p.returns = true
 		r.faults[CrashNode]++
+	}
+}
+
+// fellWriting ends it in the middle of its writing, or after a while if it does not write.
+func (r *run) fellWriting(d *disk) {
+	if p := r.owner(d); !p.gone {
+		d.crashIn = 1 + r.disks.IntN(8)
+		r.w.After(r.plan.Lease, func() {
+			if r.owner(d) == p {
+				r.fell(d)
+			}
+		})
 	}
 }
 

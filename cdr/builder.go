@@ -22,6 +22,7 @@ type Builder struct {
 	names []string // of the members
 	mark  Mark
 	next  int // how many members of variable size are set
+	list  elements
 }
 
 // Init starts a sample in buf. names are those of the members, for errors.
@@ -93,7 +94,7 @@ func (b *Builder) EndField(i int) bool {
 
 // Variable gives the encoder for member i, which is the k-th of variable size; nil means that an error has been kept.
 func (b *Builder) Variable(i, k int) *Encoder {
-	if b.next == k && b.e.err == nil && b.info != nil {
+	if b.next == k && b.e.err == nil && b.info != nil && b.list.left == 0 {
 		return &b.e
 	}
 	return b.refuse(i, k)
@@ -107,7 +108,7 @@ func (b *Builder) String(i, k int, v string, bound int) bool {
 	pad := -e.pos & 3
 	start := e.pos + pad + 4
 	end := start + len(v) + 1
-	if b.next != k || end > len(e.buf) || bound > 0 && len(v) > bound || uint64(len(v)) >= math.MaxUint32 || strings.IndexByte(v, 0) >= 0 {
+	if b.next != k || b.list.left > 0 || end > len(e.buf) || bound > 0 && len(v) > bound || uint64(len(v)) >= math.MaxUint32 || strings.IndexByte(v, 0) >= 0 {
 		return b.stringSlow(i, k, v, bound)
 	}
 	room := e.buf[e.pos:end]
@@ -135,6 +136,8 @@ func (b *Builder) stringSlow(i, k int, v string, bound int) bool {
 func (b *Builder) refuse(i, k int) *Encoder {
 	switch {
 	case b.e.err != nil || b.info == nil:
+	case b.list.left > 0:
+		b.incomplete()
 	case b.next < k:
 		b.outOfOrder(i)
 	default:
@@ -157,6 +160,9 @@ func (b *Builder) EndVariable(i int) bool {
 
 // Member gives the encoder for a member of a mutable type; nil means that an error has been kept.
 func (b *Builder) Member() *Encoder {
+	if b.list.left > 0 {
+		b.incomplete()
+	}
 	if b.e.err != nil || b.info == nil {
 		return nil
 	}
@@ -196,6 +202,9 @@ func (b *Builder) outOfOrder(i int) {
 func (b *Builder) Finish(has []bool) (int, error) {
 	if b.info == nil {
 		return 0, &Error{Op: "build", Err: ErrMember, Detail: "builder was not made by its New function"}
+	}
+	if b.list.left > 0 {
+		b.incomplete()
 	}
 	if b.e.err == nil {
 		if i := bytes.IndexByte(bytesOfBools(has), 0); i >= 0 {

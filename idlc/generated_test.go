@@ -369,14 +369,16 @@ func sameAsBuilt(t *testing.T, g generated, m cdr.Message) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	buf := bytes.Repeat([]byte{0xee}, len(want))
-	b := g.build(buf)
-	viewtest.Set(b, m)
-	finish := b.(interface{ Finish() (int, error) })
-	for range 2 { // Finish may be called again
-		n, err := finish.Finish()
-		if err != nil || !bytes.Equal(buf[:n], want) {
-			t.Errorf("built %x, %v\n want %x", buf[:n], err, want)
+	for _, set := range []func(any, cdr.Message){viewtest.Set, viewtest.Add} {
+		buf := bytes.Repeat([]byte{0xee}, len(want))
+		b := g.build(buf)
+		set(b, m)
+		finish := b.(interface{ Finish() (int, error) })
+		for range 2 { // Finish may be called again
+			n, err := finish.Finish()
+			if err != nil || !bytes.Equal(buf[:n], want) {
+				t.Errorf("built %x, %v\n want %x", buf[:n], err, want)
+			}
 		}
 	}
 }

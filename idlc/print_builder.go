@@ -1,6 +1,7 @@
 package idlc
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -200,6 +201,11 @@ func (w *printer) mutableBuilder(s *Struct) {
 		w.p("}")
 		w.p("}")
 		w.p()
+		if q, ok := resolve(f.Type).(*Sequence); ok && addsElements(q) {
+			begun := func() { w.p("b.has[", i, "] = true") }
+			w.beginElements(name, f, q, fmt.Sprintf("b.b.BeginMemberElements(%d, %s, %d, n, %d, false)", i, memberID(m), lengthCode(q), q.Bound), begun)
+			w.addElement(name, f, q, i, "b.b.EndMemberElement()", begun)
+		}
 	}
 	w.p("// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.")
 	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }")
@@ -242,13 +248,20 @@ func (w *printer) fixedSetter(name string, f field, i int, s slot, head string, 
 }
 
 func (w *printer) variableSetter(name string, f field, i int, s slot, segments []segment, seg []int) {
-	finish := func() {
-		w.p("b.has[", i, "] = b.b.EndVariable(", i, ")")
+	claim := func() {
 		if k := seg[s.behind+1]; k >= 0 {
 			w.p("p := b.b.Len()")
 			w.p("b.seg[", k, "] = p")
 			w.p("b.b.Claim(", segments[s.behind+1].first, ", ", segments[s.behind+1].end, ")")
 		}
+	}
+	finish := func() {
+		w.p("b.has[", i, "] = b.b.EndVariable(", i, ")")
+		claim()
+	}
+	begun := func() {
+		w.p("b.has[", i, "] = true")
+		claim()
 	}
 	w.setterDoc(f)
 	w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
@@ -276,6 +289,11 @@ func (w *printer) variableSetter(name string, f field, i int, s slot, segments [
 	if !ok || f.Optional {
 		return
 	}
+	if addsElements(q) {
+		w.beginElements(name, f, q, fmt.Sprintf("b.b.BeginElements(%d, %d, n, %d, false)", i, s.behind, q.Bound), begun)
+		w.addElement(name, f, q, i, "b.b.EndElement()", begun)
+		return
+	}
 	if p, isPrim := resolve(q.Elem).(Primitive); !isPrim || primitives[p].goType != "byte" && p != Uint8 {
 		return
 	}
@@ -286,6 +304,37 @@ func (w *printer) variableSetter(name string, f field, i int, s slot, segments [
 	w.p("room := e.Room(", quote(f.Member.Name), ", n, ", q.Bound, ")")
 	finish()
 	w.p("return room")
+	w.p("}")
+	w.p()
+}
+
+// addsElements tells whether a builder takes a sequence element by element, too: one whose elements have a size of their own, and which
+// would have to be made in memory otherwise.
+func addsElements(q *Sequence) bool {
+	_, numbers := bulk(q.Elem)
+	return !numbers && !isPrimitive(q.Elem)
+}
+
+func (w *printer) beginElements(name string, f field, q *Sequence, begin string, complete func()) {
+	w.p("// Begin", f.goName, " starts ", f.Member.Name, " with n elements, which Add", f.goName, " is to be called for, one by one.")
+	w.p("func (b *", name, "Builder) Begin", f.goName, "(n int) {")
+	w.p("if ", begin, " {")
+	complete()
+	w.p("}")
+	w.p("}")
+	w.p()
+}
+
+func (w *printer) addElement(name string, f field, q *Sequence, i int, end string, complete func()) {
+	element := field{Member: &Member{Name: f.Member.Name, Type: q.Elem}}
+	w.p("// Add", f.goName, " adds the next element of ", f.Member.Name, ".")
+	w.p("func (b *", name, "Builder) Add", f.goName, "(v ", w.parameter(element), ") {")
+	w.p("if e := b.b.Element(", i, "); e != nil {")
+	w.encode(q.Elem, "v", "", 1, false)
+	w.p("if ", end, " {")
+	complete()
+	w.p("}")
+	w.p("}")
 	w.p("}")
 	w.p()
 }

@@ -95,10 +95,12 @@ func sameAsBuilt(t *testing.T, g code, m cdr.Message) {
 	t.Helper()
 	want, err := cdr.Marshal(m, cdr.DefaultEncapsulation(m.CDRType()))
 	require.NoError(t, err)
-	buf := bytes.Repeat([]byte{0xee}, len(want))
-	b := g.build(buf)
-	viewtest.Set(b, m)
-	n, err := b.(interface{ Finish() (int, error) }).Finish()
-	require.NoError(t, err)
-	require.Equal(t, want, buf[:n])
+	for _, set := range []func(any, cdr.Message){viewtest.Set, viewtest.Add} {
+		buf := bytes.Repeat([]byte{0xee}, len(want))
+		b := g.build(buf)
+		set(b, m)
+		n, err := b.(interface{ Finish() (int, error) }).Finish()
+		require.NoError(t, err)
+		require.Equal(t, want, buf[:n])
+	}
 }

@@ -203,7 +203,33 @@ func optional(t reflect.Type, name string) bool {
 }
 
 // Set calls the builder's setters in the order of the members.
-func Set(builder any, m cdr.Message) {
+func Set(builder any, m cdr.Message) { set(builder, m, false) }
+
+// Add is Set, but for sequences that the builder takes element by element.
+func Add(builder any, m cdr.Message) { set(builder, m, true) }
+
+// addElements calls the methods for a sequence that is given element by element, if there are such.
+func addElements(b reflect.Value, name string, v reflect.Value) bool {
+	begin := b.MethodByName("Begin" + name)
+	if !begin.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return false
+	}
+	if v = reflect.Indirect(v); v.Kind() != reflect.Slice {
+		return false
+	}
+	begin.Call([]reflect.Value{reflect.ValueOf(v.Len())})
+	add := b.MethodByName("Add" + name)
+	for i := range v.Len() {
+		e := v.Index(i)
+		if add.Type().In(0).Kind() == reflect.Pointer {
+			e = e.Addr()
+		}
+		add.Call([]reflect.Value{e})
+	}
+	return true
+}
+
+func set(builder any, m cdr.Message, add bool) {
 	b := reflect.ValueOf(builder)
 	if reflect.ValueOf(m).MethodByName("SetDiscriminator").IsValid() {
 		setUnion(b, reflect.ValueOf(m))
@@ -215,6 +241,9 @@ func Set(builder any, m cdr.Message) {
 		setter := b.MethodByName("Set" + name)
 		if !setter.IsValid() {
 			continue // is not serialized
+		}
+		if add && addElements(b, name, v) {
+			continue
 		}
 		if v.Kind() == reflect.Pointer && v.IsNil() && !optional(reflect.TypeOf(m).Elem(), name) { // external
 			v = reflect.New(v.Type().Elem())

@@ -1769,6 +1769,23 @@ func (b *RouteBuilder) SetFixes(v []Fix) {
 	}
 }
 
+// BeginFixes starts fixes with n elements, which AddFixes is to be called for, one by one.
+func (b *RouteBuilder) BeginFixes(n int) {
+	if b.b.BeginElements(1, 0, n, 0, false) {
+		b.has[1] = true
+	}
+}
+
+// AddFixes adds the next element of fixes.
+func (b *RouteBuilder) AddFixes(v *Fix) {
+	if e := b.b.Element(1); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[1] = true
+		}
+	}
+}
+
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *RouteBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }

@@ -1383,6 +1383,23 @@ func (b *StringsBuilder) SetList(v []string) {
 	}
 }
 
+// BeginList starts list with n elements, which AddList is to be called for, one by one.
+func (b *StringsBuilder) BeginList(n int) {
+	if b.b.BeginElements(3, 3, n, 0, false) {
+		b.has[3] = true
+	}
+}
+
+// AddList adds the next element of list.
+func (b *StringsBuilder) AddList(v string) {
+	if e := b.b.Element(3); e != nil {
+		e.String("", v, 0)
+		if b.b.EndElement() {
+			b.has[3] = true
+		}
+	}
+}
+
 // SetLabels sets labels.
 func (b *StringsBuilder) SetLabels(v []Label) {
 	if e := b.b.Variable(4, 4); e != nil {
@@ -1396,6 +1413,23 @@ func (b *StringsBuilder) SetLabels(v []Label) {
 		}
 		e.End(labelsBegin)
 		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// BeginLabels starts labels with n elements, which AddLabels is to be called for, one by one.
+func (b *StringsBuilder) BeginLabels(n int) {
+	if b.b.BeginElements(4, 4, n, 4, false) {
+		b.has[4] = true
+	}
+}
+
+// AddLabels adds the next element of labels.
+func (b *StringsBuilder) AddLabels(v Label) {
+	if e := b.b.Element(4); e != nil {
+		e.String("", v, 12)
+		if b.b.EndElement() {
+			b.has[4] = true
+		}
 	}
 }
 
@@ -2085,6 +2119,23 @@ func (b *CollectionsBuilder) SetColors(v []Color) {
 	}
 }
 
+// BeginColors starts colors with n elements, which AddColors is to be called for, one by one.
+func (b *CollectionsBuilder) BeginColors(n int) {
+	if b.b.BeginElements(5, 4, n, 0, false) {
+		b.has[5] = true
+	}
+}
+
+// AddColors adds the next element of colors.
+func (b *CollectionsBuilder) AddColors(v Color) {
+	if e := b.b.Element(5); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		if b.b.EndElement() {
+			b.has[5] = true
+		}
+	}
+}
+
 // SetPalette sets palette.
 func (b *CollectionsBuilder) SetPalette(v *[2]Color) {
 	if e := b.b.Variable(6, 5); e != nil {
@@ -2117,6 +2168,29 @@ func (b *CollectionsBuilder) SetNested(v []FewLongs) {
 		p := b.b.Len()
 		b.seg[1] = p
 		b.b.Claim(8, cdr.AlignUp(p, 4)+32)
+	}
+}
+
+// BeginNested starts nested with n elements, which AddNested is to be called for, one by one.
+func (b *CollectionsBuilder) BeginNested(n int) {
+	if b.b.BeginElements(7, 6, n, 0, false) {
+		b.has[7] = true
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(8, cdr.AlignUp(p, 4)+32)
+	}
+}
+
+// AddNested adds the next element of nested.
+func (b *CollectionsBuilder) AddNested(v FewLongs) {
+	if e := b.b.Element(7); e != nil {
+		cdr.EncodeSequence(e, "", v, 5)
+		if b.b.EndElement() {
+			b.has[7] = true
+			p := b.b.Len()
+			b.seg[1] = p
+			b.b.Claim(8, cdr.AlignUp(p, 4)+32)
+		}
 	}
 }
 
@@ -2758,6 +2832,23 @@ func (b *NestingBuilder) SetMany(v []Inner) {
 		}
 		e.End(manyBegin)
 		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// BeginMany starts many with n elements, which AddMany is to be called for, one by one.
+func (b *NestingBuilder) BeginMany(n int) {
+	if b.b.BeginElements(2, 1, n, 0, false) {
+		b.has[2] = true
+	}
+}
+
+// AddMany adds the next element of many.
+func (b *NestingBuilder) AddMany(v *Inner) {
+	if e := b.b.Element(2); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[2] = true
+		}
 	}
 }
 

@@ -3168,6 +3168,23 @@ func (b *CollectionsBuilder) SetNames(v []string) {
 	}
 }
 
+// BeginNames starts names with n elements, which AddNames is to be called for, one by one.
+func (b *CollectionsBuilder) BeginNames(n int) {
+	if b.b.BeginElements(8, 3, n, 4, false) {
+		b.has[8] = true
+	}
+}
+
+// AddNames adds the next element of names.
+func (b *CollectionsBuilder) AddNames(v string) {
+	if e := b.b.Element(8); e != nil {
+		e.String("", v, 8)
+		if b.b.EndElement() {
+			b.has[8] = true
+		}
+	}
+}
+
 // SetLabels sets labels.
 func (b *CollectionsBuilder) SetLabels(v *[2]string) {
 	if e := b.b.Variable(9, 4); e != nil {
@@ -3200,6 +3217,23 @@ func (b *CollectionsBuilder) SetWides(v []string) {
 	}
 }
 
+// BeginWides starts wides with n elements, which AddWides is to be called for, one by one.
+func (b *CollectionsBuilder) BeginWides(n int) {
+	if b.b.BeginElements(10, 5, n, 0, false) {
+		b.has[10] = true
+	}
+}
+
+// AddWides adds the next element of wides.
+func (b *CollectionsBuilder) AddWides(v string) {
+	if e := b.b.Element(10); e != nil {
+		e.WString("", v, 0)
+		if b.b.EndElement() {
+			b.has[10] = true
+		}
+	}
+}
+
 // SetColors sets colors.
 func (b *CollectionsBuilder) SetColors(v []Color) {
 	if e := b.b.Variable(11, 6); e != nil {
@@ -3213,6 +3247,23 @@ func (b *CollectionsBuilder) SetColors(v []Color) {
 		}
 		e.End(colorsBegin)
 		b.has[11] = b.b.EndVariable(11)
+	}
+}
+
+// BeginColors starts colors with n elements, which AddColors is to be called for, one by one.
+func (b *CollectionsBuilder) BeginColors(n int) {
+	if b.b.BeginElements(11, 6, n, 0, false) {
+		b.has[11] = true
+	}
+}
+
+// AddColors adds the next element of colors.
+func (b *CollectionsBuilder) AddColors(v Color) {
+	if e := b.b.Element(11); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		if b.b.EndElement() {
+			b.has[11] = true
+		}
 	}
 }
 
@@ -3248,6 +3299,23 @@ func (b *CollectionsBuilder) SetSmalls(v []Small) {
 	}
 }
 
+// BeginSmalls starts smalls with n elements, which AddSmalls is to be called for, one by one.
+func (b *CollectionsBuilder) BeginSmalls(n int) {
+	if b.b.BeginElements(13, 8, n, 0, false) {
+		b.has[13] = true
+	}
+}
+
+// AddSmalls adds the next element of smalls.
+func (b *CollectionsBuilder) AddSmalls(v Small) {
+	if e := b.b.Element(13); e != nil {
+		e.Enum("", int32(v), 2, v.Valid())
+		if b.b.EndElement() {
+			b.has[13] = true
+		}
+	}
+}
+
 // SetPoints sets points.
 func (b *CollectionsBuilder) SetPoints(v []Point) {
 	if e := b.b.Variable(14, 9); e != nil {
@@ -3261,6 +3329,23 @@ func (b *CollectionsBuilder) SetPoints(v []Point) {
 		}
 		e.End(pointsBegin)
 		b.has[14] = b.b.EndVariable(14)
+	}
+}
+
+// BeginPoints starts points with n elements, which AddPoints is to be called for, one by one.
+func (b *CollectionsBuilder) BeginPoints(n int) {
+	if b.b.BeginElements(14, 9, n, 0, false) {
+		b.has[14] = true
+	}
+}
+
+// AddPoints adds the next element of points.
+func (b *CollectionsBuilder) AddPoints(v *Point) {
+	if e := b.b.Element(14); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[14] = true
+		}
 	}
 }
 
@@ -3296,6 +3381,23 @@ func (b *CollectionsBuilder) SetRagged(v []Ragged) {
 	}
 }
 
+// BeginRagged starts ragged with n elements, which AddRagged is to be called for, one by one.
+func (b *CollectionsBuilder) BeginRagged(n int) {
+	if b.b.BeginElements(16, 11, n, 0, false) {
+		b.has[16] = true
+	}
+}
+
+// AddRagged adds the next element of ragged.
+func (b *CollectionsBuilder) AddRagged(v *Ragged) {
+	if e := b.b.Element(16); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[16] = true
+		}
+	}
+}
+
 // SetItems sets items.
 func (b *CollectionsBuilder) SetItems(v []Derived) {
 	if e := b.b.Variable(17, 12); e != nil {
@@ -3312,6 +3414,23 @@ func (b *CollectionsBuilder) SetItems(v []Derived) {
 	}
 }
 
+// BeginItems starts items with n elements, which AddItems is to be called for, one by one.
+func (b *CollectionsBuilder) BeginItems(n int) {
+	if b.b.BeginElements(17, 12, n, 5, false) {
+		b.has[17] = true
+	}
+}
+
+// AddItems adds the next element of items.
+func (b *CollectionsBuilder) AddItems(v *Derived) {
+	if e := b.b.Element(17); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[17] = true
+		}
+	}
+}
+
 // SetTable sets table.
 func (b *CollectionsBuilder) SetTable(v Table) {
 	if e := b.b.Variable(18, 13); e != nil {
@@ -3325,6 +3444,23 @@ func (b *CollectionsBuilder) SetTable(v Table) {
 		}
 		e.End(tableBegin)
 		b.has[18] = b.b.EndVariable(18)
+	}
+}
+
+// BeginTable starts table with n elements, which AddTable is to be called for, one by one.
+func (b *CollectionsBuilder) BeginTable(n int) {
+	if b.b.BeginElements(18, 13, n, 4, false) {
+		b.has[18] = true
+	}
+}
+
+// AddTable adds the next element of table.
+func (b *CollectionsBuilder) AddTable(v Shorts) {
+	if e := b.b.Element(18); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		if b.b.EndElement() {
+			b.has[18] = true
+		}
 	}
 }
 
@@ -3350,6 +3486,35 @@ func (b *CollectionsBuilder) SetMatrices(v []Matrix) {
 		p := b.b.Len()
 		b.seg[1] = p
 		b.b.Claim(20, cdr.AlignUp(p, 4)+8)
+	}
+}
+
+// BeginMatrices starts matrices with n elements, which AddMatrices is to be called for, one by one.
+func (b *CollectionsBuilder) BeginMatrices(n int) {
+	if b.b.BeginElements(19, 14, n, 0, false) {
+		b.has[19] = true
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(20, cdr.AlignUp(p, 4)+8)
+	}
+}
+
+// AddMatrices adds the next element of matrices.
+func (b *CollectionsBuilder) AddMatrices(v *Matrix) {
+	if e := b.b.Element(19); e != nil {
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[j][:])
+			e.LeaveElement("", j)
+		}
+		if b.b.EndElement() {
+			b.has[19] = true
+			p := b.b.Len()
+			b.seg[1] = p
+			b.b.Claim(20, cdr.AlignUp(p, 4)+8)
+		}
 	}
 }
 
@@ -3383,6 +3548,23 @@ func (b *CollectionsBuilder) SetStamps(v []shared.Stamp) {
 	}
 }
 
+// BeginStamps starts stamps with n elements, which AddStamps is to be called for, one by one.
+func (b *CollectionsBuilder) BeginStamps(n int) {
+	if b.b.BeginElements(21, 15, n, 0, false) {
+		b.has[21] = true
+	}
+}
+
+// AddStamps adds the next element of stamps.
+func (b *CollectionsBuilder) AddStamps(v *shared.Stamp) {
+	if e := b.b.Element(21); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[21] = true
+		}
+	}
+}
+
 // SetTagged sets tagged.
 func (b *CollectionsBuilder) SetTagged(v []shared.Tagged) {
 	if e := b.b.Variable(22, 16); e != nil {
@@ -3399,6 +3581,29 @@ func (b *CollectionsBuilder) SetTagged(v []shared.Tagged) {
 		p := b.b.Len()
 		b.seg[2] = p
 		b.b.Claim(23, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// BeginTagged starts tagged with n elements, which AddTagged is to be called for, one by one.
+func (b *CollectionsBuilder) BeginTagged(n int) {
+	if b.b.BeginElements(22, 16, n, 0, false) {
+		b.has[22] = true
+		p := b.b.Len()
+		b.seg[2] = p
+		b.b.Claim(23, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// AddTagged adds the next element of tagged.
+func (b *CollectionsBuilder) AddTagged(v *shared.Tagged) {
+	if e := b.b.Element(22); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[22] = true
+			p := b.b.Len()
+			b.seg[2] = p
+			b.b.Claim(23, cdr.AlignUp(p, 4)+4)
+		}
 	}
 }
 
@@ -4277,6 +4482,23 @@ func (b *NodeBuilder) SetChildren(v Nodes) {
 		}
 		e.End(childrenBegin)
 		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// BeginChildren starts children with n elements, which AddChildren is to be called for, one by one.
+func (b *NodeBuilder) BeginChildren(n int) {
+	if b.b.BeginElements(1, 0, n, 0, false) {
+		b.has[1] = true
+	}
+}
+
+// AddChildren adds the next element of children.
+func (b *NodeBuilder) AddChildren(v *Node) {
+	if e := b.b.Element(1); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[1] = true
+		}
 	}
 }
 
@@ -6509,6 +6731,29 @@ func (b *BehindBuilder) SetMatrices(v []Matrix) {
 	}
 }
 
+// BeginMatrices starts matrices with n elements, which AddMatrices is to be called for, one by one.
+func (b *BehindBuilder) BeginMatrices(n int) {
+	if b.b.BeginElements(2, 2, n, 0, false) {
+		b.has[2] = true
+	}
+}
+
+// AddMatrices adds the next element of matrices.
+func (b *BehindBuilder) AddMatrices(v *Matrix) {
+	if e := b.b.Element(2); e != nil {
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[j][:])
+			e.LeaveElement("", j)
+		}
+		if b.b.EndElement() {
+			b.has[2] = true
+		}
+	}
+}
+
 // SetAll sets all.
 func (b *BehindBuilder) SetAll(v *Collections) {
 	if e := b.b.Variable(3, 3); e != nil {
@@ -6561,6 +6806,23 @@ func (b *BehindBuilder) SetNames(v []string) {
 	}
 }
 
+// BeginNames starts names with n elements, which AddNames is to be called for, one by one.
+func (b *BehindBuilder) BeginNames(n int) {
+	if b.b.BeginElements(6, 4, n, 0, false) {
+		b.has[6] = true
+	}
+}
+
+// AddNames adds the next element of names.
+func (b *BehindBuilder) AddNames(v string) {
+	if e := b.b.Element(6); e != nil {
+		e.String("", v, 0)
+		if b.b.EndElement() {
+			b.has[6] = true
+		}
+	}
+}
+
 // SetGrid sets grid.
 func (b *BehindBuilder) SetGrid(v *[2][2]Color) {
 	if e := b.b.Variable(7, 5); e != nil {
@@ -6596,6 +6858,23 @@ func (b *BehindBuilder) SetNodes(v Nodes) {
 		}
 		e.End(nodesBegin)
 		b.has[8] = b.b.EndVariable(8)
+	}
+}
+
+// BeginNodes starts nodes with n elements, which AddNodes is to be called for, one by one.
+func (b *BehindBuilder) BeginNodes(n int) {
+	if b.b.BeginElements(8, 6, n, 0, false) {
+		b.has[8] = true
+	}
+}
+
+// AddNodes adds the next element of nodes.
+func (b *BehindBuilder) AddNodes(v *Node) {
+	if e := b.b.Element(8); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[8] = true
+		}
 	}
 }
 

@@ -2845,6 +2845,23 @@ func (b *UnionsBuilder) SetList(v []ByLong) {
 	}
 }
 
+// BeginList starts list with n elements, which AddList is to be called for, one by one.
+func (b *UnionsBuilder) BeginList(n int) {
+	if b.b.BeginElements(4, 4, n, 0, false) {
+		b.has[4] = true
+	}
+}
+
+// AddList adds the next element of list.
+func (b *UnionsBuilder) AddList(v *ByLong) {
+	if e := b.b.Element(4); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[4] = true
+		}
+	}
+}
+
 // SetRow sets row.
 func (b *UnionsBuilder) SetRow(v *[2]ByEnum) {
 	if e := b.b.Variable(5, 5); e != nil {
@@ -3272,6 +3289,23 @@ func (b *MasksBuilder) SetList(v []Middle) {
 		}
 		e.End(listBegin)
 		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// BeginList starts list with n elements, which AddList is to be called for, one by one.
+func (b *MasksBuilder) BeginList(n int) {
+	if b.b.BeginElements(4, 0, n, 0, false) {
+		b.has[4] = true
+	}
+}
+
+// AddList adds the next element of list.
+func (b *MasksBuilder) AddList(v Middle) {
+	if e := b.b.Element(4); e != nil {
+		e.Uint16(uint16(v))
+		if b.b.EndElement() {
+			b.has[4] = true
+		}
 	}
 }
 
@@ -4161,6 +4195,23 @@ func (b *TrackBuilder) SetMany(v []Part) {
 	}
 }
 
+// BeginMany starts many with n elements, which AddMany is to be called for, one by one.
+func (b *TrackBuilder) BeginMany(n int) {
+	if b.b.BeginElements(2, 1, n, 0, false) {
+		b.has[2] = true
+	}
+}
+
+// AddMany adds the next element of many.
+func (b *TrackBuilder) AddMany(v *Part) {
+	if e := b.b.Element(2); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[2] = true
+		}
+	}
+}
+
 // SetRow sets row.
 func (b *TrackBuilder) SetRow(v *[2]Part) {
 	if e := b.b.Variable(3, 2); e != nil {
@@ -4706,6 +4757,23 @@ func (b *RecordBuilder) SetNames(v *[]string) {
 		e.End(namesBegin)
 		e.EndMember(h)
 		b.has[7] = b.b.EndMember(7)
+	}
+}
+
+// BeginNames starts names with n elements, which AddNames is to be called for, one by one.
+func (b *RecordBuilder) BeginNames(n int) {
+	if b.b.BeginMemberElements(7, 6, 5, n, 0, false) {
+		b.has[7] = true
+	}
+}
+
+// AddNames adds the next element of names.
+func (b *RecordBuilder) AddNames(v string) {
+	if e := b.b.Element(7); e != nil {
+		e.String("", v, 0)
+		if b.b.EndMemberElement() {
+			b.has[7] = true
+		}
 	}
 }
 

@@ -1869,6 +1869,23 @@ func (b *UnionsBuilder) SetList(v []ByLong) {
 	}
 }
 
+// BeginList starts list with n elements, which AddList is to be called for, one by one.
+func (b *UnionsBuilder) BeginList(n int) {
+	if b.b.BeginElements(3, 3, n, 0, false) {
+		b.has[3] = true
+	}
+}
+
+// AddList adds the next element of list.
+func (b *UnionsBuilder) AddList(v *ByLong) {
+	if e := b.b.Element(3); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[3] = true
+		}
+	}
+}
+
 // SetRow sets row.
 func (b *UnionsBuilder) SetRow(v *[2]ByEnum) {
 	if e := b.b.Variable(4, 4); e != nil {

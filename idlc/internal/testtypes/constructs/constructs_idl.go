@@ -2764,6 +2764,23 @@ func (b *LooseBuilder) SetLabels(v []Label) {
 	}
 }
 
+// BeginLabels starts labels with n elements, which AddLabels is to be called for, one by one.
+func (b *LooseBuilder) BeginLabels(n int) {
+	if b.b.BeginMemberElements(9, 21, 5, n, 0, false) {
+		b.has[9] = true
+	}
+}
+
+// AddLabels adds the next element of labels.
+func (b *LooseBuilder) AddLabels(v *Label) {
+	if e := b.b.Element(9); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndMemberElement() {
+			b.has[9] = true
+		}
+	}
+}
+
 // SetAt sets at.
 func (b *LooseBuilder) SetAt(v *Point) {
 	if e := b.b.Member(); e != nil {
@@ -2886,6 +2903,23 @@ func (b *LooseBuilder) SetNames(v *[]string) {
 		e.End(namesBegin)
 		e.EndMember(h)
 		b.has[19] = b.b.EndMember(19)
+	}
+}
+
+// BeginNames starts names with n elements, which AddNames is to be called for, one by one.
+func (b *LooseBuilder) BeginNames(n int) {
+	if b.b.BeginMemberElements(19, 0, 5, n, 0, false) {
+		b.has[19] = true
+	}
+}
+
+// AddNames adds the next element of names.
+func (b *LooseBuilder) AddNames(v string) {
+	if e := b.b.Element(19); e != nil {
+		e.String("", v, 4)
+		if b.b.EndMemberElement() {
+			b.has[19] = true
+		}
 	}
 }
 
@@ -3536,6 +3570,23 @@ func (b *AroundBuilder) SetMore(v []Loose) {
 		}
 		e.End(moreBegin)
 		b.has[3] = b.b.EndVariable(3)
+	}
+}
+
+// BeginMore starts more with n elements, which AddMore is to be called for, one by one.
+func (b *AroundBuilder) BeginMore(n int) {
+	if b.b.BeginElements(3, 1, n, 0, false) {
+		b.has[3] = true
+	}
+}
+
+// AddMore adds the next element of more.
+func (b *AroundBuilder) AddMore(v *Loose) {
+	if e := b.b.Element(3); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[3] = true
+		}
 	}
 }
 
@@ -7815,6 +7866,23 @@ func (b *HolderBuilder) SetMany(v []Item) {
 	}
 }
 
+// BeginMany starts many with n elements, which AddMany is to be called for, one by one.
+func (b *HolderBuilder) BeginMany(n int) {
+	if b.b.BeginElements(2, 2, n, 3, false) {
+		b.has[2] = true
+	}
+}
+
+// AddMany adds the next element of many.
+func (b *HolderBuilder) AddMany(v *Item) {
+	if e := b.b.Element(2); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[2] = true
+		}
+	}
+}
+
 // SetBoth sets both.
 func (b *HolderBuilder) SetBoth(v *[2]Both) {
 	if e := b.b.Variable(3, 3); e != nil {
@@ -7858,6 +7926,23 @@ func (b *HolderBuilder) SetMore(v []Loosely) {
 		}
 		e.End(moreBegin)
 		b.has[5] = b.b.EndVariable(5)
+	}
+}
+
+// BeginMore starts more with n elements, which AddMore is to be called for, one by one.
+func (b *HolderBuilder) BeginMore(n int) {
+	if b.b.BeginElements(5, 5, n, 0, false) {
+		b.has[5] = true
+	}
+}
+
+// AddMore adds the next element of more.
+func (b *HolderBuilder) AddMore(v *Loosely) {
+	if e := b.b.Element(5); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[5] = true
+		}
 	}
 }
 
@@ -8737,6 +8822,24 @@ func (b *BittyBuilder) SetList(v []Access) {
 	}
 }
 
+// BeginList starts list with n elements, which AddList is to be called for, one by one.
+func (b *BittyBuilder) BeginList(n int) {
+	if b.b.BeginElements(5, 0, n, 0, false) {
+		b.has[5] = true
+	}
+}
+
+// AddList adds the next element of list.
+func (b *BittyBuilder) AddList(v Access) {
+	if e := b.b.Element(5); e != nil {
+		e.CheckBits("", uint64(v), 12)
+		e.Uint16(uint16(v))
+		if b.b.EndElement() {
+			b.has[5] = true
+		}
+	}
+}
+
 // SetThree sets three.
 func (b *BittyBuilder) SetThree(v *[3]Small) {
 	if e := b.b.Variable(6, 1); e != nil {
@@ -8771,6 +8874,24 @@ func (b *BittyBuilder) SetLarges(v []Large) {
 	}
 }
 
+// BeginLarges starts larges with n elements, which AddLarges is to be called for, one by one.
+func (b *BittyBuilder) BeginLarges(n int) {
+	if b.b.BeginElements(7, 2, n, 0, false) {
+		b.has[7] = true
+	}
+}
+
+// AddLarges adds the next element of larges.
+func (b *BittyBuilder) AddLarges(v Large) {
+	if e := b.b.Element(7); e != nil {
+		e.CheckBits("", uint64(v), 33)
+		e.Uint64(uint64(v))
+		if b.b.EndElement() {
+			b.has[7] = true
+		}
+	}
+}
+
 // SetPacked sets packed.
 func (b *BittyBuilder) SetPacked(v []Bits) {
 	if e := b.b.Variable(8, 3); e != nil {
@@ -8784,6 +8905,23 @@ func (b *BittyBuilder) SetPacked(v []Bits) {
 		}
 		e.End(packedBegin)
 		b.has[8] = b.b.EndVariable(8)
+	}
+}
+
+// BeginPacked starts packed with n elements, which AddPacked is to be called for, one by one.
+func (b *BittyBuilder) BeginPacked(n int) {
+	if b.b.BeginElements(8, 3, n, 0, false) {
+		b.has[8] = true
+	}
+}
+
+// AddPacked adds the next element of packed.
+func (b *BittyBuilder) AddPacked(v *Bits) {
+	if e := b.b.Element(8); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[8] = true
+		}
 	}
 }
 
@@ -10585,6 +10723,34 @@ func (b *MapsBuilder) SetMany(v []map[int32]int32) {
 	}
 }
 
+// BeginMany starts many with n elements, which AddMany is to be called for, one by one.
+func (b *MapsBuilder) BeginMany(n int) {
+	if b.b.BeginElements(8, 7, n, 0, false) {
+		b.has[8] = true
+	}
+}
+
+// AddMany adds the next element of many.
+func (b *MapsBuilder) AddMany(v map[int32]int32) {
+	if e := b.b.Element(8); e != nil {
+		begin1 := e.BeginMap("", len(v), 0, true)
+		keys1 := cdr.SortedKeys(e, v)
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(j)
+			e.Int32(v[j])
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[8] = true
+		}
+	}
+}
+
 // SetPoints sets points.
 func (b *MapsBuilder) SetPoints(v map[byte]Point) {
 	if e := b.b.Variable(9, 8); e != nil {
@@ -11686,6 +11852,24 @@ func (b *LooseMapsBuilder) SetList(v []Access) {
 	}
 }
 
+// BeginList starts list with n elements, which AddList is to be called for, one by one.
+func (b *LooseMapsBuilder) BeginList(n int) {
+	if b.b.BeginMemberElements(6, 6, 5, n, 0, false) {
+		b.has[6] = true
+	}
+}
+
+// AddList adds the next element of list.
+func (b *LooseMapsBuilder) AddList(v Access) {
+	if e := b.b.Element(6); e != nil {
+		e.CheckBits("", uint64(v), 12)
+		e.Uint16(uint16(v))
+		if b.b.EndMemberElement() {
+			b.has[6] = true
+		}
+	}
+}
+
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseMapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
@@ -12208,6 +12392,29 @@ func (b *NumbersBuilder) SetPrices(v []cdr.Fixed) {
 	}
 }
 
+// BeginPrices starts prices with n elements, which AddPrices is to be called for, one by one.
+func (b *NumbersBuilder) BeginPrices(n int) {
+	if b.b.BeginElements(7, 1, n, 0, false) {
+		b.has[7] = true
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(8, cdr.AlignUp(p+3, 4)+16)
+	}
+}
+
+// AddPrices adds the next element of prices.
+func (b *NumbersBuilder) AddPrices(v cdr.Fixed) {
+	if e := b.b.Element(7); e != nil {
+		e.Fixed("", v, 4, 2)
+		if b.b.EndElement() {
+			b.has[7] = true
+			p := b.b.Len()
+			b.seg[1] = p
+			b.b.Claim(8, cdr.AlignUp(p+3, 4)+16)
+		}
+	}
+}
+
 // SetKey sets key.
 func (b *NumbersBuilder) SetKey(v cdr.Fixed) {
 	p := b.seg[1]
@@ -12479,6 +12686,23 @@ func (b *BranchBuilder) SetChildren(v Trees) {
 		}
 		e.End(childrenBegin)
 		b.has[0] = b.b.EndVariable(0)
+	}
+}
+
+// BeginChildren starts children with n elements, which AddChildren is to be called for, one by one.
+func (b *BranchBuilder) BeginChildren(n int) {
+	if b.b.BeginElements(0, 0, n, 0, false) {
+		b.has[0] = true
+	}
+}
+
+// AddChildren adds the next element of children.
+func (b *BranchBuilder) AddChildren(v *Tree) {
+	if e := b.b.Element(0); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[0] = true
+		}
 	}
 }
 
@@ -16904,6 +17128,23 @@ func (b *SentBuilder) SetWords(v []string) {
 	}
 }
 
+// BeginWords starts words with n elements, which AddWords is to be called for, one by one.
+func (b *SentBuilder) BeginWords(n int) {
+	if b.b.BeginElements(3, 3, n, 0, false) {
+		b.has[3] = true
+	}
+}
+
+// AddWords adds the next element of words.
+func (b *SentBuilder) AddWords(v string) {
+	if e := b.b.Element(3); e != nil {
+		e.String("", v, 0)
+		if b.b.EndElement() {
+			b.has[3] = true
+		}
+	}
+}
+
 // SetPicks sets picks.
 func (b *SentBuilder) SetPicks(v []int32) {
 	if e := b.b.Variable(4, 4); e != nil {
@@ -16941,6 +17182,23 @@ func (b *SentBuilder) SetMany(v []StrictSent) {
 		}
 		e.End(manyBegin)
 		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// BeginMany starts many with n elements, which AddMany is to be called for, one by one.
+func (b *SentBuilder) BeginMany(n int) {
+	if b.b.BeginElements(7, 7, n, 0, false) {
+		b.has[7] = true
+	}
+}
+
+// AddMany adds the next element of many.
+func (b *SentBuilder) AddMany(v *StrictSent) {
+	if e := b.b.Element(7); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[7] = true
+		}
 	}
 }
 
@@ -17038,6 +17296,23 @@ func (b *SentBuilder) SetFirsts(v []StrictSent) {
 	}
 }
 
+// BeginFirsts starts firsts with n elements, which AddFirsts is to be called for, one by one.
+func (b *SentBuilder) BeginFirsts(n int) {
+	if b.b.BeginElements(14, 12, n, 0, false) {
+		b.has[14] = true
+	}
+}
+
+// AddFirsts adds the next element of firsts.
+func (b *SentBuilder) AddFirsts(v *StrictSent) {
+	if e := b.b.Element(14); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[14] = true
+		}
+	}
+}
+
 // SetStricts sets stricts.
 func (b *SentBuilder) SetStricts(v map[int16]StrictSent) {
 	if e := b.b.Variable(15, 13); e != nil {
@@ -17071,6 +17346,23 @@ func (b *SentBuilder) SetRows(v [][]int32) {
 		}
 		e.End(rowsBegin)
 		b.has[16] = b.b.EndVariable(16)
+	}
+}
+
+// BeginRows starts rows with n elements, which AddRows is to be called for, one by one.
+func (b *SentBuilder) BeginRows(n int) {
+	if b.b.BeginElements(16, 14, n, 0, false) {
+		b.has[16] = true
+	}
+}
+
+// AddRows adds the next element of rows.
+func (b *SentBuilder) AddRows(v []int32) {
+	if e := b.b.Element(16); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		if b.b.EndElement() {
+			b.has[16] = true
+		}
 	}
 }
 
@@ -18643,6 +18935,23 @@ func (b *ReceivedBuilder) SetWords(v []string) {
 	}
 }
 
+// BeginWords starts words with n elements, which AddWords is to be called for, one by one.
+func (b *ReceivedBuilder) BeginWords(n int) {
+	if b.b.BeginElements(3, 3, n, 0, false) {
+		b.has[3] = true
+	}
+}
+
+// AddWords adds the next element of words.
+func (b *ReceivedBuilder) AddWords(v string) {
+	if e := b.b.Element(3); e != nil {
+		e.String("", v, 3)
+		if b.b.EndElement() {
+			b.has[3] = true
+		}
+	}
+}
+
 // SetPicks sets picks.
 func (b *ReceivedBuilder) SetPicks(v []int32) {
 	if e := b.b.Variable(4, 4); e != nil {
@@ -18680,6 +18989,23 @@ func (b *ReceivedBuilder) SetMany(v []Strict) {
 		}
 		e.End(manyBegin)
 		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// BeginMany starts many with n elements, which AddMany is to be called for, one by one.
+func (b *ReceivedBuilder) BeginMany(n int) {
+	if b.b.BeginElements(7, 7, n, 0, false) {
+		b.has[7] = true
+	}
+}
+
+// AddMany adds the next element of many.
+func (b *ReceivedBuilder) AddMany(v *Strict) {
+	if e := b.b.Element(7); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[7] = true
+		}
 	}
 }
 
@@ -18781,6 +19107,23 @@ func (b *ReceivedBuilder) SetFirsts(v []Strict) {
 	}
 }
 
+// BeginFirsts starts firsts with n elements, which AddFirsts is to be called for, one by one.
+func (b *ReceivedBuilder) BeginFirsts(n int) {
+	if b.b.BeginElements(14, 12, n, 1, false) {
+		b.has[14] = true
+	}
+}
+
+// AddFirsts adds the next element of firsts.
+func (b *ReceivedBuilder) AddFirsts(v *Strict) {
+	if e := b.b.Element(14); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[14] = true
+		}
+	}
+}
+
 // SetStricts sets stricts.
 func (b *ReceivedBuilder) SetStricts(v map[int16]Strict) {
 	if e := b.b.Variable(15, 13); e != nil {
@@ -18814,6 +19157,23 @@ func (b *ReceivedBuilder) SetRows(v [][]int32) {
 		}
 		e.End(rowsBegin)
 		b.has[16] = b.b.EndVariable(16)
+	}
+}
+
+// BeginRows starts rows with n elements, which AddRows is to be called for, one by one.
+func (b *ReceivedBuilder) BeginRows(n int) {
+	if b.b.BeginElements(16, 14, n, 0, false) {
+		b.has[16] = true
+	}
+}
+
+// AddRows adds the next element of rows.
+func (b *ReceivedBuilder) AddRows(v []int32) {
+	if e := b.b.Element(16); e != nil {
+		cdr.EncodeSequence(e, "", v, 2)
+		if b.b.EndElement() {
+			b.has[16] = true
+		}
 	}
 }
 
@@ -23659,6 +24019,23 @@ func (b *NestBuilder) SetRagged(v [][]int32) {
 	}
 }
 
+// BeginRagged starts ragged with n elements, which AddRagged is to be called for, one by one.
+func (b *NestBuilder) BeginRagged(n int) {
+	if b.b.BeginElements(1, 0, n, 0, false) {
+		b.has[1] = true
+	}
+}
+
+// AddRagged adds the next element of ragged.
+func (b *NestBuilder) AddRagged(v []int32) {
+	if e := b.b.Element(1); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		if b.b.EndElement() {
+			b.has[1] = true
+		}
+	}
+}
+
 // SetMatrix sets matrix.
 func (b *NestBuilder) SetMatrix(v Matrix) {
 	if e := b.b.Variable(2, 1); e != nil {
@@ -23672,6 +24049,23 @@ func (b *NestBuilder) SetMatrix(v Matrix) {
 		}
 		e.End(matrixBegin)
 		b.has[2] = b.b.EndVariable(2)
+	}
+}
+
+// BeginMatrix starts matrix with n elements, which AddMatrix is to be called for, one by one.
+func (b *NestBuilder) BeginMatrix(n int) {
+	if b.b.BeginElements(2, 1, n, 0, false) {
+		b.has[2] = true
+	}
+}
+
+// AddMatrix adds the next element of matrix.
+func (b *NestBuilder) AddMatrix(v Row) {
+	if e := b.b.Element(2); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		if b.b.EndElement() {
+			b.has[2] = true
+		}
 	}
 }
 
@@ -23726,6 +24120,39 @@ func (b *NestBuilder) SetDeep(v [][][]string) {
 	}
 }
 
+// BeginDeep starts deep with n elements, which AddDeep is to be called for, one by one.
+func (b *NestBuilder) BeginDeep(n int) {
+	if b.b.BeginElements(4, 3, n, 0, false) {
+		b.has[4] = true
+	}
+}
+
+// AddDeep adds the next element of deep.
+func (b *NestBuilder) AddDeep(v [][]string) {
+	if e := b.b.Element(4); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			begin2 := e.BeginSequence("", len(v[j]), 0, false)
+			for k := range v[j] {
+				if !e.Enter() {
+					break
+				}
+				e.String("", v[j][k], 4)
+				e.LeaveElement("", k)
+			}
+			e.End(begin2)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[4] = true
+		}
+	}
+}
+
 // SetGrid sets grid.
 func (b *NestBuilder) SetGrid(v *[2][2]Matrix) {
 	if e := b.b.Variable(5, 4); e != nil {
@@ -23769,6 +24196,23 @@ func (b *NestBuilder) SetTriples(v []Triple) {
 		}
 		e.End(triplesBegin)
 		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// BeginTriples starts triples with n elements, which AddTriples is to be called for, one by one.
+func (b *NestBuilder) BeginTriples(n int) {
+	if b.b.BeginElements(6, 5, n, 0, false) {
+		b.has[6] = true
+	}
+}
+
+// AddTriples adds the next element of triples.
+func (b *NestBuilder) AddTriples(v *Triple) {
+	if e := b.b.Element(6); e != nil {
+		cdr.EncodeArray(e, v[:])
+		if b.b.EndElement() {
+			b.has[6] = true
+		}
 	}
 }
 
@@ -23869,6 +24313,34 @@ func (b *NestBuilder) SetMaps(v []map[int32]string) {
 	}
 }
 
+// BeginMaps starts maps with n elements, which AddMaps is to be called for, one by one.
+func (b *NestBuilder) BeginMaps(n int) {
+	if b.b.BeginElements(10, 9, n, 0, false) {
+		b.has[10] = true
+	}
+}
+
+// AddMaps adds the next element of maps.
+func (b *NestBuilder) AddMaps(v map[int32]string) {
+	if e := b.b.Element(10); e != nil {
+		begin1 := e.BeginMap("", len(v), 0, false)
+		keys1 := cdr.SortedKeys(e, v)
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(j)
+			e.String("", v[j], 4)
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[10] = true
+		}
+	}
+}
+
 // SetWide sets wide.
 func (b *NestBuilder) SetWide(v map[string]string) {
 	if e := b.b.Variable(11, 10); e != nil {
@@ -23901,6 +24373,23 @@ func (b *NestBuilder) SetWides(v []string) {
 		}
 		e.End(widesBegin)
 		b.has[12] = b.b.EndVariable(12)
+	}
+}
+
+// BeginWides starts wides with n elements, which AddWides is to be called for, one by one.
+func (b *NestBuilder) BeginWides(n int) {
+	if b.b.BeginElements(12, 11, n, 0, false) {
+		b.has[12] = true
+	}
+}
+
+// AddWides adds the next element of wides.
+func (b *NestBuilder) AddWides(v string) {
+	if e := b.b.Element(12); e != nil {
+		e.WString("", v, 4)
+		if b.b.EndElement() {
+			b.has[12] = true
+		}
 	}
 }
 
@@ -23944,6 +24433,23 @@ func (b *NestBuilder) SetPrices(v []cdr.Fixed) {
 	}
 }
 
+// BeginPrices starts prices with n elements, which AddPrices is to be called for, one by one.
+func (b *NestBuilder) BeginPrices(n int) {
+	if b.b.BeginElements(15, 14, n, 0, false) {
+		b.has[15] = true
+	}
+}
+
+// AddPrices adds the next element of prices.
+func (b *NestBuilder) AddPrices(v cdr.Fixed) {
+	if e := b.b.Element(15); e != nil {
+		e.Fixed("", v, 4, 2)
+		if b.b.EndElement() {
+			b.has[15] = true
+		}
+	}
+}
+
 // SetBigs sets bigs.
 func (b *NestBuilder) SetBigs(v [][]cdr.LongDouble) {
 	if e := b.b.Variable(16, 15); e != nil {
@@ -23965,6 +24471,31 @@ func (b *NestBuilder) SetBigs(v [][]cdr.LongDouble) {
 		}
 		e.End(bigsBegin)
 		b.has[16] = b.b.EndVariable(16)
+	}
+}
+
+// BeginBigs starts bigs with n elements, which AddBigs is to be called for, one by one.
+func (b *NestBuilder) BeginBigs(n int) {
+	if b.b.BeginElements(16, 15, n, 0, false) {
+		b.has[16] = true
+	}
+}
+
+// AddBigs adds the next element of bigs.
+func (b *NestBuilder) AddBigs(v []cdr.LongDouble) {
+	if e := b.b.Element(16); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, true)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[j])
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[16] = true
+		}
 	}
 }
 
@@ -23992,6 +24523,31 @@ func (b *NestBuilder) SetPaths(v [][]Point) {
 	}
 }
 
+// BeginPaths starts paths with n elements, which AddPaths is to be called for, one by one.
+func (b *NestBuilder) BeginPaths(n int) {
+	if b.b.BeginElements(17, 16, n, 0, false) {
+		b.has[17] = true
+	}
+}
+
+// AddPaths adds the next element of paths.
+func (b *NestBuilder) AddPaths(v []Point) {
+	if e := b.b.Element(17); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			v[j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[17] = true
+		}
+	}
+}
+
 // SetLabels sets labels.
 func (b *NestBuilder) SetLabels(v [][]Label) {
 	if e := b.b.Variable(18, 17); e != nil {
@@ -24013,6 +24569,31 @@ func (b *NestBuilder) SetLabels(v [][]Label) {
 		}
 		e.End(labelsBegin)
 		b.has[18] = b.b.EndVariable(18)
+	}
+}
+
+// BeginLabels starts labels with n elements, which AddLabels is to be called for, one by one.
+func (b *NestBuilder) BeginLabels(n int) {
+	if b.b.BeginElements(18, 17, n, 0, false) {
+		b.has[18] = true
+	}
+}
+
+// AddLabels adds the next element of labels.
+func (b *NestBuilder) AddLabels(v []Label) {
+	if e := b.b.Element(18); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			v[j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[18] = true
+		}
 	}
 }
 
@@ -24068,6 +24649,32 @@ func (b *NestBuilder) SetAccess(v [][]Access) {
 	}
 }
 
+// BeginAccess starts access with n elements, which AddAccess is to be called for, one by one.
+func (b *NestBuilder) BeginAccess(n int) {
+	if b.b.BeginElements(20, 19, n, 0, false) {
+		b.has[20] = true
+	}
+}
+
+// AddAccess adds the next element of access.
+func (b *NestBuilder) AddAccess(v []Access) {
+	if e := b.b.Element(20); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			e.CheckBits("", uint64(v[j]), 12)
+			e.Uint16(uint16(v[j]))
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[20] = true
+		}
+	}
+}
+
 // SetBlobs sets blobs.
 func (b *NestBuilder) SetBlobs(v [][]byte) {
 	if e := b.b.Variable(21, 20); e != nil {
@@ -24084,6 +24691,23 @@ func (b *NestBuilder) SetBlobs(v [][]byte) {
 	}
 }
 
+// BeginBlobs starts blobs with n elements, which AddBlobs is to be called for, one by one.
+func (b *NestBuilder) BeginBlobs(n int) {
+	if b.b.BeginElements(21, 20, n, 0, false) {
+		b.has[21] = true
+	}
+}
+
+// AddBlobs adds the next element of blobs.
+func (b *NestBuilder) AddBlobs(v []byte) {
+	if e := b.b.Element(21); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		if b.b.EndElement() {
+			b.has[21] = true
+		}
+	}
+}
+
 // SetBools sets bools.
 func (b *NestBuilder) SetBools(v [][]bool) {
 	if e := b.b.Variable(22, 21); e != nil {
@@ -24097,6 +24721,23 @@ func (b *NestBuilder) SetBools(v [][]bool) {
 		}
 		e.End(boolsBegin)
 		b.has[22] = b.b.EndVariable(22)
+	}
+}
+
+// BeginBools starts bools with n elements, which AddBools is to be called for, one by one.
+func (b *NestBuilder) BeginBools(n int) {
+	if b.b.BeginElements(22, 21, n, 0, false) {
+		b.has[22] = true
+	}
+}
+
+// AddBools adds the next element of bools.
+func (b *NestBuilder) AddBools(v []bool) {
+	if e := b.b.Element(22); e != nil {
+		cdr.EncodeBoolSequence(e, "", v, 0)
+		if b.b.EndElement() {
+			b.has[22] = true
+		}
 	}
 }
 
@@ -24124,6 +24765,37 @@ func (b *NestBuilder) SetColors(v [][]Color) {
 		p := b.b.Len()
 		b.seg[0] = p
 		b.b.Claim(24, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// BeginColors starts colors with n elements, which AddColors is to be called for, one by one.
+func (b *NestBuilder) BeginColors(n int) {
+	if b.b.BeginElements(23, 22, n, 0, false) {
+		b.has[23] = true
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(24, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// AddColors adds the next element of colors.
+func (b *NestBuilder) AddColors(v []Color) {
+	if e := b.b.Element(23); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[j]), 4, v[j].Valid())
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		if b.b.EndElement() {
+			b.has[23] = true
+			p := b.b.Len()
+			b.seg[0] = p
+			b.b.Claim(24, cdr.AlignUp(p, 4)+4)
+		}
 	}
 }
 
@@ -25607,6 +26279,23 @@ func (b *LooseNestBuilder) SetMatrix(v Matrix) {
 	}
 }
 
+// BeginMatrix starts matrix with n elements, which AddMatrix is to be called for, one by one.
+func (b *LooseNestBuilder) BeginMatrix(n int) {
+	if b.b.BeginMemberElements(1, 4, 5, n, 0, false) {
+		b.has[1] = true
+	}
+}
+
+// AddMatrix adds the next element of matrix.
+func (b *LooseNestBuilder) AddMatrix(v Row) {
+	if e := b.b.Element(1); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		if b.b.EndMemberElement() {
+			b.has[1] = true
+		}
+	}
+}
+
 // SetRows sets rows; nil says that it is absent.
 func (b *LooseNestBuilder) SetRows(v *map[int32]Row) {
 	if e := b.b.Member(); e != nil && v != nil {
@@ -25656,6 +26345,23 @@ func (b *LooseNestBuilder) SetMany(v []Nesting) {
 		e.End(manyBegin)
 		e.EndMember(h)
 		b.has[4] = b.b.EndMember(4)
+	}
+}
+
+// BeginMany starts many with n elements, which AddMany is to be called for, one by one.
+func (b *LooseNestBuilder) BeginMany(n int) {
+	if b.b.BeginMemberElements(4, 8, 5, n, 0, false) {
+		b.has[4] = true
+	}
+}
+
+// AddMany adds the next element of many.
+func (b *LooseNestBuilder) AddMany(v *Nesting) {
+	if e := b.b.Element(4); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndMemberElement() {
+			b.has[4] = true
+		}
 	}
 }
 
@@ -26182,6 +26888,29 @@ func (b *ForestBuilder) SetTrees(v Forests) {
 		p := b.b.Len()
 		b.seg[0] = p
 		b.b.Claim(2, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// BeginTrees starts trees with n elements, which AddTrees is to be called for, one by one.
+func (b *ForestBuilder) BeginTrees(n int) {
+	if b.b.BeginElements(1, 0, n, 0, false) {
+		b.has[1] = true
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(2, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// AddTrees adds the next element of trees.
+func (b *ForestBuilder) AddTrees(v *Forest) {
+	if e := b.b.Element(1); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[1] = true
+			p := b.b.Len()
+			b.seg[0] = p
+			b.b.Claim(2, cdr.AlignUp(p, 4)+4)
+		}
 	}
 }
 
@@ -27034,6 +27763,23 @@ func (b *SequenceKeysBuilder) SetWords(v []string) {
 	}
 }
 
+// BeginWords starts words with n elements, which AddWords is to be called for, one by one.
+func (b *SequenceKeysBuilder) BeginWords(n int) {
+	if b.b.BeginElements(3, 3, n, 0, false) {
+		b.has[3] = true
+	}
+}
+
+// AddWords adds the next element of words.
+func (b *SequenceKeysBuilder) AddWords(v string) {
+	if e := b.b.Element(3); e != nil {
+		e.String("", v, 4)
+		if b.b.EndElement() {
+			b.has[3] = true
+		}
+	}
+}
+
 // SetRows sets rows.
 func (b *SequenceKeysBuilder) SetRows(v [][]int16) {
 	if e := b.b.Variable(4, 4); e != nil {
@@ -27047,6 +27793,23 @@ func (b *SequenceKeysBuilder) SetRows(v [][]int16) {
 		}
 		e.End(rowsBegin)
 		b.has[4] = b.b.EndVariable(4)
+	}
+}
+
+// BeginRows starts rows with n elements, which AddRows is to be called for, one by one.
+func (b *SequenceKeysBuilder) BeginRows(n int) {
+	if b.b.BeginElements(4, 4, n, 0, false) {
+		b.has[4] = true
+	}
+}
+
+// AddRows adds the next element of rows.
+func (b *SequenceKeysBuilder) AddRows(v []int16) {
+	if e := b.b.Element(4); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		if b.b.EndElement() {
+			b.has[4] = true
+		}
 	}
 }
 
@@ -27066,6 +27829,23 @@ func (b *SequenceKeysBuilder) SetParts(v []KeyPart) {
 	}
 }
 
+// BeginParts starts parts with n elements, which AddParts is to be called for, one by one.
+func (b *SequenceKeysBuilder) BeginParts(n int) {
+	if b.b.BeginElements(5, 5, n, 0, false) {
+		b.has[5] = true
+	}
+}
+
+// AddParts adds the next element of parts.
+func (b *SequenceKeysBuilder) AddParts(v *KeyPart) {
+	if e := b.b.Element(5); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[5] = true
+		}
+	}
+}
+
 // SetColors sets colors.
 func (b *SequenceKeysBuilder) SetColors(v []Color) {
 	if e := b.b.Variable(6, 6); e != nil {
@@ -27079,6 +27859,23 @@ func (b *SequenceKeysBuilder) SetColors(v []Color) {
 		}
 		e.End(colorsBegin)
 		b.has[6] = b.b.EndVariable(6)
+	}
+}
+
+// BeginColors starts colors with n elements, which AddColors is to be called for, one by one.
+func (b *SequenceKeysBuilder) BeginColors(n int) {
+	if b.b.BeginElements(6, 6, n, 0, false) {
+		b.has[6] = true
+	}
+}
+
+// AddColors adds the next element of colors.
+func (b *SequenceKeysBuilder) AddColors(v Color) {
+	if e := b.b.Element(6); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		if b.b.EndElement() {
+			b.has[6] = true
+		}
 	}
 }
 
@@ -27563,6 +28360,23 @@ func (b *BulkyKeysBuilder) SetParts(v []BulkyPart) {
 	}
 }
 
+// BeginParts starts parts with n elements, which AddParts is to be called for, one by one.
+func (b *BulkyKeysBuilder) BeginParts(n int) {
+	if b.b.BeginElements(0, 0, n, 0, false) {
+		b.has[0] = true
+	}
+}
+
+// AddParts adds the next element of parts.
+func (b *BulkyKeysBuilder) AddParts(v *BulkyPart) {
+	if e := b.b.Element(0); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[0] = true
+		}
+	}
+}
+
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BulkyKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
@@ -27861,6 +28675,23 @@ func (b *LooseSequenceKeysBuilder) SetParts(v []KeyPart) {
 		e.End(partsBegin)
 		e.EndMember(h)
 		b.has[1] = b.b.EndMember(1)
+	}
+}
+
+// BeginParts starts parts with n elements, which AddParts is to be called for, one by one.
+func (b *LooseSequenceKeysBuilder) BeginParts(n int) {
+	if b.b.BeginMemberElements(1, 2|cdr.MustUnderstand, 5, n, 0, false) {
+		b.has[1] = true
+	}
+}
+
+// AddParts adds the next element of parts.
+func (b *LooseSequenceKeysBuilder) AddParts(v *KeyPart) {
+	if e := b.b.Element(1); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndMemberElement() {
+			b.has[1] = true
+		}
 	}
 }
 

@@ -1658,6 +1658,23 @@ func (b *HolderBuilder) SetNothings(v []Nought) {
 	}
 }
 
+// BeginNothings starts nothings with n elements, which AddNothings is to be called for, one by one.
+func (b *HolderBuilder) BeginNothings(n int) {
+	if b.b.BeginElements(6, 4, n, 0, false) {
+		b.has[6] = true
+	}
+}
+
+// AddNothings adds the next element of nothings.
+func (b *HolderBuilder) AddNothings(v *Nought) {
+	if e := b.b.Element(6); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[6] = true
+		}
+	}
+}
+
 // SetOpens sets opens.
 func (b *HolderBuilder) SetOpens(v []Open) {
 	if e := b.b.Variable(7, 5); e != nil {
@@ -1671,6 +1688,23 @@ func (b *HolderBuilder) SetOpens(v []Open) {
 		}
 		e.End(opensBegin)
 		b.has[7] = b.b.EndVariable(7)
+	}
+}
+
+// BeginOpens starts opens with n elements, which AddOpens is to be called for, one by one.
+func (b *HolderBuilder) BeginOpens(n int) {
+	if b.b.BeginElements(7, 5, n, 3, false) {
+		b.has[7] = true
+	}
+}
+
+// AddOpens adds the next element of opens.
+func (b *HolderBuilder) AddOpens(v *Open) {
+	if e := b.b.Element(7); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndElement() {
+			b.has[7] = true
+		}
 	}
 }
 
@@ -2218,6 +2252,23 @@ func (b *LooseHolderBuilder) SetNothings(v []Nought) {
 		e.End(nothingsBegin)
 		e.EndMember(h)
 		b.has[3] = b.b.EndMember(3)
+	}
+}
+
+// BeginNothings starts nothings with n elements, which AddNothings is to be called for, one by one.
+func (b *LooseHolderBuilder) BeginNothings(n int) {
+	if b.b.BeginMemberElements(3, 5, 5, n, 0, false) {
+		b.has[3] = true
+	}
+}
+
+// AddNothings adds the next element of nothings.
+func (b *LooseHolderBuilder) AddNothings(v *Nought) {
+	if e := b.b.Element(3); e != nil {
+		v.MarshalCDR(e)
+		if b.b.EndMemberElement() {
+			b.has[3] = true
+		}
 	}
 }
 

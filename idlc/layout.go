@@ -55,7 +55,15 @@ type columns struct {
 
 // layout gives code the form of gofmt. It fails if brackets or strings are not closed.
 func layout(code string) ([]byte, bool) {
-	l := &layouter{out: make([]byte, 0, len(code)+len(code)/8), open: make([]bracket, 1, 16), opened: true}
+	return layoutBehind(code, true)
+}
+
+// layoutPart gives code that stands behind other code, and a blank line, the form that it has there.
+func layoutPart(code string) ([]byte, bool) { return layoutBehind(code, false) }
+
+// layoutBehind gives code the form that it has at the front of a file, or behind something else.
+func layoutBehind(code string, front bool) ([]byte, bool) {
+	l := &layouter{out: make([]byte, 0, len(code)+len(code)/8), open: make([]bracket, 1, 16), opened: front, blank: !front}
 	for line := range strings.SplitSeq(code, "\n") {
 		l.line(line)
 	}

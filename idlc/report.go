@@ -77,6 +77,21 @@ func newReport() *Report {
 	return &Report{sources: map[string]string{}, includedAt: map[string]Pos{}, presumed: map[string][]presumption{}}
 }
 
+// part gives a report for a part of what is compiled at the same time as others. take brings in what it found.
+func (r *Report) part() *Report {
+	return &Report{sources: r.sources, includedAt: r.includedAt, presumed: r.presumed}
+}
+
+// take adds the findings of a part.
+func (r *Report) take(part *Report) {
+	for _, d := range part.diagnostics {
+		if r.warnings++; d.Severity == Warning && r.warnings > maxErrors {
+			continue
+		}
+		r.diagnostics = append(r.diagnostics, d)
+	}
+}
+
 func (r *Report) errorf(pos Pos, hint, format string, args ...any) {
 	switch {
 	case !r.full():

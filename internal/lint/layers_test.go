@@ -59,7 +59,7 @@ var layers = map[string]layer{
 	"rdma/fabric": {level: 3, imports: []string{"rdma", "rdma/shm", "rdma/tcp", unix}},
 
 	"xtypes":          {level: 1, imports: []string{"cdr"}},
-	"xtypes/notation": {level: 2, imports: []string{"cdr", "xtypes"}, tests: []string{"idlc"}},
+	"xtypes/notation": {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest"}, tests: []string{"idlc"}},
 	"filter":          {level: 2, imports: []string{"xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"cdr"}},
 	"storage":         {level: 1, imports: []string{"internal/vfs", "internal/invariant"}},
 	"topic":           {level: 2, imports: []string{"cdr", "qos"}},

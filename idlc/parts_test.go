@@ -1,0 +1,45 @@
+package idlc
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is printed on all processors is what is printed on one, byte by byte, and the warnings are the same.
+func TestPartsAreTheWhole(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	var b strings.Builder
+	b.WriteString("module parts {\n")
+	for i := range 50 {
+		fmt.Fprintf(&b, "// Number %d.\nconst long N%[1]d = %[1]d;\nenum E%[1]d { A%[1]d, B%[1]d };\nstruct S%[1]d { E%[1]d e; fixed<5, 2> f; sequence<string<4>> names; sequence<sequence<long>> rows; map<long, E%[1]d> m; };\n"+
+			"typedef sequence<S%[1]d> L%[1]d;\nunion U%[1]d switch (E%[1]d) { case A%[1]d: S%[1]d s; default: L%[1]d l; };\nbitmask M%[1]d { X%[1]d };\n", i)
+	}
+	b.WriteString("};\n")
+	read := func(string) ([]byte, error) { return []byte(b.String()), nil }
+	opts := Options{ReadFile: read}
+	report := newReport()
+	p := makePlan(analyse("parts.idl", &opts, report), &opts, report)
+	require.False(t, report.Failed(), "%s", report)
+	require.Len(t, p.packages, 1)
+
+	before := len(report.Diagnostics())
+	parts, ok := p.printParts(p.packages[0])
+	require.True(t, ok)
+	found := report.String()
+	require.Greater(t, len(report.Diagnostics()), before, "fixed has no type object")
+	report.diagnostics = report.diagnostics[:0]
+	whole, ok := p.printWhole(p.packages[0])
+	require.True(t, ok)
+	require.Equal(t, report.String(), found)
+	require.True(t, bytes.Equal(whole, parts), "%d and %d bytes", len(whole), len(parts))
+	wantFormatted(t, "parts", OutFile{Path: "parts_idl.go", Content: parts})
+
+	runtime.GOMAXPROCS(1)
+	_, ok = p.printParts(p.packages[0])
+	require.False(t, ok, "one processor prints the whole")
+}

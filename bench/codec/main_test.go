@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/bench/codec/wire"
 	"github.com/omg-dds-go/dds/cdr"
 )
 
@@ -78,6 +81,23 @@ func TestOursAllocatesNothing(t *testing.T) {
 				return nil
 			})
 		})
+	}
+}
+
+// TestAccessorsAreInlined: a member of fixed size costs no call, and neither does an element of a sequence of them.
+func TestAccessorsAreInlined(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", "./wire").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var names []string
+	for _, view := range []any{wire.FlatView{}, wire.FixView{}, wire.FixViews{}} {
+		v := reflect.TypeOf(view)
+		for i := range v.NumMethod() {
+			names = append(names, v.Name()+"."+v.Method(i).Name)
+		}
+	}
+	require.Greater(t, len(names), 14+5)
+	for _, name := range append(names, "textFront.Time", "blobFront.Time") {
+		require.Contains(t, string(out), "can inline "+name+"\n")
 	}
 }
 

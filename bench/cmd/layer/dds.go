@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/dcps"
@@ -163,11 +164,17 @@ func (l *ddsLane[T]) write(ctx context.Context) error {
 // take is the application at the other end.
 func (l *ddsLane[T]) take(ctx context.Context, due, until uint64) error {
 	for due < until {
-		if _, err := l.ready.Wait(ctx); err != nil {
-			return err
+		if !l.shape.polls {
+			if _, err := l.ready.Wait(ctx); err != nil {
+				return err
+			}
 		}
 		batch, err := l.r.TakeLoan(dcps.InOrder(), dcps.MaxSamples(256))
 		if errors.Is(err, dcps.ErrNoData) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			runtime.Gosched() // or who writes waits for this processor
 			continue
 		}
 		if err != nil {

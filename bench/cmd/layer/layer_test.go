@@ -13,7 +13,7 @@ import (
 func TestLanes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	for _, s := range []shape{{size: 128}, {size: 1024, instances: 10, filter: true}, {size: 10240, instances: 100}} {
+	for _, s := range []shape{{size: 128}, {size: 1024, instances: 10, filter: true}, {size: 10240, instances: 100}, {size: 1024, polls: true}} {
 		t.Run(s.String(), func(t *testing.T) {
 			core, err := newCoreLane(ctx, rand.Uint32(), s)
 			require.NoError(t, err)
@@ -38,5 +38,6 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, []int{0, 1, 100}, got)
 	_, err = numbers("0,many")
 	require.ErrorContains(t, err, "many")
-	require.Equal(t, "1024 B, 10 instances, filter", shape{1024, 10, true}.String())
+	require.Equal(t, "1024 B, 10 instances, filter", shape{size: 1024, instances: 10, filter: true}.String())
+	require.Equal(t, "128 B, no key, takes without waiting", shape{size: 128, polls: true}.String())
 }

@@ -25,6 +25,7 @@ type shape struct {
 	size      int // of the encoded sample
 	instances int // 0: without key
 	filter    bool
+	polls     bool // the reader takes again and again, and does not wait
 }
 
 func (s shape) String() string {
@@ -36,6 +37,9 @@ func (s shape) String() string {
 	}
 	if s.filter {
 		text += ", filter"
+	}
+	if s.polls {
+		text += ", takes without waiting"
 	}
 	return text
 }
@@ -142,6 +146,7 @@ func run() error {
 	sizes := flag.String("sizes", "128,1024,10240", "bytes of the encoded samples")
 	instances := flag.String("instances", "0,1,100,10000", "numbers of instances; 0 is a topic without key")
 	filters := flag.String("filters", "false,true", "without and with a content filter")
+	polls := flag.String("polls", "false", "whether readers take again and again (true) or wait for samples (false), or both")
 	rounds := flag.Int("rounds", 5, "rounds, of which the medians are printed")
 	n := flag.Int("n", 200_000, "samples of 128 bytes in a round; fewer of larger ones")
 	profile := flag.String("cpuprofile", "", "write a profile of everything to this file")
@@ -175,8 +180,10 @@ func run() error {
 	for _, size := range s {
 		for _, filter := range strings.Split(*filters, ",") {
 			for _, k := range of {
-				if err := compare(ctx, shape{size, k, filter == "true"}, *rounds, max(1, *n*256/(128+size))); err != nil {
-					return err
+				for _, poll := range strings.Split(*polls, ",") {
+					if err := compare(ctx, shape{size, k, filter == "true", poll == "true"}, *rounds, max(1, *n*256/(128+size))); err != nil {
+						return err
+					}
 				}
 			}
 		}

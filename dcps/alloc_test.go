@@ -171,3 +171,29 @@ func TestLentBytesAreStable(t *testing.T) {
 	lent.Close()
 	require.Zero(t, lent.Len())
 }
+
+// Who waits again and again for the same allocates nothing; a list that its caller has changed is not given again.
+func TestWaitDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	var a, b GuardCondition
+	ws := NewWaitSet(&a, &b)
+	a.SetTriggerValue(true)
+	ctx := patiently(t)
+	wait := func() []Condition {
+		held, err := ws.Wait(ctx)
+		require.NoError(t, err)
+		return held
+	}
+	require.Equal(t, []Condition{&a}, wait())
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = ws.Wait(ctx) }))
+	first := wait()
+	b.SetTriggerValue(true)
+	require.Equal(t, []Condition{&a, &b}, wait())
+	require.Equal(t, []Condition{&a}, first)
+	wait()[0] = &b
+	require.Equal(t, []Condition{&a, &b}, wait())
+	require.NoError(t, ws.Detach(&a))
+	require.Equal(t, []Condition{&b}, wait())
+}

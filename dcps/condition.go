@@ -304,13 +304,15 @@ type WaitSet struct {
 	mu         sync.Mutex
 	waiting    bool
 	wake       chan struct{} // capacity 1: something may have become true; made by ready before anything is attached
-	conditions []Condition
-	refused    error // of a condition that NewWaitSet was given; Wait tells
+	conditions []Condition   // replaced, never changed: Wait looks at them without mu
+	refused    error         // of a condition that NewWaitSet was given; Wait tells
 	lent       atomic.Bool
 
 	// Of the one that waits:
 	ctx      context.Context
 	unfollow func() bool
+	active   []Condition // that hold
+	told     []Condition // what Wait has returned
 }
 
 // NewWaitSet makes a WaitSet with the conditions attached. If one of them can not be attached, Wait fails with the
@@ -395,7 +397,7 @@ func (ws *WaitSet) Attach(c Condition) error {
 	ws.mu.Lock()
 	ws.ready()
 	if !slices.Contains(ws.conditions, c) {
-		ws.conditions = append(ws.conditions, c)
+		ws.conditions = append(slices.Clip(ws.conditions), c)
 	}
 	ws.mu.Unlock()
 	c.attach(ws)
@@ -413,7 +415,7 @@ func (ws *WaitSet) Detach(c Condition) error {
 	ws.mu.Lock()
 	i := slices.Index(ws.conditions, c)
 	if i >= 0 {
-		ws.conditions = slices.Delete(ws.conditions, i, i+1)
+		ws.conditions = slices.Delete(slices.Clone(ws.conditions), i, i+1)
 	}
 	ws.mu.Unlock()
 	if i < 0 {
@@ -431,6 +433,27 @@ func (ws *WaitSet) Conditions() []Condition {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return slices.Clone(ws.conditions)
+}
+
+// holding lists the conditions that hold. If they are those of last time, and nobody has changed that list since, it is the same one: who
+// waits again and again mostly waits for the same, and allocates nothing.
+func (ws *WaitSet) holding() []Condition {
+	ws.mu.Lock()
+	all := ws.conditions
+	ws.mu.Unlock()
+	ws.active = ws.active[:0]
+	for _, c := range all {
+		if c.TriggerValue() {
+			ws.active = append(ws.active, c)
+		}
+	}
+	switch {
+	case len(ws.active) == 0:
+		return nil
+	case !slices.Equal(ws.active, ws.told):
+		ws.told = slices.Clip(slices.Clone(ws.active))
+	}
+	return ws.told
 }
 
 // Wait returns the conditions that hold, as soon as there is one. One goroutine waits at a time; a second one is
@@ -460,13 +483,7 @@ func (ws *WaitSet) Wait(ctx context.Context) ([]Condition, error) {
 		ws.mu.Unlock()
 	}()
 	for {
-		var active []Condition
-		for _, c := range ws.Conditions() {
-			if c.TriggerValue() {
-				active = append(active, c)
-			}
-		}
-		if len(active) > 0 {
+		if active := ws.holding(); len(active) > 0 {
 			return active, nil
 		}
 		if err := ws.sleep(ctx); err != nil {

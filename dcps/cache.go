@@ -36,6 +36,8 @@ type cache struct {
 	samples     int       // entries with data
 	unread      int       // entries not read
 	pass        uint64
+	links       uint64 // entries that were ever put in
+	shifts      uint64 // changes by which an entry may be in other states than before, or not lie behind those that came before it
 	order       handleOrder
 	empty       instanceList // disposed and without entries: they give way when max_instances is reached
 
@@ -358,6 +360,9 @@ func (c *cache) revive(in *instance) {
 		in.noWritersGen++
 		in.view = ViewNew
 	}
+	if in.state != InstanceAlive {
+		c.shifts++
+	}
 	in.state, in.notAliveNs = InstanceAlive, 0
 	c.empty.remove(in)
 	if in.report != nil {
@@ -431,6 +436,7 @@ func (c *cache) end(in *instance, state InstanceState, by *item, now int64) {
 		c.dropHeld(in)
 	}
 	in.state, in.notAliveNs, in.due = state, now, 0
+	c.shifts++
 	c.news = true
 	if in.unread > 0 {
 		return
@@ -487,7 +493,12 @@ func (c *cache) link(in *instance, it *item) {
 	before, earlier := c.last, in.newest
 	if c.rules&ruleBySource != 0 {
 		before, earlier = c.placeOf(in, it)
+		if before != c.last {
+			c.shifts++
+		}
 	}
+	c.links++
+	it.link = c.links
 	it.before = before
 	if before == nil {
 		it.after, c.first = c.first, it
@@ -522,6 +533,7 @@ func (c *cache) link(in *instance, it *item) {
 
 // unlink takes an entry out. The cache's reference to it passes to the caller.
 func (c *cache) unlink(it *item) {
+	it.link = 0
 	if it.loan != nil {
 		c.left(it)
 	}

@@ -73,6 +73,33 @@ func (c *cache) any(s *selection) bool {
 	return false
 }
 
+// sighting is what a condition remembers of the entries, so that it does not look at all of them each time something comes.
+type sighting struct {
+	hit           *item // one that was selected, while hit.link is link
+	link          uint64
+	none          bool // of the first links entries none is selected, as long as shifts is that of the cache
+	links, shifts uint64
+}
+
+// anySince is any for a selection that is asked about again and again.
+func (c *cache) anySince(s *selection, seen *sighting) bool {
+	if h := seen.hit; h != nil && h.link == seen.link && s.entry(h) && s.instance(h.inst) {
+		return true
+	}
+	seen.hit = nil
+	if !seen.none || seen.shifts != c.shifts {
+		seen.links = 0
+	}
+	for it := c.last; it != nil && (seen.links == 0 || it.link > seen.links); it = it.before {
+		if s.entry(it) && s.instance(it.inst) {
+			seen.hit, seen.link, seen.none = it, it.link, false
+			return true
+		}
+	}
+	seen.none, seen.links, seen.shifts = true, c.links, c.shifts
+	return false
+}
+
 // collection is a list of entries handed out, with the information of the moment. It holds a reference to each entry.
 type collection struct {
 	items []*item
@@ -208,6 +235,7 @@ func (c *cache) describe(out *collection) {
 
 // handOver gives the entries to the collection: their instances are not new any more, and the entries are read or gone.
 func (c *cache) handOver(s *selection, out *collection) {
+	c.shifts++
 	for _, it := range out.items {
 		it.inst.view = ViewNotNew
 		if c.rules&ruleBySource != 0 {

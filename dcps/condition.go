@@ -184,7 +184,8 @@ type ReadCondition struct {
 	entityCondition
 	reader    *reader
 	selection selection
-	closed    bool // guarded by the lock of the reader, and so is selection.query
+	seen      sighting // guarded by the lock of the reader
+	closed    bool     // guarded by the lock of the reader, and so is selection.query
 }
 
 func (c *ReadCondition) base() *entityCondition {

@@ -264,3 +264,34 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	require.Equal(t, int32(routines*each), taken.Load())
 }
+
+// A condition that nothing in a full cache satisfies looks at an entry once, however many come after it.
+func TestConditionLooksAtEachEntryOnce(t *testing.T) {
+	c := newCache(readerQos())
+	src := &source{}
+	s := selection{samples: AnySampleState, views: AnyViewState, instances: InstanceNotAliveDisposed}
+	var seen sighting
+	put := func(n int) {
+		for range n {
+			it := &item{kind: itemData, refs: 1, src: src, handle: instanceHandle(int32(c.links % 7))}
+			require.Equal(t, accepted, c.write(it, 1))
+		}
+	}
+	put(100)
+	require.False(t, c.anySince(&s, &seen))
+	require.EqualValues(t, 100, seen.links)
+	put(1)
+	c.first.inst.state = InstanceNotAliveDisposed // unseen, as nothing says that the first entries have changed
+	require.False(t, c.anySince(&s, &seen), "it looks at the last only")
+	require.EqualValues(t, 101, seen.links)
+	c.shifts++
+	c.first.inst.state = InstanceNotAliveDisposed
+	require.True(t, c.anySince(&s, &seen))
+	require.NotNil(t, seen.hit)
+	c.unlink(seen.hit)
+	c.shifts++
+	for c.first != nil {
+		c.unlink(c.first)
+	}
+	require.False(t, c.anySince(&s, &seen))
+}

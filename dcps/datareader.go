@@ -398,7 +398,7 @@ func (r *DataReader[T]) NewReadCondition(samples SampleState, views ViewState, i
 func (c *ReadCondition) init(r *reader, samples SampleState, views ViewState, instances InstanceState) {
 	c.selection = r.selectionOf([]ReadOption{States(samples, views, instances)}, false)
 	c.e, c.reader = &r.entity, r
-	c.t.eval = func() bool { return !c.closed && r.cache.any(&c.selection) }
+	c.t.eval = func() bool { return !c.closed && r.cache.anySince(&c.selection, &c.seen) }
 }
 
 // LookupInstance gives the handle of the instance that the key members of key name, or HandleNil if the reader does not

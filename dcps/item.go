@@ -98,9 +98,10 @@ type item struct {
 	read           bool
 	disposedGen    int32
 	noWritersGen   int32
-	before, after  *item // all entries in order of arrival
-	earlier, later *item // entries of the instance
-	expiry         int32 // place in cache.expiries
+	before, after  *item  // all entries in order of arrival
+	earlier, later *item  // entries of the instance
+	expiry         int32  // place in cache.expiries
+	link           uint64 // cache.links when it was put in; 0 when it is not in
 
 	lentBefore, lentAfter *item // of lending, if loan is not nil
 

@@ -423,6 +423,7 @@ func TestCacheAgainstNaive(t *testing.T) {
 				live--
 			}
 		}
+		watched := watchedSelections()
 		seq := uint64(0)
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			seq++
@@ -485,8 +486,31 @@ func TestCacheAgainstNaive(t *testing.T) {
 				}
 			}
 			checkCache(t, c, twin, live)
+			for i := range watched {
+				if w := &watched[i]; rapid.Bool().Draw(t, "look") && c.anySince(&w.selection, &w.seen) != c.any(&w.selection) {
+					t.Fatalf("a condition over %+v does not see what a read would find", w.selection)
+				}
+			}
 		}
 	})
+}
+
+// watchedSelections are those of conditions that are asked now and then.
+func watchedSelections() (all []struct {
+	selection selection
+	seen      sighting
+}) {
+	for _, samples := range []SampleState{SampleRead, SampleNotRead, AnySampleState} {
+		for _, views := range []ViewState{ViewNew, ViewNotNew, AnyViewState} {
+			for _, instances := range []InstanceState{InstanceAlive, InstanceNotAliveDisposed, InstanceNotAliveNoWriters, AnyInstanceState} {
+				all = append(all, struct {
+					selection selection
+					seen      sighting
+				}{selection: selection{samples: samples, views: views, instances: instances}})
+			}
+		}
+	}
+	return all
 }
 
 // drawTimes draws the policies that have to do with time and order. One unit is a nanosecond.

@@ -111,7 +111,7 @@ func (c *QueryCondition) SetQueryParameters(params ...string) error {
 	}
 	c.read.e.lock()
 	defer c.read.e.unlock() // which looks at the conditions anew
-	c.read.selection.query = q
+	c.read.selection.query, c.read.seen = q, sighting{}
 	return nil
 }
 

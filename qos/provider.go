@@ -303,7 +303,7 @@ func (c contents) find(name string) (found *profile, entityName string, err erro
 		}
 	}
 	full := strings.Join(parts[:min(len(parts), 2)], "::")
-	hint := profileHint(full, c.profiles, nil, builtin())
+	hint := profileHint(full, "", c.profiles, nil, builtin())
 	if len(parts) == 1 {
 		if hint == "" {
 			hint = "write Library::Profile"

@@ -79,6 +79,8 @@ func TestBadDocuments(t *testing.T) {
 			`q:1:50: L::A: base_name "A" is the profile itself`},
 		"unknown base": {inLibrary("<qos_profile name='Abc'/><qos_profile name='B' base_name='Acb'/>"),
 			`q:1:75: L::B: base_name "Acb" names no profile; did you mean L::Abc?`},
+		"base like itself": {inLibrary("<qos_profile name='A' base_name='Q'/>"),
+			`q:1:50: L::A: base_name "Q" names no profile; load the file that defines it first`},
 		"base in another library": {"<dds><qos_library name='L'><qos_profile name='A'/></qos_library><qos_library name='M'><qos_profile name='B' base_name='A'/></qos_library></dds>",
 			`q:1:109: M::B: base_name "A" names no profile; did you mean L::A?`},
 		"nothing like it": {inLibrary("<qos_profile name='B' base_name='Xyz'/>"),

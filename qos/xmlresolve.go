@@ -174,16 +174,17 @@ func (l *loader) unresolved(p *profile, a attribute, path, name string) {
 	default:
 		hint := "load the file that defines it first"
 		if !l.full() {
-			hint = cmp.Or(profileHint(name, l.profiles, l.later, l.builtin), hint)
+			hint = cmp.Or(profileHint(name, p.name, l.profiles, l.later, l.builtin), hint)
 		}
 		l.fail(a.At, path, what+" names no profile", hint)
 	}
 }
 
 // profileHint looks for a profile that was meant by name: of the same name in another library, or of a
-// similar one.
-func profileHint(name string, profiles map[string]*profile, later map[string]place, builtin map[string]*profile) string {
+// similar one. It was not the profile that names it.
+func profileHint(name, self string, profiles map[string]*profile, later map[string]place, builtin map[string]*profile) string {
 	candidates := slices.Concat(slices.Sorted(maps.Keys(profiles)), slices.Sorted(maps.Keys(later)), slices.Sorted(maps.Keys(builtin)))
+	candidates = slices.DeleteFunc(candidates, func(c string) bool { return c == self })
 	last := name[strings.LastIndex(name, ":")+1:]
 	for _, c := range candidates {
 		if last != "" && (strings.HasSuffix(c, "::"+last) || c == last) {

@@ -125,20 +125,27 @@ func (d *Driven) Due() time.Duration { return d.m.due() }
 
 // AddEndpoint is Node.AddEndpoint; done is called with its result.
 func (d *Driven) AddEndpoint(ep Endpoint, done func(error)) {
-	ep.Node = d.m.id
-	if err := checkEndpoint(ep); err != nil {
-		done(err)
-		return
-	}
-	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
-		if sg.Mode == Logged && len(ep.Reads) > 0 {
-			if err := d.m.logs.prepare(sg.ID, d.m.cfg.OpenLog); err != nil {
-				done(err)
-				return
+	d.AddEndpoints([]Endpoint{ep}, func(_ Endpoint, err error) { done(err) })
+}
+
+// AddEndpoints announces the endpoints of a process that has joined again, all at once; done is called with the result of each.
+func (d *Driven) AddEndpoints(eps []Endpoint, done func(Endpoint, error)) {
+	var good []Endpoint
+	for _, ep := range eps {
+		ep.Node = d.m.id
+		err := checkEndpoint(ep)
+		for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
+			if err == nil && sg.Mode == Logged && len(ep.Reads) > 0 {
+				err = d.m.logs.prepare(sg.ID, d.m.cfg.OpenLog)
 			}
 		}
+		if err != nil {
+			done(ep, err)
+			continue
+		}
+		good = append(good, ep)
 	}
-	d.m.addEndpoint(ep, done)
+	d.m.addEndpoints(good, done)
 }
 
 // ChangeEndpoint is Node.ChangeEndpoint; done is called with its result.

@@ -272,8 +272,16 @@ func (p *process) crash(how string) {
 func (p *process) hasJoined() {
 	p.joined = true
 	p.run.emit(Event{Kind: Joined, Node: p.id})
+	var wanted []derecho.Endpoint
 	for _, id := range slices.Sorted(maps.Keys(p.wanted)) {
-		p.announce(p.wanted[id])
+		wanted = append(wanted, p.wanted[id])
+	}
+	if p.run.plan.Together {
+		p.announce(wanted...)
+		return
+	}
+	for _, ep := range wanted {
+		p.announce(ep)
 	}
 }
 
@@ -534,8 +542,8 @@ func (p *process) addEndpoint(ch derecho.ChannelID, writes bool) {
 	p.announce(ep)
 }
 
-func (p *process) announce(ep derecho.Endpoint) {
-	p.d.AddEndpoint(ep, func(err error) {
+func (p *process) announce(eps ...derecho.Endpoint) {
+	p.d.AddEndpoints(eps, func(ep derecho.Endpoint, err error) {
 		if err == nil {
 			p.ready[ep.ID] = ep
 			return

@@ -89,6 +89,7 @@ func Run(seed uint64, o Options) *Result {
 	if o.Storm != "" { // fewer: what storms aim at is rare, and other traffic moves it
 		r.plan.Changes = seed%8 == 5
 	}
+	r.plan.Together = seed%8 == 6 && (o.Storm == "" || seed%16 == 14)
 	r.plan.Foretold = r.plan.Changes && r.changes.IntN(2) == 0
 	w.Foretold = r.plan.Foretold
 	r.plan.Spindle = o.Spindle

@@ -188,7 +188,7 @@ func (t *ContentFilteredTopic[T]) SetExpressionParameters(params ...string) erro
 		return &Error{Op: op, Entity: fmt.Sprintf("content-filtered topic %q", s.name), Code: ErrBadParameter, Err: err}
 	}
 	s.now.Store(f)
-	for _, r := range *s.p.readers.Load() {
+	for r := range s.p.readers.all() {
 		if r.content == s {
 			if err := r.again(op); err != nil {
 				return err

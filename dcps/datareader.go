@@ -195,7 +195,7 @@ func (r *reader) enable(op string) error {
 	r.handle = p.handleOfEndpoint(r.id)
 	r.inOrder = order.AccessScope != qos.PresentationInstance && order.OrderedAccess
 	r.unlock()
-	p.enrollReader(r)
+	p.readers.add(r.id, r)
 	p.enlist(&r.entity)
 	p.mu.Unlock()
 	r.info = r.announcement().encode()

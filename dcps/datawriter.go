@@ -185,7 +185,7 @@ func (w *writer) enable(op string) error {
 	w.handle = p.handleOfEndpoint(w.id)
 	w.setupLife(now())
 	w.unlock()
-	p.enroll(w)
+	p.writers.add(w.id, w)
 	p.enlist(&w.entity)
 	p.mu.Unlock()
 	w.info = w.announcement().encode()
@@ -204,7 +204,9 @@ func (w *writer) enable(op string) error {
 	w.resends = w.q.Durability.Kind == qos.DurabilityTransientLocal
 	w.enabled.Store(true)
 	w.stability.ring()
-	p.timers.ring() // its first lease runs
+	if w.alarm.at.Load() != 0 {
+		p.timers.ring() // its first lease runs; what rang then came before the timers knew the writer
+	}
 	return nil
 }
 

@@ -100,7 +100,7 @@ func (d *domain) settle(t testing.TB) {
 		return
 	}
 	for _, n := range d.nodes {
-		for _, w := range *n.p.writers.Load() {
+		for w := range n.p.writers.all() {
 			require.NoError(t, w.p.core.WaitAcked(patiently(t), w.at.sg))
 		}
 	}
@@ -113,7 +113,7 @@ func (d *domain) settle(t testing.TB) {
 	}
 	// What comes while a history is on its way is acknowledged, and put off until the history is there.
 	for _, n := range d.nodes {
-		for _, r := range *n.p.readers.Load() {
+		for r := range n.p.readers.all() {
 			require.NoError(t, r.await(patiently(t), "settle", func() bool { return r.complete }))
 		}
 	}

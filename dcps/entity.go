@@ -3,6 +3,7 @@ package dcps
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type entity struct {
 	wakeListener chan struct{} // capacity 1
 	stop         chan struct{} // closed when the entity is
 	alarm        alarm
+	listed       *listing // of the participant's entities; guarded by the participant's lock
 }
 
 // entityLogic is the single-threaded part of an entity, called with mu held.
@@ -294,10 +296,10 @@ func (a *alarm) take(now int64) (at int64, due bool) {
 type timers struct {
 	bell chan struct{} // capacity 1
 	stop chan struct{}
-	list func() []*entity
+	list func() iter.Seq[*entity]
 }
 
-func newTimers(list func() []*entity) *timers {
+func newTimers(list func() iter.Seq[*entity]) *timers {
 	return &timers{bell: make(chan struct{}, 1), stop: make(chan struct{}), list: list}
 }
 
@@ -331,7 +333,7 @@ func (t *timers) run() {
 // fireDue fires the alarms whose time has come and gives the earliest of the others, 0 for none.
 func (t *timers) fireDue(now int64) int64 {
 	var next int64
-	for _, e := range t.list() {
+	for e := range t.list() {
 		at, due := e.alarm.take(now)
 		if due {
 			e.fire(now)

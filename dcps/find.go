@@ -119,12 +119,12 @@ func (p *DomainParticipant) ContainsEntity(h InstanceHandle) bool {
 	if p.absent() || h == HandleNil {
 		return false
 	}
-	for _, w := range *p.writers.Load() {
+	for w := range p.writers.all() {
 		if w.handle == h {
 			return true
 		}
 	}
-	for _, r := range *p.readers.Load() {
+	for r := range p.readers.all() {
 		if r.handle == h && r.whole == nil {
 			return true
 		}

@@ -129,7 +129,7 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 		e.path, _ = h.placement.PathOf(uint32(ep.Writes.ID))
 	}
 	if uint64(ep.Node) == h.self.Load() {
-		e.writer, e.reader = h.p.localWriter(ep.ID), h.p.localReader(ep.ID)
+		e.writer, e.reader = h.p.writers.find(ep.ID), h.p.readers.find(ep.ID)
 		if e.reader != nil {
 			e.reader.self = e
 		}

@@ -231,7 +231,7 @@ func (p *DomainParticipant) AssertLiveliness() error {
 	}
 	at := now()
 	raise(&p.asserted, at)
-	for _, w := range *p.writers.Load() {
+	for w := range p.writers.all() {
 		if w.life.lease != 0 && w.life.together && !w.ended.Load() {
 			w.lock()
 			w.lookLife(at)

@@ -254,7 +254,7 @@ func (s *leases) out() int {
 // lent names the loans of this process that hold up a subgroup, for errors of those who wait for it; "" for none.
 func (p *DomainParticipant) lent(sg derecho.SubgroupID) string {
 	var text []string
-	for _, w := range *p.writers.Load() {
+	for w := range p.writers.all() {
 		if n := w.loans.out(); n > 0 && w.at.sg == sg {
 			text = append(text, fmt.Sprintf("%d of the %s", n, w.what))
 		}

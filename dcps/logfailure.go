@@ -42,7 +42,7 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 	if known {
 		h.failed = append(h.failed, f)
 		h.p.logErrs.LoadOrStore(sg, f.err)
-		for _, w := range *h.p.writers.Load() {
+		for w := range h.p.writers.all() {
 			it := &item{kind: itemOutage}
 			w.post(it, it)
 		}

@@ -122,7 +122,7 @@ func (p *DomainParticipant) interrupt(err error) {
 	if err == nil {
 		p.sendOwedSoon()
 	}
-	for _, e := range *p.all.Load() {
+	for e := range p.entities.all() {
 		it := &item{kind: itemOutage}
 		e.post(it, it)
 	}
@@ -138,12 +138,12 @@ func (p *DomainParticipant) interrupted(op, entity string) error {
 
 // replicates tells whether an endpoint of this process keeps the history of a channel.
 func (p *DomainParticipant) replicates(ch derecho.ChannelID) bool {
-	for _, w := range *p.writers.Load() {
+	for w := range p.writers.all() {
 		if w.at.ch == ch && w.path.Keeps() && !w.ended.Load() {
 			return true
 		}
 	}
-	for _, r := range *p.readers.Load() {
+	for r := range p.readers.all() {
 		if r.channel == ch && r.durable && !r.ended.Load() {
 			return true
 		}

@@ -3,7 +3,6 @@ package dcps
 import (
 	"context"
 	"errors"
-	"maps"
 	"net"
 	"os"
 	"runtime/pprof"
@@ -51,10 +50,10 @@ type DomainParticipant struct {
 	batches   sync.Map                  // derecho.SubgroupID -> *batch
 	domain    domainEntity              // what WaitForDomain waits on, and the participant's status
 
-	// What the polling goroutine looks up; replaced as a whole under mu.
-	writers atomic.Pointer[map[derecho.EndpointID]*writer]
-	readers atomic.Pointer[map[derecho.EndpointID]*reader]
-	all     atomic.Pointer[[]*entity] // for timers
+	// What the polling goroutine looks up, changed under mu.
+	writers  registry[*writer]
+	readers  registry[*reader]
+	entities entityList // for timers, and for what is told to all
 
 	ending    ending // of Close
 	directory directory
@@ -110,9 +109,6 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 		listener: bound[ParticipantListener]{c.listener, AnyStatus}, defaults: standardDefaults(),
 		failedCh: make(chan struct{}), topics: make(map[string]*topicEntity),
 	}
-	p.writers.Store(&map[derecho.EndpointID]*writer{})
-	p.readers.Store(&map[derecho.EndpointID]*reader{})
-	p.all.Store(&[]*entity{})
 	p.hub = newHub(p)
 	p.domain.init(p, "participant", &p.domain)
 	p.domain.status = newStatusCondition(&p.domain.entity)
@@ -120,7 +116,7 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 	p.directory.setup(p)
 	p.enlist(&p.domain.entity)
 	p.enlist(&p.directory.entity)
-	p.timers = newTimers(func() []*entity { return *p.all.Load() })
+	p.timers = newTimers(p.entities.all)
 	p.logs.init(p)
 	c.openLog, c.logState = p.logs.open, p.logs.logState
 	p.join = c
@@ -312,7 +308,7 @@ func (p *DomainParticipant) fail(err error) {
 		return
 	}
 	close(p.failedCh)
-	for _, e := range *p.all.Load() {
+	for e := range p.entities.all() {
 		it := &item{kind: itemFailed, ctl: &control{err: err}}
 		e.post(it, it)
 	}
@@ -334,13 +330,6 @@ func (p *DomainParticipant) logFailure(sg derecho.SubgroupID) error {
 	return nil
 }
 
-func (p *DomainParticipant) localWriter(id derecho.EndpointID) *writer {
-	return (*p.writers.Load())[id]
-}
-func (p *DomainParticipant) localReader(id derecho.EndpointID) *reader {
-	return (*p.readers.Load())[id]
-}
-
 // handleOfEndpoint is what names a writer or reader of the participant in the domain.
 func (p *DomainParticipant) handleOfEndpoint(id derecho.EndpointID) InstanceHandle {
 	return topic.HandleOfEntity(uint64(origin(p.core.ID())), uint32(id))
@@ -354,8 +343,7 @@ func (p *DomainParticipant) nextID() derecho.EndpointID {
 
 // enlist makes an entity known to the timers and to fail. Called with mu held.
 func (p *DomainParticipant) enlist(e *entity) {
-	list := append(slices.Clone(*p.all.Load()), e)
-	p.all.Store(&list)
+	p.entities.add(e)
 	if err := p.failure.Load(); err != nil {
 		it := &item{kind: itemFailed, ctl: &control{err: *err}}
 		e.post(it, it)
@@ -366,12 +354,7 @@ func (p *DomainParticipant) enlist(e *entity) {
 func (p *DomainParticipant) delist(e *entity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.delistLocked(e)
-}
-
-func (p *DomainParticipant) delistLocked(e *entity) {
-	list := slices.DeleteFunc(slices.Clone(*p.all.Load()), func(o *entity) bool { return o == e })
-	p.all.Store(&list)
+	p.entities.remove(e)
 }
 
 // closedOrFailed tells why nothing can be made any more, if so. Called with mu held.
@@ -503,27 +486,10 @@ func unsupported(op, entity string, policy qos.PolicyID, value string) error {
 	return &Error{Op: op, Entity: entity, Code: ErrUnsupported, Detail: policy.String() + " " + value + " has no effect in this version, so it is refused"}
 }
 
-// enroll makes a writer known to the polling goroutine. Called with mu held.
-func (p *DomainParticipant) enroll(w *writer) {
-	next := maps.Clone(*p.writers.Load())
-	next[w.id] = w
-	p.writers.Store(&next)
-}
-
-// enrollReader makes a reader known to the polling goroutine. Called with mu held.
-func (p *DomainParticipant) enrollReader(r *reader) {
-	next := maps.Clone(*p.readers.Load())
-	next[r.id] = r
-	p.readers.Store(&next)
-}
-
-// retire is the inverse of enroll and enrollReader.
+// retire makes the polling goroutine forget a writer or reader.
 func (p *DomainParticipant) retire(id derecho.EndpointID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	writers, readers := maps.Clone(*p.writers.Load()), maps.Clone(*p.readers.Load())
-	delete(writers, id)
-	delete(readers, id)
-	p.writers.Store(&writers)
-	p.readers.Store(&readers)
+	p.writers.remove(id)
+	p.readers.remove(id)
 }

@@ -156,7 +156,7 @@ func (pub *Publisher) Close() error {
 		pub.p.mu.Lock()
 		defer pub.p.mu.Unlock()
 		pub.p.publishers = slices.DeleteFunc(pub.p.publishers, func(o *Publisher) bool { return o == pub })
-		pub.p.delistLocked(&pub.state.entity)
+		pub.p.entities.remove(&pub.state.entity)
 		return err
 	})
 }

@@ -211,7 +211,7 @@ func (w *writer) kept(number uint64) {
 // sendOwedSoon sends what writers owe, now that they can send again. What does not get through, because a reader is full
 // say, goes with the writer's next sample.
 func (p *DomainParticipant) sendOwedSoon() {
-	for _, w := range *p.writers.Load() {
+	for w := range p.writers.all() {
 		if w.owed.Load() != nil {
 			w.sendOwedSoon()
 		}

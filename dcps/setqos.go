@@ -261,12 +261,12 @@ func (t *Topic[T]) SetQos(q qos.Topic) error {
 		return err
 	}
 	var errs []error
-	for _, w := range *s.p.writers.Load() {
+	for w := range s.p.writers.all() {
 		if w.topic == s {
 			errs = append(errs, w.again(op))
 		}
 	}
-	for _, r := range *s.p.readers.Load() {
+	for r := range s.p.readers.all() {
 		if r.topic == s {
 			errs = append(errs, r.again(op))
 		}

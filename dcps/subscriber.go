@@ -244,7 +244,7 @@ func (sub *Subscriber) Close() error {
 		sub.p.mu.Lock()
 		defer sub.p.mu.Unlock()
 		sub.p.subs = slices.DeleteFunc(sub.p.subs, func(o *Subscriber) bool { return o == sub })
-		sub.p.delistLocked(&sub.state.entity)
+		sub.p.entities.remove(&sub.state.entity)
 		return err
 	})
 }

@@ -270,7 +270,7 @@ func (t *topicEntity) release() {
 	if t.users == 0 && p.topics[t.name] == t {
 		delete(p.topics, t.name)
 		p.directory.learn(func(d *directory) { delete(d.local, t.name) })
-		p.delistLocked(&t.entity)
+		p.entities.remove(&t.entity)
 		t.close()
 	}
 }

@@ -155,10 +155,10 @@ func (d *Decoder) BeginMutable(ids []uint32, at []Position) Scope {
 	return d.list(ids, at, false)
 }
 
-// SkipMutable passes over a mutable value.
-func (d *Decoder) SkipMutable() {
+// SkipMutable passes over a mutable value. ids are those of BeginMutable: where a list of XCDR1 ends can depend on them.
+func (d *Decoder) SkipMutable(ids []uint32) {
 	if !d.SkipDelimited("") {
-		d.End(d.list(nil, nil, true))
+		d.End(d.list(ids, nil, true))
 	}
 }
 
@@ -178,7 +178,8 @@ func (d *Decoder) Select(at Position) bool {
 	return true
 }
 
-func (d *Decoder) list(ids []uint32, at []Position, all bool) Scope {
+// list passes over the members of a mutable value. One that is skipped needs no at, and nothing in it has to be understood.
+func (d *Decoder) list(ids []uint32, at []Position, skip bool) Scope {
 	s := d.scope()
 	if d.err != nil || d.Absent() {
 		return s
@@ -205,10 +206,13 @@ func (d *Decoder) list(ids []uint32, at []Position, all bool) Scope {
 		}
 		start := d.pos
 		d.pos += int(n)
+		if skip {
+			continue
+		}
 		if next >= len(ids) || ids[next] != id {
 			i, known := slices.BinarySearch(ids, id)
 			if !known {
-				if must && !all {
+				if must {
 					d.fail(&Error{Err: ErrNotUnderstood, Detail: fmt.Sprintf("member %d must be understood, and is not known", id)})
 					return s
 				}

@@ -338,3 +338,33 @@ func TestMapKeys(t *testing.T) {
 	equal(t, 3, len(*e.keys))
 	noAllocation(t, "sorting again", func() { ReleaseKeys(&e, SortedKeys(&e, words)) })
 }
+
+// TestSkippingEndsWhereDecodingDoes: an empty parameter with id 1 ends a list as in RTPS, unless 1 is the id of a member.
+func TestSkippingEndsWhereDecodingDoes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		ids    []uint32
+		sample string
+	}{
+		{"a member that is absent", []uint32{1, 2}, "0100 0000 0200 0400 00000007 027f 0000 0b"},
+		{"the end of RTPS", []uint32{2, 3}, "0200 0400 00000007 0100 0000 0b"},
+		{"the end of XTypes", []uint32{2, 3}, "0200 0400 00000007 027f 0000 0b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			body := remarked(t, c.sample)
+			var d Decoder
+			d.start(body, PLCDRLE)
+			d.SkipMutable(c.ids)
+			noError(t, d.Err())
+			equal(t, len(body)-1, d.Pos())
+			d.start(body, PLCDRLE)
+			d.End(d.BeginMutable(c.ids, make([]Position, len(c.ids))))
+			noError(t, d.Err())
+			equal(t, len(body)-1, d.Pos())
+		})
+	}
+	var d Decoder
+	d.start(remarked(t, "0940 0400 00000007 027f 0000"), PLCDRLE)
+	d.SkipMutable([]uint32{2})
+	noError(t, d.Err()) // what must be understood matters to those who read the value
+}

@@ -37,6 +37,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		enc := cdr.DefaultEncapsulation(m.CDRType())
 		again, err := cdr.Marshal(m, enc)
+		if errors.Is(err, cdr.ErrInvalidValue) && strings.Contains(err.Error(), "outside of its range") {
+			return // @range, @min and @max are checked on write only
+		}
 		if err != nil {
 			t.Fatalf("decodes, but %v", err)
 		}

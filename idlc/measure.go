@@ -2,6 +2,7 @@ package idlc
 
 import (
 	"math"
+	"slices"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -226,22 +227,21 @@ func minSize(t Type) int {
 // bodiless tells whether values of a type take no bytes in some encoding: those of an empty struct, which has a header at most.
 func bodiless(t Type) bool { return bodilessIn(t, map[*Struct]bool{}) }
 
-func bodilessIn(t Type, seen map[*Struct]bool) bool {
+// bodilessIn looks at each struct once, whatever the number of paths to it. What holds itself is not empty: it is false in known while
+// its members are looked at.
+func bodilessIn(t Type, known map[*Struct]bool) bool {
 	switch t := resolve(t).(type) {
 	case *Array:
-		return bodilessIn(t.Elem, seen)
+		return bodilessIn(t.Elem, known)
 	case *Struct:
-		if t.Extensibility == cdr.Mutable || seen[t] {
-			return false
+		if is, ok := known[t]; ok {
+			return is
 		}
-		seen[t] = true
-		for _, m := range t.wire() {
-			if m.Optional || !bodilessIn(m.Type, seen) {
-				return false
-			}
-		}
-		delete(seen, t)
-		return true
+		known[t] = false
+		known[t] = t.Extensibility != cdr.Mutable && !slices.ContainsFunc(t.wire(), func(m *Member) bool {
+			return m.Optional || !bodilessIn(m.Type, known)
+		})
+		return known[t]
 	}
 	return false
 }

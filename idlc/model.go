@@ -2,6 +2,7 @@ package idlc
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -234,8 +235,8 @@ type Struct struct {
 	Members []*Member
 	measures
 
-	frontPart  *front // see front
-	frontKnown bool
+	frontOnce sync.Once // declarations are printed at the same time
+	frontPart *front    // see front
 }
 
 // Member is a member of a struct, or what a case of a union holds.

@@ -14,9 +14,9 @@ import (
 func TestPartsAreTheWhole(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	var b strings.Builder
-	b.WriteString("module parts {\n")
+	b.WriteString("module parts {\n@final struct Deep { long x; double y; };\n@final struct Common { Deep deep; Deep again; };\n") // in all parts
 	for i := range 50 {
-		fmt.Fprintf(&b, "// Number %d.\nconst long N%[1]d = %[1]d;\nenum E%[1]d { A%[1]d, B%[1]d };\nstruct S%[1]d { E%[1]d e; fixed<5, 2> f; sequence<string<4>> names; sequence<sequence<long>> rows; map<long, E%[1]d> m; };\n"+
+		fmt.Fprintf(&b, "// Number %d.\nconst long N%[1]d = %[1]d;\nenum E%[1]d { A%[1]d, B%[1]d };\n@final struct S%[1]d { Deep deep; Common common; E%[1]d e; fixed<5, 2> f; sequence<string<4>> names; sequence<sequence<long>> rows; map<long, E%[1]d> m; };\n"+
 			"typedef sequence<S%[1]d> L%[1]d;\nunion U%[1]d switch (E%[1]d) { case A%[1]d: S%[1]d s; default: L%[1]d l; };\nbitmask M%[1]d { X%[1]d };\n", i)
 	}
 	b.WriteString("};\n")

@@ -36,9 +36,7 @@ const (
 
 // front gives the front of a struct; nil if it begins with something else. It is for complete structs.
 func (s *Struct) front() *front {
-	if !s.frontKnown {
-		s.frontKnown, s.frontPart = true, s.makeFront()
-	}
+	s.frontOnce.Do(func() { s.frontPart = s.makeFront() })
 	return s.frontPart
 }
 
@@ -110,9 +108,9 @@ func (f *front) partsOf(m *Member) (parts []frontPart, at int) {
 	return nil, 0
 }
 
-// nested gives the parts of a struct that is a front itself.
+// nested gives the parts of a struct that is a front itself. One behind a pointer may be the struct around it.
 func (f *front) nested(m *Member, s *Struct) (parts []frontPart, at int) {
-	if s.Extensibility != cdr.Final || s.parts > maxFrontParts {
+	if m.External || s.Extensibility != cdr.Final || s.parts > maxFrontParts {
 		return nil, 0
 	}
 	inner := s.front()

@@ -552,7 +552,7 @@ func (w *printer) skip(s *Struct) {
 	name := w.plan.goName(s)
 	w.p("// SkipCDR passes over an encoded value.")
 	if s.Extensibility == cdr.Mutable {
-		w.p("func (*", name, ") SkipCDR(d *cdr.Decoder) { d.SkipMutable() }")
+		w.p("func (*", name, ") SkipCDR(d *cdr.Decoder) { d.SkipMutable(", idListName(name), ") }")
 		return
 	}
 	w.p("func (*", name, ") SkipCDR(d *cdr.Decoder) {")

@@ -295,7 +295,7 @@ func (w *unionPrinter) keys() {
 func (w *unionPrinter) skip() {
 	w.p("// SkipCDR passes over an encoded value.")
 	if w.u.Extensibility == cdr.Mutable {
-		w.p("func (*", w.name, ") SkipCDR(d *cdr.Decoder) { d.SkipMutable() }")
+		w.p("func (*", w.name, ") SkipCDR(d *cdr.Decoder) { d.SkipMutable(", idListName(w.name), ") }")
 		w.p()
 		return
 	}

@@ -9,6 +9,11 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
-require go.yaml.in/yaml/v3 v3.0.5 // indirect
+require (
+	github.com/alecthomas/participle/v2 v2.1.4 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)
 
 replace github.com/omg-dds-go/dds => ../..
+
+tool github.com/omg-dds-go/dds/cmd/idlgen

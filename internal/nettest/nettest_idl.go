@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // One message of one host.
 type Beat struct {

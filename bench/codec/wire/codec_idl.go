@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Flat is 64 bytes of numbers: a state vector as avionics send it.
 type Flat struct {
@@ -2157,7 +2157,7 @@ func (*Status) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Status) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Status) SkipCDR(d *cdr.Decoder) { d.SkipMutable(statusIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Status) Clone() Status {

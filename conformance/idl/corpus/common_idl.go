@@ -13,7 +13,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Sides is the IDL constant corpus::SIDES.
 const Sides int32 = 3

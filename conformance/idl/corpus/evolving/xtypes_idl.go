@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Mode is the IDL enum evolving::Mode.
 type Mode int32
@@ -4465,7 +4465,7 @@ func (*Record) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Record) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Record) SkipCDR(d *cdr.Decoder) { d.SkipMutable(recordIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Record) Clone() Record {
@@ -6462,7 +6462,7 @@ func (*Hashed) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Hashed) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Hashed) SkipCDR(d *cdr.Decoder) { d.SkipMutable(hashedIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Hashed) Clone() Hashed {

@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Mode is the IDL enum extended::Mode.
 type Mode int32

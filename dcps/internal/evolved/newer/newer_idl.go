@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Members were appended, and a bound has grown.
 type Track struct {
@@ -416,7 +416,7 @@ func (*Ship) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Ship) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Ship) SkipCDR(d *cdr.Decoder) { d.SkipMutable(shipIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Ship) Clone() Ship {
@@ -1080,7 +1080,7 @@ func (*Gauge) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Gauge) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Gauge) SkipCDR(d *cdr.Decoder) { d.SkipMutable(gaugeIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Gauge) Clone() Gauge {

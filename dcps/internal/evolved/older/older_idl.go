@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Track is the IDL struct fleet::Track.
 type Track struct {
@@ -335,7 +335,7 @@ func (*Ship) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Ship) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Ship) SkipCDR(d *cdr.Decoder) { d.SkipMutable(shipIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Ship) Clone() Ship {
@@ -956,7 +956,7 @@ func (*Gauge) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Gauge) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Gauge) SkipCDR(d *cdr.Decoder) { d.SkipMutable(gaugeIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Gauge) Clone() Gauge {

@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // How an aircraft is called where it has no address: own-ship.
 type AircraftId = string

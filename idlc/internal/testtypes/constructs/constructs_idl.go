@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Color is the IDL enum constructs::Color.
 type Color int32
@@ -2330,7 +2330,7 @@ func (*Loose) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Loose) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Loose) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Loose) Clone() Loose {
@@ -3758,7 +3758,7 @@ func (*Nothing) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Nothing) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Nothing) SkipCDR(d *cdr.Decoder) { d.SkipMutable(nothingIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Nothing) Clone() Nothing {
@@ -6174,7 +6174,7 @@ func (*Loosely) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Loosely) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Loosely) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looselyIDs) }
 
 // MarshalJSON gives an object of the discriminator and the member: {"_d": ..., "number": ...}.
 func (m Loosely) MarshalJSON() ([]byte, error) {
@@ -11417,7 +11417,7 @@ func (*LooseMaps) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*LooseMaps) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*LooseMaps) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseMapsIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *LooseMaps) Clone() LooseMaps {
@@ -14530,7 +14530,7 @@ func (*OlderLoose) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*OlderLoose) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*OlderLoose) SkipCDR(d *cdr.Decoder) { d.SkipMutable(olderLooseIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *OlderLoose) Clone() OlderLoose {
@@ -14801,7 +14801,7 @@ func (*NewerLoose) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*NewerLoose) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*NewerLoose) SkipCDR(d *cdr.Decoder) { d.SkipMutable(newerLooseIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *NewerLoose) Clone() NewerLoose {
@@ -15590,7 +15590,7 @@ func (*LooseSent) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*LooseSent) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*LooseSent) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseSentIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *LooseSent) Clone() LooseSent {
@@ -15793,7 +15793,7 @@ func (*LooseReceived) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*LooseReceived) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*LooseReceived) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseReceivedIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *LooseReceived) Clone() LooseReceived {
@@ -25868,7 +25868,7 @@ func (*LooseNest) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*LooseNest) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*LooseNest) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseNestIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *LooseNest) Clone() LooseNest {
@@ -28518,7 +28518,7 @@ func (*LooseSequenceKeys) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*LooseSequenceKeys) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*LooseSequenceKeys) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseSequenceKeysIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *LooseSequenceKeys) Clone() LooseSequenceKeys {

@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion2
+const _ = cdr.GeneratedVersion3
 
 // Nought is the IDL struct empties::Nought.
 type Nought struct {
@@ -360,7 +360,7 @@ func (*Loose) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*Loose) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*Loose) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *Loose) Clone() Loose {
@@ -2017,7 +2017,7 @@ func (*LooseHolder) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
 }
 
 // SkipCDR passes over an encoded value.
-func (*LooseHolder) SkipCDR(d *cdr.Decoder) { d.SkipMutable() }
+func (*LooseHolder) SkipCDR(d *cdr.Decoder) { d.SkipMutable(looseHolderIDs) }
 
 // Clone gives a copy that shares no memory with m.
 func (m *LooseHolder) Clone() LooseHolder {

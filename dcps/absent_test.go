@@ -177,7 +177,7 @@ func callsOnAbsent() []absentCall {
 		add("Loan.Publish", func() any { return l.Publish(8) })
 		add("Loan.Discard", func() any { return l.Discard() })
 		add("Loan.Bytes", func() any { return l.Bytes() })
-		add("Loan.At", func() any { l.At(time.Now()); return nil })
+		add("Loan.At", func() any { return l.At(time.Now()) })
 	}
 	for _, s := range []*Samples[track]{nil, {}} {
 		add("Samples.Len", func() any { return s.Len() })

@@ -245,19 +245,9 @@ func (t *topicEntity) announcement() *announcement {
 // WriteOption is an option of Write and of what else sends something.
 type WriteOption struct{ at time.Time }
 
-// At sets the source timestamp, which is otherwise the time of the call (DDS: write_w_timestamp).
+// At sets the source timestamp, which is otherwise the time of the call (DDS: write_w_timestamp); so it is for the zero time.Time. One
+// that does not fit 64 bits of nanoseconds since 1970, which go to the year 2262, is refused with ErrBadParameter.
 func At(t time.Time) WriteOption { return WriteOption{at: t} }
-
-// timestampOf is the source timestamp that options ask for, or atCall.
-func timestampOf(opts []WriteOption) int64 {
-	at := int64(atCall)
-	for _, o := range opts {
-		if !o.at.IsZero() {
-			at = o.at.UnixNano()
-		}
-	}
-	return at
-}
 
 // Write sends a sample (DDS: write). It returns once the sample is on its way. RELIABLE waits for room up to
 // max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not wait.
@@ -271,13 +261,21 @@ func (w *DataWriter[T]) Write(ctx context.Context, data *T, opts ...WriteOption)
 	if data == nil {
 		return isNil(op, w.what, "the sample")
 	}
-	return w.write(ctx, w.of.message(data), timestampOf(opts))
+	at, err := w.timestampOf(op, opts)
+	if err != nil {
+		return err
+	}
+	return w.write(ctx, w.of.message(data), at)
 }
 
 // Register announces that the writer will write an instance, and gives its handle (DDS: register_instance).
 func (w *DataWriter[T]) Register(ctx context.Context, key *T, opts ...WriteOption) (InstanceHandle, error) {
 	const op = "Register"
 	h, err := w.handleOf(op, key)
+	if err != nil {
+		return HandleNil, err
+	}
+	at, err := w.timestampOf(op, opts)
 	if err != nil {
 		return HandleNil, err
 	}
@@ -290,7 +288,7 @@ func (w *DataWriter[T]) Register(ctx context.Context, key *T, opts ...WriteOptio
 	if err != nil {
 		return HandleNil, err
 	}
-	if err := w.send(ctx, op, kindRegister, 0, m, timestampOf(opts)); err != nil {
+	if err := w.send(ctx, op, kindRegister, 0, m, at); err != nil {
 		instances.unwrote(counted)
 		return HandleNil, err
 	}
@@ -317,8 +315,12 @@ func (w *DataWriter[T]) tell(ctx context.Context, op string, k derecho.Kind, fla
 	if key == nil {
 		return isNil(op, w.what, "the key")
 	}
+	at, err := w.timestampOf(op, opts)
+	if err != nil {
+		return err
+	}
 	m := w.of.message(key)
-	if err := w.send(ctx, op, k, flags, m, timestampOf(opts)); err != nil {
+	if err := w.send(ctx, op, k, flags, m, at); err != nil {
 		return err
 	}
 	w.instances.Load().forget(m, k == kindUnregister)
@@ -368,14 +370,19 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 	if maxBytes < cdr.HeaderSize {
 		return Loan{}, &Error{Op: op, Entity: u.what, Code: ErrBadParameter, Detail: fmt.Sprintf("%d bytes are no room for a sample: its header alone has %d", maxBytes, cdr.HeaderSize)}
 	}
+	at, err := u.timestampOf(op, opts)
+	if err != nil {
+		return Loan{}, err
+	}
 	of := u.loans.get(u)
+	of.asked = at != atCall
 	r := &of.r
-	if err := u.reserve(ctx, op, maxBytes, sampleClock.now(), timestampOf(opts), r); err != nil {
+	if err := u.reserve(ctx, op, maxBytes, sampleClock.now(), at, r); err != nil {
 		u.loans.put(of)
 		return Loan{}, err
 	}
 	u.landed(r) // until Publish, which looks whether the process is still what it was
-	l := Loan{of: of, at: r.at}
+	l := Loan{of: of, at: atCall}
 	if r.sent {
 		l.room, l.ring = r.slot.bytes()[:maxBytes], r.slot.ring()
 	} else {

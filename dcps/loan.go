@@ -29,7 +29,7 @@ import (
 type Loan struct { // no larger than what a function returns in registers, with an error
 	of   *lease
 	turn uint64 // of the lease; with expired, once this copy was published or discarded
-	at   int64  // source timestamp, ns
+	at   int64  // source timestamp, ns; atCall for that of the place
 	room []byte
 	ring derecho.Ring // that room is in
 }
@@ -45,11 +45,18 @@ func (l *Loan) Bytes() []byte {
 	return l.room
 }
 
-// At sets the source timestamp, which is otherwise the time of Loan.
-func (l *Loan) At(t time.Time) {
-	if l != nil {
-		l.at = t.UnixNano()
+// At sets the source timestamp, which is otherwise what DataWriter.Loan gave the sample: the time of that call, or what At among its
+// options said. So it is for the zero time.Time. See the option At for what is refused.
+func (l *Loan) At(t time.Time) error {
+	const op = "At"
+	if l == nil || l.of == nil {
+		return missing(op, "the loan", "DataWriter.Loan")
 	}
+	at, err := nanoseconds(op, l.of.w.what, t)
+	if err == nil {
+		l.at = at
+	}
+	return err
 }
 
 // Publish sends the first n bytes, an encoded sample. If n is not that of a sample, the loan goes on; after any other
@@ -78,7 +85,11 @@ func (l *Loan) Publish(n int) error {
 			Detail: "the loan is of before the group went on without this process, and was lost then; write the sample again",
 		}
 	}
-	if err == nil && w.bySource && l.at != r.at {
+	at := l.at
+	if at == atCall {
+		at = r.at
+	}
+	if err == nil && w.bySource && at != r.at {
 		err = &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "DESTINATION_ORDER is BY_SOURCE_TIMESTAMP, and the loan has another timestamp than its place; give At to DataWriter.Loan instead"}
 	}
 	if err != nil {
@@ -88,14 +99,14 @@ func (l *Loan) Publish(n int) error {
 	instances := w.instances.Load()
 	counted, err := instances.note(w, op, nil, l.room[:n], 1)
 	if errors.Is(err, errNotAcked) {
-		return w.publishWhenAcked(op, l, r, n, err)
+		return w.publishWhenAcked(op, l, n, at, err)
 	}
 	if err != nil {
 		w.waste(r)
 		return err
 	}
 	if r.sent {
-		w.publish(r, w.header(kindData, r.seq, 0, l.at), n)
+		w.publish(r, w.header(kindData, r.seq, 0, at), n)
 	}
 	instances.wrote(w, counted)
 	return nil
@@ -103,9 +114,9 @@ func (l *Loan) Publish(n int) error {
 
 // publishWhenAcked is Publish of a writer that holds as many samples as RESOURCE_LIMITS let it until they are acknowledged. The
 // loan itself is in the way of that: so the sample leaves the ring, waits like one of Write, and gets another place.
-func (w *writer) publishWhenAcked(op string, l *Loan, r *reservation, n int, full error) error {
+func (w *writer) publishWhenAcked(op string, l *Loan, n int, at int64, full error) error {
 	sample, from := slices.Clone(l.room[:n]), sampleClock.now()
-	w.waste(r)
+	w.waste(&l.of.r)
 	ctx, instances := w.lifetime, w.instances.Load()
 	counted, err := w.noteWhenAcked(ctx, op, nil, sample, instances, from, full)
 	if err != nil {
@@ -114,8 +125,11 @@ func (w *writer) publishWhenAcked(op string, l *Loan, r *reservation, n int, ful
 		}
 		return err
 	}
+	if w.bySource && !l.of.asked {
+		at = atCall // the place is another one, and its timestamp goes with it
+	}
 	var again reservation
-	if err := w.reserve(ctx, op, n, from, l.at, &again); err != nil {
+	if err := w.reserve(ctx, op, n, from, at, &again); err != nil {
 		instances.unwrote(counted)
 		return err
 	}
@@ -145,8 +159,9 @@ func (l *Loan) Discard() error {
 
 // lease is the writer's side of a loan. Leases are used again: turn tells the loans of one from each other.
 type lease struct {
-	w *writer
-	r reservation
+	w     *writer
+	r     reservation
+	asked bool // At among the options of DataWriter.Loan gave r its timestamp
 	// turn is odd while the lease is lent. Who makes it even, by compare-and-swap, has the reservation: one of the
 	// copies of the loan, or Close.
 	turn atomic.Uint64

@@ -39,7 +39,7 @@ func TestDDS14_2_2_3_17_SourceTimestampsAscend(t *testing.T) {
 		require.NoError(t, r.Write(patiently(t), &track{ID: 2}, At(now)), "by reception the order does not matter")
 		l, err := w.Loan(patiently(t), 100, At(now.Add(2*time.Hour)))
 		require.NoError(t, err)
-		l.At(now.Add(3 * time.Hour))
+		require.NoError(t, l.At(now.Add(3*time.Hour)))
 		require.ErrorIs(t, l.Publish(8), ErrBadParameter)
 		require.NoError(t, l.Discard())
 	})

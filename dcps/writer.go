@@ -190,9 +190,6 @@ type reservation struct {
 	hurried uint64
 }
 
-// atCall, for a source timestamp, is the time of the call.
-const atCall = math.MinInt64
-
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
 // and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for, or
 // atCall. What was reserved is stored in r, where the caller has it: it is too large to be handed about for each sample.

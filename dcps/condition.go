@@ -436,8 +436,8 @@ func (ws *WaitSet) Conditions() []Condition {
 	return slices.Clone(ws.conditions)
 }
 
-// holding lists the conditions that hold. If they are those of last time, and nobody has changed that list since, it is the same one: who
-// waits again and again mostly waits for the same, and allocates nothing.
+// holding lists the conditions that hold. If they are those of last time it is the same list: who waits again and again mostly waits for
+// the same, and allocates nothing.
 func (ws *WaitSet) holding() []Condition {
 	ws.mu.Lock()
 	all := ws.conditions
@@ -458,7 +458,7 @@ func (ws *WaitSet) holding() []Condition {
 }
 
 // Wait returns the conditions that hold, as soon as there is one. One goroutine waits at a time; a second one is
-// refused with ErrPreconditionNotMet.
+// refused with ErrPreconditionNotMet. The list is for reading: calls that find the same conditions return the same one.
 func (ws *WaitSet) Wait(ctx context.Context) ([]Condition, error) {
 	const op = "Wait"
 	if ws == nil {

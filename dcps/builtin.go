@@ -55,7 +55,8 @@ func (b *builtinReaders) post(of builtinKind, it *item) {
 // BuiltinSubscriber gives the Subscriber whose readers tell of the domain's other participants, of their topics, writers and
 // readers (DDS: get_builtin_subscriber): LookupDataReader finds them by the names of their topics. What is known already they
 // have at once, and what goes they see disposed. Entities of the participant itself, and what is ignored, are not among it.
-// The Subscriber is closed with its participant.
+// The Subscriber is closed with its participant. The participant's listener hears nothing of its readers, until SetListener gives
+// the Subscriber a listener: then of the statuses that are not in its mask, as usual.
 //
 //	r, err := dcps.LookupDataReader[dcps.PublicationBuiltinTopicData](p.BuiltinSubscriber(), dcps.BuiltinPublicationTopic)
 //
@@ -107,7 +108,7 @@ func (d *directory) showAll() {
 // closed.
 func (p *DomainParticipant) newBuiltin() *builtinReaders {
 	sub := newSubscriber(p, subscriberConfig{qos: qos.DefaultSubscriber()})
-	sub.builtin = true
+	sub.builtin, sub.stops = true, AnyStatus
 	p.mu.Lock()
 	err := p.usable("BuiltinSubscriber")
 	if err == nil {

@@ -109,7 +109,8 @@ func TestDDS14_2_2_4_3_1_NilListenerDoesNothing(t *testing.T) {
 	})
 }
 
-// The readers of the built-in topics tell their own listeners and the built-in Subscriber's, and not the participant's.
+// The readers of the built-in topics tell their own listeners and the built-in Subscriber's, and not the participant's: the built-in
+// Subscriber has a nil listener at first, with all statuses in its mask. Of what is not in the mask of another one the participant's hears.
 //
 // Clauses: 2.2.5
 func TestDDS14_2_2_5_ListenersOfTheParticipantHearNoDiscovery(t *testing.T) {
@@ -129,6 +130,11 @@ func TestDDS14_2_2_5_ListenersOfTheParticipantHearNoDiscovery(t *testing.T) {
 		}}, AnyStatus))
 		pass(1)
 		require.Equal(t, map[string]bool{BuiltinParticipantTopic: true, BuiltinTopicTopic: true, BuiltinPublicationTopic: true}, l.kinds())
+		l.forget()
+		require.NoError(t, sub.SetListener(SubscriberListener{}, DataOnReadersStatusBit))
+		d.node(t)
+		pass(1)
+		require.Equal(t, map[string]bool{"data": true}, l.kinds())
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Listeners are structs of functions; those that are nil are not called. A function that a DataReader's or
 // DataWriter's listener leaves nil, or whose status is not in the mask of SetListener, falls to that of its Subscriber or
-// Publisher, then to its participant's (DDS 1.4 §2.2.4.2.3); to have a status ignored, give a function that does nothing. They
+// Publisher, then to its participant's (DDS 1.4 §2.2.4.3.1); to have a status ignored, give a function that does nothing. They
 // run on a goroutine of the entity, one at a time, outside of all locks: they may call anything, also close their entity. What
 // happens while one runs is reported together afterwards. A listener that is set hears at once of what has changed and was
 // not looked at.
@@ -128,7 +128,8 @@ func choose[E any, S any, A any](entity E, own func(E, S), asAny A, parents ...f
 }
 
 // SetListener sets what hears of the reader's statuses in mask (DDS: set_listener). Nil takes a listener away, and is one that does
-// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either. With nil and 0 all goes to them.
+// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either, and stay changed (§2.2.4.2.1). With
+// nil and 0 all goes to the parents.
 func (r *DataReader[T]) SetListener(l *DataReaderListener[T], mask StatusMask) error {
 	if u := r.untyped(); u == noReader {
 		return u.deleted("SetListener")
@@ -147,9 +148,7 @@ func (r *DataReader[T]) setListener(l *DataReaderListener[T], mask StatusMask) {
 
 func (r *DataReader[T]) callbacksOf(l *DataReaderListener[T], mask StatusMask) readerCallbacks {
 	sub, part := r.sub.listener, r.p.listener
-	if r.builtin { // what a participant hears of its own discovery would make it look for data that is not the application's
-		part = bound[ParticipantListener]{}
-	}
+	part.mask &^= r.sub.stops
 	if l == nil {
 		sub.mask, part.mask = sub.mask&^mask, part.mask&^mask
 		l = new(DataReaderListener[T])
@@ -240,7 +239,7 @@ func (r *reader) notifyData() {
 }
 
 // callListener reports what changed. A change is as good as looked at once the listener is called, as the standard
-// wants it (§2.2.4.1).
+// wants it (§2.2.4.2.1 and 2).
 func (r *reader) callListener() {
 	r.lock()
 	due, c := r.changed&r.listens, r.callbacks
@@ -282,7 +281,8 @@ type writerCallbacks struct {
 }
 
 // SetListener sets what hears of the writer's statuses in mask (DDS: set_listener). Nil takes a listener away, and is one that does
-// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either. With nil and 0 all goes to them.
+// nothing: the statuses in mask are told to nobody, not to the listeners of the parents either, and stay changed (§2.2.4.2.1). With
+// nil and 0 all goes to the parents.
 func (w *DataWriter[T]) SetListener(l *DataWriterListener[T], mask StatusMask) error {
 	if u := w.untyped(); u == noWriter {
 		return u.deleted("SetListener")
@@ -435,6 +435,9 @@ func (sub *Subscriber) SetListener(l SubscriberListener, mask StatusMask) error 
 	sub.p.listening.Lock()
 	defer sub.p.listening.Unlock()
 	sub.listener = bound[SubscriberListener]{l, mask}
+	if sub.builtin {
+		sub.stops = mask
+	}
 	sub.relisten()
 	return nil
 }
@@ -445,7 +448,7 @@ func (sub *Subscriber) onDataOnReaders() func(*Subscriber) {
 	switch {
 	case own.mask&DataOnReadersStatusBit != 0 && own.l.OnDataOnReaders != nil:
 		return own.l.OnDataOnReaders
-	case sub.builtin: // not the participant's; see callbacksOf
+	case sub.stops&DataOnReadersStatusBit != 0:
 	case part.mask&DataOnReadersStatusBit != 0:
 		return part.l.OnDataOnReaders
 	}

@@ -13,6 +13,9 @@ type Subscriber struct {
 	listener bound[SubscriberListener] // guarded by the participant's listening
 	call     func(*Subscriber)         // for DATA_ON_READERS; guarded by the lock of state
 	builtin  bool                      // it is DomainParticipant.BuiltinSubscriber
+	// stops are statuses that the participant's listener is not told of: at a built-in Subscriber all, as its listener is nil with all
+	// statuses in its mask (§2.2.5), until it gets another one. Guarded by the participant's listening.
+	stops StatusMask
 
 	// Guarded by group.mu.
 	qos      qos.Subscriber

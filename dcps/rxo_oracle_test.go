@@ -27,8 +27,11 @@ func naiveTable(s *sides) []naiveRow {
 	order := 1 // CONSISTENCY, an extension: what RELIABILITY and DURABILITY give
 	if w.Reliability.Kind == qos.ReliabilityReliable {
 		order = 2
+		if w.Durability.Kind == qos.DurabilityPersistent {
+			order = 3
+		}
 	}
-	wants := map[qos.ConsistencyKind]int{qos.ConsistencyPerWriter: 1, qos.ConsistencyTotalOrder: 2}[r.Consistency.Kind]
+	wants := map[qos.ConsistencyKind]int{qos.ConsistencyPerWriter: 1, qos.ConsistencyTotalOrder: 2, qos.ConsistencyTotalOrderDurable: 3}[r.Consistency.Kind]
 	return []naiveRow{
 		{qos.PolicyDurability, w.Durability, r.Durability, w.Durability.Kind >= r.Durability.Kind},
 		{qos.PolicyPresentation, p, q, p.AccessScope >= q.AccessScope && !(q.CoherentAccess && !p.CoherentAccess) && !(q.OrderedAccess && !p.OrderedAccess)},
@@ -38,8 +41,31 @@ func naiveTable(s *sides) []naiveRow {
 		{qos.PolicyLiveliness, w.Liveliness, r.Liveliness, w.Liveliness.Kind >= r.Liveliness.Kind && w.Liveliness.LeaseDuration <= r.Liveliness.LeaseDuration},
 		{qos.PolicyReliability, w.Reliability.Kind, r.Reliability.Kind, w.Reliability.Kind >= r.Reliability.Kind},
 		{qos.PolicyDestinationOrder, w.DestinationOrder, r.DestinationOrder, w.DestinationOrder.Kind >= r.DestinationOrder.Kind},
+		{qos.PolicyDataRepresentation, w.DataRepresentation, r.DataRepresentation, naiveRepresentation(w.DataRepresentation.Value, r.DataRepresentation.Value)},
 		{qos.PolicyConsistency, order, wants, order >= wants},
 	}
+}
+
+// naiveRepresentation: the first that is offered is among those requested; no list is XCDR1, and AUTO is either (XTypes 1.3, 7.6.3.1).
+func naiveRepresentation(offered, requested []qos.DataRepresentationKind) bool {
+	const one, two = qos.DataRepresentationXCDR1, qos.DataRepresentationXCDR2
+	meaning := func(k qos.DataRepresentationKind) []qos.DataRepresentationKind {
+		if k == qos.DataRepresentationAuto {
+			return []qos.DataRepresentationKind{one, two}
+		}
+		return []qos.DataRepresentationKind{k}
+	}
+	offer, accepts := meaning(one), meaning(one)
+	if len(offered) > 0 {
+		offer = meaning(offered[0])
+	}
+	if len(requested) > 0 {
+		accepts = nil
+		for _, k := range requested {
+			accepts = append(accepts, meaning(k)...)
+		}
+	}
+	return slices.ContainsFunc(offer, func(k qos.DataRepresentationKind) bool { return slices.Contains(accepts, k) })
 }
 
 // naiveEnd is a writer or reader with the statuses that it ought to have.
@@ -150,7 +176,9 @@ func drawSides(t *rapid.T) sides {
 		s.w.Reliability.Kind, s.r.Reliability.Kind = qos.ReliabilityBestEffort, qos.ReliabilityReliable
 	}
 	if odd("durability") && s.w.Reliability.Kind == qos.ReliabilityReliable {
-		s.w.Durability.Kind = rapid.SampledFrom([]qos.DurabilityKind{qos.DurabilityTransientLocal, qos.DurabilityTransient}).Draw(t, "kind")
+		s.w.Durability.Kind = rapid.SampledFrom([]qos.DurabilityKind{
+			qos.DurabilityTransientLocal, qos.DurabilityTransient, qos.DurabilityPersistent, qos.DurabilityPersistent,
+		}).Draw(t, "kind")
 		s.r.Durability.Kind, s.r.Reliability.Kind = s.w.Durability.Kind, qos.ReliabilityReliable
 	}
 	drawDurations(t, &s)
@@ -177,8 +205,13 @@ func drawSides(t *rapid.T) sides {
 	if odd("consistency") {
 		s.r.Consistency.Kind = qos.ConsistencyPerWriter
 		if s.r.Reliability.Kind == qos.ReliabilityReliable {
-			s.r.Consistency.Kind = qos.ConsistencyTotalOrder
+			s.r.Consistency.Kind = rapid.SampledFrom([]qos.ConsistencyKind{qos.ConsistencyTotalOrder, qos.ConsistencyTotalOrderDurable}).Draw(t, "how much")
 		}
+	}
+	if odd("representation") {
+		const one, two, auto = qos.DataRepresentationXCDR1, qos.DataRepresentationXCDR2, qos.DataRepresentationAuto
+		s.w.DataRepresentation.Value = rapid.SampledFrom([][]qos.DataRepresentationKind{{one}, {two}, {two, one}, {auto}}).Draw(t, "offered representations")
+		s.r.DataRepresentation.Value = rapid.SampledFrom([][]qos.DataRepresentationKind{{one}, {two}, {one, two}, {auto}}).Draw(t, "requested representations")
 	}
 	drawPartitions(t, &s)
 	return s
@@ -204,7 +237,7 @@ func drawPartitions(t *rapid.T, s *sides) {
 func TestDDS14_2_2_3_RxO_Oracle(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := onBus(t)
-		nodes := []*node{d.node(t), d.node(t)}
+		nodes := []*node{d.node(t, WithSettings(Settings{Dir: t.TempDir()})), d.node(t, WithSettings(Settings{Dir: t.TempDir()}))}
 		defer func() {
 			for _, n := range nodes {
 				require.NoError(rt, n.p.Close())

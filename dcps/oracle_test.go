@@ -30,6 +30,7 @@ type naiveEntry struct {
 	dgen, ngen int32
 	seq        uint64
 	source     int64 // source timestamp
+	data       *track
 }
 
 // before is the order by source timestamp.
@@ -255,7 +256,7 @@ func (n *naive) end(id int32, e naiveEntry, state InstanceState, now int64) {
 		return
 	}
 	n.removeFirst(func(x naiveEntry) bool { return x.id == id && !x.valid })
-	e.id, e.valid, e.dgen, e.ngen = id, false, in.dgen, in.ngen
+	e.id, e.valid, e.data, e.dgen, e.ngen = id, false, nil, in.dgen, in.ngen
 	n.entries = append(n.entries, e)
 }
 
@@ -313,7 +314,7 @@ func (n *naive) depart(e naiveEntry, dispose bool, now int64) {
 	}
 }
 
-func (n *naive) collect(s *selection) []string {
+func (n *naive) collect(s *selection, q *naiveQuery) []string {
 	var picked []int // indexes of entries
 	match := func(e naiveEntry) bool {
 		in := n.instances[e.id]
@@ -321,10 +322,12 @@ func (n *naive) collect(s *selection) []string {
 		if e.read {
 			state = SampleRead
 		}
-		return s.samples&state != 0 && s.views&in.view != 0 && s.instances&in.state != 0
+		return s.samples&state != 0 && s.views&in.view != 0 && s.instances&in.state != 0 && q.match(e)
 	}
+	ordered := q != nil && q.compare != nil
+	chosen := n.chosen(s, match)
 	add := func(i int) {
-		if match(n.entries[i]) && (s.max == 0 || len(picked) < s.max) {
+		if e := n.entries[i]; chosen(e.id) && match(e) && (s.max == 0 || ordered || len(picked) < s.max) {
 			picked = append(picked, i)
 		}
 	}
@@ -343,15 +346,23 @@ func (n *naive) collect(s *selection) []string {
 			}
 		}
 	}
+	if ordered {
+		q.order(picked, n.entries)
+		if s.max > 0 && len(picked) > s.max {
+			picked = picked[:s.max]
+		}
+	}
 	var out []string
 	for k, i := range picked {
 		e := n.entries[i]
 		in := n.instances[e.id]
 		following, latest := 0, e.dgen+e.ngen
-		for _, j := range picked[k+1:] {
+		for at, j := range picked {
 			if n.entries[j].id == e.id {
-				following++
-				latest = n.entries[j].dgen + n.entries[j].ngen
+				latest = max(latest, n.entries[j].dgen+n.entries[j].ngen)
+				if at > k {
+					following++
+				}
 			}
 		}
 		out = append(out, fmt.Sprintf("%d read=%t view=%v state=%v d=%d n=%d ranks=%d,%d,%d valid=%t seq=%d",
@@ -390,6 +401,7 @@ func texts(c *collection) []string {
 // The cache does what its naive twin does, whatever happens in whatever order; its counters agree with its lists, and
 // every entry that it lets go is released exactly once.
 func TestCacheAgainstNaive(t *testing.T) {
+	queries := naiveQueries(t)
 	rapid.Check(t, func(t *rapid.T) {
 		q := qos.DefaultDataReader()
 		if rapid.Bool().Draw(t, "keep all") {
@@ -423,7 +435,7 @@ func TestCacheAgainstNaive(t *testing.T) {
 				live--
 			}
 		}
-		watched := watchedSelections()
+		watched := watchedSelections(queries)
 		seq := uint64(0)
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			seq++
@@ -439,9 +451,10 @@ func TestCacheAgainstNaive(t *testing.T) {
 			source := now - rapid.Int64Range(0, 90).Draw(t, "age")
 			e := naiveEntry{id: id, writer: writer, seq: seq, source: source}
 			it := &item{kind: itemData, refs: 1, src: sources[writer], handle: instanceHandle(id), seq: seq, sourceNs: source}
-			switch op := rapid.SampledFrom([]string{"write", "write", "write", "dispose", "unregister", "close", "gone", "register", "read", "take"}).Draw(t, "op"); op {
+			switch op := rapid.SampledFrom([]string{"write", "write", "write", "dispose", "unregister", "close", "gone", "register", "read", "read", "take"}).Draw(t, "op"); op {
 			case "write":
 				live++
+				e.data, it.buf = drawData(t, id)
 				got, want := c.write(it, now), twin.write(e, now)
 				if got != want {
 					t.Fatalf("write: %d, want %d", got, want)
@@ -471,14 +484,16 @@ func TestCacheAgainstNaive(t *testing.T) {
 				s.samples = rapid.SampledFrom([]SampleState{AnySampleState, SampleRead, SampleNotRead}).Draw(t, "samples")
 				s.views = rapid.SampledFrom([]ViewState{AnyViewState, ViewNew, ViewNotNew}).Draw(t, "views")
 				s.instances = rapid.SampledFrom([]InstanceState{AnyInstanceState, InstanceAlive, InstanceNotAlive}).Draw(t, "instances")
-				found := c.any(&s)
+				drawChoice(t, &s)
+				query := drawQuery(t, &s, queries)
+				found := c.any(&s) // of all instances
 				var out collection
 				c.collect(&s, &out)
-				got, want := texts(&out), twin.collect(&s)
+				got, want := texts(&out), twin.collect(&s, query)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s %+v:\ngot  %v\nwant %v", op, s, got, want)
 				}
-				if found != (len(want) > 0) {
+				if s.only == allInstances && found != (len(want) > 0) {
 					t.Fatalf("any is %t, %d were found", found, len(want))
 				}
 				for _, it := range out.items {
@@ -496,7 +511,7 @@ func TestCacheAgainstNaive(t *testing.T) {
 }
 
 // watchedSelections are those of conditions that are asked now and then.
-func watchedSelections() (all []struct {
+func watchedSelections(queries []*naiveQuery) (all []struct {
 	selection selection
 	seen      sighting
 }) {
@@ -509,6 +524,12 @@ func watchedSelections() (all []struct {
 				}{selection: selection{samples: samples, views: views, instances: instances}})
 			}
 		}
+	}
+	for _, q := range queries {
+		w := all[0]
+		w.selection = everything
+		w.selection.query = q.compiled
+		all = append(all, w)
 	}
 	return all
 }

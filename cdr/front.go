@@ -65,38 +65,45 @@ func (f *Front) lies(start int, big, v2 bool) bool {
 	return (!big || f.align[0] == 1) && (v2 || f.same) && start&(f.align[version(v2)]-1) == 0
 }
 
-// convertFront passes over a front that lies otherwise, or is cut short, and gives its bytes as they should lie.
+// convertFront passes over a front that lies otherwise, or is cut short, and gives its bytes as they should lie. Those of values within
+// the one that a view is made of are only checked: however many there are, the view takes the memory of its own front.
 func (d *Decoder) convertFront(f *Front) []byte {
 	if d.err != nil || d.Absent() {
 		return nil
 	}
-	out := make([]byte, f.size)
+	var out []byte
+	if d.depth == d.kept {
+		out = make([]byte, f.size)
+	}
 	open := d.open
 	gone := false
 	for i, p := range f.parts {
 		d.open = open && !p.Inner
-		dst := out[f.at[i]:][:p.Width*p.Count]
-		if gone = gone || d.Absent(); gone {
-			var def [8]byte
-			binary.LittleEndian.PutUint64(def[:], p.Default)
-			copy(dst, def[:])
-			continue
+		var src []byte
+		if gone = gone || d.Absent(); !gone {
+			if src = d.take(p.Name, p.Width, p.Width*p.Count); src == nil {
+				return nil
+			}
 		}
-		src := d.take(p.Name, p.Width, len(dst))
-		if src == nil {
-			return nil
+		if out != nil {
+			p.put(out[f.at[i]:], src, d.big)
 		}
-		copyFront(dst, src, p.Width, d.big)
 	}
 	d.open = open
 	return out
 }
 
-// copyFront copies numbers into the order of a front.
-func copyFront(dst, src []byte, width int, big bool) {
+// put copies numbers into the order of a front; the default if src is nil.
+func (p *Part) put(dst, src []byte, big bool) {
+	if src == nil {
+		var def [8]byte
+		binary.LittleEndian.PutUint64(def[:], p.Default)
+		copy(dst[:p.Width*p.Count], def[:])
+		return
+	}
 	copy(dst, src)
-	if big && width > 1 {
-		for number := range slices.Chunk(dst, width) {
+	if big && p.Width > 1 {
+		for number := range slices.Chunk(dst[:len(src)], p.Width) {
 			slices.Reverse(number)
 		}
 	}

@@ -92,3 +92,25 @@ func TestFrontIsCut(t *testing.T) {
 	require.Nil(t, d.Front(frontType))
 	require.EqualError(t, d.Close(frontType), "cdr: view Front.point.y: 8 bytes needed at offset 24, 0 present")
 }
+
+// TestFrontsWithinAreChecked: the front of a value within the one that a view is made of takes no memory.
+func TestFrontsWithinAreChecked(t *testing.T) {
+	sample := make([]byte, 64)
+	var e Encoder
+	e.start(sample, CDR2BE)
+	encodeFront(&e, 4)
+	var d Decoder
+	require.Zero(t, testing.AllocsPerRun(5, func() {
+		d.start(sample[:e.pos], CDR2BE)
+		d.Enter()
+		if d.Front(frontType) != nil {
+			panic("kept")
+		}
+	}))
+	require.Nil(t, d.err)
+	require.Equal(t, e.pos, d.pos)
+	d.start(sample[:e.pos-1], CDR2BE)
+	d.Enter()
+	d.Front(frontType)
+	require.ErrorIs(t, d.err, ErrTruncated)
+}

@@ -126,6 +126,11 @@ func TestViewsOfCollectionsDoNotAllocate(t *testing.T) {
 	walk := func(n *ct.Nest, enc cdr.Encapsulation) (sum int, allocated float64) {
 		sample, err := cdr.Marshal(n, enc)
 		require.NoError(t, err)
+		require.Zero(t, testing.AllocsPerRun(5, func() {
+			if _, err := ct.NewNestView(sample); err != nil {
+				panic(err)
+			}
+		}), "checking a sample in %s", enc)
 		allocated = testing.AllocsPerRun(10, func() {
 			v, err := ct.NewNestView(sample)
 			if err != nil {

@@ -169,13 +169,21 @@ func (g *groupLog) start(dir, owner string) error {
 		d.writers, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	}
 	if err == nil {
-		d.epochs, err = openEpochs(epochsFile(dir))
+		d.epochs, err = openEpochs(epochsFile(dir), found.Last)
 	}
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
-	if d.epochs.made && found.Records > 0 { // by a version that recorded no epochs
+	switch {
+	case d.epochs.made && found.Records > 0: // by a version that recorded no epochs
 		err = d.epochs.put(epochEntry{kind: entryBegin, epoch: found.Last.Epoch})
+	case found.Last.Epoch > d.epochs.index.Begun():
+		// The disk has lost the beginning, which it had called durable. These messages do not count, and the number of their
+		// epoch is not used again.
+		var counts storage.Version
+		if counts, err = lastOf(log, d.epochs.index.Begun()); err == nil {
+			err = d.epochs.put(afterEntry(counts), startEntry(&derecho.EpochStart{Epoch: found.Last.Epoch}))
+		}
 	}
 	if err != nil {
 		return errors.Join(err, log.Close(), d.writers.Close(), d.epochs.f.Close())
@@ -186,6 +194,20 @@ func (g *groupLog) start(dir, owner string) error {
 	d.tell(d.epochs.index.Clone())
 	g.disk.Store(d)
 	return nil
+}
+
+// lastOf is the last message up to an epoch.
+func lastOf(log *storage.Log, epoch uint32) (last storage.Version, err error) {
+	for r, err := range log.Records(storage.Version{}) {
+		if err != nil {
+			return last, err
+		}
+		if r.Epoch > epoch {
+			break
+		}
+		last = r.Version
+	}
+	return last, nil
 }
 
 // reopen begins the log anew after Close.
@@ -227,7 +249,7 @@ func (g *groupLog) Begin(s *derecho.EpochStart) error {
 	if d == nil {
 		return nil
 	}
-	if err := d.epochs.put(startEntry(s)); err != nil {
+	if err := d.epochs.put(afterEntry(d.log.Durable()), startEntry(s)); err != nil {
 		return err
 	}
 	d.seq = 0

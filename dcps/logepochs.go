@@ -7,8 +7,10 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/storage"
 )
 
 // Beside the log of a subgroup is a file of its epochs, little endian: entries of
@@ -27,6 +29,7 @@ const (
 	entryBegin = 2 // an epoch begins, with all channels; body: the logs that belong to it, u64 each. Not written any more
 	entryState = 3 // the history of a channel when that epoch began; body: as it travels, or empty. Not written any more
 	entryStart = 4 // an epoch begins; body: see above
+	entryAfter = 5 // the last message in the log before the beginning that follows: its epoch, and its sequence number instead of a channel
 
 	flagWritten, flagLoaded = 1, 2 // of entryStart
 
@@ -50,11 +53,18 @@ type epochEntry struct {
 	body  []byte
 }
 
-// openEpochs opens the file, and makes it if there is none.
-func openEpochs(path string) (*epochFile, error) {
+// openEpochs opens the file, and makes it if there is none. last is the last message that the log has. A beginning that came behind a later
+// one is cut off, with all that follow: the disk has lost what it had called durable, and the log is one that ends there.
+func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	entries, whole, err := readEpochs(path)
 	if err != nil {
 		return nil, err
+	}
+	if k := slices.IndexFunc(entries, func(x epochEntry) bool { return x.kind == entryAfter && x.after().Compare(last) > 0 }); k >= 0 {
+		for _, x := range entries[k:] {
+			whole -= int64(epochEntrySize + len(x.body))
+		}
+		entries = entries[:k]
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -100,6 +110,8 @@ func (x *epochEntry) follow(index *derecho.LogIndex) {
 		index.BeginAll(x.epoch, logs)
 	case entryState:
 		index.Load(x.ch, x.epoch)
+	case entryAfter:
+		index.After(x.after().Epoch, x.after().Seq)
 	case entryStart:
 		s, _ := x.start() // it was made here, or read before: parseEpochs
 		index.Begin(s)
@@ -134,6 +146,15 @@ func startEntry(s *derecho.EpochStart) epochEntry {
 	return epochEntry{kind: entryStart, epoch: s.Epoch, body: b}
 }
 
+// afterEntry and after: the last message in the log.
+func afterEntry(v storage.Version) epochEntry {
+	return epochEntry{kind: entryAfter, epoch: v.Epoch, ch: derecho.ChannelID(v.Seq)}
+}
+
+func (x *epochEntry) after() storage.Version {
+	return storage.Version{Epoch: x.epoch, Seq: uint64(x.ch)}
+}
+
 var errStart = errors.New("the beginning of an epoch is malformed")
 
 // start reads what startEntry wrote. States are parts of the entry.
@@ -166,15 +187,21 @@ func (x *epochEntry) start() (*derecho.EpochStart, error) {
 	return s, nil
 }
 
-// put appends an entry and makes it durable.
-func (e *epochFile) put(x epochEntry) error {
-	if _, err := e.f.Write(x.append(nil)); err != nil {
+// put appends entries in one write and makes them durable.
+func (e *epochFile) put(entries ...epochEntry) error {
+	var b []byte
+	for _, x := range entries {
+		b = x.append(b)
+	}
+	if _, err := e.f.Write(b); err != nil {
 		return err
 	}
 	if err := e.f.Sync(); err != nil {
 		return err
 	}
-	x.follow(&e.index)
+	for _, x := range entries {
+		x.follow(&e.index)
+	}
 	return nil
 }
 

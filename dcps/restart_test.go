@@ -12,6 +12,7 @@ import (
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/storage"
 )
 
 // Everybody is gone. Whoever comes back first, the longest log is taken up: here a's, who wrote on when b
@@ -115,7 +116,7 @@ func TestCoreOtherHistoryIsRefused(t *testing.T) {
 // The beginning of an epoch and the states that were taken then are on disk together or not at all, wherever a crash cuts the file.
 func TestEpochFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.epochs")
-	e, err := openEpochs(path)
+	e, err := openEpochs(path, storage.Version{})
 	require.NoError(t, err)
 	require.True(t, e.made)
 	id := e.index.ID
@@ -134,7 +135,7 @@ func TestEpochFile(t *testing.T) {
 
 	for cut := range len(whole) + 1 {
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
-		e, err := openEpochs(path)
+		e, err := openEpochs(path, storage.Version{})
 		require.NoError(t, err, "%d bytes", cut)
 		entries, _, err := readEpochs(path)
 		require.NoError(t, err)
@@ -166,6 +167,44 @@ func TestEpochFile(t *testing.T) {
 		entries, _, err = readEpochs(path)
 		require.NoError(t, err)
 		require.Equal(t, uint32(9), entries[len(entries)-1].epoch)
+	}
+}
+
+// A disk has lost what it had called durable: of the beginnings of epochs those are left that came behind messages which are there.
+func TestEpochFileBehindTheLog(t *testing.T) {
+	logs := []uint64{1, 2}
+	at := func(epoch uint32, seq uint64) storage.Version { return storage.Version{Epoch: epoch, Seq: seq} }
+	channel := func(ch derecho.ChannelID, epoch uint32) *derecho.EpochStart {
+		return &derecho.EpochStart{Epoch: epoch, Channels: []derecho.ChannelStart{{Channel: ch, Logs: logs, History: 9, Written: true, Since: epoch}}}
+	}
+	for _, c := range []struct {
+		last        storage.Version
+		begun, of7  uint32
+		seq7, after uint64
+	}{
+		{at(5, 0), 5, 3, 9, 1}, // nothing is lost
+		{at(4, 2), 5, 3, 9, 0}, // nor is it here: the last epoch is empty
+		{at(4, 1), 4, 3, 9, 2}, // the beginning of 5 came behind 4:2
+		{at(3, 8), 4, 3, 9, 0}, // epoch 4 is empty
+		{at(3, 7), 3, 3, 8, 8}, // epoch 3 is torn
+		{at(0, 0), 3, 3, 0, 0}, // the messages are lost
+	} {
+		path := filepath.Join(t.TempDir(), "log.epochs")
+		e, err := openEpochs(path, storage.Version{})
+		require.NoError(t, err)
+		require.NoError(t, e.put(afterEntry(at(0, 0)), startEntry(channel(7, 3))))
+		require.NoError(t, e.put(afterEntry(at(3, 8)), startEntry(channel(8, 4))))
+		require.NoError(t, e.put(afterEntry(at(4, 2)), startEntry(channel(8, 5))))
+		require.NoError(t, e.f.Close())
+		for range 2 { // what was cut is cut for good
+			e, err = openEpochs(path, c.last)
+			require.NoError(t, err)
+			require.Equal(t, c.begun, e.index.Begun(), "%v", c.last)
+			holds := e.index.Holds(7, c.after)
+			require.Equal(t, c.of7, holds.Epoch, "%v", c.last)
+			require.Equal(t, c.seq7, holds.Seq, "%v", c.last)
+			require.NoError(t, e.f.Close())
+		}
 	}
 }
 

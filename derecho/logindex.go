@@ -33,6 +33,7 @@ type ChannelStart struct {
 type LogIndex struct {
 	ID       uint64
 	begun    uint32
+	after    *position  // of the last message before the next beginning; nil: not recorded
 	every    logChannel // what was recorded of all channels alike, by earlier versions
 	channels map[ChannelID]logChannel
 }
@@ -42,6 +43,13 @@ type logChannel struct {
 	start  ChannelStart // the latest, without state
 	epoch  uint32       // of it
 	counts []epochSpan  // ascending
+	has    *uint64      // everything below is there of epoch, which is over; nil: everything
+}
+
+// position is where a message is.
+type position struct {
+	epoch uint32
+	seq   uint64
 }
 
 type epochSpan struct{ from, to uint32 }
@@ -49,9 +57,21 @@ type epochSpan struct{ from, to uint32 }
 // oldHistory names the histories of logs from before histories had names.
 const oldHistory = 1
 
+// After says which message was the last in the log, of the epochs that have begun, before the beginning that follows; both are 0 if there was none.
+//
+// A node begins an epoch when it has stored the one before. But its disk may have lost of that what it had called durable, and the
+// node began another channel then. So of an epoch that ended the log has no more than was there when the next began.
+func (x *LogIndex) After(epoch uint32, seq uint64) { x.after = &position{epoch, seq} }
+
 // Begin takes note of a beginning.
 func (x *LogIndex) Begin(s *EpochStart) {
-	x.begun = s.Epoch
+	for ch, c := range x.channels {
+		if c.epoch == x.begun {
+			c.has = x.had()
+			x.channels[ch] = c
+		}
+	}
+	x.begun, x.after = s.Epoch, nil
 	for _, start := range s.Channels {
 		start.State = nil
 		c := x.channel(start.Channel)
@@ -61,6 +81,17 @@ func (x *LogIndex) Begin(s *EpochStart) {
 		c.begin(s.Epoch, start)
 		x.set(start.Channel, c)
 	}
+}
+
+// had is below what the log had everything of the epoch that ends; nil: everything.
+func (x *LogIndex) had() *uint64 {
+	switch a := x.after; {
+	case a == nil:
+		return nil
+	case a.epoch == x.begun:
+		return new(a.seq + 1)
+	}
+	return new(uint64)
 }
 
 // BeginAll takes note of a beginning that is of all channels alike, and names no history.
@@ -85,7 +116,7 @@ func (x *LogIndex) Load(ch ChannelID, epoch uint32) {
 }
 
 func (c *logChannel) begin(epoch uint32, start ChannelStart) {
-	c.start, c.epoch = start, epoch
+	c.start, c.epoch, c.has = start, epoch, nil
 	if n := len(c.counts); n > 0 && c.counts[n-1].to+1 >= start.Since {
 		c.counts = append(slices.Clone(c.counts[:n-1]), epochSpan{c.counts[n-1].from, epoch})
 	} else {
@@ -123,14 +154,16 @@ func (x *LogIndex) Counts(ch ChannelID, epoch uint32) bool {
 }
 
 // Holds is what the log holds of a channel, if it has everything below seq of the last epoch that has begun. Of an earlier one it has
-// all: a node begins an epoch when it has stored the one before.
+// what was there when the next began (After).
 func (x *LogIndex) Holds(ch ChannelID, seq uint64) *LogState {
 	c := x.channel(ch)
 	if mutant.Is("log-channels-alike") {
 		c.epoch = x.begun
 	}
 	if c.epoch != x.begun {
-		seq = ^uint64(0)
+		if seq = ^uint64(0); c.has != nil {
+			seq = *c.has
+		}
 	}
 	if c.epoch == 0 {
 		seq = 0

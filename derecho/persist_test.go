@@ -132,6 +132,18 @@ func TestLogIndex(t *testing.T) {
 	require.Equal(t, &LogState{ID: 5, Begun: 4, Epoch: 4, Seq: 3, Logs: both, History: 6, Written: true}, x.Holds(8, 3))
 	require.Equal(t, &LogState{ID: 5, Begun: 4}, x.Holds(9, 3))
 
+	// But no more than was there then, if the log says what that was.
+	for _, c := range []struct {
+		epoch     uint32
+		seq, has7 uint64
+	}{{0, 0, 0}, {1, 9, 0}, {2, 4, 5}} {
+		y := LogIndex{ID: 5}
+		y.Begin(&EpochStart{Epoch: 2, Channels: []ChannelStart{{Channel: 7, Since: 2}}})
+		y.After(c.epoch, c.seq)
+		y.Begin(&EpochStart{Epoch: 4, Channels: []ChannelStart{{Channel: 8, Since: 4}}})
+		require.Equal(t, c.has7, y.Holds(7, 3).Seq, "%d:%d", c.epoch, c.seq)
+	}
+
 	counts := func(ch ChannelID) (epochs []uint32) {
 		for e := range uint32(12) {
 			if x.Counts(ch, e) {

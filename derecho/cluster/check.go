@@ -40,7 +40,7 @@ func newChecker(plan Plan) *checker {
 		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
-		found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf]uint64{},
+		found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{},
 	}
 }
 
@@ -125,8 +125,8 @@ type checker struct {
 	durable map[derecho.NodeID]map[string]bool // what is on the disk of a node
 	found   map[logOf]lastEpoch                // what a log held when it was announced last
 	begun   map[begun]bool                     // groups that have had a stored channel
-	// histories are those of which a log holds something.
-	histories map[logOf]uint64
+	// histories are those with which the epochs of a log began.
+	histories map[logOf][]written
 	faulty    bool
 	err       error
 }
@@ -186,6 +186,8 @@ func (c *checker) event(i int, e Event) {
 		c.told(e)
 	case Begun:
 		c.begins(e)
+	case Unbegun:
+		c.unbegins(e)
 	case Durable:
 		if c.durable[e.Node] == nil {
 			c.durable[e.Node] = map[string]bool{}

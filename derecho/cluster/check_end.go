@@ -27,6 +27,20 @@ func (c *checker) atEnd(events []Event) {
 	}
 	c.checkFinal(events)
 	c.checkDurable(events)
+	c.checkKept(events)
+}
+
+// checkKept: in the end the log of a node has what the node holds.
+func (c *checker) checkKept(events []Event) {
+	var holds Event
+	for _, e := range events {
+		switch {
+		case e.Kind == Holds:
+			holds = e
+		case e.Kind == Kept && e.Text != holds.Text:
+			c.failf("P1: %s holds %d messages of channel %d, and its log has %d, or others", e.Node, len(strings.Fields(holds.Text)), e.Channel, len(strings.Fields(e.Text)))
+		}
+	}
 }
 
 func (p place) compare(q place) int {

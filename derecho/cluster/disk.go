@@ -11,7 +11,8 @@ import (
 )
 
 // disk is what survives a process: its log of the Logged subgroup, in two files, as in reality: the beginnings of epochs, and the
-// messages. It fails as disks do: of what was not synced, each file keeps the first entries, any number of them; a whole disk may be lost.
+// messages. It fails as disks do: of what was not synced, each file keeps the first entries, any number of them; a sync may be a lie (lie.go); a
+// whole disk may be lost.
 type disk struct {
 	run      *run
 	id       uint64
@@ -19,17 +20,23 @@ type disk struct {
 	messages file
 	err      error // of all that is written from now on
 	crashIn  int   // operations until the process ends in the middle of its writing; 0: it does not
+	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log says of itself (nil: what it holds).
+	honest func(f *file) int
+	claims *derecho.LogState
 }
 
 // file is a file, and how many of its entries are synced.
 type file struct {
 	entries []entry
 	synced  int
+	lies    bool
+	real    int // if it lies: how many of what it calls synced it has
 }
 
 // entry is the beginning of an epoch, or a message.
 type entry struct {
 	start *derecho.EpochStart // nil: a message
+	after int                 // messages that were there when it began
 	epoch uint32
 	ch    derecho.ChannelID
 	seq   uint64
@@ -40,8 +47,12 @@ func (r *run) newDisk() *disk { return &disk{run: r, id: r.pick.Uint64() | 1} }
 
 // crash loses some of what was not synced. What is left is on disk, though the process has told nobody.
 func (d *disk) crash(p *process) {
+	messages, starts := d.messages, d.starts
 	d.messages.lose(d.run.pick.IntN)
 	d.starts.lose(d.run.disks.IntN)
+	if messages.lies || starts.lies {
+		d.bare(p, messages, starts)
+	}
 	d.crashIn = 0
 	d.starts.sync(p)
 	d.messages.sync(p)
@@ -69,6 +80,10 @@ func (f *file) sync(p *process) {
 func (d *disk) index() (x derecho.LogIndex, seq uint64) {
 	x.ID = d.id
 	for _, e := range d.starts.entries {
+		if x.After(0, 0); e.after > 0 {
+			m := d.messages.entries[e.after-1]
+			x.After(m.epoch, m.seq)
+		}
 		x.Begin(e.start)
 	}
 	if n := len(d.messages.entries); n > 0 && d.messages.entries[n-1].epoch == x.Begun() {
@@ -79,6 +94,9 @@ func (d *disk) index() (x derecho.LogIndex, seq uint64) {
 
 // found is what a process finds of a channel on its disk when it starts.
 func (d *disk) found(ch derecho.ChannelID) *derecho.LogState {
+	if d.claims != nil {
+		return d.claims
+	}
 	x, seq := d.index()
 	return x.Holds(ch, seq)
 }
@@ -136,7 +154,7 @@ func (h *handle) operate() {
 }
 
 func (h *handle) Begin(s *derecho.EpochStart) error {
-	return h.put(&h.d.starts, entry{start: s, epoch: s.Epoch})
+	return h.put(&h.d.starts, entry{start: s, epoch: s.Epoch, after: len(h.d.messages.entries)})
 }
 
 // batch is messages on their way to a disk.

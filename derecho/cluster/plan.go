@@ -27,10 +27,11 @@ const (
 	CrashAll                    // all processes end at once and start again in some order
 	LoseDisk                    // a process that starts again finds its disk empty
 	CrashSync                   // a process ends between two operations of its log
+	LyingSync                   // a disk says that it has synced what it has not
 	faultsEnd
 )
 
-var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync"}
+var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync", "lying-sync"}
 
 // firstFaults are drawn with all else; those that came later from a generator of their own, so that they change no other seed.
 const firstFaults = 12
@@ -129,6 +130,9 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 	}
 	later := rand.New(rand.NewPCG(seed, 0xfa17))
 	for i := range faultNames {
+		if Fault(1<<i) == LyingSync {
+			continue // liesIn
+		}
 		from := rng
 		if i >= firstFaults {
 			from = later

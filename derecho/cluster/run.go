@@ -48,6 +48,7 @@ type run struct {
 	stalled  bool       // a process stands still in the middle of a step
 	disks    *rand.Rand // for processes that end while they write, and what their disks keep
 	changes  *rand.Rand // for changes of endpoints
+	lies     *rand.Rand // for disks that lie
 	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
 	keep     []int
 	items    int
@@ -78,7 +79,7 @@ func (r *run) emit(e Event) {
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
 	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
-		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), faults: map[Fault]int{}, keep: o.Keep}
+		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
 	} else {
@@ -94,10 +95,17 @@ func Run(seed uint64, o Options) *Result {
 	w.Foretold = r.plan.Foretold
 	r.plan.Spindle = o.Spindle
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
+	r.plan.Faults &^= LyingSync
+	if o.liesIn(seed) {
+		r.plan.Faults |= LyingSync
+	}
 	if o.Storm != "" {
 		r.storm()
 	} else {
 		r.schedule()
+	}
+	if r.plan.Faults&LyingSync != 0 {
+		r.plotLies()
 	}
 	r.safety()
 	r.liveness()
@@ -132,7 +140,7 @@ func (r *run) schedule() {
 		})
 	}
 	for i := range faultNames {
-		if f := Fault(1 << i); p.Faults&f != 0 {
+		if f := Fault(1 << i); p.Faults&^LyingSync&f != 0 {
 			for range 1 + r.rng.IntN(p.Count) {
 				r.plot(w.Between(0, p.Length), func() { r.fault(f) })
 			}
@@ -226,6 +234,9 @@ func (r *run) liveness() {
 					return ep.Node == p.id && ep.Channel == ch && ep.Replica
 				}) {
 					r.emit(Event{Kind: Holds, Node: p.id, Channel: ch, Text: strings.Join(h, " ")})
+					if stored(ch) && p.disk.err == nil {
+						r.emit(Event{Kind: Kept, Node: p.id, Channel: ch, Text: strings.Join(p.disk.history(ch), " ")})
+					}
 				}
 			}
 		}

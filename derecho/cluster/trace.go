@@ -27,12 +27,15 @@ const (
 	Await    // the state of a channel is to come, if Text is "pending"
 	Load     // it has come; Text is what it is
 	Holds    // at the end: the state of a channel, Text
+	Kept     // and what its log has of it, Text
 	Decision // see derecho.Event
 	Final    // at the end: what the node knows of the group
 	Fault_   // a fault begins or ends
 	Told     // a node has changed its row of an epoch, or holds more
 	Durable  // a log has a message on disk
 	Begun    // a log has the beginning of an epoch on disk, with a channel that it has from then on
+	Lost     // a log has not what it was told to have: Durable was a lie
+	Unbegun  // and so was Begun
 	Found    // a node announces what a log holds of a channel: the last epoch that it has of it
 	Refused  // a log is refused, for it holds another history of a channel
 	Asked    // the application gives an endpoint another Info, number Seq
@@ -40,7 +43,7 @@ const (
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "decision", "final", "fault", "told", "durable", "begun", "found", "refused", "asked", "changed"}
+	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -58,7 +61,7 @@ type Event struct {
 	What    *derecho.Event // of Decision
 	State   *derecho.State // of Final
 	Row     *derecho.Row   // of Told
-	Log     uint64         // of Durable, Begun and Found
+	Log     uint64         // of Durable, Begun, Lost, Unbegun and Found
 	Logs    []uint64       // of Begun and Found: those that have the channel in the epoch
 	History uint64         // of Begun
 	Written bool           // of Begun
@@ -77,11 +80,11 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " sg %d e %d ch %d", e.SG, e.Epoch, e.Channel)
 	case Deliver:
 		fmt.Fprintf(&b, " sg %d e %d seq %d ch %d from %s", e.SG, e.Epoch, e.Seq, e.Channel, e.Sender)
-	case Await, Load, Holds:
+	case Await, Load, Holds, Kept:
 		fmt.Fprintf(&b, " sg %d ch %d e %d", e.SG, e.Channel, e.Epoch)
-	case Durable:
+	case Durable, Lost:
 		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d", e.Log, e.Channel, e.Epoch, e.Seq)
-	case Begun, Found:
+	case Begun, Unbegun, Found:
 		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.History, e.Written)
 	case Decision:
 		w := e.What

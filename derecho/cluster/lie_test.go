@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/internal/datadriven"
+)
+
+// b's disk lies: of what it called synced since some moment each of its two files keeps the first entries, every number of them. Both processes
+// lose their power at once and come back, either first. What a's honest disk has is there in the end, for one whose log is a part of the last epoch
+// and has it is enough.
+func TestLieOfEachLength(t *testing.T) {
+	for _, first := range []string{"a", "b"} {
+		for messages := range 5 {
+			for starts := range 2 {
+				r := lieAt(t, first, messages, starts, false)
+				require.NoError(t, r, "%s first, b keeps %d messages and %d beginnings", first, messages, starts)
+			}
+		}
+	}
+}
+
+// Who trusts what a node said of its log before it lost its power takes up the log that is shorter, and the checkers see it.
+func TestLieBelieved(t *testing.T) {
+	err := lieAt(t, "b", 1, 1, true)
+	require.ErrorContains(t, err, "P2: ")
+}
+
+// lieAt plays the scenario: b's disk keeps so many of the messages and beginnings that came when it lied. If it is believed it announces its
+// log as it was. It returns what the checkers say.
+func lieAt(t *testing.T, first string, messages, starts int, believed bool) error {
+	s := newScript(t)
+	args := func(words ...string) (list []datadriven.Arg) {
+		for _, w := range words {
+			list = append(list, datadriven.Arg{Key: w})
+		}
+		return list
+	}
+	s.group(args("b", "a"))
+	s.writer(args("b", "logged"))
+	s.writer(args("a", "logged"))
+	s.let(s.r.plan.Lease)
+	liar := s.names["b"].disk
+	liar.lie(3)
+	for k := range 4 {
+		if k == 2 {
+			s.writer(args("a", "logged")) // another epoch begins
+			s.let(s.r.plan.Lease)
+		}
+		s.send(args("a", "logged", fmt.Sprintf("m%d", k)))
+		s.let(s.r.plan.Lease)
+	}
+	require.Equal(t, 4, len(liar.messages.entries)-liar.messages.real)
+	require.Equal(t, 1, len(liar.starts.entries)-liar.starts.real)
+	liar.honest = func(f *file) int {
+		if f == &liar.messages {
+			return messages
+		}
+		return starts
+	}
+	if believed {
+		liar.claims = liar.found(logged)
+		liar.claims.Seq++ // the longest, also if a's is the first of equals
+	}
+	s.crash(args("a"))
+	s.crash(args("b"))
+	s.restart(args(first))
+	s.let(s.r.plan.Lease)
+	for _, name := range []string{"a", "b"} {
+		if name != first {
+			s.restart(args(name))
+		}
+	}
+	s.r.plan.Revive = true
+	s.r.liveness()
+	require.NoError(t, s.r.err)
+	require.False(t, s.r.lost, "both are back")
+	return check(s.r.plan, s.r.events)
+}

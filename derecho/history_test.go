@@ -71,12 +71,14 @@ func TestRejoinWithAnotherHistory(t *testing.T) {
 		require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID))
 	}
 
+	rb.Isolated(ErrExcluded) // until it is told that this is over
 	b.life.Load().post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
 	rb.wait(t, "the refusal", func() bool { return rb.failed != nil })
 	require.ErrorIs(t, rb.failed, ErrHistory)
 	require.ErrorContains(t, rb.failed, "the log of this node, 000000000000000b, holds history 000000000000000b of channel 0000000000000007")
 	require.ErrorContains(t, rb.failed, "the members go on with history 000000000000000a")
 	ra.wait(t, "the other node", func() bool { return len(ra.nodes) == 1 })
+	rb.wait(t, "the end of the outage", func() bool { return rb.isolated == nil })
 	_, err := b.Reserve(ctxFor(t), logged.ID, 7, 1, time.Time{})
 	require.ErrorIs(t, err, ErrNotSender)
 

@@ -22,8 +22,9 @@ type Fabric struct {
 	wake   func() // news for the node's poller
 
 	// Unfound, if set, says which nodes Start does not find: a link to them comes only when one
-	// side dials, as between hosts that were not told of each other.
+	// side dials, as between hosts that were not told of each other, or when all heals.
 	Unfound func(peer rdma.PeerInfo) bool
+	unfound []*Fabric
 
 	// Pushes counts what the node does that others may see: posts, rings, messages, registrations,
 	// and the stores that are reported through Stored. At CrashAt, if it is not 0, the node crashes,
@@ -128,9 +129,11 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 func (f *Fabric) Start() {
 	last := time.Duration(0)
 	for _, p := range f.w.nodes {
-		if f.Unfound == nil || !f.Unfound(p.self) {
-			last = max(last, f.connect(p))
+		if f.Unfound != nil && f.Unfound(p.self) {
+			f.unfound = append(f.unfound, p)
+			continue
 		}
+		last = max(last, f.connect(p))
 	}
 	f.w.nodes = append(f.w.nodes, f)
 	f.w.After(last+1, func() {

@@ -73,11 +73,17 @@ func (w *World) Slow(from, to *Fabric, by time.Duration) {
 	w.slow[[2]*Fabric{from, to}] = by
 }
 
-// Heal lets everything pass again, and nothing is slow; it returns how long that takes which is on its way.
+// Heal lets everything pass again, nothing is slow, and who was not found is; it returns how long that takes which is on its way.
 func (w *World) Heal() time.Duration {
 	clear(w.blocked)
 	clear(w.slow)
 	w.release()
+	for _, f := range w.nodes {
+		for _, p := range f.unfound {
+			f.connect(p) // unless one of them has ended, or the other has dialled
+		}
+		f.unfound = nil
+	}
 	return max(w.last-w.now, 0)
 }
 

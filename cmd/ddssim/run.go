@@ -53,7 +53,7 @@ type settings struct {
 func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	s := &settings{}
 	fs := flag.NewFlagSet("ddssim", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard) // what is wrong fits one line, and need not come with all the help
 	fs.IntVar(&s.seeds, "seeds", 100, "run `N` seeds")
 	fs.Uint64Var(&s.from, "from", 1, "begin with seed `S`")
 	fs.StringVar(&s.nodes, "nodes", "3..9", "number of nodes, `MIN..MAX` or one number, at most 16")
@@ -67,11 +67,15 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.BoolVar(&s.trace, "trace", false, "print the whole trace of the run that fails, or of the last one")
 	fs.StringVar(&s.html, "html", "", "write a picture of that run to `FILE`")
 	fs.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "run `N` groups at once")
-	fs.Usage = func() {
+	fs.Usage = func() {}
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fs.SetOutput(stderr)
 		fmt.Fprint(stderr, usage)
 		fs.PrintDefaults()
-	}
-	if err := fs.Parse(args); err != nil {
+		return nil, err
+	case err != nil:
+		fmt.Fprintf(stderr, "ddssim: %v; ddssim -help explains\n", err)
 		return nil, err
 	}
 	if err := s.check(fs.Args()); err != nil {

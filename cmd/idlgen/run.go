@@ -41,7 +41,7 @@ type settings struct {
 func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	s := &settings{modules: map[string]string{}, to: "go", from: "idl"}
 	fs := flag.NewFlagSet("idlgen", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard) // what is wrong fits one line, and need not come with all the help
 	fs.StringVar(&s.out, "o", "", "write into directory `DIR` (default: that of the IDL file)")
 	fs.StringVar(&s.pkg, "pkg", "", "put everything into one Go package called `NAME`")
 	fs.BoolVar(&s.check, "check", false, "write nothing; exit with 1 if the generated files are not up to date")
@@ -56,12 +56,16 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.Func("to", "write `FORMAT`: go (the default), idl, xml (DDS-XML), jsonschema or typeobject; all but go go to standard output without -o", s.setTo)
 	fs.Func("from", "read `FORMAT`: idl (the default); xml: the <types> of DDS-XML, also as RTI Connext and Fast DDS write it; ros2: .msg, .srv and .action files", s.setFrom)
 	fs.StringVar(&s.typ, "type", "", "with -to, convert the type `NAME` and what it needs, as in module::Track")
-	fs.Usage = func() {
+	fs.Usage = func() {}
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fs.SetOutput(stderr)
 		fmt.Fprint(stderr, usage)
 		fs.PrintDefaults()
 		fmt.Fprint(stderr, rules)
-	}
-	if err := fs.Parse(args); err != nil {
+		return nil, err
+	case err != nil:
+		fmt.Fprintf(stderr, "idlgen: %v; idlgen -help explains\n", err)
 		return nil, err
 	}
 	s.files = fs.Args()

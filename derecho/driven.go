@@ -3,6 +3,7 @@ package derecho
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -180,6 +181,28 @@ func (d *Driven) Send(sg SubgroupID, ch ChannelID, h Header, payload []byte) (ep
 	copy(r.Bytes(), payload)
 	Slot{e, r}.Commit(h, len(payload))
 	return e.desc.Epoch, nil
+}
+
+// Standing is where a node is: its view, and the epochs under way.
+type Standing struct {
+	Group   uint64
+	View    uint32
+	Members int
+	// Overlap: some subgroup has more than one epoch that is not given up yet.
+	Overlap bool
+}
+
+// Standing is where the node is now. Unlike State it copies nothing: who waits for the group to come to rest asks often.
+func (d *Driven) Standing() Standing {
+	return Standing{
+		Group: d.m.view.group, View: d.m.view.epoch, Members: len(d.m.view.members),
+		Overlap: slices.ContainsFunc(d.m.order, func(g *subgroup) bool { return len(g.epochs) > 1 }),
+	}
+}
+
+// Keeps reports whether the group knows the node as a replica of a channel.
+func (d *Driven) Keeps(ch ChannelID) bool {
+	return slices.ContainsFunc(d.m.cat.all, func(e *Endpoint) bool { return e.Node == d.m.id && e.Channel == ch && e.Replica })
 }
 
 // State is what a node knows of the group.

@@ -137,7 +137,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "ddssim: %v\n", err)
 			return exitUsage
 		}
-		end = s.runAll(stdout, "scenarios", []job{scenarioJob(scenario)})
+		end = s.runAll(stdout, stderr, scenarios, []job{scenarioJob(scenario)})
 	case s.sweep != 0:
 		var jobs []job
 		for _, l := range (cluster.Sweep{Nodes: s.sweep, Step: 1, Pairs: s.pairs}).Lines() {
@@ -145,14 +145,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 				l.Run(func(sc cluster.Scenario, r *cluster.Result) bool { return each(replayScenario(sc), r) })
 			})
 		}
-		end = s.runAll(stdout, "scenarios", jobs)
+		end = s.runAll(stdout, stderr, scenarios, jobs)
 	default:
 		jobs := make([]job, s.seeds)
 		for i := range jobs {
 			seed := s.from + uint64(i)
 			jobs[i] = func(each report) { each(s.replay(seed, s.options), cluster.Run(seed, s.options)) }
 		}
-		end = s.runAll(stdout, "seeds", jobs)
+		end = s.runAll(stdout, stderr, seeds, jobs)
 	}
 	return s.tell(end, stdout, stderr)
 }
@@ -174,9 +174,15 @@ type outcome struct {
 	result *cluster.Result
 }
 
+// What runs are called.
+const (
+	seeds     = "seeds"
+	scenarios = "scenarios"
+)
+
 // runAll executes jobs until one fails, and prints the figures. Of several that fail it is the first in
 // their order.
-func (s *settings) runAll(stdout io.Writer, what string, jobs []job) outcome {
+func (s *settings) runAll(stdout, stderr io.Writer, what string, jobs []job) outcome {
 	var (
 		mu                sync.Mutex
 		end               = outcome{number: -1}
@@ -187,6 +193,10 @@ func (s *settings) runAll(stdout io.Writer, what string, jobs []job) outcome {
 		wg                sync.WaitGroup
 	)
 	began := time.Now()
+	far := &progress{what: what, jobs: len(jobs)}
+	ticker, stop := time.NewTicker(progressEvery), make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() { far.tell(stderr, ticker.C, stop) })
 	for range min(s.workers, len(jobs)) {
 		wg.Go(func() {
 			for !failed.Load() {
@@ -198,6 +208,7 @@ func (s *settings) runAll(stdout io.Writer, what string, jobs []job) outcome {
 					mu.Lock()
 					defer mu.Unlock()
 					runs, steps = runs+1, steps+r.Steps
+					far.runs.Add(1)
 					if r.Lost {
 						lost++
 					}
@@ -213,10 +224,14 @@ func (s *settings) runAll(stdout io.Writer, what string, jobs []job) outcome {
 					}
 					return r.Err == nil && !failed.Load()
 				})
+				far.done.Add(1)
 			}
 		})
 	}
 	wg.Wait()
+	ticker.Stop()
+	close(stop)
+	telling.Wait()
 	t := time.Since(began).Seconds()
 	fmt.Fprintf(stdout, "%d %s in %.1f s: %.0f %s/s, %.0f steps/s\n", runs, what, t, float64(runs)/t, what, float64(steps)/t)
 	var list []string

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -58,4 +59,28 @@ func TestWrongUse(t *testing.T) {
 	require.Contains(t, errs, "-sweep")
 	_, _, errs = command("-faults", "rain")
 	require.Contains(t, errs, "partition", "the names that there are")
+}
+
+// Far along: what is told on stderr at a tick, and nothing after the end.
+func TestProgress(t *testing.T) {
+	for want, p := range map[string]*progress{
+		"ddssim: 3 of 7 seeds after ":                            {what: seeds, jobs: 7},
+		"ddssim: 3 of 7 lines of the sweep, 40 scenarios after ": {what: scenarios, jobs: 7},
+	} {
+		p.done.Add(3)
+		p.runs.Add(40)
+		ticks, stop, over := make(chan time.Time), make(chan struct{}), make(chan struct{})
+		var out strings.Builder
+		go func() {
+			defer close(over)
+			p.tell(&out, ticks, stop)
+		}()
+		ticks <- time.Now().Add(10 * time.Second)
+		ticks <- time.Now().Add(20 * time.Second)
+		close(stop)
+		<-over
+		lines := strings.Split(out.String(), "\n")
+		require.Len(t, lines, 3)
+		require.Equal(t, []string{want + "10 s", want + "20 s", ""}, lines)
+	}
 }

@@ -321,28 +321,25 @@ func (r *run) unsettled() (why string, at *process) {
 			}
 		}
 	}
-	var first *derecho.State
+	var first *derecho.Standing
 	for _, p := range r.procs {
 		if p.gone {
 			continue
 		}
-		s := p.d.State()
+		s := p.d.Standing()
 		if first == nil {
 			first = &s
 		}
-		if s.Group != first.Group || s.View != first.View || len(s.Members) != alive {
+		if s.Group != first.Group || s.View != first.View || s.Members != alive {
 			return "is in a view of its own, or one with members that do not live", p
 		}
-		for _, n := range s.Epochs {
-			if n > 1 {
-				return "keeps old epochs", p
-			}
+		if s.Overlap {
+			return "keeps old epochs", p
 		}
-		if slices.ContainsFunc(s.Endpoints, func(ep derecho.Endpoint) bool {
-			_, waits := p.pending[ep.Channel]
-			return ep.Node == p.id && ep.Replica && waits
-		}) {
-			return "still waits for a state", p
+		for ch := range p.pending {
+			if p.d.Keeps(ch) {
+				return "still waits for a state", p
+			}
 		}
 		if len(p.wanted) != len(p.ready) {
 			return "lacks endpoints of its own", p

@@ -136,6 +136,24 @@ func TestAbandon(t *testing.T) {
 	require.Equal(t, "b", string(rs[1].Bytes()[:1]), "and its bytes are still there")
 }
 
+// Publish publishes a message that is the next, and what was done behind it; otherwise it leaves the message to whoever fills the gap.
+func TestPublish(t *testing.T) {
+	e := newEnds(1 << 12)
+	var rs []Reservation
+	for range 4 {
+		r, err := e.s.Reserve(1)
+		require.NoError(t, err)
+		r.Bytes()[0] = byte('a' + len(rs))
+		rs = append(rs, r)
+	}
+	require.False(t, rs[1].Publish(Header{WriterSeq: 1}, 1), "the first is not filled")
+	rs[2].Abort()
+	require.True(t, rs[0].Publish(Header{WriterSeq: 0}, 1))
+	require.True(t, rs[3].Publish(Header{WriterSeq: 3}, 2), "more bytes than reserved are cut off")
+	require.Equal(t, []string{"0:a", "1:b", "2:d"}, e.receive(t))
+	require.False(t, e.s.Flush(), "nothing is left")
+}
+
 // Each message that is committed while the ring is abandoned is published, or handed over, or its goroutine is told.
 func TestAbandonLosesNothing(t *testing.T) {
 	for range 200 {
@@ -150,8 +168,12 @@ func TestAbandonLosesNothing(t *testing.T) {
 						known[20*who+k].Store(true) // closed by now
 						continue
 					}
-					r.Commit(Header{WriterSeq: uint64(20*who + k)}, 8)
-					e.s.Flush()
+					if h := (Header{WriterSeq: uint64(20*who + k)}); k%2 == 0 {
+						r.Publish(h, 8)
+					} else {
+						r.Commit(h, 8)
+						e.s.Flush()
+					}
 					if r.Abandoned() {
 						known[20*who+k].Store(true)
 					}
@@ -354,7 +376,11 @@ func TestRingAgainstModel(t *testing.T) {
 					continue
 				default:
 					fill(r.Bytes()[:n], w, i, rng)
-					r.Commit(Header{Writer: uint32(w), WriterSeq: uint64(i)}, n)
+					if h := (Header{Writer: uint32(w), WriterSeq: uint64(i)}); rng.IntN(2) == 0 {
+						r.Publish(h, n)
+					} else {
+						r.Commit(h, n)
+					}
 					committed[w] = append(committed[w], i)
 				}
 				if rng.IntN(3) == 0 {

@@ -22,7 +22,13 @@ var (
 
 const closedBit = 1 // of Sender.claimed; positions are multiples of SlotBytes
 
-const abandoned = 2 // Sender.baton: nobody publishes any more
+// The states of Sender.baton.
+const (
+	idle       = 0 // nobody publishes
+	publishing = 1
+	again      = 2 // the same, and somebody has committed what its holder may not have seen
+	abandoned  = 3 // nobody publishes any more
+)
 
 // Sender is the writing end of a ring.
 //
@@ -33,8 +39,9 @@ const abandoned = 2 // Sender.baton: nobody publishes any more
 //	           positions never repeat, so an old lap can not be taken for a new one. It is private
 //	           memory: what is in the ring may look like anything.
 //	freed      any goroutine, upwards only: bytes that no receiver needs any more
-//	baton      1 while a goroutine publishes; it alone touches published and next. abandoned from Abandon on
-//	pending    1 if there may be something to publish that the holder of the baton has not seen
+//	baton      taken from idle to publishing by compare-and-swap; who did so alone touches published and next, until it
+//	           swaps back to idle. Who finds it taken makes it again, after done was stored: the holder, which can not swap
+//	           back then, looks at done anew. abandoned from Abandon on
 //	owed       the poller, upwards only: Next that the others are waiting for
 type Sender struct {
 	region *rdma.Region
@@ -50,7 +57,6 @@ type Sender struct {
 	freed   atomic.Uint64
 	_       [56]byte // freed | what the publisher writes
 	baton   atomic.Uint32
-	pending atomic.Uint32
 	owed    atomic.Uint64
 	// Guarded by baton:
 	published uint64
@@ -147,6 +153,24 @@ func (r Reservation) Commit(h Header, n int) {
 	r.s.finish(r.pos)
 }
 
+// Publish is Commit and Flush. A message that is the next in the ring, as most are, is not marked as done first: who has the
+// baton knows of it.
+func (r Reservation) Publish(h Header, n int) (changed bool) {
+	if n < 0 || n > int(r.size) {
+		n = int(r.size)
+	}
+	s := r.s
+	putHeader(s.ring[r.pos&s.mask:], recMessage, int(r.slots), n, h)
+	if !s.baton.CompareAndSwap(idle, publishing) {
+		s.finish(r.pos)
+		return s.Flush()
+	}
+	if s.published != r.pos {
+		s.finish(r.pos) // what is before it is not done
+	}
+	return s.giveBack(s.publish(r.pos, false))
+}
+
 // Abort gives the reservation up. Flush lets receivers skip it.
 func (r Reservation) Abort() {
 	putHeader(r.s.ring[r.pos&r.s.mask:], recVoid, int(r.slots), 0, Header{})
@@ -160,28 +184,49 @@ func (r Reservation) Sender() *Sender { return r.s }
 func (r Reservation) Abandoned() bool { return r.s.Abandoned() }
 
 // Flush publishes what is committed, raises Next to what was promised, and reports whether any cell
-// changed. If another goroutine is at it, that one does it: pending is set before the baton is
-// tried and looked at after it was given back, so nothing is left behind.
+// changed. If another goroutine is at it, that one does it.
 func (s *Sender) Flush() bool {
-	changed := false
-	s.pending.Store(1)
-	for s.pending.Load() != 0 && s.baton.CompareAndSwap(0, 1) {
-		s.pending.Store(0)
-		changed = s.publish(false) || changed
-		s.baton.Store(0)
+	if !s.take() {
+		return false
+	}
+	return s.giveBack(s.publish(nowhere, false))
+}
+
+// take takes the baton, or sees to it that its holder looks again.
+func (s *Sender) take() bool {
+	for {
+		if s.baton.CompareAndSwap(idle, publishing) {
+			return true
+		}
+		if s.baton.CompareAndSwap(publishing, again) || s.baton.Load() >= again {
+			return false
+		}
+	}
+}
+
+// giveBack gives the baton back, after it has published what was committed meanwhile.
+func (s *Sender) giveBack(changed bool) bool {
+	for !s.baton.CompareAndSwap(publishing, idle) {
+		s.baton.Store(publishing) // before done is looked at; nobody else changes it from again
+		changed = s.publish(nowhere, false) || changed
 	}
 	return changed
 }
 
-// publish does so for all that is committed in a row, or for one message of it. The caller has the baton.
-func (s *Sender) publish(one bool) bool {
-	// closedBit first: if it is set, no claim can follow the one that is seen here.
+// nowhere is no position of a record.
+const nowhere = ^uint64(0)
+
+// publish does so for all that is committed in a row, or for one message of it. The record at done, if that is the next one, is committed
+// whether it is marked so or not. The caller has the baton.
+func (s *Sender) publish(done uint64, one bool) bool {
+	// closedBit first: if it is set, no claim can follow the one that is seen here. What is claimed later is not looked at: who
+	// commits it finds the baton taken, or takes it.
 	claimed := s.claimed.Load()
 	pos, next := s.published, s.next
 	if mutant.Is("index-promised") {
 		next = s.region.Cell(sst.Real).Load()
 	}
-	for s.done[pos&s.mask/SlotBytes].Load() == pos+1 {
+	for end := claimed &^ closedBit; pos != end && (pos == done || s.done[pos&s.mask/SlotBytes].Load() == pos+1); {
 		head := s.ring[pos&s.mask:]
 		message := head[32] == recMessage
 		if message {
@@ -238,7 +283,7 @@ func (s *Sender) Close() { s.claimed.Or(closedBit) }
 // It takes the baton for good. A goroutine commits (done) before it looks at the baton, and this one looks at done after it
 // took it: so a message whose commit does not find the sender abandoned was published, or is seen here.
 func (s *Sender) Abandon(f func(Record)) {
-	for !s.baton.CompareAndSwap(0, abandoned) {
+	for !s.baton.CompareAndSwap(idle, abandoned) {
 		runtime.Gosched() // who has it gives it back without waiting for anything
 	}
 	for pos, end := s.published, s.Sent(); pos < end; {

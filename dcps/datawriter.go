@@ -202,6 +202,9 @@ func (w *writer) enable(op string) error {
 	}
 	w.maxSize = p.core.MaxPayload(w.at.sg)
 	w.resends = w.q.Durability.Kind == qos.DurabilityTransientLocal
+	if n, ok := p.core.(nodeCore); ok && w.mayGoDirectly() {
+		w.direct = n.Outlet(w.at.sg)
+	}
 	w.enabled.Store(true)
 	w.stability.ring()
 	if w.alarm.at.Load() != 0 {

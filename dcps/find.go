@@ -164,7 +164,7 @@ func (p *DomainParticipant) CurrentTime() time.Time {
 	if p.absent() {
 		return time.Time{}
 	}
-	return sampleClock.now()
+	return timeOf(sampleClock.now())
 }
 
 // MatchedSubscriptions lists the readers that the writer is matched with (DDS: get_matched_subscriptions). Peer.Handle is

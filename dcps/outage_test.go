@@ -542,7 +542,7 @@ func TestRejoinHurriesBatches(t *testing.T) {
 		w := a.writer(t, durably(qos.DurabilityTransientLocal)).untyped()
 		require.NoError(t, a.pub.SuspendPublications())
 		var r reservation
-		require.NoError(t, w.reserve(patiently(t), "Write", 64, time.Now(), atCall, &r))
+		require.NoError(t, w.reserve(patiently(t), "Write", 64, now(), atCall, &r))
 		d.bus.exclude(a)
 		d.bus.rejoin(a)
 		require.NoError(t, a.p.WaitForDomain(patiently(t)))

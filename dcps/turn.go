@@ -20,11 +20,14 @@ type turn struct {
 	wake    chan struct{} // capacity 1
 }
 
+// try takes the turn if nobody has it.
+func (t *turn) try() bool { return t.held.CompareAndSwap(0, 1) }
+
 func (t *turn) init() { t.wake = make(chan struct{}, 1) }
 
 // take waits for the turn until ctx is done, or until the deadline, if there is one: then expired is true.
 func (t *turn) take(ctx context.Context, deadline time.Time) (expired bool, err error) {
-	if t.held.CompareAndSwap(0, 1) {
+	if t.try() {
 		return false, nil
 	}
 	var late <-chan time.Time
@@ -35,7 +38,7 @@ func (t *turn) take(ctx context.Context, deadline time.Time) (expired bool, err 
 	}
 	t.waiting.Add(1)
 	defer t.waiting.Add(-1)
-	for !t.held.CompareAndSwap(0, 1) {
+	for !t.try() {
 		select {
 		case <-t.wake:
 		case <-ctx.Done():
@@ -51,9 +54,14 @@ func (t *turn) take(ctx context.Context, deadline time.Time) (expired bool, err 
 func (t *turn) leave() {
 	t.held.Store(0)
 	if t.waiting.Load() > 0 {
-		select {
-		case t.wake <- struct{}{}:
-		default:
-		}
+		t.next()
+	}
+}
+
+// next wakes one of those who wait.
+func (t *turn) next() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
 	}
 }

@@ -51,10 +51,12 @@ func TestTurn(t *testing.T) {
 
 func TestClockFollows(t *testing.T) {
 	var c clock
-	require.WithinDuration(t, time.Now(), c.now(), time.Second)
-	old := time.Now().Add(-anchored)
-	c.anchor.Store(&old)
+	require.WithinDuration(t, time.Now(), timeOf(c.now()), time.Second)
+	at := time.Now().Add(-anchored)
+	old := &anchor{at, at.UnixNano()}
+	c.anchor.Store(old)
 	before := time.Now()
-	require.False(t, c.now().Before(before))
-	require.NotSame(t, &old, c.anchor.Load())
+	require.False(t, timeOf(c.now()).Before(before))
+	require.NotSame(t, old, c.anchor.Load())
+	require.WithinDuration(t, before, c.time(before.UnixNano()), time.Second)
 }

@@ -65,6 +65,8 @@ type writer struct {
 	bySource  bool         // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
 	stamped   int64        // with it, ns of the latest timestamp; who has turn
 	info      []byte       // what the domain was told of the writer; guarded by entity.changing
+	// direct is how most of its messages get their place; nil if the QoS asks for more than that. See direct.go.
+	direct *derecho.Outlet
 
 	// Guarded by mu.
 	readers        map[InstanceHandle]Peer   // that are matched
@@ -177,7 +179,9 @@ type reservation struct {
 	seq  uint64
 	node derecho.NodeID // the incarnation of this process in whose ring it is
 	sent bool           // false: best effort, and there was no room
-	at   int64          // source timestamp, ns
+	// direct: it is of a writer and a message that need no more than publishDirectly does.
+	direct bool
+	at     int64 // source timestamp, ns
 	// flags and tail are what PRESENTATION adds to the message; see coherent.go.
 	flags uint8
 	tail  []byte
@@ -192,8 +196,18 @@ type reservation struct {
 
 // reserve waits for room, until ctx is done or max_blocking_time is over. Best effort never waits: the sample is lost,
 // and its number with it, so that readers count the loss. at is the source timestamp that the caller asks for, or
-// atCall. What was reserved is stored in r, where the caller has it: it is too large to be handed about for each sample.
-func (w *writer) reserve(ctx context.Context, op string, size int, from time.Time, at int64, r *reservation) error {
+// atCall, and from the time of the call. What was reserved is stored in r, where the caller has it: it is too large to be handed about
+// for each sample.
+func (w *writer) reserve(ctx context.Context, op string, size int, from, at int64, r *reservation) error {
+	if w.direct != nil && w.reserveDirectly(size, from, at, r) {
+		return nil
+	}
+	return w.reserveWaiting(ctx, op, size, from, at, r)
+}
+
+// reserveWaiting is reserve for all writers, in all circumstances.
+func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, at int64, r *reservation) error {
+	r.direct = false
 	var others []*writer
 	if w.pub.present.ordered {
 		var room int
@@ -209,7 +223,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 	}
 	var deadline time.Time
 	if w.path != topic.Unordered && w.blocking != qos.Infinite {
-		deadline = from.Add(w.blocking)
+		deadline = sampleClock.time(from).Add(w.blocking)
 	}
 	if err := w.takeTurn(ctx, op, deadline); err != nil {
 		return err
@@ -218,7 +232,7 @@ func (w *writer) reserve(ctx context.Context, op string, size int, from time.Tim
 	if w.ended.Load() {
 		return w.deleted(op)
 	}
-	at, err := w.stamp(op, from.UnixNano(), at)
+	at, err := w.stamp(op, from, at)
 	if err != nil {
 		return err
 	}
@@ -270,6 +284,10 @@ func (w *writer) stamp(op string, from, at int64) (int64, error) {
 
 // publish sends what was built in a reservation.
 func (w *writer) publish(r *reservation, h derecho.Header, size int) {
+	if r.direct {
+		w.publishDirectly(r, h, size)
+		return
+	}
 	h.Flags |= r.flags
 	if r.tail != nil {
 		size += copy(r.slot.bytes()[size:], r.tail)
@@ -659,8 +677,8 @@ func (t *writerInstances) atRound() int {
 
 // noteWhenAcked is note for a writer that holds as many samples as RESOURCE_LIMITS let it until they are acknowledged: it
 // waits for that, up to max_blocking_time (§2.2.3.14). full is what note has said.
-func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, encoded []byte, t *writerInstances, from time.Time, full error) (noted, error) {
-	if deadline := w.deadlineFrom(from); !deadline.IsZero() {
+func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, encoded []byte, t *writerInstances, from int64, full error) (noted, error) {
+	if deadline := w.deadlineFrom(sampleClock.time(from)); !deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()

@@ -161,6 +161,36 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// An Outlet gives what Reserve would give at once, and otherwise nothing: before the node is a sender, while the channel is held, and
+// after it has left.
+func TestOutlet(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, _ := c.join()
+		r, rr := c.join()
+		out := w.Outlet(ordered.ID)
+		_, ok := out.Try(1)
+		require.False(t, ok, "no writer")
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		s, ok := out.Try(3)
+		require.True(t, ok)
+		require.Equal(t, w.ID(), s.Node())
+		copy(s.Bytes(), "abc")
+		require.True(t, s.Commit(Header{Writer: 1}, 3))
+		rr.wait(t, "the message", func() bool { return len(rr.got) == 1 })
+		_, ok = out.Try(w.MaxPayload(ordered.ID) + 1)
+		require.False(t, ok, "too large")
+		r.Hold(ordered.ID, 7, true)
+		for s, ok := out.Try(1); ok; s, ok = out.Try(1) { // the hold is on its way
+			s.Abort()
+		}
+		r.Hold(ordered.ID, 7, false)
+		require.NoError(t, w.Leave(ctxFor(t)))
+		_, ok = out.Try(1)
+		require.False(t, ok, "it has left")
+	})
+}
+
 // A receiver that does not come back from its upcall stops the ring: Reserve times out, and goes on
 // when it does.
 func TestFullRing(t *testing.T) {

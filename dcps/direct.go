@@ -1,0 +1,51 @@
+package dcps
+
+import (
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/topic"
+)
+
+// Most writers ask for nothing that has to be looked at for each message: no place in an order of timestamps, or of a Publisher's
+// writers, no history that is owed, no log, no loss that has to be counted. Their messages take a short way, decided when the writer is
+// enabled, as long as nothing stands in the way of a message: the turn is free, the ring has room, no reader holds the writers, the message
+// need not wait for others. What is done is what writer.reserveWaiting and dispatch do then, in the same order.
+
+// mayGoDirectly tells whether the QoS lets messages take the short way. Of what it depends on nothing changes once the writer is enabled.
+func (w *writer) mayGoDirectly() bool {
+	p := &w.pub.present
+	return w.path != topic.Logged && w.path != topic.Unordered && !w.resends && !w.bySource && !p.coherent && !p.ordered
+}
+
+// reserveDirectly is reserve that does not wait. If it reports false it has done nothing.
+func (w *writer) reserveDirectly(size int, from, at int64, r *reservation) bool {
+	if size > w.maxSize || w.defers() || !w.turn.try() {
+		return false
+	}
+	exclusions := w.doubt.exclusions.Load() // before the place is taken: see doubt
+	s, ok := derecho.Slot{}, false
+	if !w.ended.Load() {
+		s, ok = w.direct.Try(size)
+	}
+	if ok {
+		r.seq = w.seq.Add(1)
+	}
+	w.turn.leave()
+	if !ok {
+		return false
+	}
+	if at == atCall {
+		at = from
+	}
+	r.slot.node, r.node, r.at, r.exclusions = s, s.Node(), at, exclusions
+	r.sent, r.direct, r.waits, r.inFlight, r.flags, r.tail = true, true, false, false, 0, nil
+	return true
+}
+
+// publishDirectly publishes a message with such a place.
+func (w *writer) publishDirectly(r *reservation, h derecho.Header, size int) {
+	r.slot.node.Commit(h, size)
+	w.doubt.sent(r.exclusions)
+	w.batch.hurry()
+	w.showLife()
+	w.stability.sent()
+}

@@ -53,20 +53,27 @@ type columns struct {
 	cells  []string
 }
 
-// layout gives code the form of gofmt. It fails if brackets or strings are not closed.
+// layout gives the code of a file the form of gofmt. It fails if brackets or strings are not closed.
 func layout(code string) ([]byte, bool) {
-	return layoutBehind(code, true)
+	l := newLayouter(true, len(code)+len(code)/8)
+	l.text(code)
+	return l.end()
 }
 
-// layoutPart gives code that stands behind other code, and a blank line, the form that it has there.
-func layoutPart(code string) ([]byte, bool) { return layoutBehind(code, false) }
+// newLayouter begins at the front of a file, or behind other code and a blank line.
+func newLayouter(front bool, room int) *layouter {
+	return &layouter{out: make([]byte, 0, room), open: make([]bracket, 1, 16), opened: front, blank: !front}
+}
 
-// layoutBehind gives code the form that it has at the front of a file, or behind something else.
-func layoutBehind(code string, front bool) ([]byte, bool) {
-	l := &layouter{out: make([]byte, 0, len(code)+len(code)/8), open: make([]bracket, 1, 16), opened: front, blank: !front}
+// text takes whole lines.
+func (l *layouter) text(code string) {
 	for line := range strings.SplitSeq(code, "\n") {
 		l.line(line)
 	}
+}
+
+// end gives what became of the lines. It fails if brackets or strings are not closed.
+func (l *layouter) end() ([]byte, bool) {
 	l.flush()
 	return l.out, !l.bad && !l.raw && len(l.open) == 1
 }

@@ -21,6 +21,9 @@ func exportedName(idl string) string { return mixedCaps(idl, false) }
 func constGoName(idl string) string { return mixedCaps(idl, true) }
 
 func mixedCaps(idl string, fold bool) string {
+	if !fold && idl != "" && 'a' <= idl[0] && idl[0] <= 'z' && !initialisms[idl] && strings.IndexByte(idl, '_') < 0 {
+		return string(idl[0]-'a'+'A') + idl[1:] // most names are one word
+	}
 	var b strings.Builder
 	for word := range strings.SplitSeq(idl, "_") {
 		switch {

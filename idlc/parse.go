@@ -33,6 +33,7 @@ type parser struct {
 	at     int
 	end    Pos  // behind the last token
 	gaveUp bool // after too many errors
+	bodies []structBody
 }
 
 // parse gives the definitions of a translation unit.
@@ -52,6 +53,7 @@ func parse(src source, report *Report) []definition {
 			p.skipSemicolon()
 		}
 	}
+	p.parseBodies()
 	return append(defs, p.pragmasHere()...)
 }
 

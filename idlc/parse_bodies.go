@@ -136,21 +136,16 @@ func (p *parser) structDef(c chunk, h *structHeader, open bool) definition {
 	} else {
 		s.Name = p.named(c)
 	}
+	var members []chunk
 	broken, marks := p.items("struct "+s.Name.Text, ";", func(m chunk) bool {
-		if len(m.toks) == 0 {
-			return true
+		if len(m.toks) > 0 {
+			members = append(members, m)
 		}
-		parsed := runGrammar(p, memberParser, m)
-		if parsed == nil {
-			return false
-		}
-		parsed.Annotations = append(parsed.Annotations, p.fromMarks(m.marks)...)
-		s.Members = append(s.Members, &memberDef{*parsed, m.docs()})
-		p.terminated(m)
 		return true
 	})
 	s.Broken = s.Broken || broken
 	s.Annotations = append(s.Annotations, p.fromMarks(append(c.marks, marks...))...)
+	p.bodies = append(p.bodies, structBody{s, members})
 	return s
 }
 

@@ -3,6 +3,7 @@ package idlc
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -42,4 +43,34 @@ func TestPartsAreTheWhole(t *testing.T) {
 	runtime.GOMAXPROCS(1)
 	_, ok = p.printParts(p.packages[0])
 	require.False(t, ok, "one processor prints the whole")
+}
+
+// What is parsed on all processors is what is parsed on one: the same tree, and of too many errors the same ones.
+func TestMembersParsedAtOnce(t *testing.T) {
+	parseWith := func(processors int, text string) (tree, found string) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		report := newReport()
+		opts := Options{ReadFile: func(string) ([]byte, error) { return []byte(text), nil }}
+		defs := parse(preprocess("parts.idl", &opts, report), report)
+		var b strings.Builder
+		dump(&b, reflect.ValueOf(defs), "", "parts.idl")
+		return b.String(), report.String()
+	}
+	for _, wrong := range []int{0, 1, 2 * maxErrors} {
+		var b strings.Builder
+		for i := range 3 * maxErrors {
+			member := "string<8> name"
+			if i < wrong {
+				member = "string<8 name"
+			}
+			fmt.Fprintf(&b, "struct S%d {\n  @key long a, b[2]; // both\n  %s; //@optional\n  //@Extensibility FINAL_EXTENSIBILITY\n};\n", i, member)
+		}
+		tree, found := parseWith(1, b.String())
+		for range 3 {
+			again, alike := parseWith(3, b.String())
+			require.Equal(t, found, alike)
+			require.True(t, tree == again, "trees of %d and %d bytes", len(tree), len(again))
+		}
+		require.Equal(t, min(wrong, maxErrors), strings.Count(found, "unexpected"), "%s", clip(found))
+	}
 }

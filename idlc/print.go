@@ -1,6 +1,7 @@
 package idlc
 
 import (
+	"bytes"
 	"fmt"
 	"go/format"
 	goparser "go/parser"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -30,7 +32,7 @@ type OutFile struct {
 type printer struct {
 	plan    *plan
 	pkg     *goPackage
-	body    strings.Builder
+	body    bytes.Buffer
 	imports map[string]string // path to name
 	sizes   *sizer
 	types   *typeBuilder
@@ -126,10 +128,14 @@ func (p *plan) printWhole(g *goPackage) ([]byte, bool) {
 	return w.finish()
 }
 
-// minParts is the number of declarations from which printing them at the same time is worth it.
-const minParts = 64
+// minParts is the number of declarations from which printing them at the same time is worth it, and declsInPart how many of them are taken
+// at a time: few enough that no processor is left alone at the end.
+const (
+	minParts    = 64
+	declsInPart = 32
+)
 
-// printParts prints the declarations of a large package on all processors, each a run of them, and puts the runs together. The bytes are
+// printParts prints the declarations of a large package on all processors, some at a time, and puts the code together. The bytes are
 // those of printWhole. It gives up, without a report, where what is printed for one declaration depends on those before it: on the names of other
 // packages, on an author's text, and where the code becomes too large.
 func (p *plan) printParts(g *goPackage) ([]byte, bool) {
@@ -137,40 +143,61 @@ func (p *plan) printParts(g *goPackage) ([]byte, bool) {
 	if n < 2 || len(g.decls) < minParts || len(g.decls) != len(p.unit.Decls) || g.verbatim() != nil {
 		return nil, false
 	}
-	parts := make([]*printer, n)
-	code := make([][]byte, n)
+	printers := make([]*printer, n)
+	parts := slices.Collect(slices.Chunk(g.decls, declsInPart))
+	code := make([][]byte, len(parts))
+	var next, size atomic.Int64 // part to print; bytes of code. Nothing is read through them: Wait orders the rest.
+	limit := int64(g.outputLimit())
 	var wg sync.WaitGroup
 	for i := range n {
 		own := *p
 		own.report = p.report.part()
-		parts[i] = newPrinter(&own, g)
+		w := newPrinter(&own, g)
+		printers[i] = w
 		wg.Go(func() {
-			w := parts[i]
-			for _, d := range g.decls[len(g.decls)*i/n : len(g.decls)*(i+1)/n] {
-				w.decl(d)
+			room := 0
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(parts) || size.Load() > limit {
+					return
+				}
+				code[k] = w.part(parts[k], room) // nil if it fails
+				room = len(code[k]) + len(code[k])/4
+				size.Add(int64(len(code[k])))
 			}
-			code[i], _ = layoutPart(w.body.String()) // nil if it fails
 		})
 	}
 	wg.Wait()
-	size := 0
-	first := parts[0]
-	for i, w := range parts {
-		size += w.body.Len()
-		if code[i] == nil || w.plan.report.Failed() {
+	if size.Load() > limit || slices.ContainsFunc(code, func(c []byte) bool { return c == nil }) {
+		return nil, false
+	}
+	first := printers[0]
+	for _, w := range printers {
+		if w.plan.report.Failed() {
 			return nil, false
 		}
 		maps.Copy(first.imports, w.imports)
 	}
-	if size > g.outputLimit() {
-		return nil, false
-	}
-	content, ok := layout(first.head())
-	for i, w := range parts {
+	for _, w := range printers {
 		p.report.take(w.plan.report)
-		content = append(content, code[i]...)
 	}
-	return content, ok
+	head, ok := layout(first.head())
+	return slices.Concat(append([][]byte{head}, code...)...), ok
+}
+
+// part gives the code of some declarations as it is behind others; nil if it cannot be laid out. room is the size to begin with.
+func (w *printer) part(decls []Decl, room int) []byte {
+	l := newLayouter(false, room)
+	for _, d := range decls {
+		w.body.Reset()
+		w.decl(d)
+		l.text(w.body.String())
+	}
+	code, ok := l.end()
+	if !ok {
+		return nil
+	}
+	return code
 }
 
 // finish gives the file in the form of gofmt. Text that an author wants in it may be anything: gofmt itself reads such files.

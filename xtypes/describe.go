@@ -10,14 +10,11 @@ import (
 // the type objects. It is what cdr.TypeInfo.TypeObject of generated code holds. A type that has no type object, or one that a type
 // object cannot express, is an error.
 func Describe(t *Type) ([]byte, error) {
-	info, err := NewTypeInformation(t)
+	minimal, complete, err := identifyBoth(t)
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := NewTypeMapping(t)
-	if err != nil {
-		return nil, err
-	}
+	info, mapping := newTypeInformation(minimal, complete), newTypeMapping(minimal, complete)
 	if !info.Complete.ID.Hashed() {
 		return nil, fmt.Errorf("xtypes: %s has no type object", t)
 	}

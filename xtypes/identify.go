@@ -121,7 +121,7 @@ func (g *identifier) visit(t *Type) {
 	if len(component) == 1 && !slices.Contains(t.hashedParts(), t) {
 		o := g.object(t)
 		b := o.Marshal()
-		g.note(t, o, TypeIdentifier{Kind: uint8(g.ek), Hash: hashOf(b)})
+		g.note(t, o, len(b), TypeIdentifier{Kind: uint8(g.ek), Hash: hashOf(b)})
 		return
 	}
 	g.component(component)
@@ -144,9 +144,10 @@ func (g *identifier) object(t *Type) *TypeObject {
 	return o
 }
 
-func (g *identifier) note(t *Type, o *TypeObject, id TypeIdentifier) {
+// note keeps what is known of a type: its object, the size of that, and its identifier.
+func (g *identifier) note(t *Type, o *TypeObject, size int, id TypeIdentifier) {
 	g.ids[t] = id
-	g.found = append(g.found, Identified{Type: t, ID: id, Object: o, Size: len(o.Marshal())})
+	g.found = append(g.found, Identified{Type: t, ID: id, Object: o, Size: size})
 }
 
 func (g *identifier) component(types []*Type) {
@@ -165,7 +166,8 @@ func (g *identifier) component(types []*Type) {
 	list(a, &objects, func(o **TypeObject) { a.object(*o) })
 	name(hashOf(a.w.buf))
 	for _, t := range types {
-		g.note(t, g.object(t), g.ids[t])
+		o := g.object(t)
+		g.note(t, o, len(o.Marshal()), g.ids[t])
 	}
 }
 
@@ -190,23 +192,37 @@ type TypeInformation struct {
 
 // NewTypeInformation describes t.
 func NewTypeInformation(t *Type) (*TypeInformation, error) {
-	info := &TypeInformation{}
-	for ek, d := range map[EquivalenceKind]*Dependencies{Minimal: &info.Minimal, Complete: &info.Complete} {
-		all, err := Identify(t, ek)
-		if err != nil {
-			return nil, err
-		}
-		for i, x := range all {
-			s := SizedIdentifier{ID: x.ID, Size: uint32(x.Size)}
-			if i == 0 {
-				d.SizedIdentifier = s
-			} else {
-				d.Dependent = append(d.Dependent, s)
-			}
-		}
-		d.Count = int32(len(d.Dependent))
+	minimal, complete, err := identifyBoth(t)
+	if err != nil {
+		return nil, err
 	}
-	return info, nil
+	return newTypeInformation(minimal, complete), nil
+}
+
+// identifyBoth gives the type with its dependencies in both kinds.
+func identifyBoth(t *Type) (minimal, complete []Identified, err error) {
+	if minimal, err = Identify(t, Minimal); err == nil {
+		complete, err = Identify(t, Complete)
+	}
+	return minimal, complete, err
+}
+
+func newTypeInformation(minimal, complete []Identified) *TypeInformation {
+	return &TypeInformation{Minimal: dependenciesOf(minimal), Complete: dependenciesOf(complete)}
+}
+
+// dependenciesOf takes a type, and behind it those that it refers to.
+func dependenciesOf(all []Identified) Dependencies {
+	d := Dependencies{Count: int32(len(all) - 1)}
+	for i, x := range all {
+		s := SizedIdentifier{ID: x.ID, Size: uint32(x.Size)}
+		if i == 0 {
+			d.SizedIdentifier = s
+		} else {
+			d.Dependent = append(d.Dependent, s)
+		}
+	}
+	return d
 }
 
 // Ids of the members of TypeInformation.
@@ -285,26 +301,29 @@ type TypeMapping struct {
 
 // NewTypeMapping gives the type objects of t and of all that it refers to.
 func NewTypeMapping(t *Type) (*TypeMapping, error) {
+	minimal, complete, err := identifyBoth(t)
+	if err != nil {
+		return nil, err
+	}
+	return newTypeMapping(minimal, complete), nil
+}
+
+func newTypeMapping(minimal, complete []Identified) *TypeMapping {
 	m := &TypeMapping{}
-	minimal := map[*Type]TypeIdentifier{}
-	for _, ek := range []EquivalenceKind{Minimal, Complete} {
-		all, err := Identify(t, ek)
-		if err != nil {
-			return nil, err
-		}
-		for _, x := range all {
-			switch {
-			case x.Object == nil:
-			case ek == Minimal:
-				m.Minimal = append(m.Minimal, Pair{x.ID, x.Object})
-				minimal[x.Type] = x.ID
-			default:
-				m.Complete = append(m.Complete, Pair{x.ID, x.Object})
-				m.Same = append(m.Same, [2]TypeIdentifier{x.ID, minimal[x.Type]})
-			}
+	ids := map[*Type]TypeIdentifier{}
+	for _, x := range minimal {
+		if x.Object != nil {
+			m.Minimal = append(m.Minimal, Pair{x.ID, x.Object})
+			ids[x.Type] = x.ID
 		}
 	}
-	return m, nil
+	for _, x := range complete {
+		if x.Object != nil {
+			m.Complete = append(m.Complete, Pair{x.ID, x.Object})
+			m.Same = append(m.Same, [2]TypeIdentifier{x.ID, ids[x.Type]})
+		}
+	}
+	return m
 }
 
 // Marshal serializes the mapping: XCDR2, little endian, without a header in front.

@@ -57,24 +57,32 @@ func (x *expander) declared(root *node) {
 	})
 }
 
-func (x *expander) node(n *node, path string) {
+// node reports false if the text of the node has no value. Then the node is taken out: that was told, and what is wrong with the text
+// as it stands is no error of its own.
+func (x *expander) node(n *node, path string) bool {
 	path = strings.TrimPrefix(path+"/"+n.Name, "/")
 	for i := range n.Attrs {
 		if a := &n.Attrs[i]; !a.Foreign {
-			a.Value = x.text(a.Value, a.At, path)
+			a.Value, _ = x.text(a.Value, a.At, path)
 		}
 	}
 	if bytes.IndexByte(n.Text, '$') >= 0 {
-		n.Text = []byte(strings.TrimLeft(x.text(string(n.Text), n.TextAt, path), " \t\r\n"))
+		text, ok := x.text(string(n.Text), n.TextAt, path)
+		if !ok {
+			return false
+		}
+		n.Text = []byte(strings.TrimLeft(text, " \t\r\n"))
 	}
-	for _, c := range n.Children {
-		x.node(c, path)
-	}
+	had := len(n.Children)
+	n.Children = slices.DeleteFunc(n.Children, func(c *node) bool { return !x.node(c, path) })
+	// One that was given nothing else goes with them, but for what has a name, which others refer to.
+	return had == 0 || len(n.Children) > 0 || len(n.Attrs) > 0
 }
 
-func (x *expander) text(s string, at place, path string) string {
+// text is s with the values of its variables; false if one has none, which is reported.
+func (x *expander) text(s string, at place, path string) (expanded string, ok bool) {
 	if strings.IndexByte(s, '$') < 0 {
-		return s
+		return s, true
 	}
 	var b strings.Builder
 	rest := s
@@ -102,19 +110,19 @@ func (x *expander) text(s string, at place, path string) string {
 		}
 		if !closed {
 			x.fail(at, path, fmt.Sprintf("a variable in %s does not end", quote(s)), "close it with } or ), or write $$ for a dollar sign")
-			return s
+			return s, false
 		}
 		value, ok := x.value(body, at, path)
 		if !ok {
-			return s
+			return s, false
 		}
 		if x.grown += len(value); x.grown > maxXMLBytes {
 			x.fail(at, path, fmt.Sprintf("variables make the document larger than %d bytes", maxXMLBytes), "")
-			return s
+			return s, false
 		}
 		b.WriteString(value)
 	}
-	return b.String() + rest
+	return b.String() + rest, true
 }
 
 // value is what stands for NAME or NAME:-default.

@@ -96,7 +96,21 @@ func TestExpandErrors(t *testing.T) {
 		}
 		var errs XMLErrors
 		require.ErrorAs(t, err, &errs)
+		require.Len(t, errs, 1, "that is all that is wrong: %v", err)
 		assert.Equal(t, want, errs[0].Error())
+	}
+}
+
+// A variable without a value is one error, of whatever kind the value were to be.
+func TestUnsetVariableIsOneError(t *testing.T) {
+	for _, policy := range []string{
+		"<history><depth>${NONE}</depth></history>", "<history><kind>${NONE}</kind></history>", "<reliability><max_blocking_time><sec>${NONE}</sec></max_blocking_time></reliability>",
+		"<deadline><period><nanosec>1${NONE}</nanosec></period></deadline>", "<topic_data><value>${NONE}</value></topic_data>",
+	} {
+		err := NewProvider(withVariables(nil)).Load("q", reader(inLibrary(`<qos_profile name="A"><topic_qos>`+policy+`</topic_qos></qos_profile>`)))
+		var errs XMLErrors
+		require.ErrorAs(t, err, &errs)
+		assert.Len(t, errs, 1, "%s: %v", policy, err)
 	}
 }
 

@@ -56,6 +56,8 @@ type pacer struct {
 	rate  float64
 	spin  bool
 	turns uint // of the spin
+	// silent: short sleeps are not the Go runtime's business; see sleepSilently. Other goroutines of this process may then wait for shortSleep.
+	silent bool
 }
 
 func (p *pacer) due(n uint64) int64 { return p.start + int64(float64(n)*1e9/p.rate) }
@@ -90,9 +92,21 @@ func (p *pacer) wait(ctx context.Context, t int64) error {
 		if p.spin {
 			left -= spinFor
 		}
-		ts := unix.NsecToTimespec(min(left, slice))
-		if err := unix.Nanosleep(&ts, nil); err != nil && !errors.Is(err, unix.EINTR) {
+		if err := p.sleep(min(left, slice)); err != nil && !errors.Is(err, unix.EINTR) {
 			return os.NewSyscallError("nanosleep", err)
 		}
 	}
+}
+
+// shortSleep is up to how long a silent sleep takes.
+const shortSleep = int64(2 * time.Millisecond)
+
+// sleep sleeps for so many ns, or less.
+func (p *pacer) sleep(ns int64) error {
+	ts := unix.NsecToTimespec(ns)
+	if p.silent && ns <= shortSleep {
+		runtime.Gosched() // who is ready goes first
+		return sleepSilently(&ts)
+	}
+	return unix.Nanosleep(&ts, nil)
 }

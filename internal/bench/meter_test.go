@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -136,6 +137,28 @@ func TestScheduleDoesNotDrift(t *testing.T) {
 	assert.EqualValues(t, 100, p.due(0))
 	assert.EqualValues(t, 100+int64(1e9), p.due(3))
 	assert.EqualValues(t, 100+int64(1e15), p.due(3e6))
+}
+
+// The only processor is kept in a silent sleep: the others get on all the same, and so does the collector.
+func TestSilentSleepsLetOthersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	c, err := newClock()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for range 3 {
+			runtime.GC()
+		}
+		cancel()
+	}()
+	p := &pacer{clock: c, start: c.now(), rate: 1000, silent: true}
+	for n := uint64(1); ctx.Err() == nil; n++ {
+		if err := p.wait(ctx, p.due(n)); err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+			break
+		}
+		require.GreaterOrEqual(t, c.now(), p.due(n), "it returned too early")
+	}
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {

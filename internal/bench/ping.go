@@ -21,7 +21,7 @@ func (r *run) ping(ctx context.Context) error {
 		return err
 	}
 	h := header{writer: rand.Uint32(), phase: warmUp, payload: r.Size - MinSize}
-	pace := &pacer{clock: r.clock, start: r.clock.now(), rate: r.Rate, spin: r.Spin}
+	pace := r.schedule()
 	t := &trips{run: r, sent: &h, latency: newHistogram(), due: newHistogram()}
 	defer t.giveUp()
 	turn, err := t.rounds(ctx, pace, 0, pace.start+int64(r.WarmUp), 0)

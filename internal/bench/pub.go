@@ -18,7 +18,7 @@ func (r *run) publish(ctx context.Context) error {
 		return err
 	}
 	h := header{writer: rand.Uint32(), phase: warmUp, payload: r.Size - MinSize}
-	pace := &pacer{clock: r.clock, start: r.clock.now(), rate: r.Rate, spin: r.Spin}
+	pace := r.schedule()
 	turn, err := r.emit(ctx, &h, pace, 0, pace.start+int64(r.WarmUp), 0)
 	if err != nil {
 		return err

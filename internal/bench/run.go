@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/pprof"
 	"sync/atomic"
 	"time"
@@ -49,7 +50,7 @@ func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result,
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 
-	r := &run{Options: o, clock: clock, hooks: hooks, result: Result{Role: role, Impl: Impl, Size: o.Size, Readers: o.Readers, PID: os.Getpid()}}
+	r := &run{Options: o, clock: clock, hooks: hooks, result: Result{Role: role, Impl: Impl, Size: o.Size, Readers: o.Readers, PID: os.Getpid()}, shm: p.Settings().Transport == "shm"}
 	defer r.stopProgress()
 	// Before the endpoints that are measured with, so that who is matched with these has them too.
 	if err := idle(p, &o); err != nil {
@@ -116,10 +117,17 @@ type run struct {
 	out    writer
 	in     reader
 	result Result
+	shm    bool // what is written leaves with the thread that writes it
 
 	// Stored by the goroutine of Run, loaded by that of progress.
 	count, lost atomic.Uint64
 	stop, done  chan struct{} // of progress; nil if it does not run
+}
+
+// schedule begins one now. Over tcp other goroutines send what is written, so they may not wait for a sleep to end. And with several
+// processors the runtime leaves one to who sleeps for a millisecond anyway.
+func (r *run) schedule() *pacer {
+	return &pacer{clock: r.clock, start: r.clock.now(), rate: r.Rate, spin: r.Spin, silent: r.Spin && r.shm && runtime.GOMAXPROCS(0) == 1}
 }
 
 func (r *run) ready(ctx context.Context) error {

@@ -80,8 +80,18 @@ func meanwhile(c *exec.Cmd, parent func() error) error {
 	return err
 }
 
-// cacheline bounces a number between two processes that spin.
+// cacheline bounces a number between two processes that spin, and then has one of them look for what the other one writes once in
+// a millisecond.
 func cacheline(o options) ([]result.Result, error) {
+	bounced, err := bounce(o)
+	if err != nil {
+		return nil, err
+	}
+	rare, err := cachelineAfter(o, rested)
+	return []result.Result{bounced, rare}, err
+}
+
+func bounce(o options) (result.Result, error) {
 	r := result.Result{Size: 8, Readers: 1, What: "round trip of a word between two processes that spin; percentiles of means over 100"}
 	err := withChild(o, "cacheline", pageBytes, func(m memory) error {
 		ping, pong := m.counter(pingLine), m.counter(pongLine)
@@ -107,20 +117,62 @@ func cacheline(o options) ([]result.Result, error) {
 		r.SetThroughput(h.TotalCount()*batch, time.Since(start))
 		r.SetLatency(h)
 		return nil
-	})
-	return []result.Result{r}, err
+	}, "0s")
+	return r, err
 }
 
-func cachelineChild([]string) error {
+// cachelineAfter is one way: the parent looks all the time, and the child, which has slept before, writes. It is what a reader that polls can
+// have of a writer on schedule: the caches of a processor that was idle, or somebody else's, are cold.
+func cachelineAfter(o options, pause time.Duration) (result.Result, error) {
+	r := result.Result{Size: 8, Readers: 1, What: fmt.Sprintf("one way, by a writer that has slept for %v: from before the store until a process that spins sees it", pause)}
+	err := withChild(o, "cacheline", pageBytes, func(m memory) error {
+		ping, pong := m.counter(pingLine), m.counter(pongLine)
+		defer ping.Store(stop)
+		h := result.NewHistogram()
+		ping.Store(1)
+		spinUntil(pong, 1) // the child is there
+		start := time.Now()
+		for n := int64(2); time.Since(start) < o.duration; n++ {
+			ping.Store(n)
+			spinUntil(pong, n)
+			if err := h.RecordValue(monotonic() - m.counter(stampLine).Load()); err != nil {
+				return err
+			}
+		}
+		r.SetThroughput(h.TotalCount(), time.Since(start))
+		r.SetLatency(h)
+		return nil
+	}, pause.String())
+	return r, err
+}
+
+// cachelineChild answers, at once or some time after it was asked.
+func cachelineChild(args []string) error {
+	pause, err := pauseOf(args)
+	if err != nil {
+		return err
+	}
 	m, err := inherited()
 	if err != nil {
 		return err
 	}
 	ping, pong := m.counter(pingLine), m.counter(pongLine)
 	for n := int64(1); spinUntil(ping, n) != stop; n++ {
+		if pause > 0 {
+			rest(pause)
+			m.counter(stampLine).Store(monotonic()) // visible to who sees the number
+		}
 		pong.Store(n)
 	}
 	return nil
+}
+
+// pauseOf is how long a child is to wait.
+func pauseOf(args []string) (time.Duration, error) {
+	if len(args) != 1 {
+		return 0, errors.New("needs the time to wait")
+	}
+	return time.ParseDuration(args[0])
 }
 
 // A turn is a futex word: whose turn it is. Both store it, each only when it is its own turn.
@@ -198,10 +250,7 @@ func futexAfter(o options, pause time.Duration) (result.Result, error) {
 
 // futexChild is the one that wakes, some time after it was woken.
 func futexChild(args []string) error {
-	if len(args) != 1 {
-		return errors.New("needs the time to wait")
-	}
-	pause, err := time.ParseDuration(args[0])
+	pause, err := pauseOf(args)
 	if err != nil {
 		return err
 	}

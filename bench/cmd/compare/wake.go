@@ -46,7 +46,11 @@ func newWake(ctx context.Context, c config, scratch string) (suite, []string, er
 	s.commands = func(ctx context.Context, i impl, at cell) []*exec.Cmd {
 		reader, ok := readers[i.name]
 		if !ok {
-			return []*exec.Cmd{exec.CommandContext(ctx, limits, "-duration", c.duration.String(), "-cpus", fmt.Sprintf("%d,%d", here, there), i.name)}
+			limit := i.name
+			if limit == "rare" {
+				limit = "cacheline"
+			}
+			return []*exec.Cmd{exec.CommandContext(ctx, limits, "-duration", c.duration.String(), "-cpus", fmt.Sprintf("%d,%d", here, there), limit)}
 		}
 		pub := p.command(ctx, "pub", at, "--rate", strconv.FormatFloat(c.rate, 'f', -1, 64), "--spin")
 		sub := p.command(ctx, "sub", at, reader.options...)
@@ -59,10 +63,10 @@ func newWake(ctx context.Context, c config, scratch string) (suite, []string, er
 			return []figure{{fromCall, float64(sub.CallP50), result.Micros}, {fromDue, float64(sub.P50), result.Micros}, {"p99", float64(sub.P99), result.Micros}}
 		}
 		way := 1.0
+		of := r[len(r)-1] // the one for which somebody has slept for a millisecond
 		if i.name == "cacheline" {
-			way = 0.5 // it measures there and back
+			way, of = 0.5, r[0] // it measures there and back
 		}
-		of := r[len(r)-1] // of futex the one that has slept for a millisecond
 		return []figure{{fromCall, way * float64(of.P50), result.Micros}, {"p99", way * float64(of.P99), result.Micros}}
 	}
 	for _, row := range []string{"poll", "spin"} {
@@ -77,6 +81,7 @@ func newWake(ctx context.Context, c config, scratch string) (suite, []string, er
 		{name: "spin", what: "it waits in a WaitSet that looks before it would sleep, for longer than there is nothing (DDS_SPIN=1h)"},
 		{name: "sleep", what: "it waits in a WaitSet as by default, which sleeps after 30 µs"},
 		{name: "cacheline", what: "half a round trip of a word between two processes that spin; no middleware"},
+		{name: "rare", what: "a word that a process writes once in a millisecond, and sleeps between, until one that spins sees it; no middleware"},
 		{name: "futex", what: "wake-up of a process that has slept for a millisecond; no middleware"},
 	}, c.impls)
 	return s, nil, err

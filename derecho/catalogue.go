@@ -9,8 +9,8 @@ import (
 // memberDesc is a member of an epoch: what it sends and what it receives.
 type memberDesc struct {
 	Node     NodeID
-	Writers  []EndpointID // ascending; not empty for a sender
-	Channels []channelDesc
+	Writers  []EndpointID  // ascending; not empty for a sender
+	Channels []channelDesc // ascending
 }
 
 // channelDesc is a channel that a member receives, and whether it keeps its state.
@@ -27,7 +27,7 @@ type descriptor struct {
 	Members   []memberDesc // ascending by node
 	Transfers []transfer
 	Logs      []channelLogs // of the channels whose state is kept on disk, ascending
-	Fresh     []ChannelID   // that are kept, and that nobody kept in the epoch before
+	Fresh     []ChannelID   // that are kept, and that nobody kept in the epoch before; ascending
 	Waiting   []ChannelID   // of which nobody sends or receives yet, because logs are waited for
 }
 
@@ -57,7 +57,8 @@ func (m *memberDesc) sends() bool    { return len(m.Writers) > 0 }
 func (m *memberDesc) receives() bool { return len(m.Channels) > 0 }
 
 func (m *memberDesc) receivesChannel(ch ChannelID) bool {
-	return slices.ContainsFunc(m.Channels, func(c channelDesc) bool { return c.ID == ch })
+	_, receives := m.position(ch)
+	return receives
 }
 
 func (d *descriptor) member(id NodeID) int {
@@ -66,14 +67,29 @@ func (d *descriptor) member(id NodeID) int {
 
 // channels lists all channels of the epoch, ascending: the position is the bit in the hold cell.
 func (d *descriptor) channels() []ChannelID {
-	var all []ChannelID
-	for _, m := range d.Members {
-		for _, c := range m.Channels {
+	return d.union(func(channelDesc) bool { return true })
+}
+
+// union lists the channels of all members that are let, ascending.
+func (d *descriptor) union(let func(channelDesc) bool) (all []ChannelID) {
+	for i := range d.Members {
+		before := all
+		all = make([]ChannelID, 0, max(len(before), len(d.Members[i].Channels)))
+		for _, c := range d.Members[i].Channels {
+			if !let(c) {
+				continue
+			}
+			for len(before) > 0 && before[0] < c.ID {
+				all, before = append(all, before[0]), before[1:]
+			}
+			if len(before) > 0 && before[0] == c.ID {
+				before = before[1:]
+			}
 			all = append(all, c.ID)
 		}
+		all = append(all, before...)
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
 func sameMembers(a, b []memberDesc) bool {
@@ -164,7 +180,7 @@ func (c *catalogue) removeNodes(failed func(NodeID) bool) (changed []*descriptor
 		asked = append(asked, c.orphans(d, gone)...)
 		touched = append(touched, Endpoint{Reads: []Subgroup{{sg, d.Mode}}})
 	}
-	c.deleteNodes(failed)
+	touched = append(touched, c.deleteNodes(failed)...)
 	maps.DeleteFunc(c.loading, func(r replica, _ arrival) bool { return failed(r.node) })
 	return c.refresh(gone, touched...), asked
 }
@@ -192,15 +208,19 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 		if before == nil {
 			before = &descriptor{Subgroup: sg.ID, Mode: sg.Mode}
 		}
+		now := *before
 		anew := c.recover(before)
 		if len(anew) > 0 {
 			before = before.without(anew)
 		}
 		heirs := c.heirs(before)
-		members := c.members(sg.ID)
+		members := c.members(&now, eps)
 		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Waiting: c.unrecovered(sg.ID)}
-		next.Fresh = next.kept()
-		next.Fresh = slices.DeleteFunc(next.Fresh, func(ch ChannelID) bool { return slices.Contains(before.kept(), ch) })
+		kept := before.kept()
+		next.Fresh = slices.DeleteFunc(next.kept(), func(ch ChannelID) bool {
+			_, known := slices.BinarySearch(kept, ch)
+			return known
+		})
 		next.Transfers = c.transfers(before, next, heirs, gone)
 		refused := len(members) > 0 && !slices.Equal(before.Waiting, next.Waiting)
 		if sameMembers(before.Members, members) && sameLogs(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 && len(anew) == 0 && !refused {
@@ -212,47 +232,6 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 		changed = append(changed, next)
 	}
 	return changed
-}
-
-// members derives who sends and receives in a subgroup from the endpoints.
-func (c *catalogue) members(sg SubgroupID) []memberDesc {
-	waiting := c.unrecovered(sg)
-	byNode := map[NodeID]*memberDesc{}
-	member := func(id NodeID) *memberDesc {
-		if byNode[id] == nil {
-			byNode[id] = &memberDesc{Node: id}
-		}
-		return byNode[id]
-	}
-	written := map[ChannelID]bool{}
-	for _, e := range c.naming[sg] {
-		if e.Writes.ID == sg && !slices.Contains(waiting, e.Channel) {
-			m := member(e.Node)
-			m.Writers = append(m.Writers, e.ID)
-			written[e.Channel] = true
-		}
-	}
-	for _, e := range c.naming[sg] {
-		reads := slices.ContainsFunc(e.Reads, func(s Subgroup) bool { return s.ID == sg })
-		if !reads || !written[e.Channel] && !e.Replica || slices.Contains(waiting, e.Channel) {
-			continue // before it is known what was sent of a channel nobody sends or receives
-		}
-		m := member(e.Node)
-		i := slices.IndexFunc(m.Channels, func(d channelDesc) bool { return d.ID == e.Channel })
-		if i < 0 {
-			m.Channels = append(m.Channels, channelDesc{e.Channel, e.Replica})
-		} else if e.Replica {
-			m.Channels[i].Replica = true
-		}
-	}
-	members := make([]memberDesc, 0, len(byNode))
-	for _, m := range byNode {
-		slices.Sort(m.Writers)
-		slices.SortFunc(m.Channels, func(a, b channelDesc) int { return cmp.Compare(a.ID, b.ID) })
-		members = append(members, *m)
-	}
-	slices.SortFunc(members, func(a, b memberDesc) int { return cmp.Compare(a.Node, b.Node) })
-	return members
 }
 
 // transfers finds the replicas that need the state of their channel: those that are new, and those
@@ -329,23 +308,22 @@ func (c *catalogue) source(before *descriptor, to replica, gone func(replica) bo
 // replica: the node keeps the state of the channel in this epoch.
 func (d *descriptor) replica(node NodeID, ch ChannelID) bool {
 	i := d.member(node)
-	return i >= 0 && slices.Contains(d.Members[i].Channels, channelDesc{ch, true})
+	if i < 0 {
+		return false
+	}
+	at, receives := d.Members[i].position(ch)
+	return receives && d.Members[i].Channels[at].Replica
 }
 
 // fresh: the state of the channel is kept from this epoch on, and was not before.
-func (d *descriptor) fresh(ch ChannelID) bool { return slices.Contains(d.Fresh, ch) }
+func (d *descriptor) fresh(ch ChannelID) bool {
+	_, fresh := slices.BinarySearch(d.Fresh, ch)
+	return fresh
+}
 
 // kept are the channels whose state somebody keeps, ascending.
-func (d *descriptor) kept() (channels []ChannelID) {
-	for _, m := range d.Members {
-		for _, c := range m.Channels {
-			if c.Replica {
-				channels = append(channels, c.ID)
-			}
-		}
-	}
-	slices.Sort(channels)
-	return slices.Compact(channels)
+func (d *descriptor) kept() []ChannelID {
+	return d.union(func(c channelDesc) bool { return c.Replica })
 }
 
 // keptBy are the channels whose state a node keeps, ascending.

@@ -18,7 +18,7 @@
 //	Driven     the same machine without any of these, for cluster   driven.go
 //	poller     one polling goroutine per process drives all nodes   poller.go
 //	machine    the protocol: Step(now), no goroutine, clock or I/O  machine.go  join.go  control.go
-//	catalogue  endpoints -> descriptors of subgroups, pure          catalogue.go  roster.go
+//	catalogue  endpoints -> descriptors of subgroups, pure          catalogue.go  members.go  roster.go
 //	subgroup   the sequence of epochs of one subgroup               subgroup.go
 //	epoch      table, rings and predicates of one epoch             epoch.go  deliver.go
 //	agreement  how a view ends when members fail                    agreement.go  quorum.go

@@ -71,9 +71,9 @@ type epoch struct {
 	sender *smc.Sender // nil if this member does not send
 	turn   *sync.Mutex // with NoLockFree: held from Reserve to Commit; else nil
 	// out are the links to the other members; replaced when one comes up.
-	out  atomic.Pointer[[]rdma.Link]
-	bits map[ChannelID]uint // constant
-	held atomic.Uint64      // OR of the hold cells of all receivers; stored by the poller
+	out      atomic.Pointer[[]rdma.Link]
+	channels []ChannelID   // constant; see bit
+	held     atomic.Uint64 // OR of the hold cells of all receivers; stored by the poller
 	waiters
 }
 
@@ -101,13 +101,10 @@ func (d *descriptor) layout() sst.Layout {
 // newEpoch makes the state of an epoch in which this node is a member.
 func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	m := g.m
-	e := &epoch{g: g, desc: d, key: rdma.Key{Subgroup: uint32(d.Subgroup), Epoch: d.Epoch}, myRank: -1, bits: map[ChannelID]uint{}}
+	e := &epoch{g: g, desc: d, key: rdma.Key{Subgroup: uint32(d.Subgroup), Epoch: d.Epoch}, myRank: -1, channels: d.channels()}
 	e.me = d.member(m.id)
 	e.receiving = d.Members[e.me].receives()
 	e.experiment()
-	for i, c := range d.channels() {
-		e.bits[c] = uint(i % 64)
-	}
 	var receivers []int
 	for i := range d.Members {
 		if d.Members[i].sends() {
@@ -410,11 +407,17 @@ func (e *epoch) tellPersisted() {
 	e.kick()
 }
 
+// bit is that of a channel in the hold cell.
+func (e *epoch) bit(ch ChannelID) (bit uint, ok bool) {
+	i, ok := slices.BinarySearch(e.channels, ch)
+	return uint(i % 64), ok
+}
+
 // tellHolds sets the bits of the channels that are held at this member.
 func (e *epoch) tellHolds(holds map[ChannelID]bool) {
 	mask := uint64(0)
 	for ch := range holds {
-		if bit, ok := e.bits[ch]; ok {
+		if bit, ok := e.bit(ch); ok {
 			mask |= 1 << bit
 		}
 	}

@@ -87,13 +87,15 @@ func remove(list []*Endpoint, e *Endpoint) []*Endpoint {
 	return slices.Delete(list, i, i+1)
 }
 
-// deleteNodes deletes the endpoints of nodes.
-func (r *roster) deleteNodes(gone func(NodeID) bool) {
+// deleteNodes deletes the endpoints of nodes, and returns them.
+func (r *roster) deleteNodes(gone func(NodeID) bool) (deleted []Endpoint) {
 	for _, e := range slices.Clone(r.all) {
 		if gone(e.Node) {
 			r.delete(e)
+			deleted = append(deleted, *e)
 		}
 	}
+	return deleted
 }
 
 // subgroups are those that the endpoint names, ascending, each once.

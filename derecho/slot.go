@@ -155,7 +155,7 @@ func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
 		return smc.Reservation{}, ErrRecovering
 	}
 	if held := e.held.Load(); held != 0 {
-		if bit, ok := e.bits[ch]; ok && held&(1<<bit) != 0 {
+		if bit, ok := e.bit(ch); ok && held&(1<<bit) != 0 {
 			return smc.Reservation{}, smc.ErrFull
 		}
 	}

@@ -107,7 +107,6 @@ func (g *subgroup) install(d *descriptor) error {
 // announce tells the layer above which channels this node begins to receive, and whether their
 // state follows.
 func (g *subgroup) announce(d *descriptor) {
-	now := map[ChannelID]bool{}
 	for _, t := range d.Transfers {
 		if from := g.loading[t.Channel]; t.To == g.m.id && t.From == t.To && from != 0 {
 			// Nobody has a state any more.
@@ -120,7 +119,9 @@ func (g *subgroup) announce(d *descriptor) {
 			}
 		}
 	}
-	for _, c := range d.Members[d.member(g.m.id)].Channels {
+	before := g.m.receives[g.id]
+	now := d.Members[d.member(g.m.id)].Channels
+	for _, c := range now {
 		pending := slices.ContainsFunc(d.Transfers, func(t transfer) bool {
 			return t.To == g.m.id && t.From != t.To && t.Channel == c.ID
 		})
@@ -130,14 +131,17 @@ func (g *subgroup) announce(d *descriptor) {
 		}
 		// Of a fresh channel nobody has a state but what the logs hold: who waited for one goes on from there. And who only
 		// received a channel begins with nothing else when it is the first to keep it.
-		kept, received := g.m.receives[g.id][c.ID]
+		for len(before) > 0 && before[0].ID < c.ID {
+			before = before[1:]
+		}
+		received := len(before) > 0 && before[0].ID == c.ID
+		kept := received && before[0].Replica
 		switch {
 		case pending || c.Replica && (d.fresh(c.ID) || !kept):
 			g.m.h.AwaitState(g.id, c.ID, d.Epoch, pending)
 		case !received:
 			g.m.h.AwaitState(g.id, c.ID, 0, false)
 		}
-		now[c.ID] = c.Replica
 	}
 	g.m.receives[g.id] = now
 	g.unannounced = false

@@ -1,0 +1,139 @@
+package derecho
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// membersByNode is a naive twin of the catalogue: it derives who sends and receives in a subgroup from all endpoints.
+func membersByNode(eps []*Endpoint, sg SubgroupID) map[NodeID]map[ChannelID]bool {
+	written := map[ChannelID]bool{}
+	for _, e := range eps {
+		written[e.Channel] = written[e.Channel] || e.Writes.ID == sg
+	}
+	received := map[NodeID]map[ChannelID]bool{}
+	for _, e := range eps {
+		for _, s := range e.Reads {
+			if s.ID != sg || !written[e.Channel] && !e.Replica {
+				continue
+			}
+			if received[e.Node] == nil {
+				received[e.Node] = map[ChannelID]bool{}
+			}
+			received[e.Node][e.Channel] = received[e.Node][e.Channel] || e.Replica
+		}
+	}
+	return received
+}
+
+// However endpoints come, go and fail, by ones and by many, the members that follow from what changed are those that follow from all
+// endpoints, and an epoch that has begun stays what it was.
+func TestMembersFollowFromWhatChanged(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	c := newCatalogue()
+	id := EndpointID(0)
+	make1 := func() Endpoint {
+		id++
+		e := Endpoint{Node: NodeID(1 + random.IntN(4)), ID: id, Channel: ChannelID(1 + random.IntN(6)), Replica: random.IntN(4) == 0}
+		for sg := SubgroupID(1); sg <= 2; sg++ {
+			if random.IntN(2) == 0 {
+				e.Reads = append(e.Reads, Subgroup{sg, Ordered})
+			}
+		}
+		if random.IntN(2) == 0 {
+			e.Writes = Subgroup{SubgroupID(1 + random.IntN(2)), Ordered}
+		}
+		return e
+	}
+	begun := map[*descriptor][]memberDesc{}
+	epochs := 0
+	for range 4000 {
+		var changed []*descriptor
+		switch pick := random.IntN(100); {
+		case pick < 50:
+			eps := make([]Endpoint, 1+random.IntN(3))
+			for i := range eps {
+				eps[i] = make1()
+			}
+			changed = c.add(eps...)
+		case pick < 99 && len(c.all) > 0:
+			for range min(2, len(c.all)) {
+				e := c.all[random.IntN(len(c.all))]
+				_, more, _, ok := c.remove(e.Node, e.ID)
+				require.True(t, ok)
+				changed = append(changed, more...)
+			}
+		case pick == 99:
+			node := NodeID(1 + random.IntN(4))
+			changed, _ = c.removeNodes(func(id NodeID) bool { return id == node })
+		}
+		epochs += len(changed)
+		for d, was := range begun {
+			require.True(t, sameMembers(was, d.Members))
+		}
+		clear(begun)
+		for _, d := range changed {
+			begun[d] = cloneMembers(d.Members)
+		}
+		for sg := SubgroupID(1); sg <= 2; sg++ {
+			d := c.subgroups[sg]
+			if d == nil {
+				continue
+			}
+			require.True(t, sameMembers(c.allMembers(sg), d.Members))
+			received, writers := map[NodeID]map[ChannelID]bool{}, 0
+			for _, m := range d.Members {
+				writers += len(m.Writers)
+				for _, ch := range m.Channels {
+					if received[m.Node] == nil {
+						received[m.Node] = map[ChannelID]bool{}
+					}
+					received[m.Node][ch.ID] = ch.Replica
+				}
+				for _, w := range m.Writers {
+					require.Equal(t, sg, c.find(m.Node, w).Writes.ID)
+				}
+			}
+			require.Equal(t, membersByNode(c.all, sg), received)
+			for _, e := range c.all {
+				if e.Writes.ID == sg {
+					writers--
+				}
+			}
+			require.Zero(t, writers)
+		}
+	}
+	require.Greater(t, epochs, 1000)
+}
+
+func cloneMembers(list []memberDesc) []memberDesc {
+	clone := append([]memberDesc{}, list...)
+	for i, m := range clone {
+		clone[i].Writers = append([]EndpointID(nil), m.Writers...)
+		clone[i].Channels = append([]channelDesc(nil), m.Channels...)
+	}
+	return clone
+}
+
+// What an endpoint costs the catalogue does not depend on how many there are, in objects; nor does it allocate for each of them.
+func TestEndpointAmongMany(t *testing.T) {
+	objects := func(n int) float64 {
+		c := newCatalogue()
+		sg := Subgroup{1, Ordered}
+		for i := range n {
+			c.add(Endpoint{Node: NodeID(1 + i%2), ID: EndpointID(i + 1), Channel: ChannelID(i/4 + 1), Writes: sg, Reads: []Subgroup{sg}})
+		}
+		return testing.AllocsPerRun(20, func() {
+			e := Endpoint{Node: 1, ID: EndpointID(n + 1), Channel: ChannelID(n), Writes: sg, Reads: []Subgroup{sg}}
+			require.Len(t, c.add(e), 1)
+			_, changed, _, ok := c.remove(e.Node, e.ID)
+			require.True(t, ok)
+			require.Len(t, changed, 1)
+		})
+	}
+	few, many := objects(100), objects(4000)
+	t.Logf("%.0f objects with 100 endpoints of the subgroup, %.0f with 4,000", few, many)
+	require.LessOrEqual(t, many, few+2)
+}

@@ -114,8 +114,12 @@ func (t *topicEntity) logDir() string {
 	if t.p == nil {
 		return ""
 	}
-	sg := t.p.hub.placement.Subgroup(topic.Logged, t.name)
-	return filepath.Join(t.p.settings.Dir, fmt.Sprintf("domain-%d-subgroup-%d", t.p.id, sg))
+	return t.p.logDir(derecho.SubgroupID(t.p.hub.placement.Subgroup(topic.Logged, t.name)))
+}
+
+// logDir is where the log of a subgroup is.
+func (p *DomainParticipant) logDir(sg derecho.SubgroupID) string {
+	return filepath.Join(p.settings.Dir, fmt.Sprintf("domain-%d-subgroup-%d", p.id, sg))
 }
 
 // groupLog is the log of one subgroup (derecho.Log). The polling goroutine appends to a batch while the logger's goroutine

@@ -34,6 +34,9 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 	if errors.Is(err, derecho.ErrHistory) {
 		code, todo = ErrPreconditionNotMet, "decide which of the two histories is to go on"
 	}
+	if errors.Is(err, derecho.ErrCopied) {
+		code, todo = ErrPreconditionNotMet, "the directory of this process is "+h.p.logDir(sg)
+	}
 	f := failedLog{sg, node, &Error{
 		Op: "log", Entity: who, Code: code, Err: err,
 		Detail: fmt.Sprintf("it stores no sample of PERSISTENT %s any more; %s", h.persistent(sg), todo),

@@ -3,6 +3,7 @@ package dcps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"runtime/pprof"
@@ -466,6 +467,14 @@ func (p *DomainParticipant) introduce(ep derecho.Endpoint) error {
 	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
 	defer cancel()
 	err := p.core.AddEndpoint(ctx, ep)
+	if errors.Is(err, derecho.ErrCopied) {
+		for _, sg := range append([]derecho.Subgroup{ep.Writes}, ep.Reads...) {
+			if sg.Mode == derecho.Logged {
+				err = fmt.Errorf("%w; the directory of this process is %s", err, p.logDir(sg.ID))
+				break
+			}
+		}
+	}
 	if errors.Is(err, derecho.ErrTimeout) {
 		soon, cancel := context.WithTimeout(context.Background(), interruptedTimeout)
 		defer cancel()

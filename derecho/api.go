@@ -213,6 +213,8 @@ var (
 	ErrRecovering = errors.New("derecho: logs are missing")
 	// ErrHistory: the log of this node holds another history of the channel than the one that the members go on with.
 	ErrHistory = errors.New("derecho: another history")
+	// ErrCopied: another node that lives has the log of this one; the directory of one is a copy of the other's.
+	ErrCopied = errors.New("derecho: a copied log")
 	// ErrExcluded: the group went on without this node.
 	ErrExcluded = errors.New("derecho: excluded")
 )

@@ -45,18 +45,24 @@ func (m *machine) gather(ep Endpoint, done func(error)) {
 	default:
 		p := &pendingEndpoint{ep: ep, done: done}
 		m.own[ep.ID] = p
-		m.whenReady(func() bool { return !m.replicaEnding(ep) }, func() {
-			if m.own[ep.ID] != p {
-				return // taken back meanwhile
-			}
-			p.submitted = true
-			ep.Log = m.logState(ep)
-			m.announcing = append(m.announcing, ep)
-			if !m.gathering {
-				m.flushQueue()
-			}
-		})
+		m.propose(p)
 	}
+}
+
+// propose announces an endpoint of this node as soon as it may.
+func (m *machine) propose(p *pendingEndpoint) {
+	ep := p.ep
+	m.whenReady(func() bool { return !m.replicaEnding(ep) }, func() {
+		if m.own[ep.ID] != p {
+			return // taken back meanwhile
+		}
+		p.submitted = true
+		ep.Log = m.logState(ep)
+		m.announcing = append(m.announcing, ep)
+		if !m.gathering {
+			m.flushQueue()
+		}
+	})
 }
 
 // maxBundle bounds a command that announces several endpoints, in bytes. One that is larger by itself goes alone.
@@ -335,14 +341,19 @@ func (m *machine) closeView() {
 	}
 }
 
+// withdraw forgets an endpoint of this node that the members have not taken.
+func (m *machine) withdraw(p *pendingEndpoint) {
+	delete(m.own, p.ep.ID)
+	p.added = true
+}
+
 // refuse gives up an endpoint of this node whose log holds another history of its channel.
 func (m *machine) refuse(ep Endpoint, history uint64) {
 	p := m.own[ep.ID]
 	if p == nil || ep.Node != m.id {
 		return
 	}
-	delete(m.own, ep.ID)
-	p.added = true
+	m.withdraw(p)
 	if p.removing {
 		p.answer(nil)
 		return
@@ -353,6 +364,10 @@ func (m *machine) refuse(ep Endpoint, history uint64) {
 
 func (m *machine) added(eps []Endpoint) {
 	eps = slices.DeleteFunc(eps, func(ep Endpoint) bool {
+		if _, twin := m.cat.twin(&ep); twin {
+			m.postpone(ep)
+			return true
+		}
 		history, foreign := m.cat.foreign(&ep)
 		if foreign {
 			m.refuse(ep, history)

@@ -51,16 +51,20 @@ type roster struct {
 	endpointList
 	naming    map[SubgroupID][]*Endpoint  // those that name a subgroup
 	onChannel map[keptChannel][]*Endpoint // those of a channel that name a subgroup
+	onLog     map[uint64][]*Endpoint      // those with a log; all of one node (catalogue.twin)
 }
 
 func newRoster() roster {
 	return roster{
-		endpointList: newEndpointList(), naming: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{},
+		endpointList: newEndpointList(), naming: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{}, onLog: map[uint64][]*Endpoint{},
 	}
 }
 
 func (r *roster) insert(e *Endpoint) {
 	r.endpointList.insert(e)
+	if e.Log != nil {
+		r.onLog[e.Log.ID] = append(r.onLog[e.Log.ID], e)
+	}
 	for _, sg := range e.subgroups() {
 		k := keptChannel{sg.ID, e.Channel}
 		r.naming[sg.ID] = append(r.naming[sg.ID], e)
@@ -70,6 +74,9 @@ func (r *roster) insert(e *Endpoint) {
 
 func (r *roster) delete(e *Endpoint) {
 	r.endpointList.delete(e)
+	if e.Log != nil {
+		removeFrom(r.onLog, e.Log.ID, e)
+	}
 	for _, sg := range e.subgroups() {
 		removeFrom(r.naming, sg.ID, e)
 		removeFrom(r.onChannel, keptChannel{sg.ID, e.Channel}, e)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type disk struct {
 	starts   file
 	messages file
 	err      error // of all that is written from now on
+	copied   bool  // from another, of which only scripts make use
 	crashIn  int   // operations until the process ends in the middle of its writing; 0: it does not
 	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log says of itself (nil: what it holds).
 	honest func(f *file) int
@@ -44,6 +46,13 @@ type entry struct {
 }
 
 func (r *run) newDisk() *disk { return &disk{run: r, id: r.pick.Uint64() | 1} }
+
+// copy is what somebody has who copies the directory.
+func (d *disk) copy() *disk {
+	c := &disk{run: d.run, id: d.id, copied: true, starts: d.starts, messages: d.messages}
+	c.starts.entries, c.messages.entries = slices.Clone(d.starts.entries), slices.Clone(d.messages.entries)
+	return c
+}
 
 // crash loses some of what was not synced. What is left is on disk, though the process has told nobody.
 func (d *disk) crash(p *process) {

@@ -548,7 +548,7 @@ func (p *process) announce(eps ...derecho.Endpoint) {
 			p.ready[ep.ID] = ep
 			return
 		}
-		if errors.Is(err, derecho.ErrHistory) {
+		if errors.Is(err, derecho.ErrHistory) || errors.Is(err, derecho.ErrCopied) && p.disk.copied {
 			delete(p.wanted, ep.ID)
 			p.run.emit(Event{Kind: Refused, Node: p.id, Channel: ep.Channel, Text: err.Error()})
 			return

@@ -19,6 +19,7 @@ import (
 //
 //	group A B C [apart] [witness]     starts processes, on one host or each on its own; the witness is the second one
 //	start A [host=N] [alone]          starts one more; alone: nothing passes between it and the others, until heal
+//	copy A B [host=N] [alone]         starts B on a copy of the disk of A
 //	writer A CHANNEL | reader A CHANNEL | remove A CHANNEL
 //	send A CHANNEL TEXT...            a message for each text, which the case must not have had before
 //	crash A | restart A | leave A | pause A | resume A
@@ -53,6 +54,7 @@ var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 	"send": (*script).send, "crash": (*script).crash, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
 	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
+	"copy": (*script).copy,
 }
 
 // script is a case that is being played.
@@ -83,8 +85,8 @@ func (s *script) proc(args []datadriven.Arg, i int) *process {
 	return s.names[args[i].Key]
 }
 
-func (s *script) launch(name string, host uint64, alone bool) {
-	p := s.r.start(host, s.r.newDisk())
+func (s *script) launch(name string, host uint64, alone bool, d *disk) {
+	p := s.r.start(host, d)
 	s.names[name], s.of[p] = p, name
 	for _, q := range s.names {
 		if alone {
@@ -108,14 +110,19 @@ func (s *script) group(args []datadriven.Arg) {
 				host += uint64(len(s.names))
 				s.r.plan.Hosts = int(host)
 			}
-			s.launch(a.Key, host, false)
+			s.launch(a.Key, host, false, s.r.newDisk())
 		}
 	}
 	s.forget()
 }
 
 // start lets a process join, and what is printed begins with the others' view of it.
-func (s *script) start(args []datadriven.Arg) {
+func (s *script) start(args []datadriven.Arg) { s.startOn(args, s.r.newDisk()) }
+
+// copy lets a process join on a copy of another's disk.
+func (s *script) copy(args []datadriven.Arg) { s.startOn(args[1:], s.proc(args, 0).disk.copy()) }
+
+func (s *script) startOn(args []datadriven.Arg, d *disk) {
 	host, alone := uint64(1), false
 	for _, a := range args[1:] {
 		if a.Key == "alone" {
@@ -124,7 +131,7 @@ func (s *script) start(args []datadriven.Arg) {
 			s.t.Fatal(err)
 		}
 	}
-	s.launch(args[0].Key, host, alone)
+	s.launch(args[0].Key, host, alone, d)
 }
 
 var channelNames = map[string]derecho.ChannelID{"ordered": 1, "ordered2": 2, "unordered": 3, "kept": 4, "logged": 6}

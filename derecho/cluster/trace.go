@@ -37,7 +37,7 @@ const (
 	Lost     // a log has not what it was told to have: Durable was a lie
 	Unbegun  // and so was Begun
 	Found    // a node announces what a log holds of a channel: the last epoch that it has of it
-	Refused  // a log is refused, for it holds another history of a channel
+	Refused  // a log is refused, for it holds another history of a channel, or is the copy of one
 	Asked    // the application gives an endpoint another Info, number Seq
 	Changed  // the layer above is told of it
 )

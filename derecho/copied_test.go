@@ -1,0 +1,64 @@
+package derecho
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Two nodes have logs of one identity. The endpoint of the second waits: while the first lives it is refused, with both named; when the first
+// gives its endpoint up, it is taken.
+func TestCopiedLog(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		eachFabric(t, func(t *testing.T, c *cluster) {
+			if gone {
+				c.cfg.Lease = time.Minute // longer than the test: nothing is refused
+			}
+			c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+			c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 17} }
+			a, _ := c.join()
+			b, rb := c.join()
+			keeps := Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true}
+			a.mustAdd(t, keeps)
+			rb.wait(t, "the original", func() bool { return len(rb.endpoints) == 1 })
+			added := make(chan error, 1)
+			go func() { added <- b.AddEndpoint(ctxFor(t), keeps) }()
+			if gone {
+				require.Eventually(t, func() bool { return postponed(b) }, 10*time.Second, time.Millisecond)
+				require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
+				require.NoError(t, <-added)
+				return
+			}
+			err := <-added
+			require.ErrorIs(t, err, ErrCopied)
+			require.ErrorContains(t, err, "this node, node1 (pid ")
+			require.ErrorContains(t, err, "and node0 (pid ")
+			require.ErrorContains(t, err, "have the log 0000000000000011")
+		})
+	}
+}
+
+// postponed: an endpoint of the node waits, though it was announced.
+func postponed(n *Node) bool {
+	is := make(chan bool, 1)
+	n.life.Load().post(func(m *machine) { is <- m.own[1] != nil && m.own[1].submitted && len(m.deferred) > 0 })
+	return <-is
+}
+
+// What a catalogue takes for a twin.
+func TestTwin(t *testing.T) {
+	s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
+	comes := func(node NodeID) bool {
+		_, is := s.cat.twin(&Endpoint{Node: node, ID: 9, Channel: 8, Reads: []Subgroup{{4, Logged}}, Replica: true, Log: &LogState{ID: 1}})
+		return is
+	}
+	require.False(t, comes(2), "nobody is there")
+	keeps(1, LogState{})(s)
+	require.True(t, comes(2), "of another channel of the log, too")
+	require.False(t, comes(1), "its own")
+	keeps(3, LogState{})(s)
+	require.True(t, comes(3), "it has a log of its own, and announces another's")
+	fails(1)(s)
+	require.False(t, comes(2), "the other has failed")
+}

@@ -383,14 +383,21 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 	lengths = make(map[*stream]int)
 	for _, p := range end.parts {
 		key := endpointKey{s.key.node, p.writer}
-		if len(a.streams[key]) == 0 && a.buried[key] {
+		if p.first > p.last || len(a.streams[key]) == 0 && a.buried[key] {
 			return map[*stream]int{}, false
 		}
 		for _, o := range a.streams[key] {
 			if !a.group && o != s {
 				continue
 			}
-			switch n := o.ends(); {
+			n := o.ends()
+			if n > 0 && o.queue[n-1].end.number == end.number {
+				if earlier := o.before(p.first); earlier > 0 { // of a set whose end was lost: they leave first
+					o.discard(earlier)
+					return nil, false
+				}
+			}
+			switch {
 			case n > 0 && o.queue[n-1].end.number == end.number && o.complete(n, p):
 				lengths[o] = n
 			case n > 0 && o.queue[n-1].end.number == end.number, o.gone, o.lost(p), o.passed(p):

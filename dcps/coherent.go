@@ -24,6 +24,8 @@ import (
 //
 //	set end: number(u64) count(u16) parts; part: writer(u32) first(u64) last(u64)
 //
+// A part whose first number is above its last is lost: its end found no room.
+//
 // A message with flagOrdered ends with what its publisher had sent before it, that is the latest number of each of its
 // other writers; the sample is what comes before.
 //
@@ -54,9 +56,11 @@ type setEnd struct {
 	parts  []part
 }
 
+func (s *setEnd) size() int { return endBytes + len(s.parts)*partBytes }
+
 func (s *setEnd) encode() []byte {
 	le := binary.LittleEndian
-	b := le.AppendUint64(make([]byte, 0, endBytes+len(s.parts)*partBytes), s.number)
+	b := le.AppendUint64(make([]byte, 0, s.size()), s.number)
 	b = le.AppendUint16(b, uint16(len(s.parts)))
 	for _, p := range s.parts {
 		b = le.AppendUint32(b, uint32(p.writer))
@@ -243,40 +247,79 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 			w.set.first = 0
 		}
 	}
-	for i, w := range in {
-		own := end
-		if !pub.present.group {
-			own = &setEnd{number: end.number, parts: end.parts[i : i+1]}
+	// What waits for no room comes first: so the ends that are sent say which parts are lost, and nobody waits for an end that never comes.
+	ends := make([]setEndSlot, len(in))
+	for _, lossy := range []bool{true, false} {
+		for i, w := range in {
+			if (w.path == topic.Unordered) != lossy {
+				continue
+			}
+			var err error
+			if ends[i], err = w.placeSetEnd(ctx, op, pub.present.own(end, i).size()); err != nil {
+				errs = append(errs, err)
+			}
+			if lossy && !ends[i].placed {
+				end.parts[i].first, end.parts[i].last = 1, 0
+			} else if !lossy {
+				w.sendSetEnd(&ends[i], pub.present.own(end, i))
+			}
 		}
-		errs = append(errs, w.sendSetEnd(ctx, op, own))
+	}
+	for i, w := range in {
+		if w.path == topic.Unordered {
+			w.sendSetEnd(&ends[i], pub.present.own(end, i))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// sendSetEnd sends the end of a set. The caller has the turn.
-func (w *writer) sendSetEnd(ctx context.Context, op string, end *setEnd) error {
+// own is what the end of the i-th part says.
+func (p *presenting) own(end *setEnd, i int) *setEnd {
+	if p.group {
+		return end
+	}
+	return &setEnd{number: end.number, parts: end.parts[i : i+1]}
+}
+
+// setEndSlot is where the end of a part goes.
+type setEndSlot struct {
+	slot       slot
+	placed     bool
+	exclusions uint64
+}
+
+// placeSetEnd finds room for the end of a set. Without room on the unordered path it is not placed, and that is no error. The caller has
+// the turn.
+func (w *writer) placeSetEnd(ctx context.Context, op string, size int) (e setEndSlot, err error) {
 	w.batch.hurry()
-	payload := end.encode()
-	exclusions := w.doubt.exclusions.Load()
+	e.exclusions = w.doubt.exclusions.Load()
 	// Without channel: a full reader does not hold the end up, which takes no room there.
-	var s slot
-	_, err := w.place(ctx, 0, len(payload), w.deadlineFrom(time.Now()), &s)
+	_, err = w.place(ctx, 0, size, w.deadlineFrom(time.Now()), &e.slot)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1) // and so is the set, which readers count as lost
 		w.seq.Add(1)
-		return nil
+		return e, nil
 	}
 	if err != nil {
-		return failure(op, w.what, "the coherent set is lost", err)
+		return e, failure(op, w.what, "the coherent set is lost", err)
 	}
-	copy(s.bytes(), payload)
-	w.commit(&s, w.header(kindSetEnd, w.seq.Add(1), 0, now()), len(payload))
+	e.placed = true
+	return e, nil
+}
+
+// sendSetEnd sends the end of a set, if it was placed. The caller has the turn.
+func (w *writer) sendSetEnd(e *setEndSlot, end *setEnd) {
+	if !e.placed {
+		return
+	}
+	payload := end.encode()
+	copy(e.slot.bytes(), payload)
+	w.commit(&e.slot, w.header(kindSetEnd, w.seq.Add(1), 0, now()), len(payload))
 	if w.resends {
 		w.inFlight.Add(-1)
 	}
-	w.doubt.sent(exclusions)
+	w.doubt.sent(e.exclusions)
 	w.batch.hurry()
-	return nil
 }
 
 // deadlineFrom is when max_blocking_time is over; zero for never.

@@ -224,6 +224,37 @@ func TestGroupSetWhoseEndIsLost(t *testing.T) {
 	})
 }
 
+// Nor does a set wait for a part whose end found no room on the unordered path, where nothing may ever follow: the other ends say so.
+func TestGroupSetOfASilentLossyWriter(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStageOn(t, d, present(qos.PresentationGroup, true, false), "A")
+		s.readers = append(s.readers, readerOn(t, s.b, s.sub, "B", readerQos(func(q *qos.DataReader) { q.Reliability.Kind = qos.ReliabilityBestEffort })))
+		s.writers = append(s.writers, writerOn(t, s.a, s.pub, "B", writerQos(func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort })))
+		synctest.Wait()
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		synctest.Wait()
+		full := func(by int) {
+			d.bus.mu.Lock()
+			defer d.bus.mu.Unlock()
+			d.bus.of(s.a).inFlight[s.writers[1].writer.at.sg] += by
+		}
+		full(d.bus.capacity)
+		s.end(t)
+		full(-d.bus.capacity)
+		require.Equal(t, "data | data", s.seen(t))
+		write(t, s.writers[0], 1, 2)
+		require.Equal(t, "1:2 | data", s.seen(t))
+		require.Equal(t, int32(1), s.readers[0].SampleLostStatus().TotalCount)
+		s.begin(t)
+		write(t, s.writers[0], 1, 3)
+		write(t, s.writers[1], 2, 3)
+		s.end(t)
+		require.Equal(t, "1:3 | 2:3", s.seen(t))
+	})
+}
+
 // A set that can not be ended in time, as a writer is busy, goes on: it is not cut to the parts of the others.
 func TestEndOfASetWithABusyWriter(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {

@@ -211,8 +211,8 @@ func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err err
 		if from < 0 {
 			return batch, false, nil
 		}
-		batch = append(batch, e.lendable(from, e.message(from, rec, seq)))
-		e.recvs[from].Take()
+		batch = batch[:len(batch)+1] // most is at most maxBatch, its capacity
+		e.take(from, rec, seq, &batch[len(batch)-1])
 	}
 	return batch, true, nil
 }
@@ -227,26 +227,35 @@ func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err e
 			if rec == nil {
 				break
 			}
-			batch = append(batch, e.lendable(rank, e.message(rank, rec, rec.Index)))
-			r.Take()
+			batch = batch[:len(batch)+1]
+			e.take(rank, rec, rec.Index, &batch[len(batch)-1])
 		}
 	}
 	return batch, len(batch) == e.most, nil
 }
 
-func (e *epoch) message(rank int, rec *smc.Record, seq uint64) Message {
+// take makes a message of the record that peek showed, where the batch has it, and goes on to the next. The layer above may keep it.
+func (e *epoch) take(rank int, rec *smc.Record, seq uint64, m *Message) {
+	e.fill(rank, rec, seq, m)
+	m.from, m.at, m.loan = &e.lenders[rank], e.recvs[rank].Pos(), nil
+	e.recvs[rank].Take()
+}
+
+// fill stores what a record says of a message, field by field: it is large for a value.
+func (e *epoch) fill(rank int, rec *smc.Record, seq uint64, m *Message) {
 	node := e.desc.Members[e.senders[rank]].Node
 	w := EndpointID(rec.Writer)
-	if h := &e.heard[rank]; h.writer != w || h.channel == 0 {
+	h := &e.heard[rank]
+	if h.writer != w || h.channel == 0 {
 		h.writer, h.channel = w, e.g.m.channel(node, w) // mostly the one of the message before
 	}
-	return Message{
-		Header: Header{
-			Writer: w, WriterSeq: rec.WriterSeq, Timestamp: rec.Timestamp,
-			Kind: Kind(rec.Kind), Flags: rec.Flags,
-		},
-		Sender: node, Channel: e.heard[rank].channel, Epoch: e.desc.Epoch, Seq: seq, Payload: rec.Payload,
-	}
+	m.Writer, m.WriterSeq, m.Timestamp, m.Kind, m.Flags = w, rec.WriterSeq, rec.Timestamp, Kind(rec.Kind), rec.Flags
+	m.Sender, m.Channel, m.Epoch, m.Seq, m.Payload = node, h.channel, e.desc.Epoch, seq, rec.Payload
+}
+
+func (e *epoch) message(rank int, rec *smc.Record, seq uint64) (m Message) {
+	e.fill(rank, rec, seq, &m)
+	return m
 }
 
 // undelivered is what this node has committed in the epoch and was not handed itself. It sends nothing there any more. Where it only sends

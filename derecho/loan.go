@@ -39,12 +39,6 @@ func newLenders(e *epoch, ring int) []lender {
 	return l
 }
 
-// lendable lets the layer above keep a message.
-func (e *epoch) lendable(rank int, m Message) Message {
-	m.from, m.at = &e.lenders[rank], e.recvs[rank].Pos()
-	return m
-}
-
 // Lend keeps Payload as it is beyond the upcall until Loan.Release is called once for each call of Lend. It is nil if it has to be copied instead.
 // Only for the upcall that hands the message over.
 func (m *Message) Lend() *Loan {

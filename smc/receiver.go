@@ -57,7 +57,7 @@ func (r *Receiver) Peek() (*Record, error) {
 	for r.pos < r.tail {
 		at := r.pos & uint64(len(r.ring)-1)
 		end := min(uint64(len(r.ring)), at+(r.tail-r.pos))
-		rec, size, record, err := parse(r.ring[at:end])
+		rec, size, err := parse(r.ring[at:end], &r.rec)
 		if err != nil {
 			return nil, err
 		}
@@ -65,10 +65,10 @@ func (r *Receiver) Peek() (*Record, error) {
 			r.pos += uint64(size)
 			continue
 		}
-		if record.Index < r.behind {
-			return nil, fmt.Errorf("smc: index %d after %d", record.Index, r.behind)
+		if r.rec.Index < r.behind {
+			return nil, fmt.Errorf("smc: index %d after %d", r.rec.Index, r.behind)
 		}
-		r.rec, r.size = record, uint64(size)
+		r.size = uint64(size)
 		return &r.rec, nil
 	}
 	return nil, nil

@@ -54,20 +54,20 @@ func putHeader(b []byte, rec uint8, slots, length int, h Header) {
 func putIndex(b []byte, index uint64) { binary.LittleEndian.PutUint64(b[8:], index) }
 
 // parse reads the record at the front of b, which ends at the published tail or the end of the
-// ring. The memory is a peer's: every length is read once, checked, and only then used.
-func parse(b []byte) (rec uint8, size int, r Record, err error) {
+// ring, into r, which is not touched unless it is a message. The memory is a peer's: every length is read once, checked, and only then used.
+func parse(b []byte, r *Record) (rec uint8, size int, err error) {
 	if len(b) < SlotBytes {
-		return 0, 0, r, fmt.Errorf("smc: record of %d bytes", len(b))
+		return 0, 0, fmt.Errorf("smc: record of %d bytes", len(b))
 	}
 	length := int(binary.LittleEndian.Uint32(b[0:]))
 	slots := int(binary.LittleEndian.Uint32(b[36:]))
 	rec = b[32]
 	size = slots * SlotBytes
 	if slots < 1 || size > len(b) || rec < recMessage || rec > recVoid || rec == recMessage && HeaderBytes+length > size {
-		return 0, 0, r, fmt.Errorf("smc: damaged record: kind %d, %d slots, %d bytes of payload, %d bytes published", rec, slots, length, len(b))
+		return 0, 0, fmt.Errorf("smc: damaged record: kind %d, %d slots, %d bytes of payload, %d bytes published", rec, slots, length, len(b))
 	}
-	if rec == recPad || rec == recVoid {
-		return rec, size, r, nil
+	if rec != recMessage {
+		return rec, size, nil
 	}
 	r.Writer = binary.LittleEndian.Uint32(b[4:])
 	r.Index = binary.LittleEndian.Uint64(b[8:])
@@ -75,5 +75,5 @@ func parse(b []byte) (rec uint8, size int, r Record, err error) {
 	r.WriterSeq = binary.LittleEndian.Uint64(b[24:])
 	r.Kind, r.Flags = b[33], b[34]
 	r.Payload = b[HeaderBytes : HeaderBytes+length : HeaderBytes+length]
-	return rec, size, r, nil
+	return rec, size, nil
 }

@@ -292,7 +292,8 @@ func (s *Sender) Abandon(f func(Record)) {
 			pos += SlotBytes // of a reservation: where the next record begins is known by its own done
 			continue
 		}
-		kind, size, rec, err := parse(s.ring[at:])
+		var rec Record
+		kind, size, err := parse(s.ring[at:], &rec)
 		if err != nil {
 			return // not by this process's doing
 		}

@@ -81,6 +81,6 @@ func describe(err *Error, op, typ string) error {
 	if err == nil {
 		return nil
 	}
-	err.Op, err.Type = op, typ
+	err.Op, err.Type = op, strings.Clone(typ) // see Writer.encoder
 	return err
 }

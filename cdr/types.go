@@ -5,7 +5,7 @@ import "crypto/sha256"
 // Generated files mention the version of the runtime that they were written for: they do not compile with an older one, and stop
 // compiling with one that no longer serves them.
 const (
-	GeneratedVersion3 = 3 // fronts of views, memory that is encoded at once, elements of builders, ids for skipping mutable values
+	GeneratedVersion4 = 4 // writers of values within others, in all encodings
 )
 
 // Extensibility says how a type may evolve (XTypes 1.3 §7.2.3).

@@ -114,7 +114,7 @@ func TestDamagedSamplesReadAlike(t *testing.T) {
 
 // TestNarrowTypesReadAlike gives values to types that can not hold all of them, and say with @try_construct what happens then.
 func TestNarrowTypesReadAlike(t *testing.T) {
-	received := of[ct.Received](ct.NewReceivedView, func([]byte) int { return 0 })
+	received := of[ct.Received](ct.NewReceivedView, func([]byte) int { return 0 }, ct.NewReceivedWriter)
 	typ, _, _, err := xtypes.ParseDescription([]byte(received.message().CDRType().TypeObject))
 	if err != nil {
 		t.Fatal(err)

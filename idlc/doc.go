@@ -73,8 +73,8 @@
 // @default and @range say.
 //
 // Every struct and union has, besides the methods of cdr.Message: Clone and Equal; tags or methods for encoding/json; a View, which
-// reads an encoded sample where it lies; a Builder, which writes one in place; and NewX and SetDefaults, where defaults are not all
-// zero. docs/idl.md has the whole table.
+// reads an encoded sample where it lies; a Builder, which writes one in place, and a Writer, which does so in all encodings and
+// descends into what it consists of; and NewX and SetDefaults, where defaults are not all zero. docs/idl.md has the whole table.
 //
 // @verbatim for language "go" is printed before or behind a declaration, not in other places.
 //

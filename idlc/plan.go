@@ -217,7 +217,7 @@ func (p *plan) checkNames() {
 			switch d := d.(type) {
 			case *Struct:
 				claim(pos, idl, name, name+"Builder", name+"View", name+"ViewOf", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View",
-					lowerFirst(name)+"Type", lowerFirst(name)+"Front", lowerFirst(name)+"Memory")
+					lowerFirst(name)+"Type", lowerFirst(name)+"Front", lowerFirst(name)+"Memory", name+"Writer", "New"+name+"Writer", lowerFirst(name)+"Slots")
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}
@@ -226,7 +226,8 @@ func (p *plan) checkNames() {
 				}
 				p.checkFields(d)
 			case *Union:
-				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View", lowerFirst(name)+"Type")
+				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View",
+					lowerFirst(name)+"Type", name+"Writer", "New"+name+"Writer", lowerFirst(name)+"Slots")
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}

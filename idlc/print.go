@@ -262,7 +262,7 @@ func (w *printer) head() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion3\n\n")
+	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion4\n\n")
 	return b.String()
 }
 

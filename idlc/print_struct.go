@@ -37,6 +37,7 @@ func (w *printer) structure(s *Struct) {
 	w.cloneEqual(s)
 	w.view(s)
 	w.builder(s)
+	w.writer(s)
 }
 
 // memberComment prints the documentation of a member with what annotations say of it; otherwise stands for a missing comment.

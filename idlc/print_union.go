@@ -107,6 +107,7 @@ func (w *unionPrinter) print() {
 	w.view()
 	w.views(u, w.name)
 	w.builder()
+	w.writer()
 }
 
 // selector prints the function that tells which member a discriminator selects.

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Sample is what is measured with. Its members take 40 bytes; the payload fills it up to the size that is asked for.
 type Sample struct {
@@ -389,6 +389,99 @@ func (b *SampleBuilder) RoomForPayload(n int) []byte {
 // room are reported here.
 func (b *SampleBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var sampleSlots = []cdr.Slot{
+	{Name: "instance"},
+	{Name: "writer"},
+	{Name: "phase"},
+	{Name: "number"},
+	{Name: "sent"},
+	{Name: "due"},
+	{Name: "payload"},
+}
+
+// SampleWriter writes an encoded Sample in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SampleWriter struct {
+	w cdr.Writer
+}
+
+// NewSampleWriter starts a sample in buf, encapsulation header included.
+func NewSampleWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SampleWriter {
+	return SampleWriter{s.Open(buf, enc, sampleType, sampleSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SampleWriter) Within(up *cdr.Writer) SampleWriter {
+	return SampleWriter{cdr.Nest(up, cdr.Final, sampleSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SampleWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SampleWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetInstance sets instance.
+func (w *SampleWriter) SetInstance(v uint32) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetWriter sets writer.
+func (w *SampleWriter) SetWriter(v uint32) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetPhase sets phase.
+func (w *SampleWriter) SetPhase(v uint32) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *SampleWriter) SetNumber(v uint64) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetSent sets sent.
+func (w *SampleWriter) SetSent(v int64) {
+	if e := w.w.Next(4); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetDue sets due.
+func (w *SampleWriter) SetDue(v int64) {
+	if e := w.w.Next(5); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetPayload sets payload.
+func (w *SampleWriter) SetPayload(v []byte) {
+	if e := w.w.Next(6); e != nil {
+		cdr.EncodeSequence(e, "payload", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.
+func (w *SampleWriter) RoomForPayload(n int) []byte {
+	return w.w.Room(6, n, 0)
+}
+
 // KeyedSample is Sample with a key, for topics with instances.
 type KeyedSample struct {
 	// Key.
@@ -754,3 +847,96 @@ func (b *KeyedSampleBuilder) RoomForPayload(n int) []byte {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *KeyedSampleBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var keyedSampleSlots = []cdr.Slot{
+	{Name: "instance"},
+	{Name: "writer"},
+	{Name: "phase"},
+	{Name: "number"},
+	{Name: "sent"},
+	{Name: "due"},
+	{Name: "payload"},
+}
+
+// KeyedSampleWriter writes an encoded KeyedSample in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type KeyedSampleWriter struct {
+	w cdr.Writer
+}
+
+// NewKeyedSampleWriter starts a sample in buf, encapsulation header included.
+func NewKeyedSampleWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyedSampleWriter {
+	return KeyedSampleWriter{s.Open(buf, enc, keyedSampleType, keyedSampleSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (KeyedSampleWriter) Within(up *cdr.Writer) KeyedSampleWriter {
+	return KeyedSampleWriter{cdr.Nest(up, cdr.Final, keyedSampleSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *KeyedSampleWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *KeyedSampleWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetInstance sets instance.
+func (w *KeyedSampleWriter) SetInstance(v uint32) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetWriter sets writer.
+func (w *KeyedSampleWriter) SetWriter(v uint32) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetPhase sets phase.
+func (w *KeyedSampleWriter) SetPhase(v uint32) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *KeyedSampleWriter) SetNumber(v uint64) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetSent sets sent.
+func (w *KeyedSampleWriter) SetSent(v int64) {
+	if e := w.w.Next(4); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetDue sets due.
+func (w *KeyedSampleWriter) SetDue(v int64) {
+	if e := w.w.Next(5); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetPayload sets payload.
+func (w *KeyedSampleWriter) SetPayload(v []byte) {
+	if e := w.w.Next(6); e != nil {
+		cdr.EncodeSequence(e, "payload", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.
+func (w *KeyedSampleWriter) RoomForPayload(n int) []byte {
+	return w.w.Room(6, n, 0)
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // One sample.
 type Note struct {
@@ -280,3 +280,69 @@ func (b *NoteBuilder) RoomForFilling(n int) []byte {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *NoteBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var noteSlots = []cdr.Slot{
+	{Name: "writer"},
+	{Name: "number"},
+	{Name: "last"},
+	{Name: "filling"},
+}
+
+// NoteWriter writes an encoded Note in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NoteWriter struct {
+	w cdr.Writer
+}
+
+// NewNoteWriter starts a sample in buf, encapsulation header included.
+func NewNoteWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NoteWriter {
+	return NoteWriter{s.Open(buf, enc, noteType, noteSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NoteWriter) Within(up *cdr.Writer) NoteWriter {
+	return NoteWriter{cdr.Nest(up, cdr.Final, noteSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NoteWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NoteWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetWriter sets writer.
+func (w *NoteWriter) SetWriter(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("writer", v, 32)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *NoteWriter) SetNumber(v uint64) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetLast sets last.
+func (w *NoteWriter) SetLast(v bool) {
+	if e := w.w.Next(2); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetFilling sets filling.
+func (w *NoteWriter) SetFilling(v []byte) {
+	if e := w.w.Next(3); e != nil {
+		cdr.EncodeSequence(e, "filling", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForFilling sets the length of filling and gives its bytes, for the caller to fill all of them.
+func (w *NoteWriter) RoomForFilling(n int) []byte {
+	return w.w.Room(3, n, 0)
+}

@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // One message of one host.
 type Beat struct {
@@ -209,3 +209,46 @@ func (b *BeatBuilder) SetNumber(v uint32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BeatBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var beatSlots = []cdr.Slot{
+	{Name: "host"},
+	{Name: "number"},
+}
+
+// BeatWriter writes an encoded Beat in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BeatWriter struct {
+	w cdr.Writer
+}
+
+// NewBeatWriter starts a sample in buf, encapsulation header included.
+func NewBeatWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BeatWriter {
+	return BeatWriter{s.Open(buf, enc, beatType, beatSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BeatWriter) Within(up *cdr.Writer) BeatWriter {
+	return BeatWriter{cdr.Nest(up, cdr.Final, beatSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BeatWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BeatWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetHost sets host.
+func (w *BeatWriter) SetHost(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("host", v, 16)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *BeatWriter) SetNumber(v uint32) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}

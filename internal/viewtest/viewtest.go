@@ -1,4 +1,4 @@
-// Package viewtest compares views and builders of generated code with the values that they are of, for tests.
+// Package viewtest compares views, builders and writers of generated code with the values that they are of, for tests.
 package viewtest
 
 import (

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Flat is 64 bytes of numbers: a state vector as avionics send it.
 type Flat struct {
@@ -562,6 +562,157 @@ func (b *FlatBuilder) SetGround(v bool) {
 // room are reported here.
 func (b *FlatBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var flatSlots = []cdr.Slot{
+	{Name: "time"},
+	{Name: "lat"},
+	{Name: "lon"},
+	{Name: "alt"},
+	{Name: "north"},
+	{Name: "east"},
+	{Name: "down"},
+	{Name: "heading"},
+	{Name: "track"},
+	{Name: "sequence_number"},
+	{Name: "rate"},
+	{Name: "squawk"},
+	{Name: "kind"},
+	{Name: "ground"},
+}
+
+// FlatWriter writes an encoded Flat in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type FlatWriter struct {
+	w cdr.Writer
+}
+
+// NewFlatWriter starts a sample in buf, encapsulation header included.
+func NewFlatWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FlatWriter {
+	return FlatWriter{s.Open(buf, enc, flatType, flatSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (FlatWriter) Within(up *cdr.Writer) FlatWriter {
+	return FlatWriter{cdr.Nest(up, cdr.Final, flatSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *FlatWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *FlatWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTime sets time.
+func (w *FlatWriter) SetTime(v uint64) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetLat sets lat.
+func (w *FlatWriter) SetLat(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetLon sets lon.
+func (w *FlatWriter) SetLon(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetAlt sets alt.
+func (w *FlatWriter) SetAlt(v float64) {
+	if e := w.w.Next(3); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetNorth sets north.
+func (w *FlatWriter) SetNorth(v float32) {
+	if e := w.w.Next(4); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetEast sets east.
+func (w *FlatWriter) SetEast(v float32) {
+	if e := w.w.Next(5); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetDown sets down.
+func (w *FlatWriter) SetDown(v float32) {
+	if e := w.w.Next(6); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetHeading sets heading.
+func (w *FlatWriter) SetHeading(v float32) {
+	if e := w.w.Next(7); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetTrack sets track.
+func (w *FlatWriter) SetTrack(v int32) {
+	if e := w.w.Next(8); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSequenceNumber sets sequence_number.
+func (w *FlatWriter) SetSequenceNumber(v uint32) {
+	if e := w.w.Next(9); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetRate sets rate.
+func (w *FlatWriter) SetRate(v int32) {
+	if e := w.w.Next(10); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSquawk sets squawk.
+func (w *FlatWriter) SetSquawk(v uint16) {
+	if e := w.w.Next(11); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetKind sets kind.
+func (w *FlatWriter) SetKind(v byte) {
+	if e := w.w.Next(12); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetGround sets ground.
+func (w *FlatWriter) SetGround(v bool) {
+	if e := w.w.Next(13); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
 // Text is a report of eight strings and a few numbers, 1 KB in all.
 type Text struct {
 	Time         uint64  `json:"time"`
@@ -967,6 +1118,130 @@ func (b *TextBuilder) SetRemarks(v string) {
 // room are reported here.
 func (b *TextBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var textSlots = []cdr.Slot{
+	{Name: "time"},
+	{Name: "value"},
+	{Name: "status"},
+	{Name: "callsign"},
+	{Name: "origin"},
+	{Name: "destination"},
+	{Name: "operator_name"},
+	{Name: "route"},
+	{Name: "procedure"},
+	{Name: "weather"},
+	{Name: "remarks"},
+}
+
+// TextWriter writes an encoded Text in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type TextWriter struct {
+	w cdr.Writer
+}
+
+// NewTextWriter starts a sample in buf, encapsulation header included.
+func NewTextWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TextWriter {
+	return TextWriter{s.Open(buf, enc, textType, textSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TextWriter) Within(up *cdr.Writer) TextWriter {
+	return TextWriter{cdr.Nest(up, cdr.Final, textSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TextWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TextWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTime sets time.
+func (w *TextWriter) SetTime(v uint64) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *TextWriter) SetValue(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetStatus sets status.
+func (w *TextWriter) SetStatus(v int32) {
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetCallsign sets callsign.
+func (w *TextWriter) SetCallsign(v string) {
+	if e := w.w.Next(3); e != nil {
+		e.String("callsign", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetOrigin sets origin.
+func (w *TextWriter) SetOrigin(v string) {
+	if e := w.w.Next(4); e != nil {
+		e.String("origin", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetDestination sets destination.
+func (w *TextWriter) SetDestination(v string) {
+	if e := w.w.Next(5); e != nil {
+		e.String("destination", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetOperatorName sets operator_name.
+func (w *TextWriter) SetOperatorName(v string) {
+	if e := w.w.Next(6); e != nil {
+		e.String("operator_name", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetRoute sets route.
+func (w *TextWriter) SetRoute(v string) {
+	if e := w.w.Next(7); e != nil {
+		e.String("route", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetProcedure sets procedure.
+func (w *TextWriter) SetProcedure(v string) {
+	if e := w.w.Next(8); e != nil {
+		e.String("procedure", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetWeather sets weather.
+func (w *TextWriter) SetWeather(v string) {
+	if e := w.w.Next(9); e != nil {
+		e.String("weather", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetRemarks sets remarks.
+func (w *TextWriter) SetRemarks(v string) {
+	if e := w.w.Next(10); e != nil {
+		e.String("remarks", v, 0)
+		w.w.Done()
+	}
+}
+
 // Blob is an image or a packet: 10 KB that nobody looks into.
 type Blob struct {
 	Time uint64 `json:"time"`
@@ -1186,6 +1461,54 @@ func (b *BlobBuilder) RoomForData(n int) []byte {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BlobBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var blobSlots = []cdr.Slot{
+	{Name: "time"},
+	{Name: "data"},
+}
+
+// BlobWriter writes an encoded Blob in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BlobWriter struct {
+	w cdr.Writer
+}
+
+// NewBlobWriter starts a sample in buf, encapsulation header included.
+func NewBlobWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BlobWriter {
+	return BlobWriter{s.Open(buf, enc, blobType, blobSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BlobWriter) Within(up *cdr.Writer) BlobWriter {
+	return BlobWriter{cdr.Nest(up, cdr.Final, blobSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BlobWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BlobWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTime sets time.
+func (w *BlobWriter) SetTime(v uint64) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetData sets data.
+func (w *BlobWriter) SetData(v []byte) {
+	if e := w.w.Next(1); e != nil {
+		cdr.EncodeSequence(e, "data", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForData sets the length of data and gives its bytes, for the caller to fill all of them.
+func (w *BlobWriter) RoomForData(n int) []byte {
+	return w.w.Room(1, n, 0)
+}
 
 // Fix is the IDL struct wire::Fix.
 type Fix struct {
@@ -1484,6 +1807,76 @@ func (b *FixBuilder) SetSource(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *FixBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var fixSlots = []cdr.Slot{
+	{Name: "x"},
+	{Name: "y"},
+	{Name: "z"},
+	{Name: "quality"},
+	{Name: "source"},
+}
+
+// FixWriter writes an encoded Fix in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type FixWriter struct {
+	w cdr.Writer
+}
+
+// NewFixWriter starts a sample in buf, encapsulation header included.
+func NewFixWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FixWriter {
+	return FixWriter{s.Open(buf, enc, fixType, fixSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (FixWriter) Within(up *cdr.Writer) FixWriter {
+	return FixWriter{cdr.Nest(up, cdr.Final, fixSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *FixWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *FixWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetX sets x.
+func (w *FixWriter) SetX(v float64) {
+	if e := w.w.Next(0); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetY sets y.
+func (w *FixWriter) SetY(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetZ sets z.
+func (w *FixWriter) SetZ(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetQuality sets quality.
+func (w *FixWriter) SetQuality(v float32) {
+	if e := w.w.Next(3); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetSource sets source.
+func (w *FixWriter) SetSource(v int32) {
+	if e := w.w.Next(4); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // Route is a sequence of 1,000 structs.
 type Route struct {
@@ -1789,6 +2182,77 @@ func (b *RouteBuilder) AddFixes(v *Fix) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *RouteBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var routeSlots = []cdr.Slot{
+	{Name: "time"},
+	{Name: "fixes"},
+}
+
+// RouteWriter writes an encoded Route in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type RouteWriter struct {
+	w cdr.Writer
+}
+
+// NewRouteWriter starts a sample in buf, encapsulation header included.
+func NewRouteWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RouteWriter {
+	return RouteWriter{s.Open(buf, enc, routeType, routeSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (RouteWriter) Within(up *cdr.Writer) RouteWriter {
+	return RouteWriter{cdr.Nest(up, cdr.Final, routeSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *RouteWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *RouteWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTime sets time.
+func (w *RouteWriter) SetTime(v uint64) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetFixes sets fixes.
+func (w *RouteWriter) SetFixes(v []Fix) {
+	if e := w.w.Next(1); e != nil {
+		fixesBegin := e.BeginSequence("fixes", len(v), 0, false)
+		if !cdr.EncodeImages(e, (*Fix)(nil).CDRType().Layout, v) {
+			for i := range v {
+				if !e.Enter() {
+					break
+				}
+				v[i].MarshalCDR(e)
+				e.LeaveElement("fixes", i)
+			}
+		}
+		e.End(fixesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginFixes begins fixes, of n elements that are added one by one.
+func (w *RouteWriter) BeginFixes(n int) {
+	w.w.BeginSequence(1, n, 0)
+}
+
+// AddFixes adds the next element of fixes.
+func (w *RouteWriter) AddFixes(v *Fix) {
+	if e := w.w.Element(1); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextFixes begins the next element of fixes, for the writer that it gives to write.
+func (w *RouteWriter) NextFixes() FixWriter {
+	return FixWriter{}.Within(w.w.BeginElement(1))
+}
 
 // Status is a mutable struct, half of whose optional members are there.
 type Status struct {
@@ -2538,3 +3002,141 @@ func (b *StatusBuilder) SetDump(v *[]byte) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *StatusBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var statusSlots = []cdr.Slot{
+	{Name: "time", ID: 1, Code: 3},
+	{Name: "unit", ID: 2, Code: 2},
+	{Name: "temperature", ID: 3, Code: 3, Optional: true},
+	{Name: "pressure", ID: 4, Code: 3, Optional: true},
+	{Name: "load", ID: 5, Code: 2, Optional: true},
+	{Name: "fuel", ID: 6, Code: 2, Optional: true},
+	{Name: "faults", ID: 7, Code: 1, Optional: true},
+	{Name: "armed", ID: 8, Code: 0, Optional: true},
+	{Name: "note", ID: 9, Code: 5, Optional: true},
+	{Name: "fault", ID: 10, Code: 5, Optional: true},
+	{Name: "counters", ID: 11, Code: 6, Optional: true},
+	{Name: "dump", ID: 12, Code: 5, Optional: true},
+}
+
+// StatusWriter writes an encoded Status in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type StatusWriter struct {
+	w cdr.Writer
+}
+
+// NewStatusWriter starts a sample in buf, encapsulation header included.
+func NewStatusWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StatusWriter {
+	return StatusWriter{s.Open(buf, enc, statusType, statusSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (StatusWriter) Within(up *cdr.Writer) StatusWriter {
+	return StatusWriter{cdr.Nest(up, cdr.Mutable, statusSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *StatusWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *StatusWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTime sets time.
+func (w *StatusWriter) SetTime(v uint64) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetUnit sets unit.
+func (w *StatusWriter) SetUnit(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetTemperature sets temperature.
+func (w *StatusWriter) SetTemperature(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetPressure sets pressure.
+func (w *StatusWriter) SetPressure(v float64) {
+	if e := w.w.Next(3); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetLoad sets load.
+func (w *StatusWriter) SetLoad(v float32) {
+	if e := w.w.Next(4); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetFuel sets fuel.
+func (w *StatusWriter) SetFuel(v float32) {
+	if e := w.w.Next(5); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetFaults sets faults.
+func (w *StatusWriter) SetFaults(v uint16) {
+	if e := w.w.Next(6); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetArmed sets armed.
+func (w *StatusWriter) SetArmed(v bool) {
+	if e := w.w.Next(7); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetNote sets note.
+func (w *StatusWriter) SetNote(v string) {
+	if e := w.w.Next(8); e != nil {
+		e.String("note", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetFault sets fault.
+func (w *StatusWriter) SetFault(v string) {
+	if e := w.w.Next(9); e != nil {
+		e.String("fault", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetCounters sets counters.
+func (w *StatusWriter) SetCounters(v []int32) {
+	if e := w.w.Next(10); e != nil {
+		cdr.EncodeSequence(e, "counters", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetDump sets dump.
+func (w *StatusWriter) SetDump(v []byte) {
+	if e := w.w.Next(11); e != nil {
+		cdr.EncodeSequence(e, "dump", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForDump sets the length of dump and gives its bytes, for the caller to fill all of them.
+func (w *StatusWriter) RoomForDump(n int) []byte {
+	return w.w.Room(11, n, 0)
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Message is what the replicas write: as many bytes as are asked for.
 type Message struct {
@@ -191,3 +191,42 @@ func (b *MessageBuilder) RoomForPayload(n int) []byte {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *MessageBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var messageSlots = []cdr.Slot{
+	{Name: "payload"},
+}
+
+// MessageWriter writes an encoded Message in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type MessageWriter struct {
+	w cdr.Writer
+}
+
+// NewMessageWriter starts a sample in buf, encapsulation header included.
+func NewMessageWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MessageWriter {
+	return MessageWriter{s.Open(buf, enc, messageType, messageSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (MessageWriter) Within(up *cdr.Writer) MessageWriter {
+	return MessageWriter{cdr.Nest(up, cdr.Final, messageSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *MessageWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *MessageWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetPayload sets payload.
+func (w *MessageWriter) SetPayload(v []byte) {
+	if e := w.w.Next(0); e != nil {
+		cdr.EncodeSequence(e, "payload", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.
+func (w *MessageWriter) RoomForPayload(n int) []byte {
+	return w.w.Room(0, n, 0)
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Sides is the IDL constant corpus::SIDES.
 const Sides int32 = 3
@@ -561,6 +561,130 @@ func (b *PrimitivesBuilder) SetD(v float64) {
 // room are reported here.
 func (b *PrimitivesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var primitivesSlots = []cdr.Slot{
+	{Name: "flag"},
+	{Name: "raw"},
+	{Name: "letter"},
+	{Name: "s"},
+	{Name: "us"},
+	{Name: "l"},
+	{Name: "ul"},
+	{Name: "ll"},
+	{Name: "ull"},
+	{Name: "f"},
+	{Name: "d"},
+}
+
+// PrimitivesWriter writes an encoded Primitives in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type PrimitivesWriter struct {
+	w cdr.Writer
+}
+
+// NewPrimitivesWriter starts a sample in buf, encapsulation header included.
+func NewPrimitivesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PrimitivesWriter {
+	return PrimitivesWriter{s.Open(buf, enc, primitivesType, primitivesSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (PrimitivesWriter) Within(up *cdr.Writer) PrimitivesWriter {
+	return PrimitivesWriter{cdr.Nest(up, cdr.Final, primitivesSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *PrimitivesWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFlag sets flag.
+func (w *PrimitivesWriter) SetFlag(v bool) {
+	if e := w.w.Next(0); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetRaw sets raw.
+func (w *PrimitivesWriter) SetRaw(v byte) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetLetter sets letter.
+func (w *PrimitivesWriter) SetLetter(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetS sets s.
+func (w *PrimitivesWriter) SetS(v int16) {
+	if e := w.w.Next(3); e != nil {
+		e.Int16(v)
+		w.w.Done()
+	}
+}
+
+// SetUs sets us.
+func (w *PrimitivesWriter) SetUs(v uint16) {
+	if e := w.w.Next(4); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetL sets l.
+func (w *PrimitivesWriter) SetL(v int32) {
+	if e := w.w.Next(5); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetUl sets ul.
+func (w *PrimitivesWriter) SetUl(v uint32) {
+	if e := w.w.Next(6); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetLl sets ll.
+func (w *PrimitivesWriter) SetLl(v int64) {
+	if e := w.w.Next(7); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetUll sets ull.
+func (w *PrimitivesWriter) SetUll(v uint64) {
+	if e := w.w.Next(8); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetF sets f.
+func (w *PrimitivesWriter) SetF(v float32) {
+	if e := w.w.Next(9); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetD sets d.
+func (w *PrimitivesWriter) SetD(v float64) {
+	if e := w.w.Next(10); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
 // Every member is followed by one of another alignment.
 type Alignment struct {
 	A byte    `json:"a"`
@@ -1011,6 +1135,130 @@ func (b *AlignmentBuilder) SetK(v uint64) {
 // room are reported here.
 func (b *AlignmentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var alignmentSlots = []cdr.Slot{
+	{Name: "a"},
+	{Name: "b"},
+	{Name: "c"},
+	{Name: "d"},
+	{Name: "e"},
+	{Name: "f"},
+	{Name: "g"},
+	{Name: "h"},
+	{Name: "i"},
+	{Name: "j"},
+	{Name: "k"},
+}
+
+// AlignmentWriter writes an encoded Alignment in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type AlignmentWriter struct {
+	w cdr.Writer
+}
+
+// NewAlignmentWriter starts a sample in buf, encapsulation header included.
+func NewAlignmentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AlignmentWriter {
+	return AlignmentWriter{s.Open(buf, enc, alignmentType, alignmentSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (AlignmentWriter) Within(up *cdr.Writer) AlignmentWriter {
+	return AlignmentWriter{cdr.Nest(up, cdr.Final, alignmentSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *AlignmentWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *AlignmentWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *AlignmentWriter) SetA(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetB sets b.
+func (w *AlignmentWriter) SetB(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetC sets c.
+func (w *AlignmentWriter) SetC(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetD sets d.
+func (w *AlignmentWriter) SetD(v int16) {
+	if e := w.w.Next(3); e != nil {
+		e.Int16(v)
+		w.w.Done()
+	}
+}
+
+// SetE sets e.
+func (w *AlignmentWriter) SetE(v byte) {
+	if e := w.w.Next(4); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetF sets f.
+func (w *AlignmentWriter) SetF(v int64) {
+	if e := w.w.Next(5); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetG sets g.
+func (w *AlignmentWriter) SetG(v byte) {
+	if e := w.w.Next(6); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetH sets h.
+func (w *AlignmentWriter) SetH(v float32) {
+	if e := w.w.Next(7); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetI sets i.
+func (w *AlignmentWriter) SetI(v string) {
+	if e := w.w.Next(8); e != nil {
+		e.String("i", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetJ sets j.
+func (w *AlignmentWriter) SetJ(v byte) {
+	if e := w.w.Next(9); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetK sets k.
+func (w *AlignmentWriter) SetK(v uint64) {
+	if e := w.w.Next(10); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
 // Strings is the IDL struct corpus::Strings.
 type Strings struct {
 	Free    string   `json:"free"`
@@ -1436,6 +1684,118 @@ func (b *StringsBuilder) AddLabels(v Label) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *StringsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var stringsSlots = []cdr.Slot{
+	{Name: "free"},
+	{Name: "bounded"},
+	{Name: "tag"},
+	{Name: "list"},
+	{Name: "labels"},
+}
+
+// StringsWriter writes an encoded Strings in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type StringsWriter struct {
+	w cdr.Writer
+}
+
+// NewStringsWriter starts a sample in buf, encapsulation header included.
+func NewStringsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StringsWriter {
+	return StringsWriter{s.Open(buf, enc, stringsType, stringsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (StringsWriter) Within(up *cdr.Writer) StringsWriter {
+	return StringsWriter{cdr.Nest(up, cdr.Final, stringsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *StringsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *StringsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFree sets free.
+func (w *StringsWriter) SetFree(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("free", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetBounded sets bounded.
+func (w *StringsWriter) SetBounded(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("bounded", v, 20)
+		w.w.Done()
+	}
+}
+
+// SetTag sets tag.
+func (w *StringsWriter) SetTag(v Label) {
+	if e := w.w.Next(2); e != nil {
+		e.String("tag", v, 12)
+		w.w.Done()
+	}
+}
+
+// SetList sets list.
+func (w *StringsWriter) SetList(v []string) {
+	if e := w.w.Next(3); e != nil {
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		w.w.Done()
+	}
+}
+
+// BeginList begins list, of n elements that are added one by one.
+func (w *StringsWriter) BeginList(n int) {
+	w.w.BeginSequence(3, n, 0)
+}
+
+// AddList adds the next element of list.
+func (w *StringsWriter) AddList(v string) {
+	if e := w.w.Element(3); e != nil {
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetLabels sets labels.
+func (w *StringsWriter) SetLabels(v []Label) {
+	if e := w.w.Next(4); e != nil {
+		labelsBegin := e.BeginSequence("labels", len(v), 4, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 12)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, of n elements that are added one by one.
+func (w *StringsWriter) BeginLabels(n int) {
+	w.w.BeginSequence(4, n, 4)
+}
+
+// AddLabels adds the next element of labels.
+func (w *StringsWriter) AddLabels(v Label) {
+	if e := w.w.Element(4); e != nil {
+		e.String("", v, 12)
+		w.w.DoneElement()
+	}
+}
 
 // Collections is the IDL struct corpus::Collections.
 type Collections struct {
@@ -2219,6 +2579,198 @@ func (b *CollectionsBuilder) SetCube(v *[2][2][2]int32) {
 // room are reported here.
 func (b *CollectionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var collectionsSlots = []cdr.Slot{
+	{Name: "bytes"},
+	{Name: "flags"},
+	{Name: "doubles"},
+	{Name: "few"},
+	{Name: "matrix"},
+	{Name: "colors"},
+	{Name: "palette"},
+	{Name: "nested"},
+	{Name: "cube"},
+}
+
+// CollectionsWriter writes an encoded Collections in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type CollectionsWriter struct {
+	w cdr.Writer
+}
+
+// NewCollectionsWriter starts a sample in buf, encapsulation header included.
+func NewCollectionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CollectionsWriter {
+	return CollectionsWriter{s.Open(buf, enc, collectionsType, collectionsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (CollectionsWriter) Within(up *cdr.Writer) CollectionsWriter {
+	return CollectionsWriter{cdr.Nest(up, cdr.Final, collectionsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *CollectionsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *CollectionsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetBytes sets bytes.
+func (w *CollectionsWriter) SetBytes(v []byte) {
+	if e := w.w.Next(0); e != nil {
+		cdr.EncodeSequence(e, "bytes", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForBytes sets the length of bytes and gives its bytes, for the caller to fill all of them.
+func (w *CollectionsWriter) RoomForBytes(n int) []byte {
+	return w.w.Room(0, n, 0)
+}
+
+// SetFlags sets flags.
+func (w *CollectionsWriter) SetFlags(v []bool) {
+	if e := w.w.Next(1); e != nil {
+		cdr.EncodeBoolSequence(e, "flags", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetDoubles sets doubles.
+func (w *CollectionsWriter) SetDoubles(v []float64) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeSequence(e, "doubles", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetFew sets few.
+func (w *CollectionsWriter) SetFew(v FewLongs) {
+	if e := w.w.Next(3); e != nil {
+		cdr.EncodeSequence(e, "few", v, 5)
+		w.w.Done()
+	}
+}
+
+// SetMatrix sets matrix.
+func (w *CollectionsWriter) SetMatrix(v *Matrix) {
+	if e := w.w.Next(4); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("matrix", i)
+		}
+		w.w.Done()
+	}
+}
+
+// SetColors sets colors.
+func (w *CollectionsWriter) SetColors(v []Color) {
+	if e := w.w.Next(5); e != nil {
+		colorsBegin := e.BeginSequence("colors", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 4, v[i].Valid())
+			e.LeaveElement("colors", i)
+		}
+		e.End(colorsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginColors begins colors, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginColors(n int) {
+	w.w.BeginSequence(5, n, 0)
+}
+
+// AddColors adds the next element of colors.
+func (w *CollectionsWriter) AddColors(v Color) {
+	if e := w.w.Element(5); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetPalette sets palette.
+func (w *CollectionsWriter) SetPalette(v *[2]Color) {
+	if e := w.w.Next(6); e != nil {
+		paletteBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 4, v[i].Valid())
+			e.LeaveElement("palette", i)
+		}
+		e.End(paletteBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPalette begins palette, whose elements are added one by one, 2 in all.
+func (w *CollectionsWriter) BeginPalette() {
+	w.w.BeginArray(6, 2)
+}
+
+// AddPalette adds the next element of palette.
+func (w *CollectionsWriter) AddPalette(v Color) {
+	if e := w.w.Element(6); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetNested sets nested.
+func (w *CollectionsWriter) SetNested(v []FewLongs) {
+	if e := w.w.Next(7); e != nil {
+		nestedBegin := e.BeginSequence("nested", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 5)
+			e.LeaveElement("nested", i)
+		}
+		e.End(nestedBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNested begins nested, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginNested(n int) {
+	w.w.BeginSequence(7, n, 0)
+}
+
+// AddNested adds the next element of nested.
+func (w *CollectionsWriter) AddNested(v FewLongs) {
+	if e := w.w.Element(7); e != nil {
+		cdr.EncodeSequence(e, "", v, 5)
+		w.w.DoneElement()
+	}
+}
+
+// SetCube sets cube.
+func (w *CollectionsWriter) SetCube(v *[2][2][2]int32) {
+	if e := w.w.Next(8); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeArray(e, v[i][j][:])
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("cube", i)
+		}
+		w.w.Done()
+	}
+}
+
 // Inner is the IDL struct corpus::Inner.
 type Inner struct {
 	Tag   byte    `json:"tag"`
@@ -2445,6 +2997,58 @@ func (b *InnerBuilder) SetName(v string) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *InnerBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var innerSlots = []cdr.Slot{
+	{Name: "tag"},
+	{Name: "value"},
+	{Name: "name"},
+}
+
+// InnerWriter writes an encoded Inner in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type InnerWriter struct {
+	w cdr.Writer
+}
+
+// NewInnerWriter starts a sample in buf, encapsulation header included.
+func NewInnerWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) InnerWriter {
+	return InnerWriter{s.Open(buf, enc, innerType, innerSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (InnerWriter) Within(up *cdr.Writer) InnerWriter {
+	return InnerWriter{cdr.Nest(up, cdr.Final, innerSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *InnerWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *InnerWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTag sets tag.
+func (w *InnerWriter) SetTag(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *InnerWriter) SetValue(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *InnerWriter) SetName(v string) {
+	if e := w.w.Next(2); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
 
 // Nesting is the IDL struct corpus::Nesting.
 type Nesting struct {
@@ -2888,6 +3492,136 @@ func (b *NestingBuilder) SetColor(v Color) {
 // room are reported here.
 func (b *NestingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var nestingSlots = []cdr.Slot{
+	{Name: "number"},
+	{Name: "one"},
+	{Name: "many"},
+	{Name: "row"},
+	{Name: "color"},
+}
+
+// NestingWriter writes an encoded Nesting in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NestingWriter struct {
+	w cdr.Writer
+}
+
+// NewNestingWriter starts a sample in buf, encapsulation header included.
+func NewNestingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestingWriter {
+	return NestingWriter{s.Open(buf, enc, nestingType, nestingSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NestingWriter) Within(up *cdr.Writer) NestingWriter {
+	return NestingWriter{cdr.Nest(up, cdr.Final, nestingSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NestingWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NestingWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetNumber sets number.
+func (w *NestingWriter) SetNumber(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetOne sets one.
+func (w *NestingWriter) SetOne(v *Inner) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("one")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginOne begins one, for the writer that it gives to write.
+func (w *NestingWriter) BeginOne() InnerWriter {
+	return InnerWriter{}.Within(w.w.Begin(1))
+}
+
+// SetMany sets many.
+func (w *NestingWriter) SetMany(v []Inner) {
+	if e := w.w.Next(2); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMany begins many, of n elements that are added one by one.
+func (w *NestingWriter) BeginMany(n int) {
+	w.w.BeginSequence(2, n, 0)
+}
+
+// AddMany adds the next element of many.
+func (w *NestingWriter) AddMany(v *Inner) {
+	if e := w.w.Element(2); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMany begins the next element of many, for the writer that it gives to write.
+func (w *NestingWriter) NextMany() InnerWriter {
+	return InnerWriter{}.Within(w.w.BeginElement(2))
+}
+
+// SetRow sets row.
+func (w *NestingWriter) SetRow(v *[2]Inner) {
+	if e := w.w.Next(3); e != nil {
+		rowBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("row", i)
+		}
+		e.End(rowBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRow begins row, whose elements are added one by one, 2 in all.
+func (w *NestingWriter) BeginRow() {
+	w.w.BeginArray(3, 2)
+}
+
+// AddRow adds the next element of row.
+func (w *NestingWriter) AddRow(v *Inner) {
+	if e := w.w.Element(3); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextRow begins the next element of row, for the writer that it gives to write.
+func (w *NestingWriter) NextRow() InnerWriter {
+	return InnerWriter{}.Within(w.w.BeginElement(3))
+}
+
+// SetColor sets color.
+func (w *NestingWriter) SetColor(v Color) {
+	if e := w.w.Next(4); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
 // KeyPart is the IDL struct corpus::KeyPart.
 type KeyPart struct {
 	// Key.
@@ -3125,6 +3859,58 @@ func (b *KeyPartBuilder) SetIgnored(v float64) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *KeyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var keyPartSlots = []cdr.Slot{
+	{Name: "site"},
+	{Name: "name"},
+	{Name: "ignored"},
+}
+
+// KeyPartWriter writes an encoded KeyPart in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type KeyPartWriter struct {
+	w cdr.Writer
+}
+
+// NewKeyPartWriter starts a sample in buf, encapsulation header included.
+func NewKeyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyPartWriter {
+	return KeyPartWriter{s.Open(buf, enc, keyPartType, keyPartSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (KeyPartWriter) Within(up *cdr.Writer) KeyPartWriter {
+	return KeyPartWriter{cdr.Nest(up, cdr.Final, keyPartSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *KeyPartWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetSite sets site.
+func (w *KeyPartWriter) SetSite(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *KeyPartWriter) SetName(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetIgnored sets ignored.
+func (w *KeyPartWriter) SetIgnored(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
 
 // Keys is the IDL struct corpus::Keys.
 type Keys struct {
@@ -3397,3 +4183,63 @@ func (b *KeysBuilder) SetNumber(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *KeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var keysSlots = []cdr.Slot{
+	{Name: "part"},
+	{Name: "value"},
+	{Name: "number"},
+}
+
+// KeysWriter writes an encoded Keys in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type KeysWriter struct {
+	w cdr.Writer
+}
+
+// NewKeysWriter starts a sample in buf, encapsulation header included.
+func NewKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeysWriter {
+	return KeysWriter{s.Open(buf, enc, keysType, keysSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (KeysWriter) Within(up *cdr.Writer) KeysWriter {
+	return KeysWriter{cdr.Nest(up, cdr.Final, keysSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *KeysWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *KeysWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetPart sets part.
+func (w *KeysWriter) SetPart(v *KeyPart) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("part")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginPart begins part, for the writer that it gives to write.
+func (w *KeysWriter) BeginPart() KeyPartWriter {
+	return KeyPartWriter{}.Within(w.w.Begin(0))
+}
+
+// SetValue sets value.
+func (w *KeysWriter) SetValue(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *KeysWriter) SetNumber(v int32) {
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}

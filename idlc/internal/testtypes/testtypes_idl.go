@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Constants of all kinds.
 const Width int32 = 3
@@ -833,6 +833,157 @@ func (b *PrimitivesBuilder) SetF64(v float64) {
 // room are reported here.
 func (b *PrimitivesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var primitivesSlots = []cdr.Slot{
+	{Name: "b"},
+	{Name: "o"},
+	{Name: "c"},
+	{Name: "wc"},
+	{Name: "i8"},
+	{Name: "u8"},
+	{Name: "i16"},
+	{Name: "u16"},
+	{Name: "i32"},
+	{Name: "u32"},
+	{Name: "i64"},
+	{Name: "u64"},
+	{Name: "f32"},
+	{Name: "f64"},
+}
+
+// PrimitivesWriter writes an encoded Primitives in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type PrimitivesWriter struct {
+	w cdr.Writer
+}
+
+// NewPrimitivesWriter starts a sample in buf, encapsulation header included.
+func NewPrimitivesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PrimitivesWriter {
+	return PrimitivesWriter{s.Open(buf, enc, primitivesType, primitivesSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (PrimitivesWriter) Within(up *cdr.Writer) PrimitivesWriter {
+	return PrimitivesWriter{cdr.Nest(up, cdr.Final, primitivesSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *PrimitivesWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetB sets b.
+func (w *PrimitivesWriter) SetB(v bool) {
+	if e := w.w.Next(0); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetO sets o.
+func (w *PrimitivesWriter) SetO(v byte) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetC sets c.
+func (w *PrimitivesWriter) SetC(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetWc sets wc.
+func (w *PrimitivesWriter) SetWc(v uint16) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetI8 sets i8.
+func (w *PrimitivesWriter) SetI8(v int8) {
+	if e := w.w.Next(4); e != nil {
+		e.Int8(v)
+		w.w.Done()
+	}
+}
+
+// SetU8 sets u8.
+func (w *PrimitivesWriter) SetU8(v uint8) {
+	if e := w.w.Next(5); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetI16 sets i16.
+func (w *PrimitivesWriter) SetI16(v int16) {
+	if e := w.w.Next(6); e != nil {
+		e.Int16(v)
+		w.w.Done()
+	}
+}
+
+// SetU16 sets u16.
+func (w *PrimitivesWriter) SetU16(v uint16) {
+	if e := w.w.Next(7); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetI32 sets i32.
+func (w *PrimitivesWriter) SetI32(v int32) {
+	if e := w.w.Next(8); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetU32 sets u32.
+func (w *PrimitivesWriter) SetU32(v uint32) {
+	if e := w.w.Next(9); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetI64 sets i64.
+func (w *PrimitivesWriter) SetI64(v int64) {
+	if e := w.w.Next(10); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetU64 sets u64.
+func (w *PrimitivesWriter) SetU64(v uint64) {
+	if e := w.w.Next(11); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetF32 sets f32.
+func (w *PrimitivesWriter) SetF32(v float32) {
+	if e := w.w.Next(12); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetF64 sets f64.
+func (w *PrimitivesWriter) SetF64(v float64) {
+	if e := w.w.Next(13); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
 // Point is the IDL struct testtypes::Point.
 type Point struct {
 	X       float64 `json:"x"`
@@ -1076,6 +1227,58 @@ func (b *PointBuilder) SetQuality(v byte) {
 // room are reported here.
 func (b *PointBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var pointSlots = []cdr.Slot{
+	{Name: "x"},
+	{Name: "y"},
+	{Name: "quality"},
+}
+
+// PointWriter writes an encoded Point in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type PointWriter struct {
+	w cdr.Writer
+}
+
+// NewPointWriter starts a sample in buf, encapsulation header included.
+func NewPointWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointWriter {
+	return PointWriter{s.Open(buf, enc, pointType, pointSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (PointWriter) Within(up *cdr.Writer) PointWriter {
+	return PointWriter{cdr.Nest(up, cdr.Final, pointSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *PointWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *PointWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetX sets x.
+func (w *PointWriter) SetX(v float64) {
+	if e := w.w.Next(0); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetY sets y.
+func (w *PointWriter) SetY(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetQuality sets quality.
+func (w *PointWriter) SetQuality(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // Its padding depends on where it begins.
 type Ragged struct {
 	A byte    `json:"a"`
@@ -1284,6 +1487,49 @@ func (b *RaggedBuilder) SetB(v float64) {
 // room are reported here.
 func (b *RaggedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var raggedSlots = []cdr.Slot{
+	{Name: "a"},
+	{Name: "b"},
+}
+
+// RaggedWriter writes an encoded Ragged in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type RaggedWriter struct {
+	w cdr.Writer
+}
+
+// NewRaggedWriter starts a sample in buf, encapsulation header included.
+func NewRaggedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RaggedWriter {
+	return RaggedWriter{s.Open(buf, enc, raggedType, raggedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (RaggedWriter) Within(up *cdr.Writer) RaggedWriter {
+	return RaggedWriter{cdr.Nest(up, cdr.Final, raggedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *RaggedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *RaggedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *RaggedWriter) SetA(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetB sets b.
+func (w *RaggedWriter) SetB(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
 // Base is the IDL struct testtypes::Base.
 type Base struct {
 	// Key.
@@ -1484,6 +1730,49 @@ func (b *BaseBuilder) SetCount(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BaseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var baseSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "count"},
+}
+
+// BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BaseWriter struct {
+	w cdr.Writer
+}
+
+// NewBaseWriter starts a sample in buf, encapsulation header included.
+func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter {
+	return BaseWriter{s.Open(buf, enc, baseType, baseSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
+	return BaseWriter{cdr.Nest(up, cdr.Appendable, baseSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BaseWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *BaseWriter) SetID(v Ident) {
+	if e := w.w.Next(0); e != nil {
+		e.String("id", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetCount sets count.
+func (w *BaseWriter) SetCount(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // Derived is the IDL struct testtypes::Derived.
 type Derived struct {
@@ -1748,6 +2037,67 @@ func (b *DerivedBuilder) SetColor(v Color) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var derivedSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "count"},
+	{Name: "note"},
+	{Name: "color"},
+}
+
+// DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type DerivedWriter struct {
+	w cdr.Writer
+}
+
+// NewDerivedWriter starts a sample in buf, encapsulation header included.
+func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
+	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
+	return DerivedWriter{cdr.Nest(up, cdr.Appendable, derivedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *DerivedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *DerivedWriter) SetID(v Ident) {
+	if e := w.w.Next(0); e != nil {
+		e.String("id", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetCount sets count.
+func (w *DerivedWriter) SetCount(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetNote sets note.
+func (w *DerivedWriter) SetNote(v string) {
+	if e := w.w.Next(2); e != nil {
+		e.String("note", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *DerivedWriter) SetColor(v Color) {
+	if e := w.w.Next(3); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
 
 // Collections is the IDL struct testtypes::Collections.
 type Collections struct {
@@ -3624,6 +3974,610 @@ func (b *CollectionsBuilder) SetLevel(v shared.Level) {
 // room are reported here.
 func (b *CollectionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var collectionsSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "blob"},
+	{Name: "doubles"},
+	{Name: "flags"},
+	{Name: "switches"},
+	{Name: "mac"},
+	{Name: "grid"},
+	{Name: "matrix"},
+	{Name: "names"},
+	{Name: "labels"},
+	{Name: "wides"},
+	{Name: "colors"},
+	{Name: "tinies"},
+	{Name: "smalls"},
+	{Name: "points"},
+	{Name: "corners"},
+	{Name: "ragged"},
+	{Name: "items"},
+	{Name: "table"},
+	{Name: "matrices"},
+	{Name: "stamp"},
+	{Name: "stamps"},
+	{Name: "tagged"},
+	{Name: "level"},
+}
+
+// CollectionsWriter writes an encoded Collections in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type CollectionsWriter struct {
+	w cdr.Writer
+}
+
+// NewCollectionsWriter starts a sample in buf, encapsulation header included.
+func NewCollectionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CollectionsWriter {
+	return CollectionsWriter{s.Open(buf, enc, collectionsType, collectionsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (CollectionsWriter) Within(up *cdr.Writer) CollectionsWriter {
+	return CollectionsWriter{cdr.Nest(up, cdr.Appendable, collectionsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *CollectionsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *CollectionsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *CollectionsWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetBlob sets blob.
+func (w *CollectionsWriter) SetBlob(v []byte) {
+	if e := w.w.Next(1); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (w *CollectionsWriter) RoomForBlob(n int) []byte {
+	return w.w.Room(1, n, 0)
+}
+
+// SetDoubles sets doubles.
+func (w *CollectionsWriter) SetDoubles(v []float64) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeSequence(e, "doubles", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetFlags sets flags.
+func (w *CollectionsWriter) SetFlags(v []bool) {
+	if e := w.w.Next(3); e != nil {
+		cdr.EncodeBoolSequence(e, "flags", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetSwitches sets switches.
+func (w *CollectionsWriter) SetSwitches(v *[3]bool) {
+	if e := w.w.Next(4); e != nil {
+		cdr.EncodeBools(e, v[:])
+		w.w.Done()
+	}
+}
+
+// SetMac sets mac.
+func (w *CollectionsWriter) SetMac(v *[6]byte) {
+	if e := w.w.Next(5); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.Done()
+	}
+}
+
+// SetGrid sets grid.
+func (w *CollectionsWriter) SetGrid(v *[2][3]int32) {
+	if e := w.w.Next(6); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("grid", i)
+		}
+		w.w.Done()
+	}
+}
+
+// SetMatrix sets matrix.
+func (w *CollectionsWriter) SetMatrix(v *Matrix) {
+	if e := w.w.Next(7); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("matrix", i)
+		}
+		w.w.Done()
+	}
+}
+
+// SetNames sets names.
+func (w *CollectionsWriter) SetNames(v []string) {
+	if e := w.w.Next(8); e != nil {
+		namesBegin := e.BeginSequence("names", len(v), 4, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 8)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginNames(n int) {
+	w.w.BeginSequence(8, n, 4)
+}
+
+// AddNames adds the next element of names.
+func (w *CollectionsWriter) AddNames(v string) {
+	if e := w.w.Element(8); e != nil {
+		e.String("", v, 8)
+		w.w.DoneElement()
+	}
+}
+
+// SetLabels sets labels.
+func (w *CollectionsWriter) SetLabels(v *[2]string) {
+	if e := w.w.Next(9); e != nil {
+		labelsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, whose elements are added one by one, 2 in all.
+func (w *CollectionsWriter) BeginLabels() {
+	w.w.BeginArray(9, 2)
+}
+
+// AddLabels adds the next element of labels.
+func (w *CollectionsWriter) AddLabels(v string) {
+	if e := w.w.Element(9); e != nil {
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetWides sets wides.
+func (w *CollectionsWriter) SetWides(v []string) {
+	if e := w.w.Next(10); e != nil {
+		widesBegin := e.BeginSequence("wides", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", v[i], 0)
+			e.LeaveElement("wides", i)
+		}
+		e.End(widesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWides begins wides, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginWides(n int) {
+	w.w.BeginSequence(10, n, 0)
+}
+
+// AddWides adds the next element of wides.
+func (w *CollectionsWriter) AddWides(v string) {
+	if e := w.w.Element(10); e != nil {
+		e.WString("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetColors sets colors.
+func (w *CollectionsWriter) SetColors(v []Color) {
+	if e := w.w.Next(11); e != nil {
+		colorsBegin := e.BeginSequence("colors", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 4, v[i].Valid())
+			e.LeaveElement("colors", i)
+		}
+		e.End(colorsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginColors begins colors, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginColors(n int) {
+	w.w.BeginSequence(11, n, 0)
+}
+
+// AddColors adds the next element of colors.
+func (w *CollectionsWriter) AddColors(v Color) {
+	if e := w.w.Element(11); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetTinies sets tinies.
+func (w *CollectionsWriter) SetTinies(v *[3]Tiny) {
+	if e := w.w.Next(12); e != nil {
+		tiniesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 1, v[i].Valid())
+			e.LeaveElement("tinies", i)
+		}
+		e.End(tiniesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTinies begins tinies, whose elements are added one by one, 3 in all.
+func (w *CollectionsWriter) BeginTinies() {
+	w.w.BeginArray(12, 3)
+}
+
+// AddTinies adds the next element of tinies.
+func (w *CollectionsWriter) AddTinies(v Tiny) {
+	if e := w.w.Element(12); e != nil {
+		e.Enum("", int32(v), 1, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetSmalls sets smalls.
+func (w *CollectionsWriter) SetSmalls(v []Small) {
+	if e := w.w.Next(13); e != nil {
+		smallsBegin := e.BeginSequence("smalls", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 2, v[i].Valid())
+			e.LeaveElement("smalls", i)
+		}
+		e.End(smallsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginSmalls begins smalls, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginSmalls(n int) {
+	w.w.BeginSequence(13, n, 0)
+}
+
+// AddSmalls adds the next element of smalls.
+func (w *CollectionsWriter) AddSmalls(v Small) {
+	if e := w.w.Element(13); e != nil {
+		e.Enum("", int32(v), 2, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetPoints sets points.
+func (w *CollectionsWriter) SetPoints(v []Point) {
+	if e := w.w.Next(14); e != nil {
+		pointsBegin := e.BeginSequence("points", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("points", i)
+		}
+		e.End(pointsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPoints begins points, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginPoints(n int) {
+	w.w.BeginSequence(14, n, 0)
+}
+
+// AddPoints adds the next element of points.
+func (w *CollectionsWriter) AddPoints(v *Point) {
+	if e := w.w.Element(14); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextPoints begins the next element of points, for the writer that it gives to write.
+func (w *CollectionsWriter) NextPoints() PointWriter {
+	return PointWriter{}.Within(w.w.BeginElement(14))
+}
+
+// SetCorners sets corners.
+func (w *CollectionsWriter) SetCorners(v *[2]Point) {
+	if e := w.w.Next(15); e != nil {
+		cornersBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("corners", i)
+		}
+		e.End(cornersBegin)
+		w.w.Done()
+	}
+}
+
+// BeginCorners begins corners, whose elements are added one by one, 2 in all.
+func (w *CollectionsWriter) BeginCorners() {
+	w.w.BeginArray(15, 2)
+}
+
+// AddCorners adds the next element of corners.
+func (w *CollectionsWriter) AddCorners(v *Point) {
+	if e := w.w.Element(15); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextCorners begins the next element of corners, for the writer that it gives to write.
+func (w *CollectionsWriter) NextCorners() PointWriter {
+	return PointWriter{}.Within(w.w.BeginElement(15))
+}
+
+// SetRagged sets ragged.
+func (w *CollectionsWriter) SetRagged(v []Ragged) {
+	if e := w.w.Next(16); e != nil {
+		raggedBegin := e.BeginSequence("ragged", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("ragged", i)
+		}
+		e.End(raggedBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRagged begins ragged, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginRagged(n int) {
+	w.w.BeginSequence(16, n, 0)
+}
+
+// AddRagged adds the next element of ragged.
+func (w *CollectionsWriter) AddRagged(v *Ragged) {
+	if e := w.w.Element(16); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextRagged begins the next element of ragged, for the writer that it gives to write.
+func (w *CollectionsWriter) NextRagged() RaggedWriter {
+	return RaggedWriter{}.Within(w.w.BeginElement(16))
+}
+
+// SetItems sets items.
+func (w *CollectionsWriter) SetItems(v []Derived) {
+	if e := w.w.Next(17); e != nil {
+		itemsBegin := e.BeginSequence("items", len(v), 5, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("items", i)
+		}
+		e.End(itemsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginItems begins items, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginItems(n int) {
+	w.w.BeginSequence(17, n, 5)
+}
+
+// AddItems adds the next element of items.
+func (w *CollectionsWriter) AddItems(v *Derived) {
+	if e := w.w.Element(17); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextItems begins the next element of items, for the writer that it gives to write.
+func (w *CollectionsWriter) NextItems() DerivedWriter {
+	return DerivedWriter{}.Within(w.w.BeginElement(17))
+}
+
+// SetTable sets table.
+func (w *CollectionsWriter) SetTable(v Table) {
+	if e := w.w.Next(18); e != nil {
+		tableBegin := e.BeginSequence("table", len(v), 4, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("table", i)
+		}
+		e.End(tableBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTable begins table, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginTable(n int) {
+	w.w.BeginSequence(18, n, 4)
+}
+
+// AddTable adds the next element of table.
+func (w *CollectionsWriter) AddTable(v Shorts) {
+	if e := w.w.Element(18); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetMatrices sets matrices.
+func (w *CollectionsWriter) SetMatrices(v []Matrix) {
+	if e := w.w.Next(19); e != nil {
+		matricesBegin := e.BeginSequence("matrices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeArray(e, v[i][j][:])
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("matrices", i)
+		}
+		e.End(matricesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMatrices begins matrices, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginMatrices(n int) {
+	w.w.BeginSequence(19, n, 0)
+}
+
+// AddMatrices adds the next element of matrices.
+func (w *CollectionsWriter) AddMatrices(v *Matrix) {
+	if e := w.w.Element(19); e != nil {
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[j][:])
+			e.LeaveElement("", j)
+		}
+		w.w.DoneElement()
+	}
+}
+
+// SetStamp sets stamp.
+func (w *CollectionsWriter) SetStamp(v *shared.Stamp) {
+	if e := w.w.Next(20); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("stamp")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginStamp begins stamp, for the writer that it gives to write.
+func (w *CollectionsWriter) BeginStamp() shared.StampWriter {
+	return shared.StampWriter{}.Within(w.w.Begin(20))
+}
+
+// SetStamps sets stamps.
+func (w *CollectionsWriter) SetStamps(v []shared.Stamp) {
+	if e := w.w.Next(21); e != nil {
+		stampsBegin := e.BeginSequence("stamps", len(v), 0, false)
+		if !cdr.EncodeImages(e, (*shared.Stamp)(nil).CDRType().Layout, v) {
+			for i := range v {
+				if !e.Enter() {
+					break
+				}
+				v[i].MarshalCDR(e)
+				e.LeaveElement("stamps", i)
+			}
+		}
+		e.End(stampsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginStamps begins stamps, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginStamps(n int) {
+	w.w.BeginSequence(21, n, 0)
+}
+
+// AddStamps adds the next element of stamps.
+func (w *CollectionsWriter) AddStamps(v *shared.Stamp) {
+	if e := w.w.Element(21); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextStamps begins the next element of stamps, for the writer that it gives to write.
+func (w *CollectionsWriter) NextStamps() shared.StampWriter {
+	return shared.StampWriter{}.Within(w.w.BeginElement(21))
+}
+
+// SetTagged sets tagged.
+func (w *CollectionsWriter) SetTagged(v []shared.Tagged) {
+	if e := w.w.Next(22); e != nil {
+		taggedBegin := e.BeginSequence("tagged", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("tagged", i)
+		}
+		e.End(taggedBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTagged begins tagged, of n elements that are added one by one.
+func (w *CollectionsWriter) BeginTagged(n int) {
+	w.w.BeginSequence(22, n, 0)
+}
+
+// AddTagged adds the next element of tagged.
+func (w *CollectionsWriter) AddTagged(v *shared.Tagged) {
+	if e := w.w.Element(22); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextTagged begins the next element of tagged, for the writer that it gives to write.
+func (w *CollectionsWriter) NextTagged() shared.TaggedWriter {
+	return shared.TaggedWriter{}.Within(w.w.BeginElement(22))
+}
+
+// SetLevel sets level.
+func (w *CollectionsWriter) SetLevel(v shared.Level) {
+	if e := w.w.Next(23); e != nil {
+		e.Enum("level", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
 // Key members in an order that is not that of their ids.
 type Keys struct {
 	// Key.
@@ -4196,6 +5150,140 @@ func (b *KeysBuilder) SetNames(v *[2]Ident) {
 // room are reported here.
 func (b *KeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var keysSlots = []cdr.Slot{
+	{Name: "last"},
+	{Name: "text"},
+	{Name: "color"},
+	{Name: "where"},
+	{Name: "base"},
+	{Name: "pair"},
+	{Name: "wide"},
+	{Name: "names"},
+}
+
+// KeysWriter writes an encoded Keys in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type KeysWriter struct {
+	w cdr.Writer
+}
+
+// NewKeysWriter starts a sample in buf, encapsulation header included.
+func NewKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeysWriter {
+	return KeysWriter{s.Open(buf, enc, keysType, keysSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (KeysWriter) Within(up *cdr.Writer) KeysWriter {
+	return KeysWriter{cdr.Nest(up, cdr.Final, keysSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *KeysWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *KeysWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetLast sets last.
+func (w *KeysWriter) SetLast(v int64) {
+	if e := w.w.Next(0); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *KeysWriter) SetText(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *KeysWriter) SetColor(v Color) {
+	if e := w.w.Next(2); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetWhere sets where.
+func (w *KeysWriter) SetWhere(v *Point) {
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("where")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginWhere begins where, for the writer that it gives to write.
+func (w *KeysWriter) BeginWhere() PointWriter {
+	return PointWriter{}.Within(w.w.Begin(3))
+}
+
+// SetBase sets base.
+func (w *KeysWriter) SetBase(v *Base) {
+	if e := w.w.Next(4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("base")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginBase begins base, for the writer that it gives to write.
+func (w *KeysWriter) BeginBase() BaseWriter {
+	return BaseWriter{}.Within(w.w.Begin(4))
+}
+
+// SetPair sets pair.
+func (w *KeysWriter) SetPair(v *[2]int16) {
+	if e := w.w.Next(5); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.Done()
+	}
+}
+
+// SetWide sets wide.
+func (w *KeysWriter) SetWide(v string) {
+	if e := w.w.Next(6); e != nil {
+		e.WString("wide", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetNames sets names.
+func (w *KeysWriter) SetNames(v *[2]Ident) {
+	if e := w.w.Next(7); e != nil {
+		namesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 8)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, whose elements are added one by one, 2 in all.
+func (w *KeysWriter) BeginNames() {
+	w.w.BeginArray(7, 2)
+}
+
+// AddNames adds the next element of names.
+func (w *KeysWriter) AddNames(v Ident) {
+	if e := w.w.Element(7); e != nil {
+		e.String("", v, 8)
+		w.w.DoneElement()
+	}
+}
+
 // Nodes is the IDL typedef testtypes::Nodes.
 type Nodes = []Node
 
@@ -4505,6 +5593,75 @@ func (b *NodeBuilder) AddChildren(v *Node) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *NodeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var nodeSlots = []cdr.Slot{
+	{Name: "value"},
+	{Name: "children"},
+}
+
+// NodeWriter writes an encoded Node in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NodeWriter struct {
+	w cdr.Writer
+}
+
+// NewNodeWriter starts a sample in buf, encapsulation header included.
+func NewNodeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NodeWriter {
+	return NodeWriter{s.Open(buf, enc, nodeType, nodeSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NodeWriter) Within(up *cdr.Writer) NodeWriter {
+	return NodeWriter{cdr.Nest(up, cdr.Appendable, nodeSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NodeWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NodeWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetValue sets value.
+func (w *NodeWriter) SetValue(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetChildren sets children.
+func (w *NodeWriter) SetChildren(v Nodes) {
+	if e := w.w.Next(1); e != nil {
+		childrenBegin := e.BeginSequence("children", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("children", i)
+		}
+		e.End(childrenBegin)
+		w.w.Done()
+	}
+}
+
+// BeginChildren begins children, of n elements that are added one by one.
+func (w *NodeWriter) BeginChildren(n int) {
+	w.w.BeginSequence(1, n, 0)
+}
+
+// AddChildren adds the next element of children.
+func (w *NodeWriter) AddChildren(v *Node) {
+	if e := w.w.Element(1); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextChildren begins the next element of children, for the writer that it gives to write.
+func (w *NodeWriter) NextChildren() NodeWriter {
+	return NodeWriter{}.Within(w.w.BeginElement(1))
+}
 
 // Names that need care in Go.
 type Clash struct {
@@ -4895,6 +6052,103 @@ func (b *ClashBuilder) SetS(v int32) {
 // room are reported here.
 func (b *ClashBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var clashSlots = []cdr.Slot{
+	{Name: "type"},
+	{Name: "MarshalCDR"},
+	{Name: "default"},
+	{Name: "view_at"},
+	{Name: "e"},
+	{Name: "m"},
+	{Name: "d"},
+	{Name: "s"},
+}
+
+// ClashWriter writes an encoded Clash in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type ClashWriter struct {
+	w cdr.Writer
+}
+
+// NewClashWriter starts a sample in buf, encapsulation header included.
+func NewClashWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ClashWriter {
+	return ClashWriter{s.Open(buf, enc, clashType, clashSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ClashWriter) Within(up *cdr.Writer) ClashWriter {
+	return ClashWriter{cdr.Nest(up, cdr.Appendable, clashSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ClashWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ClashWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetType sets type.
+func (w *ClashWriter) SetType(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetMarshalCDR_ sets MarshalCDR.
+func (w *ClashWriter) SetMarshalCDR_(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetDefault sets default.
+func (w *ClashWriter) SetDefault(v int32) {
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetViewAt sets view_at.
+func (w *ClashWriter) SetViewAt(v int32) {
+	if e := w.w.Next(3); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetE sets e.
+func (w *ClashWriter) SetE(v int32) {
+	if e := w.w.Next(4); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetM sets m.
+func (w *ClashWriter) SetM(v int32) {
+	if e := w.w.Next(5); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetD sets d.
+func (w *ClashWriter) SetD(v int32) {
+	if e := w.w.Next(6); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetS sets s.
+func (w *ClashWriter) SetS(v int32) {
+	if e := w.w.Next(7); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Text is the IDL struct testtypes::Text.
 type Text struct {
 	S     string  `json:"s"`
@@ -5199,6 +6453,90 @@ func (b *TextBuilder) SetCheck(v uint16) {
 // room are reported here.
 func (b *TextBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var textSlots = []cdr.Slot{
+	{Name: "s"},
+	{Name: "w"},
+	{Name: "mark"},
+	{Name: "value"},
+	{Name: "raw"},
+	{Name: "check"},
+}
+
+// TextWriter writes an encoded Text in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type TextWriter struct {
+	w cdr.Writer
+}
+
+// NewTextWriter starts a sample in buf, encapsulation header included.
+func NewTextWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TextWriter {
+	return TextWriter{s.Open(buf, enc, textType, textSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TextWriter) Within(up *cdr.Writer) TextWriter {
+	return TextWriter{cdr.Nest(up, cdr.Appendable, textSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TextWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TextWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetS sets s.
+func (w *TextWriter) SetS(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("s", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetW sets w.
+func (w *TextWriter) SetW(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.WString("w", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetMark sets mark.
+func (w *TextWriter) SetMark(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *TextWriter) SetValue(v float64) {
+	if e := w.w.Next(3); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetRaw sets raw.
+func (w *TextWriter) SetRaw(v []uint8) {
+	if e := w.w.Next(4); e != nil {
+		cdr.EncodeSequence(e, "raw", v, 16)
+		w.w.Done()
+	}
+}
+
+// RoomForRaw sets the length of raw and gives its bytes, for the caller to fill all of them.
+func (w *TextWriter) RoomForRaw(n int) []byte {
+	return w.w.Room(4, n, 16)
+}
+
+// SetCheck sets check.
+func (w *TextWriter) SetCheck(v uint16) {
+	if e := w.w.Next(5); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
 // What a writer of an older version sends.
 type Version1 struct {
 	// Key.
@@ -5448,6 +6786,49 @@ func (b *Version1Builder) SetColor(v Color) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *Version1Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var version1Slots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "color"},
+}
+
+// Version1Writer writes an encoded Version1 in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type Version1Writer struct {
+	w cdr.Writer
+}
+
+// NewVersion1Writer starts a sample in buf, encapsulation header included.
+func NewVersion1Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Version1Writer {
+	return Version1Writer{s.Open(buf, enc, version1Type, version1Slots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (Version1Writer) Within(up *cdr.Writer) Version1Writer {
+	return Version1Writer{cdr.Nest(up, cdr.Appendable, version1Slots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *Version1Writer) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *Version1Writer) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *Version1Writer) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *Version1Writer) SetColor(v Color) {
+	if e := w.w.Next(1); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
 
 // What a reader of a newer version expects.
 type Version2 struct {
@@ -5914,6 +7295,119 @@ func (b *Version2Builder) SetBase(v *Base) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *Version2Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var version2Slots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "color"},
+	{Name: "accent"},
+	{Name: "text"},
+	{Name: "more"},
+	{Name: "at"},
+	{Name: "last"},
+	{Name: "base"},
+}
+
+// Version2Writer writes an encoded Version2 in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type Version2Writer struct {
+	w cdr.Writer
+}
+
+// NewVersion2Writer starts a sample in buf, encapsulation header included.
+func NewVersion2Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Version2Writer {
+	return Version2Writer{s.Open(buf, enc, version2Type, version2Slots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (Version2Writer) Within(up *cdr.Writer) Version2Writer {
+	return Version2Writer{cdr.Nest(up, cdr.Appendable, version2Slots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *Version2Writer) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *Version2Writer) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *Version2Writer) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *Version2Writer) SetColor(v Color) {
+	if e := w.w.Next(1); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetAccent sets accent.
+func (w *Version2Writer) SetAccent(v Color) {
+	if e := w.w.Next(2); e != nil {
+		e.Enum("accent", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *Version2Writer) SetText(v string) {
+	if e := w.w.Next(3); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetMore sets more.
+func (w *Version2Writer) SetMore(v []int32) {
+	if e := w.w.Next(4); e != nil {
+		cdr.EncodeSequence(e, "more", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetAt sets at.
+func (w *Version2Writer) SetAt(v *Point) {
+	if e := w.w.Next(5); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("at")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAt begins at, for the writer that it gives to write.
+func (w *Version2Writer) BeginAt() PointWriter {
+	return PointWriter{}.Within(w.w.Begin(5))
+}
+
+// SetLast sets last.
+func (w *Version2Writer) SetLast(v *[2]float64) {
+	if e := w.w.Next(6); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.Done()
+	}
+}
+
+// SetBase sets base.
+func (w *Version2Writer) SetBase(v *Base) {
+	if e := w.w.Next(7); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("base")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginBase begins base, for the writer that it gives to write.
+func (w *Version2Writer) BeginBase() BaseWriter {
+	return BaseWriter{}.Within(w.w.Begin(7))
+}
 
 // A key behind all that can be skipped.
 type Behind struct {
@@ -6921,6 +8415,283 @@ func (b *BehindBuilder) SetMore(v *[2]string) {
 // room are reported here.
 func (b *BehindBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var behindSlots = []cdr.Slot{
+	{Name: "shorts"},
+	{Name: "wide"},
+	{Name: "matrices"},
+	{Name: "all"},
+	{Name: "tiny"},
+	{Name: "flags"},
+	{Name: "names"},
+	{Name: "grid"},
+	{Name: "nodes"},
+	{Name: "primitives"},
+	{Name: "id"},
+	{Name: "more"},
+}
+
+// BehindWriter writes an encoded Behind in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BehindWriter struct {
+	w cdr.Writer
+}
+
+// NewBehindWriter starts a sample in buf, encapsulation header included.
+func NewBehindWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BehindWriter {
+	return BehindWriter{s.Open(buf, enc, behindType, behindSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BehindWriter) Within(up *cdr.Writer) BehindWriter {
+	return BehindWriter{cdr.Nest(up, cdr.Final, behindSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BehindWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BehindWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetShorts sets shorts.
+func (w *BehindWriter) SetShorts(v []int16) {
+	if e := w.w.Next(0); e != nil {
+		cdr.EncodeSequence(e, "shorts", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetWide sets wide.
+func (w *BehindWriter) SetWide(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.WString("wide", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetMatrices sets matrices.
+func (w *BehindWriter) SetMatrices(v []Matrix) {
+	if e := w.w.Next(2); e != nil {
+		matricesBegin := e.BeginSequence("matrices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeArray(e, v[i][j][:])
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("matrices", i)
+		}
+		e.End(matricesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMatrices begins matrices, of n elements that are added one by one.
+func (w *BehindWriter) BeginMatrices(n int) {
+	w.w.BeginSequence(2, n, 0)
+}
+
+// AddMatrices adds the next element of matrices.
+func (w *BehindWriter) AddMatrices(v *Matrix) {
+	if e := w.w.Element(2); e != nil {
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[j][:])
+			e.LeaveElement("", j)
+		}
+		w.w.DoneElement()
+	}
+}
+
+// SetAll sets all.
+func (w *BehindWriter) SetAll(v *Collections) {
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("all")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAll begins all, for the writer that it gives to write.
+func (w *BehindWriter) BeginAll() CollectionsWriter {
+	return CollectionsWriter{}.Within(w.w.Begin(3))
+}
+
+// SetTiny sets tiny.
+func (w *BehindWriter) SetTiny(v Tiny) {
+	if e := w.w.Next(4); e != nil {
+		e.Enum("tiny", int32(v), 1, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetFlags sets flags.
+func (w *BehindWriter) SetFlags(v *[2]bool) {
+	if e := w.w.Next(5); e != nil {
+		cdr.EncodeBools(e, v[:])
+		w.w.Done()
+	}
+}
+
+// SetNames sets names.
+func (w *BehindWriter) SetNames(v []string) {
+	if e := w.w.Next(6); e != nil {
+		namesBegin := e.BeginSequence("names", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, of n elements that are added one by one.
+func (w *BehindWriter) BeginNames(n int) {
+	w.w.BeginSequence(6, n, 0)
+}
+
+// AddNames adds the next element of names.
+func (w *BehindWriter) AddNames(v string) {
+	if e := w.w.Element(6); e != nil {
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetGrid sets grid.
+func (w *BehindWriter) SetGrid(v *[2][2]Color) {
+	if e := w.w.Next(7); e != nil {
+		gridBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.Enum("", int32(v[i][j]), 4, v[i][j].Valid())
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("grid", i)
+		}
+		e.End(gridBegin)
+		w.w.Done()
+	}
+}
+
+// BeginGrid begins grid, whose elements are added one by one, 4 in all.
+func (w *BehindWriter) BeginGrid() {
+	w.w.BeginArray(7, 4)
+}
+
+// AddGrid adds the next element of grid.
+func (w *BehindWriter) AddGrid(v Color) {
+	if e := w.w.Element(7); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetNodes sets nodes.
+func (w *BehindWriter) SetNodes(v Nodes) {
+	if e := w.w.Next(8); e != nil {
+		nodesBegin := e.BeginSequence("nodes", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("nodes", i)
+		}
+		e.End(nodesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNodes begins nodes, of n elements that are added one by one.
+func (w *BehindWriter) BeginNodes(n int) {
+	w.w.BeginSequence(8, n, 0)
+}
+
+// AddNodes adds the next element of nodes.
+func (w *BehindWriter) AddNodes(v *Node) {
+	if e := w.w.Element(8); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextNodes begins the next element of nodes, for the writer that it gives to write.
+func (w *BehindWriter) NextNodes() NodeWriter {
+	return NodeWriter{}.Within(w.w.BeginElement(8))
+}
+
+// SetPrimitives sets primitives.
+func (w *BehindWriter) SetPrimitives(v *Primitives) {
+	if e := w.w.Next(9); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("primitives")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginPrimitives begins primitives, for the writer that it gives to write.
+func (w *BehindWriter) BeginPrimitives() PrimitivesWriter {
+	return PrimitivesWriter{}.Within(w.w.Begin(9))
+}
+
+// SetID sets id.
+func (w *BehindWriter) SetID(v int32) {
+	if e := w.w.Next(10); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetMore sets more.
+func (w *BehindWriter) SetMore(v *[2]string) {
+	if e := w.w.Next(11); e != nil {
+		moreBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", v[i], 0)
+			e.LeaveElement("more", i)
+		}
+		e.End(moreBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMore begins more, whose elements are added one by one, 2 in all.
+func (w *BehindWriter) BeginMore() {
+	w.w.BeginArray(11, 2)
+}
+
+// AddMore adds the next element of more.
+func (w *BehindWriter) AddMore(v string) {
+	if e := w.w.Element(11); e != nil {
+		e.WString("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
 // Its base is in another package, and has its name as a member.
 type Extended struct {
 	shared.Tagged
@@ -7229,6 +9000,75 @@ func (b *ExtendedBuilder) SetTagged_(v int32) {
 // room are reported here.
 func (b *ExtendedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var extendedSlots = []cdr.Slot{
+	{Name: "tag"},
+	{Name: "at"},
+	{Name: "level"},
+	{Name: "tagged"},
+}
+
+// ExtendedWriter writes an encoded Extended in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type ExtendedWriter struct {
+	w cdr.Writer
+}
+
+// NewExtendedWriter starts a sample in buf, encapsulation header included.
+func NewExtendedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ExtendedWriter {
+	return ExtendedWriter{s.Open(buf, enc, extendedType, extendedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ExtendedWriter) Within(up *cdr.Writer) ExtendedWriter {
+	return ExtendedWriter{cdr.Nest(up, cdr.Appendable, extendedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ExtendedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ExtendedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTag sets tag.
+func (w *ExtendedWriter) SetTag(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("tag", v, 16)
+		w.w.Done()
+	}
+}
+
+// SetAt sets at.
+func (w *ExtendedWriter) SetAt(v *shared.Stamp) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("at")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAt begins at, for the writer that it gives to write.
+func (w *ExtendedWriter) BeginAt() shared.StampWriter {
+	return shared.StampWriter{}.Within(w.w.Begin(1))
+}
+
+// SetLevel sets level.
+func (w *ExtendedWriter) SetLevel(v shared.Level) {
+	if e := w.w.Next(2); e != nil {
+		e.Enum("level", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetTagged_ sets tagged.
+func (w *ExtendedWriter) SetTagged_(v int32) {
+	if e := w.w.Next(3); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Hashed is the IDL struct testtypes::Hashed.
 type Hashed struct {
 	Color int32 `json:"color"`
@@ -7483,6 +9323,58 @@ func (b *HashedBuilder) SetFlags(v *[2]bool) {
 // room are reported here.
 func (b *HashedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var hashedSlots = []cdr.Slot{
+	{Name: "color"},
+	{Name: "size"},
+	{Name: "flags"},
+}
+
+// HashedWriter writes an encoded Hashed in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type HashedWriter struct {
+	w cdr.Writer
+}
+
+// NewHashedWriter starts a sample in buf, encapsulation header included.
+func NewHashedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HashedWriter {
+	return HashedWriter{s.Open(buf, enc, hashedType, hashedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (HashedWriter) Within(up *cdr.Writer) HashedWriter {
+	return HashedWriter{cdr.Nest(up, cdr.Final, hashedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *HashedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *HashedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetColor sets color.
+func (w *HashedWriter) SetColor(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSize sets size.
+func (w *HashedWriter) SetSize(v byte) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetFlags sets flags.
+func (w *HashedWriter) SetFlags(v *[2]bool) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeBools(e, v[:])
+		w.w.Done()
+	}
+}
+
 // A sample without the cells is small, the type is not.
 type Cell struct {
 	Value byte `json:"value"`
@@ -7664,6 +9556,40 @@ func (b *CellBuilder) SetValue(v byte) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *CellBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var cellSlots = []cdr.Slot{
+	{Name: "value"},
+}
+
+// CellWriter writes an encoded Cell in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type CellWriter struct {
+	w cdr.Writer
+}
+
+// NewCellWriter starts a sample in buf, encapsulation header included.
+func NewCellWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CellWriter {
+	return CellWriter{s.Open(buf, enc, cellType, cellSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (CellWriter) Within(up *cdr.Writer) CellWriter {
+	return CellWriter{cdr.Nest(up, cdr.Appendable, cellSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *CellWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *CellWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetValue sets value.
+func (w *CellWriter) SetValue(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
 
 // Vast is the IDL struct testtypes::Vast.
 type Vast struct {
@@ -7937,6 +9863,75 @@ func (b *VastBuilder) SetCells(v *[67108864]Cell) {
 // room are reported here.
 func (b *VastBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var vastSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "cells"},
+}
+
+// VastWriter writes an encoded Vast in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type VastWriter struct {
+	w cdr.Writer
+}
+
+// NewVastWriter starts a sample in buf, encapsulation header included.
+func NewVastWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) VastWriter {
+	return VastWriter{s.Open(buf, enc, vastType, vastSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (VastWriter) Within(up *cdr.Writer) VastWriter {
+	return VastWriter{cdr.Nest(up, cdr.Appendable, vastSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *VastWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *VastWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *VastWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetCells sets cells.
+func (w *VastWriter) SetCells(v *[67108864]Cell) {
+	if e := w.w.Next(1); e != nil {
+		cellsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("cells", i)
+		}
+		e.End(cellsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginCells begins cells, whose elements are added one by one, 67108864 in all.
+func (w *VastWriter) BeginCells() {
+	w.w.BeginArray(1, 67108864)
+}
+
+// AddCells adds the next element of cells.
+func (w *VastWriter) AddCells(v *Cell) {
+	if e := w.w.Element(1); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextCells begins the next element of cells, for the writer that it gives to write.
+func (w *VastWriter) NextCells() CellWriter {
+	return CellWriter{}.Within(w.w.BeginElement(1))
+}
+
 // Around is the IDL struct testtypes::Around.
 type Around struct {
 	Vast Vast `json:"vast"`
@@ -8165,6 +10160,57 @@ func (b *AroundBuilder) SetID(v int32) {
 // room are reported here.
 func (b *AroundBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var aroundSlots = []cdr.Slot{
+	{Name: "vast"},
+	{Name: "id"},
+}
+
+// AroundWriter writes an encoded Around in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type AroundWriter struct {
+	w cdr.Writer
+}
+
+// NewAroundWriter starts a sample in buf, encapsulation header included.
+func NewAroundWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AroundWriter {
+	return AroundWriter{s.Open(buf, enc, aroundType, aroundSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (AroundWriter) Within(up *cdr.Writer) AroundWriter {
+	return AroundWriter{cdr.Nest(up, cdr.Final, aroundSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *AroundWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *AroundWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetVast sets vast.
+func (w *AroundWriter) SetVast(v *Vast) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("vast")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginVast begins vast, for the writer that it gives to write.
+func (w *AroundWriter) BeginVast() VastWriter {
+	return VastWriter{}.Within(w.w.Begin(0))
+}
+
+// SetID sets id.
+func (w *AroundWriter) SetID(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Outside is the IDL struct testtypes::Outside.
 type Outside struct {
 	Around Around `json:"around"`
@@ -8380,3 +10426,45 @@ func (b *OutsideBuilder) SetAround(v *Around) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *OutsideBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var outsideSlots = []cdr.Slot{
+	{Name: "around"},
+}
+
+// OutsideWriter writes an encoded Outside in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type OutsideWriter struct {
+	w cdr.Writer
+}
+
+// NewOutsideWriter starts a sample in buf, encapsulation header included.
+func NewOutsideWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OutsideWriter {
+	return OutsideWriter{s.Open(buf, enc, outsideType, outsideSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (OutsideWriter) Within(up *cdr.Writer) OutsideWriter {
+	return OutsideWriter{cdr.Nest(up, cdr.Appendable, outsideSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *OutsideWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *OutsideWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetAround sets around.
+func (w *OutsideWriter) SetAround(v *Around) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("around")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAround begins around, for the writer that it gives to write.
+func (w *OutsideWriter) BeginAround() AroundWriter {
+	return AroundWriter{}.Within(w.w.Begin(0))
+}

@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Mode is the IDL enum evolving::Mode.
 type Mode int32
@@ -735,6 +735,79 @@ func (b *ByLongBuilder) SetOther(v byte) {
 // Finish completes the sample and gives its length.
 func (b *ByLongBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var byLongSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "number"},
+	{Name: "text"},
+	{Name: "list"},
+	{Name: "other"},
+}
+
+// ByLongWriter writes an encoded ByLong in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ByLongWriter struct {
+	w cdr.Writer
+}
+
+// NewByLongWriter starts a sample in buf, encapsulation header included.
+func NewByLongWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByLongWriter {
+	return ByLongWriter{s.Open(buf, enc, byLongType, byLongSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ByLongWriter) Within(up *cdr.Writer) ByLongWriter {
+	return ByLongWriter{cdr.Nest(up, cdr.Final, byLongSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ByLongWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ByLongWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ByLongWriter) discriminate(d int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(d)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *ByLongWriter) SetNumber(v int32) {
+	w.discriminate(1)
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *ByLongWriter) SetText(v string) {
+	w.discriminate(2)
+	if e := w.w.Next(2); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetList sets list.
+func (w *ByLongWriter) SetList(v []int16) {
+	w.discriminate(-4)
+	if e := w.w.Next(3); e != nil {
+		cdr.EncodeSequence(e, "list", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetOther sets other.
+func (w *ByLongWriter) SetOther(v byte) {
+	w.discriminate(0)
+	if e := w.w.Next(4); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // ByEnum is the IDL union evolving::ByEnum.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -1130,6 +1203,68 @@ func (b *ByEnumBuilder) SetDiscriminator(d Mode) {
 // Finish completes the sample and gives its length.
 func (b *ByEnumBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var byEnumSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "level"},
+	{Name: "name"},
+}
+
+// ByEnumWriter writes an encoded ByEnum in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ByEnumWriter struct {
+	w cdr.Writer
+}
+
+// NewByEnumWriter starts a sample in buf, encapsulation header included.
+func NewByEnumWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByEnumWriter {
+	return ByEnumWriter{s.Open(buf, enc, byEnumType, byEnumSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ByEnumWriter) Within(up *cdr.Writer) ByEnumWriter {
+	return ByEnumWriter{cdr.Nest(up, cdr.Final, byEnumSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ByEnumWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ByEnumWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ByEnumWriter) discriminate(d Mode) {
+	if e := w.w.Next(0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		w.w.Done()
+	}
+}
+
+// SetLevel sets level.
+func (w *ByEnumWriter) SetLevel(v float64) {
+	w.discriminate(ModeOff)
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *ByEnumWriter) SetName(v string) {
+	w.discriminate(ModeOn)
+	if e := w.w.Next(2); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *ByEnumWriter) SetDiscriminator(d Mode) {
+	if byEnumMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
+
 // ByBool is the IDL union evolving::ByBool.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -1494,6 +1629,59 @@ func (b *ByBoolBuilder) SetSmall(v byte) {
 
 // Finish completes the sample and gives its length.
 func (b *ByBoolBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var byBoolSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "big"},
+	{Name: "small"},
+}
+
+// ByBoolWriter writes an encoded ByBool in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ByBoolWriter struct {
+	w cdr.Writer
+}
+
+// NewByBoolWriter starts a sample in buf, encapsulation header included.
+func NewByBoolWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByBoolWriter {
+	return ByBoolWriter{s.Open(buf, enc, byBoolType, byBoolSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ByBoolWriter) Within(up *cdr.Writer) ByBoolWriter {
+	return ByBoolWriter{cdr.Nest(up, cdr.Final, byBoolSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ByBoolWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ByBoolWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ByBoolWriter) discriminate(d bool) {
+	if e := w.w.Next(0); e != nil {
+		e.Bool(d)
+		w.w.Done()
+	}
+}
+
+// SetBig sets big.
+func (w *ByBoolWriter) SetBig(v int64) {
+	w.discriminate(true)
+	if e := w.w.Next(1); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetSmall sets small.
+func (w *ByBoolWriter) SetSmall(v byte) {
+	w.discriminate(false)
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
 
 // ByChar is the IDL union evolving::ByChar.
 //
@@ -1874,6 +2062,68 @@ func (b *ByCharBuilder) SetDiscriminator(d byte) {
 // Finish completes the sample and gives its length.
 func (b *ByCharBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var byCharSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "a"},
+	{Name: "b"},
+}
+
+// ByCharWriter writes an encoded ByChar in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ByCharWriter struct {
+	w cdr.Writer
+}
+
+// NewByCharWriter starts a sample in buf, encapsulation header included.
+func NewByCharWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByCharWriter {
+	return ByCharWriter{s.Open(buf, enc, byCharType, byCharSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ByCharWriter) Within(up *cdr.Writer) ByCharWriter {
+	return ByCharWriter{cdr.Nest(up, cdr.Final, byCharSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ByCharWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ByCharWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ByCharWriter) discriminate(d byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(d)
+		w.w.Done()
+	}
+}
+
+// SetA sets a.
+func (w *ByCharWriter) SetA(v int32) {
+	w.discriminate('a')
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetB sets b.
+func (w *ByCharWriter) SetB(v float32) {
+	w.discriminate('b')
+	if e := w.w.Next(2); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *ByCharWriter) SetDiscriminator(d byte) {
+	if byCharMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
+
 // Growing is the IDL union evolving::Growing.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -2241,6 +2491,59 @@ func (b *GrowingBuilder) SetText(v string) {
 
 // Finish completes the sample and gives its length.
 func (b *GrowingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var growingSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "number"},
+	{Name: "text"},
+}
+
+// GrowingWriter writes an encoded Growing in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type GrowingWriter struct {
+	w cdr.Writer
+}
+
+// NewGrowingWriter starts a sample in buf, encapsulation header included.
+func NewGrowingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GrowingWriter {
+	return GrowingWriter{s.Open(buf, enc, growingType, growingSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (GrowingWriter) Within(up *cdr.Writer) GrowingWriter {
+	return GrowingWriter{cdr.Nest(up, cdr.Appendable, growingSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *GrowingWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *GrowingWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *GrowingWriter) discriminate(d int16) {
+	if e := w.w.Next(0); e != nil {
+		e.Int16(d)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *GrowingWriter) SetNumber(v int32) {
+	w.discriminate(0)
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *GrowingWriter) SetText(v string) {
+	w.discriminate(1)
+	if e := w.w.Next(2); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
 
 // Unions is the IDL struct evolving::Unions.
 type Unions struct {
@@ -2893,6 +3196,186 @@ func (b *UnionsBuilder) SetG(v *Growing) {
 // room are reported here.
 func (b *UnionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var unionsSlots = []cdr.Slot{
+	{Name: "l"},
+	{Name: "e"},
+	{Name: "b"},
+	{Name: "c"},
+	{Name: "list"},
+	{Name: "row"},
+	{Name: "g"},
+}
+
+// UnionsWriter writes an encoded Unions in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type UnionsWriter struct {
+	w cdr.Writer
+}
+
+// NewUnionsWriter starts a sample in buf, encapsulation header included.
+func NewUnionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) UnionsWriter {
+	return UnionsWriter{s.Open(buf, enc, unionsType, unionsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (UnionsWriter) Within(up *cdr.Writer) UnionsWriter {
+	return UnionsWriter{cdr.Nest(up, cdr.Final, unionsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *UnionsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *UnionsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetL sets l.
+func (w *UnionsWriter) SetL(v *ByLong) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("l")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginL begins l, for the writer that it gives to write.
+func (w *UnionsWriter) BeginL() ByLongWriter {
+	return ByLongWriter{}.Within(w.w.Begin(0))
+}
+
+// SetE sets e.
+func (w *UnionsWriter) SetE(v *ByEnum) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("e")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginE begins e, for the writer that it gives to write.
+func (w *UnionsWriter) BeginE() ByEnumWriter {
+	return ByEnumWriter{}.Within(w.w.Begin(1))
+}
+
+// SetB sets b.
+func (w *UnionsWriter) SetB(v *ByBool) {
+	if e := w.w.Next(2); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("b")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginB begins b, for the writer that it gives to write.
+func (w *UnionsWriter) BeginB() ByBoolWriter {
+	return ByBoolWriter{}.Within(w.w.Begin(2))
+}
+
+// SetC sets c.
+func (w *UnionsWriter) SetC(v *ByChar) {
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("c")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginC begins c, for the writer that it gives to write.
+func (w *UnionsWriter) BeginC() ByCharWriter {
+	return ByCharWriter{}.Within(w.w.Begin(3))
+}
+
+// SetList sets list.
+func (w *UnionsWriter) SetList(v []ByLong) {
+	if e := w.w.Next(4); e != nil {
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		w.w.Done()
+	}
+}
+
+// BeginList begins list, of n elements that are added one by one.
+func (w *UnionsWriter) BeginList(n int) {
+	w.w.BeginSequence(4, n, 0)
+}
+
+// AddList adds the next element of list.
+func (w *UnionsWriter) AddList(v *ByLong) {
+	if e := w.w.Element(4); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextList begins the next element of list, for the writer that it gives to write.
+func (w *UnionsWriter) NextList() ByLongWriter {
+	return ByLongWriter{}.Within(w.w.BeginElement(4))
+}
+
+// SetRow sets row.
+func (w *UnionsWriter) SetRow(v *[2]ByEnum) {
+	if e := w.w.Next(5); e != nil {
+		rowBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("row", i)
+		}
+		e.End(rowBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRow begins row, whose elements are added one by one, 2 in all.
+func (w *UnionsWriter) BeginRow() {
+	w.w.BeginArray(5, 2)
+}
+
+// AddRow adds the next element of row.
+func (w *UnionsWriter) AddRow(v *ByEnum) {
+	if e := w.w.Element(5); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextRow begins the next element of row, for the writer that it gives to write.
+func (w *UnionsWriter) NextRow() ByEnumWriter {
+	return ByEnumWriter{}.Within(w.w.BeginElement(5))
+}
+
+// SetG sets g.
+func (w *UnionsWriter) SetG(v *Growing) {
+	if e := w.w.Next(6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("g")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginG begins g, for the writer that it gives to write.
+func (w *UnionsWriter) BeginG() GrowingWriter {
+	return GrowingWriter{}.Within(w.w.Begin(6))
+}
+
 // Masks is the IDL struct evolving::Masks.
 type Masks struct {
 	S    Small    `json:"s"`
@@ -3313,6 +3796,97 @@ func (b *MasksBuilder) AddList(v Middle) {
 // room are reported here.
 func (b *MasksBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var masksSlots = []cdr.Slot{
+	{Name: "s"},
+	{Name: "m"},
+	{Name: "w"},
+	{Name: "h"},
+	{Name: "list"},
+}
+
+// MasksWriter writes an encoded Masks in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type MasksWriter struct {
+	w cdr.Writer
+}
+
+// NewMasksWriter starts a sample in buf, encapsulation header included.
+func NewMasksWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MasksWriter {
+	return MasksWriter{s.Open(buf, enc, masksType, masksSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (MasksWriter) Within(up *cdr.Writer) MasksWriter {
+	return MasksWriter{cdr.Nest(up, cdr.Final, masksSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *MasksWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *MasksWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetS sets s.
+func (w *MasksWriter) SetS(v Small) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(uint8(v))
+		w.w.Done()
+	}
+}
+
+// SetM sets m.
+func (w *MasksWriter) SetM(v Middle) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint16(uint16(v))
+		w.w.Done()
+	}
+}
+
+// SetW sets w.
+func (w *MasksWriter) SetW(v Wide) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint32(uint32(v))
+		w.w.Done()
+	}
+}
+
+// SetH sets h.
+func (w *MasksWriter) SetH(v Huge) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint64(uint64(v))
+		w.w.Done()
+	}
+}
+
+// SetList sets list.
+func (w *MasksWriter) SetList(v []Middle) {
+	if e := w.w.Next(4); e != nil {
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Uint16(uint16(v[i]))
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		w.w.Done()
+	}
+}
+
+// BeginList begins list, of n elements that are added one by one.
+func (w *MasksWriter) BeginList(n int) {
+	w.w.BeginSequence(4, n, 0)
+}
+
+// AddList adds the next element of list.
+func (w *MasksWriter) AddList(v Middle) {
+	if e := w.w.Element(4); e != nil {
+		e.Uint16(uint16(v))
+		w.w.DoneElement()
+	}
+}
+
 // Part is the IDL struct evolving::Part.
 type Part struct {
 	Tag   byte    `json:"tag"`
@@ -3609,6 +4183,58 @@ func (b *PartBuilder) SetName(v *string) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *PartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var partSlots = []cdr.Slot{
+	{Name: "tag"},
+	{Name: "value"},
+	{Name: "name", ID: 2, Code: 5, Optional: true},
+}
+
+// PartWriter writes an encoded Part in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type PartWriter struct {
+	w cdr.Writer
+}
+
+// NewPartWriter starts a sample in buf, encapsulation header included.
+func NewPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PartWriter {
+	return PartWriter{s.Open(buf, enc, partType, partSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (PartWriter) Within(up *cdr.Writer) PartWriter {
+	return PartWriter{cdr.Nest(up, cdr.Appendable, partSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *PartWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *PartWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTag sets tag.
+func (w *PartWriter) SetTag(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *PartWriter) SetValue(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *PartWriter) SetName(v string) {
+	if e := w.w.Next(2); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
 
 // Track is the IDL struct evolving::Track.
 type Track struct {
@@ -4284,6 +4910,192 @@ func (b *TrackBuilder) SetLabels(v *[2]string) {
 // room are reported here.
 func (b *TrackBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var trackSlots = []cdr.Slot{
+	{Name: "number"},
+	{Name: "one"},
+	{Name: "many"},
+	{Name: "row"},
+	{Name: "maybe", ID: 4, Code: 3, Optional: true},
+	{Name: "perhaps", ID: 5, Code: 4, Optional: true},
+	{Name: "numbers", ID: 6, Code: 6, Optional: true},
+	{Name: "labels"},
+}
+
+// TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type TrackWriter struct {
+	w cdr.Writer
+}
+
+// NewTrackWriter starts a sample in buf, encapsulation header included.
+func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWriter {
+	return TrackWriter{s.Open(buf, enc, trackType, trackSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
+	return TrackWriter{cdr.Nest(up, cdr.Appendable, trackSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TrackWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetNumber sets number.
+func (w *TrackWriter) SetNumber(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetOne sets one.
+func (w *TrackWriter) SetOne(v *Part) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("one")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginOne begins one, for the writer that it gives to write.
+func (w *TrackWriter) BeginOne() PartWriter {
+	return PartWriter{}.Within(w.w.Begin(1))
+}
+
+// SetMany sets many.
+func (w *TrackWriter) SetMany(v []Part) {
+	if e := w.w.Next(2); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMany begins many, of n elements that are added one by one.
+func (w *TrackWriter) BeginMany(n int) {
+	w.w.BeginSequence(2, n, 0)
+}
+
+// AddMany adds the next element of many.
+func (w *TrackWriter) AddMany(v *Part) {
+	if e := w.w.Element(2); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMany begins the next element of many, for the writer that it gives to write.
+func (w *TrackWriter) NextMany() PartWriter {
+	return PartWriter{}.Within(w.w.BeginElement(2))
+}
+
+// SetRow sets row.
+func (w *TrackWriter) SetRow(v *[2]Part) {
+	if e := w.w.Next(3); e != nil {
+		rowBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("row", i)
+		}
+		e.End(rowBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRow begins row, whose elements are added one by one, 2 in all.
+func (w *TrackWriter) BeginRow() {
+	w.w.BeginArray(3, 2)
+}
+
+// AddRow adds the next element of row.
+func (w *TrackWriter) AddRow(v *Part) {
+	if e := w.w.Element(3); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextRow begins the next element of row, for the writer that it gives to write.
+func (w *TrackWriter) NextRow() PartWriter {
+	return PartWriter{}.Within(w.w.BeginElement(3))
+}
+
+// SetMaybe sets maybe.
+func (w *TrackWriter) SetMaybe(v float64) {
+	if e := w.w.Next(4); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetPerhaps sets perhaps.
+func (w *TrackWriter) SetPerhaps(v *Part) {
+	if e := w.w.Next(5); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("perhaps")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginPerhaps begins perhaps, for the writer that it gives to write.
+func (w *TrackWriter) BeginPerhaps() PartWriter {
+	return PartWriter{}.Within(w.w.Begin(5))
+}
+
+// SetNumbers sets numbers.
+func (w *TrackWriter) SetNumbers(v []int32) {
+	if e := w.w.Next(6); e != nil {
+		cdr.EncodeSequence(e, "numbers", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetLabels sets labels.
+func (w *TrackWriter) SetLabels(v *[2]string) {
+	if e := w.w.Next(7); e != nil {
+		labelsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, whose elements are added one by one, 2 in all.
+func (w *TrackWriter) BeginLabels() {
+	w.w.BeginArray(7, 2)
+}
+
+// AddLabels adds the next element of labels.
+func (w *TrackWriter) AddLabels(v string) {
+	if e := w.w.Element(7); e != nil {
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
 // Record is the IDL struct evolving::Record.
 type Record struct {
 	// Key.
@@ -4800,6 +5612,150 @@ func (b *RecordBuilder) SetS(v int16) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *RecordBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var recordSlots = []cdr.Slot{
+	{Name: "number", ID: 7 | cdr.MustUnderstand, Code: 2},
+	{Name: "tag", ID: 1, Code: 0},
+	{Name: "value", ID: 2, Code: 3},
+	{Name: "name", ID: 300000, Code: 5},
+	{Name: "maybe", ID: 3, Code: 3, Optional: true},
+	{Name: "doubles", ID: 4, Code: 7},
+	{Name: "part", ID: 5, Code: 4},
+	{Name: "names", ID: 6, Code: 5, Optional: true},
+	{Name: "longs", ID: 8, Code: 6},
+	{Name: "s", ID: 9, Code: 1},
+}
+
+// RecordWriter writes an encoded Record in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type RecordWriter struct {
+	w cdr.Writer
+}
+
+// NewRecordWriter starts a sample in buf, encapsulation header included.
+func NewRecordWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RecordWriter {
+	return RecordWriter{s.Open(buf, enc, recordType, recordSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (RecordWriter) Within(up *cdr.Writer) RecordWriter {
+	return RecordWriter{cdr.Nest(up, cdr.Mutable, recordSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *RecordWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *RecordWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetNumber sets number.
+func (w *RecordWriter) SetNumber(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetTag sets tag.
+func (w *RecordWriter) SetTag(v byte) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *RecordWriter) SetValue(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *RecordWriter) SetName(v string) {
+	if e := w.w.Next(3); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetMaybe sets maybe.
+func (w *RecordWriter) SetMaybe(v int64) {
+	if e := w.w.Next(4); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetDoubles sets doubles.
+func (w *RecordWriter) SetDoubles(v []float64) {
+	if e := w.w.Next(5); e != nil {
+		cdr.EncodeSequence(e, "doubles", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetPart sets part.
+func (w *RecordWriter) SetPart(v *Part) {
+	if e := w.w.Next(6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("part")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginPart begins part, for the writer that it gives to write.
+func (w *RecordWriter) BeginPart() PartWriter {
+	return PartWriter{}.Within(w.w.Begin(6))
+}
+
+// SetNames sets names.
+func (w *RecordWriter) SetNames(v []string) {
+	if e := w.w.Next(7); e != nil {
+		namesBegin := e.BeginSequence("names", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, of n elements that are added one by one.
+func (w *RecordWriter) BeginNames(n int) {
+	w.w.BeginSequence(7, n, 0)
+}
+
+// AddNames adds the next element of names.
+func (w *RecordWriter) AddNames(v string) {
+	if e := w.w.Element(7); e != nil {
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetLongs sets longs.
+func (w *RecordWriter) SetLongs(v []int32) {
+	if e := w.w.Next(8); e != nil {
+		cdr.EncodeSequence(e, "longs", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetS sets s.
+func (w *RecordWriter) SetS(v int16) {
+	if e := w.w.Next(9); e != nil {
+		e.Int16(v)
+		w.w.Done()
+	}
+}
+
 // Optionals is the IDL struct evolving::Optionals.
 type Optionals struct {
 	A *int32   `json:"a,omitempty"`
@@ -5307,6 +6263,93 @@ func (b *OptionalsBuilder) SetF(v int32) {
 // room are reported here.
 func (b *OptionalsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var optionalsSlots = []cdr.Slot{
+	{Name: "a", ID: 0, Code: 2, Optional: true},
+	{Name: "b"},
+	{Name: "c", ID: 2, Code: 3, Optional: true},
+	{Name: "d", ID: 3, Code: 5, Optional: true},
+	{Name: "e", ID: 4, Code: 4, Optional: true},
+	{Name: "f"},
+}
+
+// OptionalsWriter writes an encoded Optionals in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type OptionalsWriter struct {
+	w cdr.Writer
+}
+
+// NewOptionalsWriter starts a sample in buf, encapsulation header included.
+func NewOptionalsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OptionalsWriter {
+	return OptionalsWriter{s.Open(buf, enc, optionalsType, optionalsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (OptionalsWriter) Within(up *cdr.Writer) OptionalsWriter {
+	return OptionalsWriter{cdr.Nest(up, cdr.Final, optionalsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *OptionalsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *OptionalsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *OptionalsWriter) SetA(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetB sets b.
+func (w *OptionalsWriter) SetB(v byte) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetC sets c.
+func (w *OptionalsWriter) SetC(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetD sets d.
+func (w *OptionalsWriter) SetD(v string) {
+	if e := w.w.Next(3); e != nil {
+		e.String("d", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetE sets e.
+func (w *OptionalsWriter) SetE(v *Record) {
+	if e := w.w.Next(4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("e")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginE begins e, for the writer that it gives to write.
+func (w *OptionalsWriter) BeginE() RecordWriter {
+	return RecordWriter{}.Within(w.w.Begin(4))
+}
+
+// SetF sets f.
+func (w *OptionalsWriter) SetF(v int32) {
+	if e := w.w.Next(5); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Boxes is the IDL struct evolving::Boxes.
 type Boxes struct {
 	A *int32 `json:"a"`
@@ -5574,6 +6617,57 @@ func (b *BoxesBuilder) SetC(v *Part) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BoxesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var boxesSlots = []cdr.Slot{
+	{Name: "a"},
+	{Name: "c"},
+}
+
+// BoxesWriter writes an encoded Boxes in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BoxesWriter struct {
+	w cdr.Writer
+}
+
+// NewBoxesWriter starts a sample in buf, encapsulation header included.
+func NewBoxesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BoxesWriter {
+	return BoxesWriter{s.Open(buf, enc, boxesType, boxesSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BoxesWriter) Within(up *cdr.Writer) BoxesWriter {
+	return BoxesWriter{cdr.Nest(up, cdr.Final, boxesSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BoxesWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BoxesWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *BoxesWriter) SetA(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetC sets c.
+func (w *BoxesWriter) SetC(v *Part) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("c")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginC begins c, for the writer that it gives to write.
+func (w *BoxesWriter) BeginC() PartWriter {
+	return PartWriter{}.Within(w.w.Begin(1))
+}
 
 // Pointers is the IDL struct evolving::Pointers.
 type Pointers struct {
@@ -5891,6 +6985,57 @@ func (b *PointersBuilder) SetB(v *string) {
 // room are reported here.
 func (b *PointersBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var pointersSlots = []cdr.Slot{
+	{Name: "boxes", ID: 0, Code: 4, Optional: true},
+	{Name: "b", ID: 1, Code: 5, Optional: true},
+}
+
+// PointersWriter writes an encoded Pointers in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type PointersWriter struct {
+	w cdr.Writer
+}
+
+// NewPointersWriter starts a sample in buf, encapsulation header included.
+func NewPointersWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointersWriter {
+	return PointersWriter{s.Open(buf, enc, pointersType, pointersSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (PointersWriter) Within(up *cdr.Writer) PointersWriter {
+	return PointersWriter{cdr.Nest(up, cdr.Final, pointersSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *PointersWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *PointersWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetBoxes sets boxes.
+func (w *PointersWriter) SetBoxes(v *Boxes) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("boxes")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginBoxes begins boxes, for the writer that it gives to write.
+func (w *PointersWriter) BeginBoxes() BoxesWriter {
+	return BoxesWriter{}.Within(w.w.Begin(0))
+}
+
+// SetB sets b.
+func (w *PointersWriter) SetB(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("b", v, 0)
+		w.w.Done()
+	}
+}
+
 // Base is the IDL struct evolving::Base.
 type Base struct {
 	First  int32  `json:"first"`
@@ -6100,6 +7245,49 @@ func (b *BaseBuilder) SetSecond(v string) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BaseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var baseSlots = []cdr.Slot{
+	{Name: "first"},
+	{Name: "second"},
+}
+
+// BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BaseWriter struct {
+	w cdr.Writer
+}
+
+// NewBaseWriter starts a sample in buf, encapsulation header included.
+func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter {
+	return BaseWriter{s.Open(buf, enc, baseType, baseSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
+	return BaseWriter{cdr.Nest(up, cdr.Appendable, baseSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BaseWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFirst sets first.
+func (w *BaseWriter) SetFirst(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSecond sets second.
+func (w *BaseWriter) SetSecond(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("second", v, 0)
+		w.w.Done()
+	}
+}
 
 // Derived is the IDL struct evolving::Derived.
 type Derived struct {
@@ -6379,6 +7567,67 @@ func (b *DerivedBuilder) SetFourth(v byte) {
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var derivedSlots = []cdr.Slot{
+	{Name: "first"},
+	{Name: "second"},
+	{Name: "third"},
+	{Name: "fourth"},
+}
+
+// DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type DerivedWriter struct {
+	w cdr.Writer
+}
+
+// NewDerivedWriter starts a sample in buf, encapsulation header included.
+func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
+	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
+	return DerivedWriter{cdr.Nest(up, cdr.Appendable, derivedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *DerivedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFirst sets first.
+func (w *DerivedWriter) SetFirst(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSecond sets second.
+func (w *DerivedWriter) SetSecond(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("second", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetThird sets third.
+func (w *DerivedWriter) SetThird(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetFourth sets fourth.
+func (w *DerivedWriter) SetFourth(v byte) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // Hashed is the IDL struct evolving::Hashed.
 type Hashed struct {
 	Alpha int32  `json:"alpha"`
@@ -6608,3 +7857,55 @@ func (b *HashedBuilder) SetGamma(v byte) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *HashedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var hashedSlots = []cdr.Slot{
+	{Name: "alpha", ID: 54728492, Code: 2},
+	{Name: "beta", ID: 36855673, Code: 5},
+	{Name: "gamma", ID: 9 | cdr.MustUnderstand, Code: 0},
+}
+
+// HashedWriter writes an encoded Hashed in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type HashedWriter struct {
+	w cdr.Writer
+}
+
+// NewHashedWriter starts a sample in buf, encapsulation header included.
+func NewHashedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HashedWriter {
+	return HashedWriter{s.Open(buf, enc, hashedType, hashedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (HashedWriter) Within(up *cdr.Writer) HashedWriter {
+	return HashedWriter{cdr.Nest(up, cdr.Mutable, hashedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *HashedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *HashedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetAlpha sets alpha.
+func (w *HashedWriter) SetAlpha(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetBeta sets beta.
+func (w *HashedWriter) SetBeta(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("beta", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetGamma sets gamma.
+func (w *HashedWriter) SetGamma(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Mode is the IDL enum extended::Mode.
 type Mode int32
@@ -557,6 +557,79 @@ func (b *ByLongBuilder) SetOther(v byte) {
 // Finish completes the sample and gives its length.
 func (b *ByLongBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var byLongSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "number"},
+	{Name: "text"},
+	{Name: "level"},
+	{Name: "other"},
+}
+
+// ByLongWriter writes an encoded ByLong in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ByLongWriter struct {
+	w cdr.Writer
+}
+
+// NewByLongWriter starts a sample in buf, encapsulation header included.
+func NewByLongWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByLongWriter {
+	return ByLongWriter{s.Open(buf, enc, byLongType, byLongSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ByLongWriter) Within(up *cdr.Writer) ByLongWriter {
+	return ByLongWriter{cdr.Nest(up, cdr.Final, byLongSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ByLongWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ByLongWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ByLongWriter) discriminate(d int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(d)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *ByLongWriter) SetNumber(v int32) {
+	w.discriminate(1)
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *ByLongWriter) SetText(v string) {
+	w.discriminate(2)
+	if e := w.w.Next(2); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetLevel sets level.
+func (w *ByLongWriter) SetLevel(v float64) {
+	w.discriminate(-4)
+	if e := w.w.Next(3); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetOther sets other.
+func (w *ByLongWriter) SetOther(v byte) {
+	w.discriminate(0)
+	if e := w.w.Next(4); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // ByEnum is the IDL union extended::ByEnum.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -997,6 +1070,69 @@ func (b *ByEnumBuilder) SetLeft(v int32) {
 // Finish completes the sample and gives its length.
 func (b *ByEnumBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var byEnumSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "level"},
+	{Name: "name"},
+	{Name: "left"},
+}
+
+// ByEnumWriter writes an encoded ByEnum in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ByEnumWriter struct {
+	w cdr.Writer
+}
+
+// NewByEnumWriter starts a sample in buf, encapsulation header included.
+func NewByEnumWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByEnumWriter {
+	return ByEnumWriter{s.Open(buf, enc, byEnumType, byEnumSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ByEnumWriter) Within(up *cdr.Writer) ByEnumWriter {
+	return ByEnumWriter{cdr.Nest(up, cdr.Final, byEnumSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ByEnumWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ByEnumWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ByEnumWriter) discriminate(d Mode) {
+	if e := w.w.Next(0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		w.w.Done()
+	}
+}
+
+// SetLevel sets level.
+func (w *ByEnumWriter) SetLevel(v float64) {
+	w.discriminate(ModeOff)
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *ByEnumWriter) SetName(v string) {
+	w.discriminate(ModeOn)
+	if e := w.w.Next(2); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetLeft sets left.
+func (w *ByEnumWriter) SetLeft(v int32) {
+	w.discriminate(ModeStandby)
+	if e := w.w.Next(3); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // ByOctet is the IDL union extended::ByOctet.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -1375,6 +1511,68 @@ func (b *ByOctetBuilder) SetDiscriminator(d byte) {
 
 // Finish completes the sample and gives its length.
 func (b *ByOctetBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var byOctetSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "big"},
+	{Name: "small"},
+}
+
+// ByOctetWriter writes an encoded ByOctet in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ByOctetWriter struct {
+	w cdr.Writer
+}
+
+// NewByOctetWriter starts a sample in buf, encapsulation header included.
+func NewByOctetWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByOctetWriter {
+	return ByOctetWriter{s.Open(buf, enc, byOctetType, byOctetSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ByOctetWriter) Within(up *cdr.Writer) ByOctetWriter {
+	return ByOctetWriter{cdr.Nest(up, cdr.Final, byOctetSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ByOctetWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ByOctetWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ByOctetWriter) discriminate(d byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(d)
+		w.w.Done()
+	}
+}
+
+// SetBig sets big.
+func (w *ByOctetWriter) SetBig(v int64) {
+	w.discriminate(1)
+	if e := w.w.Next(1); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetSmall sets small.
+func (w *ByOctetWriter) SetSmall(v byte) {
+	w.discriminate(200)
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *ByOctetWriter) SetDiscriminator(d byte) {
+	if byOctetMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
 
 // Unions is the IDL struct extended::Unions.
 type Unions struct {
@@ -1905,6 +2103,152 @@ func (b *UnionsBuilder) SetRow(v *[2]ByEnum) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *UnionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var unionsSlots = []cdr.Slot{
+	{Name: "l"},
+	{Name: "e"},
+	{Name: "o"},
+	{Name: "list"},
+	{Name: "row"},
+}
+
+// UnionsWriter writes an encoded Unions in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type UnionsWriter struct {
+	w cdr.Writer
+}
+
+// NewUnionsWriter starts a sample in buf, encapsulation header included.
+func NewUnionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) UnionsWriter {
+	return UnionsWriter{s.Open(buf, enc, unionsType, unionsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (UnionsWriter) Within(up *cdr.Writer) UnionsWriter {
+	return UnionsWriter{cdr.Nest(up, cdr.Final, unionsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *UnionsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *UnionsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetL sets l.
+func (w *UnionsWriter) SetL(v *ByLong) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("l")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginL begins l, for the writer that it gives to write.
+func (w *UnionsWriter) BeginL() ByLongWriter {
+	return ByLongWriter{}.Within(w.w.Begin(0))
+}
+
+// SetE sets e.
+func (w *UnionsWriter) SetE(v *ByEnum) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("e")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginE begins e, for the writer that it gives to write.
+func (w *UnionsWriter) BeginE() ByEnumWriter {
+	return ByEnumWriter{}.Within(w.w.Begin(1))
+}
+
+// SetO sets o.
+func (w *UnionsWriter) SetO(v *ByOctet) {
+	if e := w.w.Next(2); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("o")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginO begins o, for the writer that it gives to write.
+func (w *UnionsWriter) BeginO() ByOctetWriter {
+	return ByOctetWriter{}.Within(w.w.Begin(2))
+}
+
+// SetList sets list.
+func (w *UnionsWriter) SetList(v []ByLong) {
+	if e := w.w.Next(3); e != nil {
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		w.w.Done()
+	}
+}
+
+// BeginList begins list, of n elements that are added one by one.
+func (w *UnionsWriter) BeginList(n int) {
+	w.w.BeginSequence(3, n, 0)
+}
+
+// AddList adds the next element of list.
+func (w *UnionsWriter) AddList(v *ByLong) {
+	if e := w.w.Element(3); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextList begins the next element of list, for the writer that it gives to write.
+func (w *UnionsWriter) NextList() ByLongWriter {
+	return ByLongWriter{}.Within(w.w.BeginElement(3))
+}
+
+// SetRow sets row.
+func (w *UnionsWriter) SetRow(v *[2]ByEnum) {
+	if e := w.w.Next(4); e != nil {
+		rowBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("row", i)
+		}
+		e.End(rowBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRow begins row, whose elements are added one by one, 2 in all.
+func (w *UnionsWriter) BeginRow() {
+	w.w.BeginArray(4, 2)
+}
+
+// AddRow adds the next element of row.
+func (w *UnionsWriter) AddRow(v *ByEnum) {
+	if e := w.w.Element(4); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextRow begins the next element of row, for the writer that it gives to write.
+func (w *UnionsWriter) NextRow() ByEnumWriter {
+	return ByEnumWriter{}.Within(w.w.BeginElement(4))
+}
 
 // Longs is the IDL typedef extended::Longs.
 type Longs = []int32
@@ -2502,6 +2846,133 @@ func (b *MapsBuilder) SetLists(v map[int16]Longs) {
 // room are reported here.
 func (b *MapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var mapsSlots = []cdr.Slot{
+	{Name: "names"},
+	{Name: "values"},
+	{Name: "lists"},
+}
+
+// MapsWriter writes an encoded Maps in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type MapsWriter struct {
+	w cdr.Writer
+}
+
+// NewMapsWriter starts a sample in buf, encapsulation header included.
+func NewMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MapsWriter {
+	return MapsWriter{s.Open(buf, enc, mapsType, mapsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (MapsWriter) Within(up *cdr.Writer) MapsWriter {
+	return MapsWriter{cdr.Nest(up, cdr.Final, mapsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *MapsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *MapsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetNames sets names.
+func (w *MapsWriter) SetNames(v map[int32]string) {
+	if e := w.w.Next(0); e != nil {
+		namesBegin := e.BeginMap("names", len(v), 0, false)
+		namesKeys := cdr.SortedKeys(e, v)
+		for _, i := range *namesKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "names", i)
+		}
+		cdr.ReleaseKeys(e, namesKeys)
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginNames(n int) {
+	w.w.BeginMap(0, n, 0, false)
+}
+
+// AddNames adds the next pair of names.
+func (w *MapsWriter) AddNames(k int32, v string) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(k)
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetValues sets values.
+func (w *MapsWriter) SetValues(v map[string]float64) {
+	if e := w.w.Next(1); e != nil {
+		valuesBegin := e.BeginMap("values", len(v), 0, false)
+		valuesKeys := cdr.SortedKeys(e, v)
+		for _, i := range *valuesKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 0)
+			e.Float64(v[i])
+			cdr.LeaveKey(e, "values", i)
+		}
+		cdr.ReleaseKeys(e, valuesKeys)
+		e.End(valuesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginValues begins values, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginValues(n int) {
+	w.w.BeginMap(1, n, 0, false)
+}
+
+// AddValues adds the next pair of values.
+func (w *MapsWriter) AddValues(k string, v float64) {
+	if e := w.w.Element(1); e != nil {
+		e.String("", k, 0)
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// SetLists sets lists.
+func (w *MapsWriter) SetLists(v map[int16]Longs) {
+	if e := w.w.Next(2); e != nil {
+		listsBegin := e.BeginMap("lists", len(v), 0, false)
+		listsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *listsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			cdr.EncodeSequence(e, "", v[i], 0)
+			cdr.LeaveKey(e, "lists", i)
+		}
+		cdr.ReleaseKeys(e, listsKeys)
+		e.End(listsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLists begins lists, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginLists(n int) {
+	w.w.BeginMap(2, n, 0, false)
+}
+
+// AddLists adds the next pair of lists.
+func (w *MapsWriter) AddLists(k int16, v Longs) {
+	if e := w.w.Element(2); e != nil {
+		e.Int16(k)
+		cdr.EncodeSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
 // Words is the IDL struct extended::Words.
 type Words struct {
 	I int8  `json:"i"`
@@ -2715,6 +3186,49 @@ func (b *WordsBuilder) SetU(v uint8) {
 // room are reported here.
 func (b *WordsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var wordsSlots = []cdr.Slot{
+	{Name: "i"},
+	{Name: "u"},
+}
+
+// WordsWriter writes an encoded Words in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type WordsWriter struct {
+	w cdr.Writer
+}
+
+// NewWordsWriter starts a sample in buf, encapsulation header included.
+func NewWordsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) WordsWriter {
+	return WordsWriter{s.Open(buf, enc, wordsType, wordsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (WordsWriter) Within(up *cdr.Writer) WordsWriter {
+	return WordsWriter{cdr.Nest(up, cdr.Final, wordsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *WordsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *WordsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetI sets i.
+func (w *WordsWriter) SetI(v int8) {
+	if e := w.w.Next(0); e != nil {
+		e.Int8(v)
+		w.w.Done()
+	}
+}
+
+// SetU sets u.
+func (w *WordsWriter) SetU(v uint8) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // Base is the IDL struct extended::Base.
 type Base struct {
 	First  int32  `json:"first"`
@@ -2919,6 +3433,49 @@ func (b *BaseBuilder) SetSecond(v string) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BaseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var baseSlots = []cdr.Slot{
+	{Name: "first"},
+	{Name: "second"},
+}
+
+// BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BaseWriter struct {
+	w cdr.Writer
+}
+
+// NewBaseWriter starts a sample in buf, encapsulation header included.
+func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter {
+	return BaseWriter{s.Open(buf, enc, baseType, baseSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
+	return BaseWriter{cdr.Nest(up, cdr.Final, baseSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BaseWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFirst sets first.
+func (w *BaseWriter) SetFirst(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSecond sets second.
+func (w *BaseWriter) SetSecond(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("second", v, 0)
+		w.w.Done()
+	}
+}
 
 // Derived is the IDL struct extended::Derived.
 type Derived struct {
@@ -3192,3 +3749,64 @@ func (b *DerivedBuilder) SetFourth(v byte) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var derivedSlots = []cdr.Slot{
+	{Name: "first"},
+	{Name: "second"},
+	{Name: "third"},
+	{Name: "fourth"},
+}
+
+// DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type DerivedWriter struct {
+	w cdr.Writer
+}
+
+// NewDerivedWriter starts a sample in buf, encapsulation header included.
+func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
+	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
+	return DerivedWriter{cdr.Nest(up, cdr.Final, derivedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *DerivedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFirst sets first.
+func (w *DerivedWriter) SetFirst(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSecond sets second.
+func (w *DerivedWriter) SetSecond(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("second", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetThird sets third.
+func (w *DerivedWriter) SetThird(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetFourth sets fourth.
+func (w *DerivedWriter) SetFourth(v byte) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Members were appended, and a bound has grown.
 type Track struct {
@@ -333,6 +333,76 @@ func (b *TrackBuilder) SetMore(v []int32) {
 // room are reported here.
 func (b *TrackBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var trackSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "altitude"},
+	{Name: "text"},
+	{Name: "speed"},
+	{Name: "more"},
+}
+
+// TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type TrackWriter struct {
+	w cdr.Writer
+}
+
+// NewTrackWriter starts a sample in buf, encapsulation header included.
+func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWriter {
+	return TrackWriter{s.Open(buf, enc, trackType, trackSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
+	return TrackWriter{cdr.Nest(up, cdr.Appendable, trackSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TrackWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *TrackWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetAltitude sets altitude.
+func (w *TrackWriter) SetAltitude(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *TrackWriter) SetText(v string) {
+	if e := w.w.Next(2); e != nil {
+		e.String("text", v, 32)
+		w.w.Done()
+	}
+}
+
+// SetSpeed sets speed.
+func (w *TrackWriter) SetSpeed(v int32) {
+	if e := w.w.Next(3); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetMore sets more.
+func (w *TrackWriter) SetMore(v []int32) {
+	if e := w.w.Next(4); e != nil {
+		cdr.EncodeSequence(e, "more", v, 0)
+		w.w.Done()
+	}
+}
+
 // Members have another order, and one is new.
 type Ship struct {
 	Name    string  `json:"name"`
@@ -563,6 +633,58 @@ func (b *ShipBuilder) SetID(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *ShipBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var shipSlots = []cdr.Slot{
+	{Name: "name", ID: 2, Code: 5},
+	{Name: "heading", ID: 5, Code: 3},
+	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+}
+
+// ShipWriter writes an encoded Ship in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type ShipWriter struct {
+	w cdr.Writer
+}
+
+// NewShipWriter starts a sample in buf, encapsulation header included.
+func NewShipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ShipWriter {
+	return ShipWriter{s.Open(buf, enc, shipType, shipSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ShipWriter) Within(up *cdr.Writer) ShipWriter {
+	return ShipWriter{cdr.Nest(up, cdr.Mutable, shipSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ShipWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ShipWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetName sets name.
+func (w *ShipWriter) SetName(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetHeading sets heading.
+func (w *ShipWriter) SetHeading(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetID sets id.
+func (w *ShipWriter) SetID(v int32) {
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // A handle holds the MD5 of the key.
 type Berth struct {
 	// Key.
@@ -763,6 +885,49 @@ func (b *BerthBuilder) SetValue(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BerthBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var berthSlots = []cdr.Slot{
+	{Name: "name"},
+	{Name: "value"},
+}
+
+// BerthWriter writes an encoded Berth in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BerthWriter struct {
+	w cdr.Writer
+}
+
+// NewBerthWriter starts a sample in buf, encapsulation header included.
+func NewBerthWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BerthWriter {
+	return BerthWriter{s.Open(buf, enc, berthType, berthSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BerthWriter) Within(up *cdr.Writer) BerthWriter {
+	return BerthWriter{cdr.Nest(up, cdr.Appendable, berthSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BerthWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BerthWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetName sets name.
+func (w *BerthWriter) SetName(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("name", v, 64)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *BerthWriter) SetValue(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // What is final can not grow.
 type Sealed struct {
@@ -1005,6 +1170,58 @@ func (b *SealedBuilder) SetExtra(v int32) {
 // room are reported here.
 func (b *SealedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var sealedSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "value"},
+	{Name: "extra"},
+}
+
+// SealedWriter writes an encoded Sealed in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SealedWriter struct {
+	w cdr.Writer
+}
+
+// NewSealedWriter starts a sample in buf, encapsulation header included.
+func NewSealedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SealedWriter {
+	return SealedWriter{s.Open(buf, enc, sealedType, sealedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SealedWriter) Within(up *cdr.Writer) SealedWriter {
+	return SealedWriter{cdr.Nest(up, cdr.Final, sealedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SealedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SealedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *SealedWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *SealedWriter) SetValue(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetExtra sets extra.
+func (w *SealedWriter) SetExtra(v int32) {
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // A member has another name.
 type Gauge struct {
 	// Key.
@@ -1209,3 +1426,46 @@ func (b *GaugeBuilder) SetDepth(v int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *GaugeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var gaugeSlots = []cdr.Slot{
+	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+	{Name: "depth", ID: 2, Code: 2},
+}
+
+// GaugeWriter writes an encoded Gauge in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type GaugeWriter struct {
+	w cdr.Writer
+}
+
+// NewGaugeWriter starts a sample in buf, encapsulation header included.
+func NewGaugeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GaugeWriter {
+	return GaugeWriter{s.Open(buf, enc, gaugeType, gaugeSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (GaugeWriter) Within(up *cdr.Writer) GaugeWriter {
+	return GaugeWriter{cdr.Nest(up, cdr.Mutable, gaugeSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *GaugeWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *GaugeWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *GaugeWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetDepth sets depth.
+func (w *GaugeWriter) SetDepth(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}

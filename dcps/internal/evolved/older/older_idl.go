@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Track is the IDL struct fleet::Track.
 type Track struct {
@@ -260,6 +260,58 @@ func (b *TrackBuilder) SetText(v string) {
 // room are reported here.
 func (b *TrackBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var trackSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "altitude"},
+	{Name: "text"},
+}
+
+// TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type TrackWriter struct {
+	w cdr.Writer
+}
+
+// NewTrackWriter starts a sample in buf, encapsulation header included.
+func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWriter {
+	return TrackWriter{s.Open(buf, enc, trackType, trackSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
+	return TrackWriter{cdr.Nest(up, cdr.Appendable, trackSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TrackWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *TrackWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetAltitude sets altitude.
+func (w *TrackWriter) SetAltitude(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *TrackWriter) SetText(v string) {
+	if e := w.w.Next(2); e != nil {
+		e.String("text", v, 8)
+		w.w.Done()
+	}
+}
+
 // Ship is the IDL struct fleet::Ship.
 type Ship struct {
 	// Key.
@@ -465,6 +517,49 @@ func (b *ShipBuilder) SetName(v string) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *ShipBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var shipSlots = []cdr.Slot{
+	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+	{Name: "name", ID: 2, Code: 5},
+}
+
+// ShipWriter writes an encoded Ship in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type ShipWriter struct {
+	w cdr.Writer
+}
+
+// NewShipWriter starts a sample in buf, encapsulation header included.
+func NewShipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ShipWriter {
+	return ShipWriter{s.Open(buf, enc, shipType, shipSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ShipWriter) Within(up *cdr.Writer) ShipWriter {
+	return ShipWriter{cdr.Nest(up, cdr.Mutable, shipSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ShipWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ShipWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *ShipWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *ShipWriter) SetName(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("name", v, 0)
+		w.w.Done()
+	}
+}
+
 // A handle holds the key.
 type Berth struct {
 	// Key.
@@ -665,6 +760,49 @@ func (b *BerthBuilder) SetValue(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BerthBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var berthSlots = []cdr.Slot{
+	{Name: "name"},
+	{Name: "value"},
+}
+
+// BerthWriter writes an encoded Berth in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BerthWriter struct {
+	w cdr.Writer
+}
+
+// NewBerthWriter starts a sample in buf, encapsulation header included.
+func NewBerthWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BerthWriter {
+	return BerthWriter{s.Open(buf, enc, berthType, berthSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BerthWriter) Within(up *cdr.Writer) BerthWriter {
+	return BerthWriter{cdr.Nest(up, cdr.Appendable, berthSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BerthWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BerthWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetName sets name.
+func (w *BerthWriter) SetName(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("name", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *BerthWriter) SetValue(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // Sealed is the IDL struct fleet::Sealed.
 type Sealed struct {
@@ -881,6 +1019,49 @@ func (b *SealedBuilder) SetValue(v int32) {
 // room are reported here.
 func (b *SealedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var sealedSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "value"},
+}
+
+// SealedWriter writes an encoded Sealed in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SealedWriter struct {
+	w cdr.Writer
+}
+
+// NewSealedWriter starts a sample in buf, encapsulation header included.
+func NewSealedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SealedWriter {
+	return SealedWriter{s.Open(buf, enc, sealedType, sealedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SealedWriter) Within(up *cdr.Writer) SealedWriter {
+	return SealedWriter{cdr.Nest(up, cdr.Final, sealedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SealedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SealedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *SealedWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetValue sets value.
+func (w *SealedWriter) SetValue(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Gauge is the IDL struct fleet::Gauge.
 type Gauge struct {
 	// Key.
@@ -1085,3 +1266,46 @@ func (b *GaugeBuilder) SetLevel(v int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *GaugeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var gaugeSlots = []cdr.Slot{
+	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+	{Name: "level", ID: 2, Code: 2},
+}
+
+// GaugeWriter writes an encoded Gauge in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type GaugeWriter struct {
+	w cdr.Writer
+}
+
+// NewGaugeWriter starts a sample in buf, encapsulation header included.
+func NewGaugeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GaugeWriter {
+	return GaugeWriter{s.Open(buf, enc, gaugeType, gaugeSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (GaugeWriter) Within(up *cdr.Writer) GaugeWriter {
+	return GaugeWriter{cdr.Nest(up, cdr.Mutable, gaugeSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *GaugeWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *GaugeWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *GaugeWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetLevel sets level.
+func (w *GaugeWriter) SetLevel(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // How an aircraft is called where it has no address: own-ship.
 type AircraftId = string
@@ -429,6 +429,121 @@ func (b *AirDataBuilder) SetStaticAirTemperatureC(v float32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *AirDataBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var airDataSlots = []cdr.Slot{
+	{Name: "aircraft"},
+	{Name: "number"},
+	{Name: "measured"},
+	{Name: "computer"},
+	{Name: "static_pressure_hpa"},
+	{Name: "pressure_altitude_ft"},
+	{Name: "indicated_airspeed_kt"},
+	{Name: "true_airspeed_kt"},
+	{Name: "mach"},
+	{Name: "static_air_temperature_c"},
+}
+
+// AirDataWriter writes an encoded AirData in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type AirDataWriter struct {
+	w cdr.Writer
+}
+
+// NewAirDataWriter starts a sample in buf, encapsulation header included.
+func NewAirDataWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AirDataWriter {
+	return AirDataWriter{s.Open(buf, enc, airDataType, airDataSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (AirDataWriter) Within(up *cdr.Writer) AirDataWriter {
+	return AirDataWriter{cdr.Nest(up, cdr.Final, airDataSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *AirDataWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *AirDataWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetAircraft sets aircraft.
+func (w *AirDataWriter) SetAircraft(v AircraftId) {
+	if e := w.w.Next(0); e != nil {
+		e.String("aircraft", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *AirDataWriter) SetNumber(v uint64) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetMeasured sets measured.
+func (w *AirDataWriter) SetMeasured(v Nanoseconds) {
+	if e := w.w.Next(2); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetComputer sets computer.
+func (w *AirDataWriter) SetComputer(v byte) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetStaticPressureHpa sets static_pressure_hpa.
+func (w *AirDataWriter) SetStaticPressureHpa(v float32) {
+	if e := w.w.Next(4); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetPressureAltitudeFt sets pressure_altitude_ft.
+func (w *AirDataWriter) SetPressureAltitudeFt(v float32) {
+	if e := w.w.Next(5); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetIndicatedAirspeedKt sets indicated_airspeed_kt.
+func (w *AirDataWriter) SetIndicatedAirspeedKt(v float32) {
+	if e := w.w.Next(6); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetTrueAirspeedKt sets true_airspeed_kt.
+func (w *AirDataWriter) SetTrueAirspeedKt(v float32) {
+	if e := w.w.Next(7); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetMach sets mach.
+func (w *AirDataWriter) SetMach(v float32) {
+	if e := w.w.Next(8); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetStaticAirTemperatureC sets static_air_temperature_c.
+func (w *AirDataWriter) SetStaticAirTemperatureC(v float32) {
+	if e := w.w.Next(9); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
 
 // How good a position is.
 type FixQuality int32
@@ -940,6 +1055,130 @@ func (b *PositionBuilder) SetVerticalRateFpm(v float32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *PositionBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var positionSlots = []cdr.Slot{
+	{Name: "aircraft"},
+	{Name: "number"},
+	{Name: "fixed_at"},
+	{Name: "quality"},
+	{Name: "latitude"},
+	{Name: "longitude"},
+	{Name: "pressure_altitude_ft"},
+	{Name: "gnss_altitude_ft"},
+	{Name: "ground_speed_kt"},
+	{Name: "track_deg"},
+	{Name: "vertical_rate_fpm"},
+}
+
+// PositionWriter writes an encoded Position in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type PositionWriter struct {
+	w cdr.Writer
+}
+
+// NewPositionWriter starts a sample in buf, encapsulation header included.
+func NewPositionWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PositionWriter {
+	return PositionWriter{s.Open(buf, enc, positionType, positionSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (PositionWriter) Within(up *cdr.Writer) PositionWriter {
+	return PositionWriter{cdr.Nest(up, cdr.Appendable, positionSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *PositionWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *PositionWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetAircraft sets aircraft.
+func (w *PositionWriter) SetAircraft(v AircraftId) {
+	if e := w.w.Next(0); e != nil {
+		e.String("aircraft", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *PositionWriter) SetNumber(v uint64) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetFixedAt sets fixed_at.
+func (w *PositionWriter) SetFixedAt(v Nanoseconds) {
+	if e := w.w.Next(2); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetQuality sets quality.
+func (w *PositionWriter) SetQuality(v FixQuality) {
+	if e := w.w.Next(3); e != nil {
+		e.Enum("quality", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetLatitude sets latitude.
+func (w *PositionWriter) SetLatitude(v float64) {
+	if e := w.w.Next(4); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetLongitude sets longitude.
+func (w *PositionWriter) SetLongitude(v float64) {
+	if e := w.w.Next(5); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetPressureAltitudeFt sets pressure_altitude_ft.
+func (w *PositionWriter) SetPressureAltitudeFt(v float32) {
+	if e := w.w.Next(6); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetGnssAltitudeFt sets gnss_altitude_ft.
+func (w *PositionWriter) SetGnssAltitudeFt(v float32) {
+	if e := w.w.Next(7); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetGroundSpeedKt sets ground_speed_kt.
+func (w *PositionWriter) SetGroundSpeedKt(v float32) {
+	if e := w.w.Next(8); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetTrackDeg sets track_deg.
+func (w *PositionWriter) SetTrackDeg(v float32) {
+	if e := w.w.Next(9); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetVerticalRateFpm sets vertical_rate_fpm.
+func (w *PositionWriter) SetVerticalRateFpm(v float32) {
+	if e := w.w.Next(10); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
 
 // Which members of a TrafficReport hold a value: a sum of these.
 const TrafficCallsign uint16 = 1
@@ -1670,6 +1909,211 @@ func (b *TrafficReportBuilder) SetOnGround(v bool) {
 // room are reported here.
 func (b *TrafficReportBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var trafficReportSlots = []cdr.Slot{
+	{Name: "icao"},
+	{Name: "number"},
+	{Name: "heard"},
+	{Name: "messages"},
+	{Name: "transmission_type"},
+	{Name: "known"},
+	{Name: "updated"},
+	{Name: "callsign"},
+	{Name: "altitude_ft"},
+	{Name: "ground_speed_kt"},
+	{Name: "track_deg"},
+	{Name: "latitude"},
+	{Name: "longitude"},
+	{Name: "position_heard"},
+	{Name: "vertical_rate_fpm"},
+	{Name: "squawk"},
+	{Name: "alert"},
+	{Name: "emergency"},
+	{Name: "ident"},
+	{Name: "on_ground"},
+}
+
+// TrafficReportWriter writes an encoded TrafficReport in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type TrafficReportWriter struct {
+	w cdr.Writer
+}
+
+// NewTrafficReportWriter starts a sample in buf, encapsulation header included.
+func NewTrafficReportWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrafficReportWriter {
+	return TrafficReportWriter{s.Open(buf, enc, trafficReportType, trafficReportSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TrafficReportWriter) Within(up *cdr.Writer) TrafficReportWriter {
+	return TrafficReportWriter{cdr.Nest(up, cdr.Appendable, trafficReportSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TrafficReportWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TrafficReportWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetIcao sets icao.
+func (w *TrafficReportWriter) SetIcao(v IcaoAddress) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *TrafficReportWriter) SetNumber(v uint64) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetHeard sets heard.
+func (w *TrafficReportWriter) SetHeard(v Nanoseconds) {
+	if e := w.w.Next(2); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetMessages sets messages.
+func (w *TrafficReportWriter) SetMessages(v uint32) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetTransmissionType sets transmission_type.
+func (w *TrafficReportWriter) SetTransmissionType(v byte) {
+	if e := w.w.Next(4); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetKnown sets known.
+func (w *TrafficReportWriter) SetKnown(v uint16) {
+	if e := w.w.Next(5); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetUpdated sets updated.
+func (w *TrafficReportWriter) SetUpdated(v uint16) {
+	if e := w.w.Next(6); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetCallsign sets callsign.
+func (w *TrafficReportWriter) SetCallsign(v string) {
+	if e := w.w.Next(7); e != nil {
+		e.String("callsign", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetAltitudeFt sets altitude_ft.
+func (w *TrafficReportWriter) SetAltitudeFt(v int32) {
+	if e := w.w.Next(8); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetGroundSpeedKt sets ground_speed_kt.
+func (w *TrafficReportWriter) SetGroundSpeedKt(v float32) {
+	if e := w.w.Next(9); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetTrackDeg sets track_deg.
+func (w *TrafficReportWriter) SetTrackDeg(v float32) {
+	if e := w.w.Next(10); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetLatitude sets latitude.
+func (w *TrafficReportWriter) SetLatitude(v float64) {
+	if e := w.w.Next(11); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetLongitude sets longitude.
+func (w *TrafficReportWriter) SetLongitude(v float64) {
+	if e := w.w.Next(12); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetPositionHeard sets position_heard.
+func (w *TrafficReportWriter) SetPositionHeard(v Nanoseconds) {
+	if e := w.w.Next(13); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetVerticalRateFpm sets vertical_rate_fpm.
+func (w *TrafficReportWriter) SetVerticalRateFpm(v int32) {
+	if e := w.w.Next(14); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetSquawk sets squawk.
+func (w *TrafficReportWriter) SetSquawk(v uint16) {
+	if e := w.w.Next(15); e != nil {
+		e.Uint16(v)
+		w.w.Done()
+	}
+}
+
+// SetAlert sets alert.
+func (w *TrafficReportWriter) SetAlert(v bool) {
+	if e := w.w.Next(16); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetEmergency sets emergency.
+func (w *TrafficReportWriter) SetEmergency(v bool) {
+	if e := w.w.Next(17); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetIdent sets ident.
+func (w *TrafficReportWriter) SetIdent(v bool) {
+	if e := w.w.Next(18); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetOnGround sets on_ground.
+func (w *TrafficReportWriter) SetOnGround(v bool) {
+	if e := w.w.Next(19); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
 // How urgent an advisory is.
 type AdvisoryLevel int32
 
@@ -2187,6 +2631,121 @@ func (b *AdvisoryBuilder) SetCallsign(v string) {
 // room are reported here.
 func (b *AdvisoryBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var advisorySlots = []cdr.Slot{
+	{Name: "icao"},
+	{Name: "number"},
+	{Name: "issued"},
+	{Name: "level"},
+	{Name: "range_nm"},
+	{Name: "bearing_deg"},
+	{Name: "relative_bearing_deg"},
+	{Name: "relative_altitude_ft"},
+	{Name: "closure_kt"},
+	{Name: "callsign"},
+}
+
+// AdvisoryWriter writes an encoded Advisory in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type AdvisoryWriter struct {
+	w cdr.Writer
+}
+
+// NewAdvisoryWriter starts a sample in buf, encapsulation header included.
+func NewAdvisoryWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AdvisoryWriter {
+	return AdvisoryWriter{s.Open(buf, enc, advisoryType, advisorySlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (AdvisoryWriter) Within(up *cdr.Writer) AdvisoryWriter {
+	return AdvisoryWriter{cdr.Nest(up, cdr.Appendable, advisorySlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *AdvisoryWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *AdvisoryWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetIcao sets icao.
+func (w *AdvisoryWriter) SetIcao(v IcaoAddress) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *AdvisoryWriter) SetNumber(v uint64) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetIssued sets issued.
+func (w *AdvisoryWriter) SetIssued(v Nanoseconds) {
+	if e := w.w.Next(2); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetLevel sets level.
+func (w *AdvisoryWriter) SetLevel(v AdvisoryLevel) {
+	if e := w.w.Next(3); e != nil {
+		e.Enum("level", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetRangeNm sets range_nm.
+func (w *AdvisoryWriter) SetRangeNm(v float32) {
+	if e := w.w.Next(4); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetBearingDeg sets bearing_deg.
+func (w *AdvisoryWriter) SetBearingDeg(v float32) {
+	if e := w.w.Next(5); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetRelativeBearingDeg sets relative_bearing_deg.
+func (w *AdvisoryWriter) SetRelativeBearingDeg(v float32) {
+	if e := w.w.Next(6); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetRelativeAltitudeFt sets relative_altitude_ft.
+func (w *AdvisoryWriter) SetRelativeAltitudeFt(v float32) {
+	if e := w.w.Next(7); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetClosureKt sets closure_kt.
+func (w *AdvisoryWriter) SetClosureKt(v float32) {
+	if e := w.w.Next(8); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetCallsign sets callsign.
+func (w *AdvisoryWriter) SetCallsign(v string) {
+	if e := w.w.Next(9); e != nil {
+		e.String("callsign", v, 8)
+		w.w.Done()
+	}
+}
+
 // What a FlightLog record tells.
 type FlightEvent int32
 
@@ -2665,3 +3224,118 @@ func (b *FlightLogBuilder) SetText(v string) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *FlightLogBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var flightLogSlots = []cdr.Slot{
+	{Name: "aircraft"},
+	{Name: "number"},
+	{Name: "at"},
+	{Name: "event"},
+	{Name: "subject"},
+	{Name: "latitude"},
+	{Name: "longitude"},
+	{Name: "pressure_altitude_ft"},
+	{Name: "true_airspeed_kt"},
+	{Name: "text"},
+}
+
+// FlightLogWriter writes an encoded FlightLog in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type FlightLogWriter struct {
+	w cdr.Writer
+}
+
+// NewFlightLogWriter starts a sample in buf, encapsulation header included.
+func NewFlightLogWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FlightLogWriter {
+	return FlightLogWriter{s.Open(buf, enc, flightLogType, flightLogSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (FlightLogWriter) Within(up *cdr.Writer) FlightLogWriter {
+	return FlightLogWriter{cdr.Nest(up, cdr.Appendable, flightLogSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *FlightLogWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *FlightLogWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetAircraft sets aircraft.
+func (w *FlightLogWriter) SetAircraft(v AircraftId) {
+	if e := w.w.Next(0); e != nil {
+		e.String("aircraft", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *FlightLogWriter) SetNumber(v uint64) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetAt sets at.
+func (w *FlightLogWriter) SetAt(v Nanoseconds) {
+	if e := w.w.Next(2); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetEvent sets event.
+func (w *FlightLogWriter) SetEvent(v FlightEvent) {
+	if e := w.w.Next(3); e != nil {
+		e.Enum("event", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetSubject sets subject.
+func (w *FlightLogWriter) SetSubject(v uint64) {
+	if e := w.w.Next(4); e != nil {
+		e.Uint64(v)
+		w.w.Done()
+	}
+}
+
+// SetLatitude sets latitude.
+func (w *FlightLogWriter) SetLatitude(v float64) {
+	if e := w.w.Next(5); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetLongitude sets longitude.
+func (w *FlightLogWriter) SetLongitude(v float64) {
+	if e := w.w.Next(6); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetPressureAltitudeFt sets pressure_altitude_ft.
+func (w *FlightLogWriter) SetPressureAltitudeFt(v float32) {
+	if e := w.w.Next(7); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetTrueAirspeedKt sets true_airspeed_kt.
+func (w *FlightLogWriter) SetTrueAirspeedKt(v float32) {
+	if e := w.w.Next(8); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *FlightLogWriter) SetText(v string) {
+	if e := w.w.Next(9); e != nil {
+		e.String("text", v, 80)
+		w.w.Done()
+	}
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Color is the IDL enum constructs::Color.
 type Color int32
@@ -319,6 +319,58 @@ func (b *PointBuilder) SetQuality(v byte) {
 // room are reported here.
 func (b *PointBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var pointSlots = []cdr.Slot{
+	{Name: "x"},
+	{Name: "y"},
+	{Name: "quality"},
+}
+
+// PointWriter writes an encoded Point in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type PointWriter struct {
+	w cdr.Writer
+}
+
+// NewPointWriter starts a sample in buf, encapsulation header included.
+func NewPointWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointWriter {
+	return PointWriter{s.Open(buf, enc, pointType, pointSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (PointWriter) Within(up *cdr.Writer) PointWriter {
+	return PointWriter{cdr.Nest(up, cdr.Final, pointSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *PointWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *PointWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetX sets x.
+func (w *PointWriter) SetX(v float64) {
+	if e := w.w.Next(0); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetY sets y.
+func (w *PointWriter) SetY(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetQuality sets quality.
+func (w *PointWriter) SetQuality(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // Label is the IDL struct constructs::Label.
 type Label struct {
 	Text   string `json:"text"`
@@ -518,6 +570,49 @@ func (b *LabelBuilder) SetWeight(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *LabelBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var labelSlots = []cdr.Slot{
+	{Name: "text"},
+	{Name: "weight"},
+}
+
+// LabelWriter writes an encoded Label in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LabelWriter struct {
+	w cdr.Writer
+}
+
+// NewLabelWriter starts a sample in buf, encapsulation header included.
+func NewLabelWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LabelWriter {
+	return LabelWriter{s.Open(buf, enc, labelType, labelSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LabelWriter) Within(up *cdr.Writer) LabelWriter {
+	return LabelWriter{cdr.Nest(up, cdr.Appendable, labelSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LabelWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LabelWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetText sets text.
+func (w *LabelWriter) SetText(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("text", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetWeight sets weight.
+func (w *LabelWriter) SetWeight(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // Optional members where a flag (XCDR2) or a header (XCDR1) tells whether they are there.
 type MaybeFinal struct {
@@ -1468,6 +1563,214 @@ func (b *MaybeFinalBuilder) SetFar(v *float64) {
 // room are reported here.
 func (b *MaybeFinalBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var maybeFinalSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "height", ID: 1, Code: 3, Optional: true},
+	{Name: "flag", ID: 2, Code: 0, Optional: true},
+	{Name: "color", ID: 3, Code: 2, Optional: true},
+	{Name: "name", ID: 4, Code: 5, Optional: true},
+	{Name: "at", ID: 5, Code: 4, Optional: true},
+	{Name: "numbers", ID: 6, Code: 6, Optional: true},
+	{Name: "labels", ID: 7, Code: 5, Optional: true},
+	{Name: "grid", ID: 8, Code: 4, Optional: true},
+	{Name: "corners", ID: 9, Code: 5, Optional: true},
+	{Name: "stamp", ID: 10, Code: 3, Optional: true},
+	{Name: "tail"},
+	{Name: "far", ID: 20000, Code: 3, Optional: true},
+}
+
+// MaybeFinalWriter writes an encoded MaybeFinal in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type MaybeFinalWriter struct {
+	w cdr.Writer
+}
+
+// NewMaybeFinalWriter starts a sample in buf, encapsulation header included.
+func NewMaybeFinalWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MaybeFinalWriter {
+	return MaybeFinalWriter{s.Open(buf, enc, maybeFinalType, maybeFinalSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (MaybeFinalWriter) Within(up *cdr.Writer) MaybeFinalWriter {
+	return MaybeFinalWriter{cdr.Nest(up, cdr.Final, maybeFinalSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *MaybeFinalWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *MaybeFinalWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *MaybeFinalWriter) SetID(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetHeight sets height.
+func (w *MaybeFinalWriter) SetHeight(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetFlag sets flag.
+func (w *MaybeFinalWriter) SetFlag(v bool) {
+	if e := w.w.Next(2); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *MaybeFinalWriter) SetColor(v Color) {
+	if e := w.w.Next(3); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetName sets name.
+func (w *MaybeFinalWriter) SetName(v string) {
+	if e := w.w.Next(4); e != nil {
+		e.String("name", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetAt sets at.
+func (w *MaybeFinalWriter) SetAt(v *Point) {
+	if e := w.w.Next(5); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("at")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAt begins at, for the writer that it gives to write.
+func (w *MaybeFinalWriter) BeginAt() PointWriter {
+	return PointWriter{}.Within(w.w.Begin(5))
+}
+
+// SetNumbers sets numbers.
+func (w *MaybeFinalWriter) SetNumbers(v []int32) {
+	if e := w.w.Next(6); e != nil {
+		cdr.EncodeSequence(e, "numbers", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetLabels sets labels.
+func (w *MaybeFinalWriter) SetLabels(v []Label) {
+	if e := w.w.Next(7); e != nil {
+		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, of n elements that are added one by one.
+func (w *MaybeFinalWriter) BeginLabels(n int) {
+	w.w.BeginSequence(7, n, 0)
+}
+
+// AddLabels adds the next element of labels.
+func (w *MaybeFinalWriter) AddLabels(v *Label) {
+	if e := w.w.Element(7); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextLabels begins the next element of labels, for the writer that it gives to write.
+func (w *MaybeFinalWriter) NextLabels() LabelWriter {
+	return LabelWriter{}.Within(w.w.BeginElement(7))
+}
+
+// SetGrid sets grid.
+func (w *MaybeFinalWriter) SetGrid(v *[2][2]int16) {
+	if e := w.w.Next(8); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("grid", i)
+		}
+		w.w.Done()
+	}
+}
+
+// SetCorners sets corners.
+func (w *MaybeFinalWriter) SetCorners(v *[2]Label) {
+	if e := w.w.Next(9); e != nil {
+		cornersBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("corners", i)
+		}
+		e.End(cornersBegin)
+		w.w.Done()
+	}
+}
+
+// BeginCorners begins corners, whose elements are added one by one, 2 in all.
+func (w *MaybeFinalWriter) BeginCorners() {
+	w.w.BeginArray(9, 2)
+}
+
+// AddCorners adds the next element of corners.
+func (w *MaybeFinalWriter) AddCorners(v *Label) {
+	if e := w.w.Element(9); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextCorners begins the next element of corners, for the writer that it gives to write.
+func (w *MaybeFinalWriter) NextCorners() LabelWriter {
+	return LabelWriter{}.Within(w.w.BeginElement(9))
+}
+
+// SetStamp sets stamp.
+func (w *MaybeFinalWriter) SetStamp(v int64) {
+	if e := w.w.Next(10); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetTail sets tail.
+func (w *MaybeFinalWriter) SetTail(v byte) {
+	if e := w.w.Next(11); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetFar sets far.
+func (w *MaybeFinalWriter) SetFar(v float64) {
+	if e := w.w.Next(12); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
 // MaybeAppendable is the IDL struct constructs::MaybeAppendable.
 type MaybeAppendable struct {
 	// Key.
@@ -1975,6 +2278,119 @@ func (b *MaybeAppendableBuilder) SetTail(v float64) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *MaybeAppendableBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var maybeAppendableSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "height", ID: 1, Code: 3, Optional: true},
+	{Name: "mark"},
+	{Name: "label", ID: 3, Code: 4, Optional: true},
+	{Name: "inner", ID: 4, Code: 5, Optional: true},
+	{Name: "tail"},
+}
+
+// MaybeAppendableWriter writes an encoded MaybeAppendable in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type MaybeAppendableWriter struct {
+	w cdr.Writer
+}
+
+// NewMaybeAppendableWriter starts a sample in buf, encapsulation header included.
+func NewMaybeAppendableWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MaybeAppendableWriter {
+	return MaybeAppendableWriter{s.Open(buf, enc, maybeAppendableType, maybeAppendableSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (MaybeAppendableWriter) Within(up *cdr.Writer) MaybeAppendableWriter {
+	return MaybeAppendableWriter{cdr.Nest(up, cdr.Appendable, maybeAppendableSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *MaybeAppendableWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *MaybeAppendableWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *MaybeAppendableWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetHeight sets height.
+func (w *MaybeAppendableWriter) SetHeight(v float64) {
+	if e := w.w.Next(1); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetMark sets mark.
+func (w *MaybeAppendableWriter) SetMark(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetLabel sets label.
+func (w *MaybeAppendableWriter) SetLabel(v *Label) {
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("label")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLabel begins label, for the writer that it gives to write.
+func (w *MaybeAppendableWriter) BeginLabel() LabelWriter {
+	return LabelWriter{}.Within(w.w.Begin(3))
+}
+
+// SetInner sets inner.
+func (w *MaybeAppendableWriter) SetInner(v []MaybeFinal) {
+	if e := w.w.Next(4); e != nil {
+		innerBegin := e.BeginSequence("inner", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("inner", i)
+		}
+		e.End(innerBegin)
+		w.w.Done()
+	}
+}
+
+// BeginInner begins inner, of n elements that are added one by one.
+func (w *MaybeAppendableWriter) BeginInner(n int) {
+	w.w.BeginSequence(4, n, 0)
+}
+
+// AddInner adds the next element of inner.
+func (w *MaybeAppendableWriter) AddInner(v *MaybeFinal) {
+	if e := w.w.Element(4); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextInner begins the next element of inner, for the writer that it gives to write.
+func (w *MaybeAppendableWriter) NextInner() MaybeFinalWriter {
+	return MaybeFinalWriter{}.Within(w.w.BeginElement(4))
+}
+
+// SetTail sets tail.
+func (w *MaybeAppendableWriter) SetTail(v float64) {
+	if e := w.w.Next(5); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
 
 // Every length code of XCDR2, and ids that need extended headers in XCDR1.
 type Loose struct {
@@ -2936,6 +3352,317 @@ func (b *LooseBuilder) SetZone(v string) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var looseSlots = []cdr.Slot{
+	{Name: "id", ID: 30 | cdr.MustUnderstand, Code: 2},
+	{Name: "o", ID: 7, Code: 0},
+	{Name: "s", ID: 6, Code: 1},
+	{Name: "d", ID: 5, Code: 3},
+	{Name: "text", ID: 4 | cdr.MustUnderstand, Code: 5},
+	{Name: "blob", ID: 1, Code: 5},
+	{Name: "shorts", ID: 2, Code: 4},
+	{Name: "longs", ID: 3, Code: 6},
+	{Name: "doubles", ID: 20000, Code: 7},
+	{Name: "labels", ID: 21, Code: 5},
+	{Name: "at", ID: 22, Code: 4},
+	{Name: "label", ID: 23, Code: 4},
+	{Name: "pair", ID: 24, Code: 4},
+	{Name: "colors", ID: 25, Code: 5},
+	{Name: "color", ID: 26, Code: 2},
+	{Name: "wide", ID: 27, Code: 5},
+	{Name: "height", ID: 28, Code: 3, Optional: true},
+	{Name: "extra", ID: 29, Code: 4, Optional: true},
+	{Name: "yes", ID: 31, Code: 0},
+	{Name: "names", ID: 0, Code: 5, Optional: true},
+	{Name: "zone", ID: 268435455 | cdr.MustUnderstand, Code: 5},
+}
+
+// LooseWriter writes an encoded Loose in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseWriter starts a sample in buf, encapsulation header included.
+func NewLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseWriter {
+	return LooseWriter{s.Open(buf, enc, looseType, looseSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseWriter) Within(up *cdr.Writer) LooseWriter {
+	return LooseWriter{cdr.Nest(up, cdr.Mutable, looseSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *LooseWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetO sets o.
+func (w *LooseWriter) SetO(v byte) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetS sets s.
+func (w *LooseWriter) SetS(v int16) {
+	if e := w.w.Next(2); e != nil {
+		e.Int16(v)
+		w.w.Done()
+	}
+}
+
+// SetD sets d.
+func (w *LooseWriter) SetD(v float64) {
+	if e := w.w.Next(3); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *LooseWriter) SetText(v string) {
+	if e := w.w.Next(4); e != nil {
+		e.String("text", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetBlob sets blob.
+func (w *LooseWriter) SetBlob(v []byte) {
+	if e := w.w.Next(5); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (w *LooseWriter) RoomForBlob(n int) []byte {
+	return w.w.Room(5, n, 0)
+}
+
+// SetShorts sets shorts.
+func (w *LooseWriter) SetShorts(v []int16) {
+	if e := w.w.Next(6); e != nil {
+		cdr.EncodeSequence(e, "shorts", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetLongs sets longs.
+func (w *LooseWriter) SetLongs(v []int32) {
+	if e := w.w.Next(7); e != nil {
+		cdr.EncodeSequence(e, "longs", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetDoubles sets doubles.
+func (w *LooseWriter) SetDoubles(v []float64) {
+	if e := w.w.Next(8); e != nil {
+		cdr.EncodeSequence(e, "doubles", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetLabels sets labels.
+func (w *LooseWriter) SetLabels(v []Label) {
+	if e := w.w.Next(9); e != nil {
+		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, of n elements that are added one by one.
+func (w *LooseWriter) BeginLabels(n int) {
+	w.w.BeginSequence(9, n, 0)
+}
+
+// AddLabels adds the next element of labels.
+func (w *LooseWriter) AddLabels(v *Label) {
+	if e := w.w.Element(9); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextLabels begins the next element of labels, for the writer that it gives to write.
+func (w *LooseWriter) NextLabels() LabelWriter {
+	return LabelWriter{}.Within(w.w.BeginElement(9))
+}
+
+// SetAt sets at.
+func (w *LooseWriter) SetAt(v *Point) {
+	if e := w.w.Next(10); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("at")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAt begins at, for the writer that it gives to write.
+func (w *LooseWriter) BeginAt() PointWriter {
+	return PointWriter{}.Within(w.w.Begin(10))
+}
+
+// SetLabel sets label.
+func (w *LooseWriter) SetLabel(v *Label) {
+	if e := w.w.Next(11); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("label")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLabel begins label, for the writer that it gives to write.
+func (w *LooseWriter) BeginLabel() LabelWriter {
+	return LabelWriter{}.Within(w.w.Begin(11))
+}
+
+// SetPair sets pair.
+func (w *LooseWriter) SetPair(v *[2]float64) {
+	if e := w.w.Next(12); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.Done()
+	}
+}
+
+// SetColors sets colors.
+func (w *LooseWriter) SetColors(v *[3]Color) {
+	if e := w.w.Next(13); e != nil {
+		colorsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 4, v[i].Valid())
+			e.LeaveElement("colors", i)
+		}
+		e.End(colorsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginColors begins colors, whose elements are added one by one, 3 in all.
+func (w *LooseWriter) BeginColors() {
+	w.w.BeginArray(13, 3)
+}
+
+// AddColors adds the next element of colors.
+func (w *LooseWriter) AddColors(v Color) {
+	if e := w.w.Element(13); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetColor sets color.
+func (w *LooseWriter) SetColor(v Color) {
+	if e := w.w.Next(14); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetWide sets wide.
+func (w *LooseWriter) SetWide(v string) {
+	if e := w.w.Next(15); e != nil {
+		e.WString("wide", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetHeight sets height.
+func (w *LooseWriter) SetHeight(v float64) {
+	if e := w.w.Next(16); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetExtra sets extra.
+func (w *LooseWriter) SetExtra(v *Label) {
+	if e := w.w.Next(17); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("extra")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginExtra begins extra, for the writer that it gives to write.
+func (w *LooseWriter) BeginExtra() LabelWriter {
+	return LabelWriter{}.Within(w.w.Begin(17))
+}
+
+// SetYes sets yes.
+func (w *LooseWriter) SetYes(v bool) {
+	if e := w.w.Next(18); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetNames sets names.
+func (w *LooseWriter) SetNames(v []string) {
+	if e := w.w.Next(19); e != nil {
+		namesBegin := e.BeginSequence("names", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 4)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, of n elements that are added one by one.
+func (w *LooseWriter) BeginNames(n int) {
+	w.w.BeginSequence(19, n, 0)
+}
+
+// AddNames adds the next element of names.
+func (w *LooseWriter) AddNames(v string) {
+	if e := w.w.Element(19); e != nil {
+		e.String("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetZone sets zone.
+func (w *LooseWriter) SetZone(v string) {
+	if e := w.w.Next(20); e != nil {
+		e.String("zone", v, 4)
+		w.w.Done()
+	}
+}
+
 // A mutable type within others, and between members that need alignment.
 type Around struct {
 	Head   byte    `json:"head"`
@@ -3676,6 +4403,206 @@ func (b *AroundBuilder) SetLast(v byte) {
 // room are reported here.
 func (b *AroundBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var aroundSlots = []cdr.Slot{
+	{Name: "head"},
+	{Name: "loose"},
+	{Name: "number"},
+	{Name: "more"},
+	{Name: "keys"},
+	{Name: "where"},
+	{Name: "again", ID: 6, Code: 4, Optional: true},
+	{Name: "count"},
+	{Name: "word"},
+	{Name: "list"},
+	{Name: "last"},
+}
+
+// AroundWriter writes an encoded Around in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type AroundWriter struct {
+	w cdr.Writer
+}
+
+// NewAroundWriter starts a sample in buf, encapsulation header included.
+func NewAroundWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AroundWriter {
+	return AroundWriter{s.Open(buf, enc, aroundType, aroundSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (AroundWriter) Within(up *cdr.Writer) AroundWriter {
+	return AroundWriter{cdr.Nest(up, cdr.Final, aroundSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *AroundWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *AroundWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetHead sets head.
+func (w *AroundWriter) SetHead(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetLoose sets loose.
+func (w *AroundWriter) SetLoose(v *Loose) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLoose begins loose, for the writer that it gives to write.
+func (w *AroundWriter) BeginLoose() LooseWriter {
+	return LooseWriter{}.Within(w.w.Begin(1))
+}
+
+// SetNumber sets number.
+func (w *AroundWriter) SetNumber(v float64) {
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetMore sets more.
+func (w *AroundWriter) SetMore(v []Loose) {
+	if e := w.w.Next(3); e != nil {
+		moreBegin := e.BeginSequence("more", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("more", i)
+		}
+		e.End(moreBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMore begins more, of n elements that are added one by one.
+func (w *AroundWriter) BeginMore(n int) {
+	w.w.BeginSequence(3, n, 0)
+}
+
+// AddMore adds the next element of more.
+func (w *AroundWriter) AddMore(v *Loose) {
+	if e := w.w.Element(3); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMore begins the next element of more, for the writer that it gives to write.
+func (w *AroundWriter) NextMore() LooseWriter {
+	return LooseWriter{}.Within(w.w.BeginElement(3))
+}
+
+// SetKeys sets keys.
+func (w *AroundWriter) SetKeys(v *[2]Loose) {
+	if e := w.w.Next(4); e != nil {
+		keysBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("keys", i)
+		}
+		e.End(keysBegin)
+		w.w.Done()
+	}
+}
+
+// BeginKeys begins keys, whose elements are added one by one, 2 in all.
+func (w *AroundWriter) BeginKeys() {
+	w.w.BeginArray(4, 2)
+}
+
+// AddKeys adds the next element of keys.
+func (w *AroundWriter) AddKeys(v *Loose) {
+	if e := w.w.Element(4); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextKeys begins the next element of keys, for the writer that it gives to write.
+func (w *AroundWriter) NextKeys() LooseWriter {
+	return LooseWriter{}.Within(w.w.BeginElement(4))
+}
+
+// SetWhere sets where.
+func (w *AroundWriter) SetWhere(v *Point) {
+	if e := w.w.Next(5); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("where")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginWhere begins where, for the writer that it gives to write.
+func (w *AroundWriter) BeginWhere() PointWriter {
+	return PointWriter{}.Within(w.w.Begin(5))
+}
+
+// SetAgain sets again.
+func (w *AroundWriter) SetAgain(v *Loose) {
+	if e := w.w.Next(6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("again")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAgain begins again, for the writer that it gives to write.
+func (w *AroundWriter) BeginAgain() LooseWriter {
+	return LooseWriter{}.Within(w.w.Begin(6))
+}
+
+// SetCount sets count.
+func (w *AroundWriter) SetCount(v int32) {
+	if e := w.w.Next(7); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetWord sets word.
+func (w *AroundWriter) SetWord(v string) {
+	if e := w.w.Next(8); e != nil {
+		e.String("word", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetList sets list.
+func (w *AroundWriter) SetList(v []int32) {
+	if e := w.w.Next(9); e != nil {
+		cdr.EncodeSequence(e, "list", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetLast sets last.
+func (w *AroundWriter) SetLast(v byte) {
+	if e := w.w.Next(10); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // Nothing is the IDL struct constructs::Nothing.
 type Nothing struct {
 	A *int32 `json:"a,omitempty"`
@@ -3878,6 +4805,40 @@ func (b *NothingBuilder) SetA(v *int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *NothingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var nothingSlots = []cdr.Slot{
+	{Name: "a", ID: 0, Code: 2, Optional: true},
+}
+
+// NothingWriter writes an encoded Nothing in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NothingWriter struct {
+	w cdr.Writer
+}
+
+// NewNothingWriter starts a sample in buf, encapsulation header included.
+func NewNothingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NothingWriter {
+	return NothingWriter{s.Open(buf, enc, nothingType, nothingSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NothingWriter) Within(up *cdr.Writer) NothingWriter {
+	return NothingWriter{cdr.Nest(up, cdr.Mutable, nothingSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NothingWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NothingWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *NothingWriter) SetA(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // Access is the IDL bitmask constructs::Access.
 type Access uint16
@@ -5539,6 +6500,308 @@ func (b *ItemBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *ItemBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var itemSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "number"},
+	{Name: "real"},
+	{Name: "text"},
+	{Name: "label"},
+	{Name: "labels"},
+	{Name: "grid"},
+	{Name: "blob"},
+	{Name: "access"},
+	{Name: "bits"},
+	{Name: "color"},
+	{Name: "far"},
+	{Name: "named"},
+	{Name: "words"},
+	{Name: "there"},
+}
+
+// ItemWriter writes an encoded Item in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ItemWriter struct {
+	w cdr.Writer
+}
+
+// NewItemWriter starts a sample in buf, encapsulation header included.
+func NewItemWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ItemWriter {
+	return ItemWriter{s.Open(buf, enc, itemType, itemSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ItemWriter) Within(up *cdr.Writer) ItemWriter {
+	return ItemWriter{cdr.Nest(up, cdr.Appendable, itemSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ItemWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ItemWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ItemWriter) discriminate(d int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(d)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *ItemWriter) SetNumber(v int32) {
+	w.discriminate(0)
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetReal sets real.
+func (w *ItemWriter) SetReal(v float64) {
+	w.discriminate(1)
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *ItemWriter) SetText(v string) {
+	w.discriminate(2)
+	if e := w.w.Next(3); e != nil {
+		e.String("text", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetLabel sets label.
+func (w *ItemWriter) SetLabel(v *Label) {
+	w.discriminate(3)
+	if e := w.w.Next(4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("label")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLabel begins label, for the writer that it gives to write.
+func (w *ItemWriter) BeginLabel() LabelWriter {
+	w.discriminate(3)
+	return LabelWriter{}.Within(w.w.Begin(4))
+}
+
+// SetLabels sets labels.
+func (w *ItemWriter) SetLabels(v []Label) {
+	w.discriminate(4)
+	if e := w.w.Next(5); e != nil {
+		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, of n elements that are added one by one.
+func (w *ItemWriter) BeginLabels(n int) {
+	w.discriminate(4)
+	w.w.BeginSequence(5, n, 0)
+}
+
+// AddLabels adds the next element of labels.
+func (w *ItemWriter) AddLabels(v *Label) {
+	if e := w.w.Element(5); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextLabels begins the next element of labels, for the writer that it gives to write.
+func (w *ItemWriter) NextLabels() LabelWriter {
+	return LabelWriter{}.Within(w.w.BeginElement(5))
+}
+
+// SetGrid sets grid.
+func (w *ItemWriter) SetGrid(v *[2][2]int16) {
+	w.discriminate(5)
+	if e := w.w.Next(6); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("grid", i)
+		}
+		w.w.Done()
+	}
+}
+
+// SetBlob sets blob.
+func (w *ItemWriter) SetBlob(v []byte) {
+	w.discriminate(6)
+	if e := w.w.Next(7); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (w *ItemWriter) RoomForBlob(n int) []byte {
+	w.discriminate(6)
+	return w.w.Room(7, n, 0)
+}
+
+// SetAccess sets access.
+func (w *ItemWriter) SetAccess(v Access) {
+	w.discriminate(7)
+	if e := w.w.Next(8); e != nil {
+		e.CheckBits("access", uint64(v), 12)
+		e.Uint16(uint16(v))
+		w.w.Done()
+	}
+}
+
+// SetBits sets bits.
+func (w *ItemWriter) SetBits(v *Bits) {
+	w.discriminate(8)
+	if e := w.w.Next(9); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("bits")
+		}
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *ItemWriter) SetColor(v Color) {
+	w.discriminate(9)
+	if e := w.w.Next(10); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetFar sets far.
+func (w *ItemWriter) SetFar(v *Point) {
+	w.discriminate(10)
+	if e := w.w.Next(11); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("far")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginFar begins far, for the writer that it gives to write.
+func (w *ItemWriter) BeginFar() PointWriter {
+	w.discriminate(10)
+	return PointWriter{}.Within(w.w.Begin(11))
+}
+
+// SetNamed sets named.
+func (w *ItemWriter) SetNamed(v map[string]Label) {
+	w.discriminate(11)
+	if e := w.w.Next(12); e != nil {
+		namedBegin := e.BeginMap("named", len(v), 0, false)
+		namedKeys := cdr.SortedKeys(e, v)
+		for _, i := range *namedKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "named", i)
+		}
+		cdr.ReleaseKeys(e, namedKeys)
+		e.End(namedBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNamed begins named, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *ItemWriter) BeginNamed(n int) {
+	w.discriminate(11)
+	w.w.BeginMap(12, n, 0, false)
+}
+
+// AddNamed adds the next pair of named.
+func (w *ItemWriter) AddNamed(k string, v *Label) {
+	if e := w.w.Element(12); e != nil {
+		e.String("", k, 4)
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextNamed begins the next pair of named, for the writer that it gives to write.
+func (w *ItemWriter) NextNamed(k string) LabelWriter {
+	e := w.w.Element(12)
+	if e == nil {
+		return LabelWriter{}
+	}
+	e.String("", k, 4)
+	return LabelWriter{}.Within(w.w.BeginValue())
+}
+
+// SetWords sets words.
+func (w *ItemWriter) SetWords(v []string) {
+	w.discriminate(12)
+	if e := w.w.Next(13); e != nil {
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 4)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWords begins words, of n elements that are added one by one.
+func (w *ItemWriter) BeginWords(n int) {
+	w.discriminate(12)
+	w.w.BeginSequence(13, n, 0)
+}
+
+// AddWords adds the next element of words.
+func (w *ItemWriter) AddWords(v string) {
+	if e := w.w.Element(13); e != nil {
+		e.String("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetThere sets there.
+func (w *ItemWriter) SetThere(v int32) {
+	w.discriminate(13)
+	if e := w.w.Next(14); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *ItemWriter) SetDiscriminator(d int32) {
+	if itemMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
+
 // A default, an enum that selects, and a key.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -5914,6 +7177,59 @@ func (b *ChoiceBuilder) SetOther(v float64) {
 
 // Finish completes the sample and gives its length.
 func (b *ChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var choiceSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "small"},
+	{Name: "other"},
+}
+
+// ChoiceWriter writes an encoded Choice in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ChoiceWriter struct {
+	w cdr.Writer
+}
+
+// NewChoiceWriter starts a sample in buf, encapsulation header included.
+func NewChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ChoiceWriter {
+	return ChoiceWriter{s.Open(buf, enc, choiceType, choiceSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ChoiceWriter) Within(up *cdr.Writer) ChoiceWriter {
+	return ChoiceWriter{cdr.Nest(up, cdr.Final, choiceSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ChoiceWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ChoiceWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ChoiceWriter) discriminate(d Color) {
+	if e := w.w.Next(0); e != nil {
+		e.Enum("discriminator", int32(d), 4, d.Valid())
+		w.w.Done()
+	}
+}
+
+// SetSmall sets small.
+func (w *ChoiceWriter) SetSmall(v byte) {
+	w.discriminate(ColorRed)
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetOther sets other.
+func (w *ChoiceWriter) SetOther(v float64) {
+	w.discriminate(ColorGreen)
+	if e := w.w.Next(2); e != nil {
+		e.Float64(v)
+		w.w.Done()
+	}
+}
 
 // Loosely is the IDL union constructs::Loosely.
 //
@@ -6452,6 +7768,87 @@ func (b *LooselyBuilder) SetDiscriminator(d byte) {
 // Finish completes the sample and gives its length.
 func (b *LooselyBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var looselySlots = []cdr.Slot{
+	{Name: "discriminator", ID: 0 | cdr.MustUnderstand, Code: 0},
+	{Name: "number", ID: 7, Code: 2},
+	{Name: "text", ID: 20000, Code: 5},
+	{Name: "loose", ID: 5, Code: 4},
+}
+
+// LooselyWriter writes an encoded Loosely in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type LooselyWriter struct {
+	w cdr.Writer
+}
+
+// NewLooselyWriter starts a sample in buf, encapsulation header included.
+func NewLooselyWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooselyWriter {
+	return LooselyWriter{s.Open(buf, enc, looselyType, looselySlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooselyWriter) Within(up *cdr.Writer) LooselyWriter {
+	return LooselyWriter{cdr.Nest(up, cdr.Mutable, looselySlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooselyWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooselyWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *LooselyWriter) discriminate(d byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(d)
+		w.w.Done()
+	}
+}
+
+// SetNumber sets number.
+func (w *LooselyWriter) SetNumber(v int32) {
+	w.discriminate('a')
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *LooselyWriter) SetText(v string) {
+	w.discriminate('b')
+	if e := w.w.Next(2); e != nil {
+		e.String("text", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetLoose sets loose.
+func (w *LooselyWriter) SetLoose(v *Loose) {
+	w.discriminate('c')
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLoose begins loose, for the writer that it gives to write.
+func (w *LooselyWriter) BeginLoose() LooseWriter {
+	w.discriminate('c')
+	return LooseWriter{}.Within(w.w.Begin(3))
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *LooselyWriter) SetDiscriminator(d byte) {
+	if looselyMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
+
 // Everything is labelled.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -6817,6 +8214,59 @@ func (b *BothBuilder) SetType(v int32) {
 // Finish completes the sample and gives its length.
 func (b *BothBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var bothSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "yes"},
+	{Name: "type"},
+}
+
+// BothWriter writes an encoded Both in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type BothWriter struct {
+	w cdr.Writer
+}
+
+// NewBothWriter starts a sample in buf, encapsulation header included.
+func NewBothWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BothWriter {
+	return BothWriter{s.Open(buf, enc, bothType, bothSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BothWriter) Within(up *cdr.Writer) BothWriter {
+	return BothWriter{cdr.Nest(up, cdr.Final, bothSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BothWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BothWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *BothWriter) discriminate(d bool) {
+	if e := w.w.Next(0); e != nil {
+		e.Bool(d)
+		w.w.Done()
+	}
+}
+
+// SetYes sets yes.
+func (w *BothWriter) SetYes(v int32) {
+	w.discriminate(true)
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetType sets type.
+func (w *BothWriter) SetType(v int32) {
+	w.discriminate(false)
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Wide is the IDL union constructs::Wide.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -7178,6 +8628,59 @@ func (b *WideBuilder) SetRest(v byte) {
 
 // Finish completes the sample and gives its length.
 func (b *WideBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var wideSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "most"},
+	{Name: "rest"},
+}
+
+// WideWriter writes an encoded Wide in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type WideWriter struct {
+	w cdr.Writer
+}
+
+// NewWideWriter starts a sample in buf, encapsulation header included.
+func NewWideWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) WideWriter {
+	return WideWriter{s.Open(buf, enc, wideType, wideSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (WideWriter) Within(up *cdr.Writer) WideWriter {
+	return WideWriter{cdr.Nest(up, cdr.Final, wideSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *WideWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *WideWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *WideWriter) discriminate(d uint64) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint64(d)
+		w.w.Done()
+	}
+}
+
+// SetMost sets most.
+func (w *WideWriter) SetMost(v int64) {
+	w.discriminate(18446744073709551615)
+	if e := w.w.Next(1); e != nil {
+		e.Int64(v)
+		w.w.Done()
+	}
+}
+
+// SetRest sets rest.
+func (w *WideWriter) SetRest(v byte) {
+	w.discriminate(0)
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
 
 // Holder is the IDL struct constructs::Holder.
 type Holder struct {
@@ -7960,6 +9463,204 @@ func (b *HolderBuilder) SetWide(v *Wide) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *HolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var holderSlots = []cdr.Slot{
+	{Name: "choice"},
+	{Name: "item"},
+	{Name: "many"},
+	{Name: "both"},
+	{Name: "loosely", ID: 4, Code: 4, Optional: true},
+	{Name: "more"},
+	{Name: "wide"},
+}
+
+// HolderWriter writes an encoded Holder in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type HolderWriter struct {
+	w cdr.Writer
+}
+
+// NewHolderWriter starts a sample in buf, encapsulation header included.
+func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
+	return HolderWriter{s.Open(buf, enc, holderType, holderSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
+	return HolderWriter{cdr.Nest(up, cdr.Appendable, holderSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *HolderWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *HolderWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetChoice sets choice.
+func (w *HolderWriter) SetChoice(v *Choice) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("choice")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginChoice begins choice, for the writer that it gives to write.
+func (w *HolderWriter) BeginChoice() ChoiceWriter {
+	return ChoiceWriter{}.Within(w.w.Begin(0))
+}
+
+// SetItem sets item.
+func (w *HolderWriter) SetItem(v *Item) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("item")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginItem begins item, for the writer that it gives to write.
+func (w *HolderWriter) BeginItem() ItemWriter {
+	return ItemWriter{}.Within(w.w.Begin(1))
+}
+
+// SetMany sets many.
+func (w *HolderWriter) SetMany(v []Item) {
+	if e := w.w.Next(2); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 3, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMany begins many, of n elements that are added one by one.
+func (w *HolderWriter) BeginMany(n int) {
+	w.w.BeginSequence(2, n, 3)
+}
+
+// AddMany adds the next element of many.
+func (w *HolderWriter) AddMany(v *Item) {
+	if e := w.w.Element(2); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMany begins the next element of many, for the writer that it gives to write.
+func (w *HolderWriter) NextMany() ItemWriter {
+	return ItemWriter{}.Within(w.w.BeginElement(2))
+}
+
+// SetBoth sets both.
+func (w *HolderWriter) SetBoth(v *[2]Both) {
+	if e := w.w.Next(3); e != nil {
+		bothBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("both", i)
+		}
+		e.End(bothBegin)
+		w.w.Done()
+	}
+}
+
+// BeginBoth begins both, whose elements are added one by one, 2 in all.
+func (w *HolderWriter) BeginBoth() {
+	w.w.BeginArray(3, 2)
+}
+
+// AddBoth adds the next element of both.
+func (w *HolderWriter) AddBoth(v *Both) {
+	if e := w.w.Element(3); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextBoth begins the next element of both, for the writer that it gives to write.
+func (w *HolderWriter) NextBoth() BothWriter {
+	return BothWriter{}.Within(w.w.BeginElement(3))
+}
+
+// SetLoosely sets loosely.
+func (w *HolderWriter) SetLoosely(v *Loosely) {
+	if e := w.w.Next(4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loosely")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLoosely begins loosely, for the writer that it gives to write.
+func (w *HolderWriter) BeginLoosely() LooselyWriter {
+	return LooselyWriter{}.Within(w.w.Begin(4))
+}
+
+// SetMore sets more.
+func (w *HolderWriter) SetMore(v []Loosely) {
+	if e := w.w.Next(5); e != nil {
+		moreBegin := e.BeginSequence("more", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("more", i)
+		}
+		e.End(moreBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMore begins more, of n elements that are added one by one.
+func (w *HolderWriter) BeginMore(n int) {
+	w.w.BeginSequence(5, n, 0)
+}
+
+// AddMore adds the next element of more.
+func (w *HolderWriter) AddMore(v *Loosely) {
+	if e := w.w.Element(5); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMore begins the next element of more, for the writer that it gives to write.
+func (w *HolderWriter) NextMore() LooselyWriter {
+	return LooselyWriter{}.Within(w.w.BeginElement(5))
+}
+
+// SetWide sets wide.
+func (w *HolderWriter) SetWide(v *Wide) {
+	if e := w.w.Next(6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("wide")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginWide begins wide, for the writer that it gives to write.
+func (w *HolderWriter) BeginWide() WideWriter {
+	return WideWriter{}.Within(w.w.Begin(6))
+}
 
 // Bitty is the IDL struct constructs::Bitty.
 type Bitty struct {
@@ -8959,6 +10660,250 @@ func (b *BittyBuilder) SetID(v *Bits) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BittyBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var bittySlots = []cdr.Slot{
+	{Name: "access"},
+	{Name: "small"},
+	{Name: "large"},
+	{Name: "mark"},
+	{Name: "bits"},
+	{Name: "list"},
+	{Name: "three"},
+	{Name: "larges"},
+	{Name: "packed"},
+	{Name: "pair"},
+	{Name: "id"},
+}
+
+// BittyWriter writes an encoded Bitty in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BittyWriter struct {
+	w cdr.Writer
+}
+
+// NewBittyWriter starts a sample in buf, encapsulation header included.
+func NewBittyWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BittyWriter {
+	return BittyWriter{s.Open(buf, enc, bittyType, bittySlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BittyWriter) Within(up *cdr.Writer) BittyWriter {
+	return BittyWriter{cdr.Nest(up, cdr.Appendable, bittySlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BittyWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BittyWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetAccess sets access.
+func (w *BittyWriter) SetAccess(v Access) {
+	if e := w.w.Next(0); e != nil {
+		e.CheckBits("access", uint64(v), 12)
+		e.Uint16(uint16(v))
+		w.w.Done()
+	}
+}
+
+// SetSmall sets small.
+func (w *BittyWriter) SetSmall(v Small) {
+	if e := w.w.Next(1); e != nil {
+		e.CheckBits("small", uint64(v), 3)
+		e.Uint8(uint8(v))
+		w.w.Done()
+	}
+}
+
+// SetLarge sets large.
+func (w *BittyWriter) SetLarge(v Large) {
+	if e := w.w.Next(2); e != nil {
+		e.CheckBits("large", uint64(v), 33)
+		e.Uint64(uint64(v))
+		w.w.Done()
+	}
+}
+
+// SetMark sets mark.
+func (w *BittyWriter) SetMark(v byte) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetBits sets bits.
+func (w *BittyWriter) SetBits(v *Bits) {
+	if e := w.w.Next(4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("bits")
+		}
+		w.w.Done()
+	}
+}
+
+// SetList sets list.
+func (w *BittyWriter) SetList(v []Access) {
+	if e := w.w.Next(5); e != nil {
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.CheckBits("", uint64(v[i]), 12)
+			e.Uint16(uint16(v[i]))
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		w.w.Done()
+	}
+}
+
+// BeginList begins list, of n elements that are added one by one.
+func (w *BittyWriter) BeginList(n int) {
+	w.w.BeginSequence(5, n, 0)
+}
+
+// AddList adds the next element of list.
+func (w *BittyWriter) AddList(v Access) {
+	if e := w.w.Element(5); e != nil {
+		e.CheckBits("", uint64(v), 12)
+		e.Uint16(uint16(v))
+		w.w.DoneElement()
+	}
+}
+
+// SetThree sets three.
+func (w *BittyWriter) SetThree(v *[3]Small) {
+	if e := w.w.Next(6); e != nil {
+		threeBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.CheckBits("", uint64(v[i]), 3)
+			e.Uint8(uint8(v[i]))
+			e.LeaveElement("three", i)
+		}
+		e.End(threeBegin)
+		w.w.Done()
+	}
+}
+
+// BeginThree begins three, whose elements are added one by one, 3 in all.
+func (w *BittyWriter) BeginThree() {
+	w.w.BeginArray(6, 3)
+}
+
+// AddThree adds the next element of three.
+func (w *BittyWriter) AddThree(v Small) {
+	if e := w.w.Element(6); e != nil {
+		e.CheckBits("", uint64(v), 3)
+		e.Uint8(uint8(v))
+		w.w.DoneElement()
+	}
+}
+
+// SetLarges sets larges.
+func (w *BittyWriter) SetLarges(v []Large) {
+	if e := w.w.Next(7); e != nil {
+		largesBegin := e.BeginSequence("larges", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.CheckBits("", uint64(v[i]), 33)
+			e.Uint64(uint64(v[i]))
+			e.LeaveElement("larges", i)
+		}
+		e.End(largesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLarges begins larges, of n elements that are added one by one.
+func (w *BittyWriter) BeginLarges(n int) {
+	w.w.BeginSequence(7, n, 0)
+}
+
+// AddLarges adds the next element of larges.
+func (w *BittyWriter) AddLarges(v Large) {
+	if e := w.w.Element(7); e != nil {
+		e.CheckBits("", uint64(v), 33)
+		e.Uint64(uint64(v))
+		w.w.DoneElement()
+	}
+}
+
+// SetPacked sets packed.
+func (w *BittyWriter) SetPacked(v []Bits) {
+	if e := w.w.Next(8); e != nil {
+		packedBegin := e.BeginSequence("packed", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("packed", i)
+		}
+		e.End(packedBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPacked begins packed, of n elements that are added one by one.
+func (w *BittyWriter) BeginPacked(n int) {
+	w.w.BeginSequence(8, n, 0)
+}
+
+// AddPacked adds the next element of packed.
+func (w *BittyWriter) AddPacked(v *Bits) {
+	if e := w.w.Element(8); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// SetPair sets pair.
+func (w *BittyWriter) SetPair(v *[2]Bits) {
+	if e := w.w.Next(9); e != nil {
+		pairBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("pair", i)
+		}
+		e.End(pairBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPair begins pair, whose elements are added one by one, 2 in all.
+func (w *BittyWriter) BeginPair() {
+	w.w.BeginArray(9, 2)
+}
+
+// AddPair adds the next element of pair.
+func (w *BittyWriter) AddPair(v *Bits) {
+	if e := w.w.Element(9); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// SetID sets id.
+func (w *BittyWriter) SetID(v *Bits) {
+	if e := w.w.Next(10); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("id")
+		}
+		w.w.Done()
+	}
+}
 
 // Maps is the IDL struct constructs::Maps.
 type Maps struct {
@@ -10775,6 +12720,435 @@ func (b *MapsBuilder) SetPoints(v map[byte]Point) {
 // room are reported here.
 func (b *MapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var mapsSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "numbers"},
+	{Name: "words"},
+	{Name: "names"},
+	{Name: "labels"},
+	{Name: "lists"},
+	{Name: "nested"},
+	{Name: "choices"},
+	{Name: "many"},
+	{Name: "points"},
+}
+
+// MapsWriter writes an encoded Maps in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type MapsWriter struct {
+	w cdr.Writer
+}
+
+// NewMapsWriter starts a sample in buf, encapsulation header included.
+func NewMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MapsWriter {
+	return MapsWriter{s.Open(buf, enc, mapsType, mapsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (MapsWriter) Within(up *cdr.Writer) MapsWriter {
+	return MapsWriter{cdr.Nest(up, cdr.Appendable, mapsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *MapsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *MapsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *MapsWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetNumbers sets numbers.
+func (w *MapsWriter) SetNumbers(v map[int32]float64) {
+	if e := w.w.Next(1); e != nil {
+		numbersBegin := e.BeginMap("numbers", len(v), 0, true)
+		numbersKeys := cdr.SortedKeys(e, v)
+		for _, i := range *numbersKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.Float64(v[i])
+			cdr.LeaveKey(e, "numbers", i)
+		}
+		cdr.ReleaseKeys(e, numbersKeys)
+		e.End(numbersBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNumbers begins numbers, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginNumbers(n int) {
+	w.w.BeginMap(1, n, 0, true)
+}
+
+// AddNumbers adds the next pair of numbers.
+func (w *MapsWriter) AddNumbers(k int32, v float64) {
+	if e := w.w.Element(1); e != nil {
+		e.Int32(k)
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// SetWords sets words.
+func (w *MapsWriter) SetWords(v map[string]int32) {
+	if e := w.w.Next(2); e != nil {
+		wordsBegin := e.BeginMap("words", len(v), 5, false)
+		wordsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *wordsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			e.Int32(v[i])
+			cdr.LeaveKey(e, "words", i)
+		}
+		cdr.ReleaseKeys(e, wordsKeys)
+		e.End(wordsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWords begins words, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginWords(n int) {
+	w.w.BeginMap(2, n, 5, false)
+}
+
+// AddWords adds the next pair of words.
+func (w *MapsWriter) AddWords(k string, v int32) {
+	if e := w.w.Element(2); e != nil {
+		e.String("", k, 4)
+		e.Int32(v)
+		w.w.DoneElement()
+	}
+}
+
+// SetNames sets names.
+func (w *MapsWriter) SetNames(v map[byte]string) {
+	if e := w.w.Next(3); e != nil {
+		namesBegin := e.BeginMap("names", len(v), 0, false)
+		namesKeys := cdr.SortedKeys(e, v)
+		for _, i := range *namesKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Uint8(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "names", i)
+		}
+		cdr.ReleaseKeys(e, namesKeys)
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginNames(n int) {
+	w.w.BeginMap(3, n, 0, false)
+}
+
+// AddNames adds the next pair of names.
+func (w *MapsWriter) AddNames(k byte, v string) {
+	if e := w.w.Element(3); e != nil {
+		e.Uint8(k)
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetLabels sets labels.
+func (w *MapsWriter) SetLabels(v map[Color]Label) {
+	if e := w.w.Next(4); e != nil {
+		labelsBegin := e.BeginMap("labels", len(v), 0, false)
+		labelsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *labelsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(i), 4, i.Valid())
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "labels", i)
+		}
+		cdr.ReleaseKeys(e, labelsKeys)
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginLabels(n int) {
+	w.w.BeginMap(4, n, 0, false)
+}
+
+// AddLabels adds the next pair of labels.
+func (w *MapsWriter) AddLabels(k Color, v *Label) {
+	if e := w.w.Element(4); e != nil {
+		e.Enum("", int32(k), 4, k.Valid())
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextLabels begins the next pair of labels, for the writer that it gives to write.
+func (w *MapsWriter) NextLabels(k Color) LabelWriter {
+	e := w.w.Element(4)
+	if e == nil {
+		return LabelWriter{}
+	}
+	e.Enum("", int32(k), 4, k.Valid())
+	return LabelWriter{}.Within(w.w.BeginValue())
+}
+
+// SetLists sets lists.
+func (w *MapsWriter) SetLists(v map[int16][]Item) {
+	if e := w.w.Next(5); e != nil {
+		listsBegin := e.BeginMap("lists", len(v), 0, false)
+		listsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *listsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "lists", i)
+		}
+		cdr.ReleaseKeys(e, listsKeys)
+		e.End(listsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLists begins lists, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginLists(n int) {
+	w.w.BeginMap(5, n, 0, false)
+}
+
+// AddLists adds the next pair of lists.
+func (w *MapsWriter) AddLists(k int16, v []Item) {
+	if e := w.w.Element(5); e != nil {
+		e.Int16(k)
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			v[j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetNested sets nested.
+func (w *MapsWriter) SetNested(v map[int32]map[string]bool) {
+	if e := w.w.Next(6); e != nil {
+		nestedBegin := e.BeginMap("nested", len(v), 0, false)
+		nestedKeys := cdr.SortedKeys(e, v)
+		for _, i := range *nestedKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			begin1 := e.BeginMap("", len(v[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.String("", j, 0)
+				e.Bool(v[i][j])
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			cdr.LeaveKey(e, "nested", i)
+		}
+		cdr.ReleaseKeys(e, nestedKeys)
+		e.End(nestedBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNested begins nested, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginNested(n int) {
+	w.w.BeginMap(6, n, 0, false)
+}
+
+// AddNested adds the next pair of nested.
+func (w *MapsWriter) AddNested(k int32, v map[string]bool) {
+	if e := w.w.Element(6); e != nil {
+		e.Int32(k)
+		begin1 := e.BeginMap("", len(v), 0, false)
+		keys1 := cdr.SortedKeys(e, v)
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.String("", j, 0)
+			e.Bool(v[j])
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetChoices sets choices.
+func (w *MapsWriter) SetChoices(v map[uint64]Choice) {
+	if e := w.w.Next(7); e != nil {
+		choicesBegin := e.BeginMap("choices", len(v), 0, false)
+		choicesKeys := cdr.SortedKeys(e, v)
+		for _, i := range *choicesKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Uint64(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "choices", i)
+		}
+		cdr.ReleaseKeys(e, choicesKeys)
+		e.End(choicesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginChoices begins choices, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginChoices(n int) {
+	w.w.BeginMap(7, n, 0, false)
+}
+
+// AddChoices adds the next pair of choices.
+func (w *MapsWriter) AddChoices(k uint64, v *Choice) {
+	if e := w.w.Element(7); e != nil {
+		e.Uint64(k)
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextChoices begins the next pair of choices, for the writer that it gives to write.
+func (w *MapsWriter) NextChoices(k uint64) ChoiceWriter {
+	e := w.w.Element(7)
+	if e == nil {
+		return ChoiceWriter{}
+	}
+	e.Uint64(k)
+	return ChoiceWriter{}.Within(w.w.BeginValue())
+}
+
+// SetMany sets many.
+func (w *MapsWriter) SetMany(v []map[int32]int32) {
+	if e := w.w.Next(8); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginMap("", len(v[i]), 0, true)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.Int32(j)
+				e.Int32(v[i][j])
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMany begins many, of n elements that are added one by one.
+func (w *MapsWriter) BeginMany(n int) {
+	w.w.BeginSequence(8, n, 0)
+}
+
+// AddMany adds the next element of many.
+func (w *MapsWriter) AddMany(v map[int32]int32) {
+	if e := w.w.Element(8); e != nil {
+		begin1 := e.BeginMap("", len(v), 0, true)
+		keys1 := cdr.SortedKeys(e, v)
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(j)
+			e.Int32(v[j])
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetPoints sets points.
+func (w *MapsWriter) SetPoints(v map[byte]Point) {
+	if e := w.w.Next(9); e != nil {
+		pointsBegin := e.BeginMap("points", len(v), 0, false)
+		pointsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *pointsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Uint8(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "points", i)
+		}
+		cdr.ReleaseKeys(e, pointsKeys)
+		e.End(pointsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPoints begins points, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *MapsWriter) BeginPoints(n int) {
+	w.w.BeginMap(9, n, 0, false)
+}
+
+// AddPoints adds the next pair of points.
+func (w *MapsWriter) AddPoints(k byte, v *Point) {
+	if e := w.w.Element(9); e != nil {
+		e.Uint8(k)
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextPoints begins the next pair of points, for the writer that it gives to write.
+func (w *MapsWriter) NextPoints(k byte) PointWriter {
+	e := w.w.Element(9)
+	if e == nil {
+		return PointWriter{}
+	}
+	e.Uint8(k)
+	return PointWriter{}.Within(w.w.BeginValue())
+}
+
 // encoding/json has no maps with such keys.
 type Switches struct {
 	Flags map[bool]byte `json:"flags"`
@@ -11072,6 +13446,65 @@ func (b *SwitchesBuilder) SetFlags(v map[bool]byte) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *SwitchesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var switchesSlots = []cdr.Slot{
+	{Name: "flags"},
+}
+
+// SwitchesWriter writes an encoded Switches in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SwitchesWriter struct {
+	w cdr.Writer
+}
+
+// NewSwitchesWriter starts a sample in buf, encapsulation header included.
+func NewSwitchesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SwitchesWriter {
+	return SwitchesWriter{s.Open(buf, enc, switchesType, switchesSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SwitchesWriter) Within(up *cdr.Writer) SwitchesWriter {
+	return SwitchesWriter{cdr.Nest(up, cdr.Appendable, switchesSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SwitchesWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SwitchesWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFlags sets flags.
+func (w *SwitchesWriter) SetFlags(v map[bool]byte) {
+	if e := w.w.Next(0); e != nil {
+		flagsBegin := e.BeginMap("flags", len(v), 0, true)
+		flagsKeys := cdr.SortedBools(e, v)
+		for _, i := range *flagsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Bool(i)
+			e.Uint8(v[i])
+			cdr.LeaveKey(e, "flags", i)
+		}
+		cdr.ReleaseKeys(e, flagsKeys)
+		e.End(flagsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginFlags begins flags, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *SwitchesWriter) BeginFlags(n int) {
+	w.w.BeginMap(0, n, 0, true)
+}
+
+// AddFlags adds the next pair of flags.
+func (w *SwitchesWriter) AddFlags(k bool, v byte) {
+	if e := w.w.Element(0); e != nil {
+		e.Bool(k)
+		e.Uint8(v)
+		w.w.DoneElement()
+	}
+}
 
 // LooseMaps is the IDL struct constructs::LooseMaps.
 type LooseMaps struct {
@@ -11873,6 +14306,181 @@ func (b *LooseMapsBuilder) AddList(v Access) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseMapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var looseMapsSlots = []cdr.Slot{
+	{Name: "numbers", ID: 0, Code: 4},
+	{Name: "bits", ID: 1, Code: 5},
+	{Name: "access", ID: 2, Code: 1},
+	{Name: "large", ID: 3, Code: 3},
+	{Name: "packed", ID: 4, Code: 2},
+	{Name: "item", ID: 5, Code: 4},
+	{Name: "list", ID: 6, Code: 5},
+}
+
+// LooseMapsWriter writes an encoded LooseMaps in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseMapsWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseMapsWriter starts a sample in buf, encapsulation header included.
+func NewLooseMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseMapsWriter {
+	return LooseMapsWriter{s.Open(buf, enc, looseMapsType, looseMapsSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseMapsWriter) Within(up *cdr.Writer) LooseMapsWriter {
+	return LooseMapsWriter{cdr.Nest(up, cdr.Mutable, looseMapsSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseMapsWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseMapsWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetNumbers sets numbers.
+func (w *LooseMapsWriter) SetNumbers(v map[int32]float64) {
+	if e := w.w.Next(0); e != nil {
+		numbersBegin := e.BeginMap("numbers", len(v), 0, true)
+		numbersKeys := cdr.SortedKeys(e, v)
+		for _, i := range *numbersKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.Float64(v[i])
+			cdr.LeaveKey(e, "numbers", i)
+		}
+		cdr.ReleaseKeys(e, numbersKeys)
+		e.End(numbersBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNumbers begins numbers, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *LooseMapsWriter) BeginNumbers(n int) {
+	w.w.BeginMap(0, n, 0, true)
+}
+
+// AddNumbers adds the next pair of numbers.
+func (w *LooseMapsWriter) AddNumbers(k int32, v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(k)
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// SetBits sets bits.
+func (w *LooseMapsWriter) SetBits(v map[string]Bits) {
+	if e := w.w.Next(1); e != nil {
+		bitsBegin := e.BeginMap("bits", len(v), 0, false)
+		bitsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *bitsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 0)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "bits", i)
+		}
+		cdr.ReleaseKeys(e, bitsKeys)
+		e.End(bitsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginBits begins bits, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *LooseMapsWriter) BeginBits(n int) {
+	w.w.BeginMap(1, n, 0, false)
+}
+
+// AddBits adds the next pair of bits.
+func (w *LooseMapsWriter) AddBits(k string, v *Bits) {
+	if e := w.w.Element(1); e != nil {
+		e.String("", k, 0)
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// SetAccess sets access.
+func (w *LooseMapsWriter) SetAccess(v Access) {
+	if e := w.w.Next(2); e != nil {
+		e.CheckBits("access", uint64(v), 12)
+		e.Uint16(uint16(v))
+		w.w.Done()
+	}
+}
+
+// SetLarge sets large.
+func (w *LooseMapsWriter) SetLarge(v Large) {
+	if e := w.w.Next(3); e != nil {
+		e.CheckBits("large", uint64(v), 33)
+		e.Uint64(uint64(v))
+		w.w.Done()
+	}
+}
+
+// SetPacked sets packed.
+func (w *LooseMapsWriter) SetPacked(v *Bits) {
+	if e := w.w.Next(4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("packed")
+		}
+		w.w.Done()
+	}
+}
+
+// SetItem sets item.
+func (w *LooseMapsWriter) SetItem(v *Item) {
+	if e := w.w.Next(5); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("item")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginItem begins item, for the writer that it gives to write.
+func (w *LooseMapsWriter) BeginItem() ItemWriter {
+	return ItemWriter{}.Within(w.w.Begin(5))
+}
+
+// SetList sets list.
+func (w *LooseMapsWriter) SetList(v []Access) {
+	if e := w.w.Next(6); e != nil {
+		listBegin := e.BeginSequence("list", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.CheckBits("", uint64(v[i]), 12)
+			e.Uint16(uint16(v[i]))
+			e.LeaveElement("list", i)
+		}
+		e.End(listBegin)
+		w.w.Done()
+	}
+}
+
+// BeginList begins list, of n elements that are added one by one.
+func (w *LooseMapsWriter) BeginList(n int) {
+	w.w.BeginSequence(6, n, 0)
+}
+
+// AddList adds the next element of list.
+func (w *LooseMapsWriter) AddList(v Access) {
+	if e := w.w.Element(6); e != nil {
+		e.CheckBits("", uint64(v), 12)
+		e.Uint16(uint16(v))
+		w.w.DoneElement()
+	}
+}
+
 // Numbers is the IDL struct constructs::Numbers.
 type Numbers struct {
 	Mark   byte                 `json:"mark"`
@@ -12437,6 +15045,162 @@ func (b *NumbersBuilder) SetID(v *cdr.LongDouble) {
 // room are reported here.
 func (b *NumbersBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var numbersSlots = []cdr.Slot{
+	{Name: "mark"},
+	{Name: "big"},
+	{Name: "price"},
+	{Name: "tiny"},
+	{Name: "digit"},
+	{Name: "bigs"},
+	{Name: "grid"},
+	{Name: "prices"},
+	{Name: "key"},
+	{Name: "id"},
+}
+
+// NumbersWriter writes an encoded Numbers in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NumbersWriter struct {
+	w cdr.Writer
+}
+
+// NewNumbersWriter starts a sample in buf, encapsulation header included.
+func NewNumbersWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NumbersWriter {
+	return NumbersWriter{s.Open(buf, enc, numbersType, numbersSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NumbersWriter) Within(up *cdr.Writer) NumbersWriter {
+	return NumbersWriter{cdr.Nest(up, cdr.Final, numbersSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NumbersWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NumbersWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetMark sets mark.
+func (w *NumbersWriter) SetMark(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetBig sets big.
+func (w *NumbersWriter) SetBig(v cdr.LongDouble) {
+	if e := w.w.Next(1); e != nil {
+		e.LongDouble(v)
+		w.w.Done()
+	}
+}
+
+// SetPrice sets price.
+func (w *NumbersWriter) SetPrice(v cdr.Fixed) {
+	if e := w.w.Next(2); e != nil {
+		e.Fixed("price", v, 5, 2)
+		w.w.Done()
+	}
+}
+
+// SetTiny sets tiny.
+func (w *NumbersWriter) SetTiny(v cdr.Fixed) {
+	if e := w.w.Next(3); e != nil {
+		e.Fixed("tiny", v, 31, 31)
+		w.w.Done()
+	}
+}
+
+// SetDigit sets digit.
+func (w *NumbersWriter) SetDigit(v cdr.Fixed) {
+	if e := w.w.Next(4); e != nil {
+		e.Fixed("digit", v, 1, 0)
+		w.w.Done()
+	}
+}
+
+// SetBigs sets bigs.
+func (w *NumbersWriter) SetBigs(v []cdr.LongDouble) {
+	if e := w.w.Next(5); e != nil {
+		bigsBegin := e.BeginSequence("bigs", len(v), 0, true)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[i])
+			e.LeaveElement("bigs", i)
+		}
+		e.End(bigsBegin)
+		w.w.Done()
+	}
+}
+
+// SetGrid sets grid.
+func (w *NumbersWriter) SetGrid(v *[2][2]cdr.LongDouble) {
+	if e := w.w.Next(6); e != nil {
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.LongDouble(v[i][j])
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("grid", i)
+		}
+		w.w.Done()
+	}
+}
+
+// SetPrices sets prices.
+func (w *NumbersWriter) SetPrices(v []cdr.Fixed) {
+	if e := w.w.Next(7); e != nil {
+		pricesBegin := e.BeginSequence("prices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Fixed("", v[i], 4, 2)
+			e.LeaveElement("prices", i)
+		}
+		e.End(pricesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPrices begins prices, of n elements that are added one by one.
+func (w *NumbersWriter) BeginPrices(n int) {
+	w.w.BeginSequence(7, n, 0)
+}
+
+// AddPrices adds the next element of prices.
+func (w *NumbersWriter) AddPrices(v cdr.Fixed) {
+	if e := w.w.Element(7); e != nil {
+		e.Fixed("", v, 4, 2)
+		w.w.DoneElement()
+	}
+}
+
+// SetKey sets key.
+func (w *NumbersWriter) SetKey(v cdr.Fixed) {
+	if e := w.w.Next(8); e != nil {
+		e.Fixed("key", v, 4, 2)
+		w.w.Done()
+	}
+}
+
+// SetID sets id.
+func (w *NumbersWriter) SetID(v cdr.LongDouble) {
+	if e := w.w.Next(9); e != nil {
+		e.LongDouble(v)
+		w.w.Done()
+	}
+}
+
 // Trees is the IDL typedef constructs::Trees.
 type Trees = []Tree
 
@@ -12709,6 +15473,66 @@ func (b *BranchBuilder) AddChildren(v *Tree) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BranchBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var branchSlots = []cdr.Slot{
+	{Name: "children"},
+}
+
+// BranchWriter writes an encoded Branch in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BranchWriter struct {
+	w cdr.Writer
+}
+
+// NewBranchWriter starts a sample in buf, encapsulation header included.
+func NewBranchWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BranchWriter {
+	return BranchWriter{s.Open(buf, enc, branchType, branchSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BranchWriter) Within(up *cdr.Writer) BranchWriter {
+	return BranchWriter{cdr.Nest(up, cdr.Appendable, branchSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BranchWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BranchWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetChildren sets children.
+func (w *BranchWriter) SetChildren(v Trees) {
+	if e := w.w.Next(0); e != nil {
+		childrenBegin := e.BeginSequence("children", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("children", i)
+		}
+		e.End(childrenBegin)
+		w.w.Done()
+	}
+}
+
+// BeginChildren begins children, of n elements that are added one by one.
+func (w *BranchWriter) BeginChildren(n int) {
+	w.w.BeginSequence(0, n, 0)
+}
+
+// AddChildren adds the next element of children.
+func (w *BranchWriter) AddChildren(v *Tree) {
+	if e := w.w.Element(0); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextChildren begins the next element of children, for the writer that it gives to write.
+func (w *BranchWriter) NextChildren() TreeWriter {
+	return TreeWriter{}.Within(w.w.BeginElement(0))
+}
 
 // Tree is the IDL union constructs::Tree.
 //
@@ -13129,6 +15953,77 @@ func (b *TreeBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *TreeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var treeSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "leaf"},
+	{Name: "branch"},
+}
+
+// TreeWriter writes an encoded Tree in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type TreeWriter struct {
+	w cdr.Writer
+}
+
+// NewTreeWriter starts a sample in buf, encapsulation header included.
+func NewTreeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TreeWriter {
+	return TreeWriter{s.Open(buf, enc, treeType, treeSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TreeWriter) Within(up *cdr.Writer) TreeWriter {
+	return TreeWriter{cdr.Nest(up, cdr.Appendable, treeSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TreeWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TreeWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *TreeWriter) discriminate(d int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(d)
+		w.w.Done()
+	}
+}
+
+// SetLeaf sets leaf.
+func (w *TreeWriter) SetLeaf(v string) {
+	w.discriminate(0)
+	if e := w.w.Next(1); e != nil {
+		e.String("leaf", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetBranch sets branch.
+func (w *TreeWriter) SetBranch(v *Branch) {
+	w.discriminate(1)
+	if e := w.w.Next(2); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("branch")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginBranch begins branch, for the writer that it gives to write.
+func (w *TreeWriter) BeginBranch() BranchWriter {
+	w.discriminate(1)
+	return BranchWriter{}.Within(w.w.Begin(2))
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *TreeWriter) SetDiscriminator(d int32) {
+	if treeMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
+
 // Chain is the IDL struct constructs::Chain.
 type Chain struct {
 	Value int32  `json:"value"`
@@ -13416,6 +16311,57 @@ func (b *ChainBuilder) SetNext(v *Chain) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *ChainBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var chainSlots = []cdr.Slot{
+	{Name: "value"},
+	{Name: "next", ID: 1, Code: 4, Optional: true},
+}
+
+// ChainWriter writes an encoded Chain in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type ChainWriter struct {
+	w cdr.Writer
+}
+
+// NewChainWriter starts a sample in buf, encapsulation header included.
+func NewChainWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ChainWriter {
+	return ChainWriter{s.Open(buf, enc, chainType, chainSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ChainWriter) Within(up *cdr.Writer) ChainWriter {
+	return ChainWriter{cdr.Nest(up, cdr.Appendable, chainSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ChainWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ChainWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetValue sets value.
+func (w *ChainWriter) SetValue(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetNext sets next.
+func (w *ChainWriter) SetNext(v *Chain) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("next")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginNext begins next, for the writer that it gives to write.
+func (w *ChainWriter) BeginNext() ChainWriter {
+	return ChainWriter{}.Within(w.w.Begin(1))
+}
 
 // Rate is the IDL constant constructs::RATE.
 var Rate cdr.Fixed = cdr.MustFixed("1.2500000000000000000000000000000")
@@ -13892,6 +16838,103 @@ func (b *DefaultedBuilder) SetColor(v Color) {
 // room are reported here.
 func (b *DefaultedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var defaultedSlots = []cdr.Slot{
+	{Name: "five"},
+	{Name: "text"},
+	{Name: "yes"},
+	{Name: "ranged"},
+	{Name: "low"},
+	{Name: "high"},
+	{Name: "color"},
+}
+
+// DefaultedWriter writes an encoded Defaulted in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type DefaultedWriter struct {
+	w cdr.Writer
+}
+
+// NewDefaultedWriter starts a sample in buf, encapsulation header included.
+func NewDefaultedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DefaultedWriter {
+	return DefaultedWriter{s.Open(buf, enc, defaultedType, defaultedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (DefaultedWriter) Within(up *cdr.Writer) DefaultedWriter {
+	return DefaultedWriter{cdr.Nest(up, cdr.Final, defaultedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *DefaultedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *DefaultedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFive sets five.
+func (w *DefaultedWriter) SetFive(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *DefaultedWriter) SetText(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("text", v, 8)
+		w.w.Done()
+	}
+}
+
+// SetYes sets yes.
+func (w *DefaultedWriter) SetYes(v bool) {
+	if e := w.w.Next(2); e != nil {
+		e.Bool(v)
+		w.w.Done()
+	}
+}
+
+// SetRanged sets ranged.
+func (w *DefaultedWriter) SetRanged(v float64) {
+	if e := w.w.Next(3); e != nil {
+		if v < -10 || v > 10 {
+			cdr.OutOfRange(e, "ranged", v, "-10 to 10")
+		}
+		e.Float64(v)
+		w.w.Done()
+	}
+}
+
+// SetLow sets low.
+func (w *DefaultedWriter) SetLow(v byte) {
+	if e := w.w.Next(4); e != nil {
+		if v < 1 {
+			cdr.OutOfRange(e, "low", v, "at least 1")
+		}
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetHigh sets high.
+func (w *DefaultedWriter) SetHigh(v int16) {
+	if e := w.w.Next(5); e != nil {
+		if v > 9 {
+			cdr.OutOfRange(e, "high", v, "at most 9")
+		}
+		e.Int16(v)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *DefaultedWriter) SetColor(v Color) {
+	if e := w.w.Next(6); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
 // Older is the IDL struct constructs::Older.
 type Older struct {
 	// Key.
@@ -14075,6 +17118,40 @@ func (b *OlderBuilder) SetID(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *OlderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var olderSlots = []cdr.Slot{
+	{Name: "id"},
+}
+
+// OlderWriter writes an encoded Older in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type OlderWriter struct {
+	w cdr.Writer
+}
+
+// NewOlderWriter starts a sample in buf, encapsulation header included.
+func NewOlderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OlderWriter {
+	return OlderWriter{s.Open(buf, enc, olderType, olderSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (OlderWriter) Within(up *cdr.Writer) OlderWriter {
+	return OlderWriter{cdr.Nest(up, cdr.Appendable, olderSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *OlderWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *OlderWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *OlderWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // Newer is the IDL struct constructs::Newer.
 type Newer struct {
@@ -14463,6 +17540,84 @@ func (b *NewerBuilder) SetMaybe(v *int32) {
 // room are reported here.
 func (b *NewerBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var newerSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "height"},
+	{Name: "all"},
+	{Name: "name"},
+	{Name: "maybe", ID: 4, Code: 2, Optional: true},
+}
+
+// NewerWriter writes an encoded Newer in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NewerWriter struct {
+	w cdr.Writer
+}
+
+// NewNewerWriter starts a sample in buf, encapsulation header included.
+func NewNewerWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NewerWriter {
+	return NewerWriter{s.Open(buf, enc, newerType, newerSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NewerWriter) Within(up *cdr.Writer) NewerWriter {
+	return NewerWriter{cdr.Nest(up, cdr.Appendable, newerSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NewerWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NewerWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *NewerWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetHeight sets height.
+func (w *NewerWriter) SetHeight(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetAll sets all.
+func (w *NewerWriter) SetAll(v *Defaulted) {
+	if e := w.w.Next(2); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("all")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAll begins all, for the writer that it gives to write.
+func (w *NewerWriter) BeginAll() DefaultedWriter {
+	return DefaultedWriter{}.Within(w.w.Begin(2))
+}
+
+// SetName sets name.
+func (w *NewerWriter) SetName(v string) {
+	if e := w.w.Next(3); e != nil {
+		e.String("name", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetMaybe sets maybe.
+func (w *NewerWriter) SetMaybe(v int32) {
+	if e := w.w.Next(4); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // OlderLoose is the IDL struct constructs::OlderLoose.
 type OlderLoose struct {
 	// Key.
@@ -14642,6 +17797,40 @@ func (b *OlderLooseBuilder) SetID(v int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *OlderLooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var olderLooseSlots = []cdr.Slot{
+	{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
+}
+
+// OlderLooseWriter writes an encoded OlderLoose in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type OlderLooseWriter struct {
+	w cdr.Writer
+}
+
+// NewOlderLooseWriter starts a sample in buf, encapsulation header included.
+func NewOlderLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OlderLooseWriter {
+	return OlderLooseWriter{s.Open(buf, enc, olderLooseType, olderLooseSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (OlderLooseWriter) Within(up *cdr.Writer) OlderLooseWriter {
+	return OlderLooseWriter{cdr.Nest(up, cdr.Mutable, olderLooseSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *OlderLooseWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *OlderLooseWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *OlderLooseWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // NewerLoose is the IDL struct constructs::NewerLoose.
 type NewerLoose struct {
@@ -15000,6 +18189,83 @@ func (b *NewerLooseBuilder) SetItem(v *Item) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *NewerLooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var newerLooseSlots = []cdr.Slot{
+	{Name: "height", ID: 1, Code: 2},
+	{Name: "all", ID: 2, Code: 4},
+	{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
+	{Name: "item", ID: 4, Code: 4},
+}
+
+// NewerLooseWriter writes an encoded NewerLoose in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NewerLooseWriter struct {
+	w cdr.Writer
+}
+
+// NewNewerLooseWriter starts a sample in buf, encapsulation header included.
+func NewNewerLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NewerLooseWriter {
+	return NewerLooseWriter{s.Open(buf, enc, newerLooseType, newerLooseSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NewerLooseWriter) Within(up *cdr.Writer) NewerLooseWriter {
+	return NewerLooseWriter{cdr.Nest(up, cdr.Mutable, newerLooseSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NewerLooseWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NewerLooseWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetHeight sets height.
+func (w *NewerLooseWriter) SetHeight(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetAll sets all.
+func (w *NewerLooseWriter) SetAll(v *Defaulted) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("all")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAll begins all, for the writer that it gives to write.
+func (w *NewerLooseWriter) BeginAll() DefaultedWriter {
+	return DefaultedWriter{}.Within(w.w.Begin(1))
+}
+
+// SetID sets id.
+func (w *NewerLooseWriter) SetID(v int32) {
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetItem sets item.
+func (w *NewerLooseWriter) SetItem(v *Item) {
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("item")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginItem begins item, for the writer that it gives to write.
+func (w *NewerLooseWriter) BeginItem() ItemWriter {
+	return ItemWriter{}.Within(w.w.Begin(3))
+}
+
 // Strict is the IDL struct constructs::Strict.
 type Strict struct {
 	Text  string `json:"text"`
@@ -15263,6 +18529,58 @@ func (b *StrictBuilder) SetTail(v byte) {
 // room are reported here.
 func (b *StrictBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var strictSlots = []cdr.Slot{
+	{Name: "text"},
+	{Name: "color"},
+	{Name: "tail"},
+}
+
+// StrictWriter writes an encoded Strict in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type StrictWriter struct {
+	w cdr.Writer
+}
+
+// NewStrictWriter starts a sample in buf, encapsulation header included.
+func NewStrictWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StrictWriter {
+	return StrictWriter{s.Open(buf, enc, strictType, strictSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (StrictWriter) Within(up *cdr.Writer) StrictWriter {
+	return StrictWriter{cdr.Nest(up, cdr.Final, strictSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *StrictWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *StrictWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetText sets text.
+func (w *StrictWriter) SetText(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("text", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *StrictWriter) SetColor(v Color) {
+	if e := w.w.Next(1); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetTail sets tail.
+func (w *StrictWriter) SetTail(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // StrictSent is the IDL struct constructs::StrictSent.
 type StrictSent struct {
 	Text  string `json:"text"`
@@ -15496,6 +18814,58 @@ func (b *StrictSentBuilder) SetTail(v byte) {
 // room are reported here.
 func (b *StrictSentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var strictSentSlots = []cdr.Slot{
+	{Name: "text"},
+	{Name: "color"},
+	{Name: "tail"},
+}
+
+// StrictSentWriter writes an encoded StrictSent in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type StrictSentWriter struct {
+	w cdr.Writer
+}
+
+// NewStrictSentWriter starts a sample in buf, encapsulation header included.
+func NewStrictSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StrictSentWriter {
+	return StrictSentWriter{s.Open(buf, enc, strictSentType, strictSentSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (StrictSentWriter) Within(up *cdr.Writer) StrictSentWriter {
+	return StrictSentWriter{cdr.Nest(up, cdr.Final, strictSentSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *StrictSentWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *StrictSentWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetText sets text.
+func (w *StrictSentWriter) SetText(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *StrictSentWriter) SetColor(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetTail sets tail.
+func (w *StrictSentWriter) SetTail(v byte) {
+	if e := w.w.Next(2); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
 // A member that must be understood, and is not known.
 type LooseSent struct {
 	A int32  `json:"a"`
@@ -15728,6 +19098,49 @@ func (b *LooseSentBuilder) SetB(v *int32) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseSentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var looseSentSlots = []cdr.Slot{
+	{Name: "a", ID: 1, Code: 2},
+	{Name: "b", ID: 2 | cdr.MustUnderstand, Code: 2, Optional: true},
+}
+
+// LooseSentWriter writes an encoded LooseSent in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseSentWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseSentWriter starts a sample in buf, encapsulation header included.
+func NewLooseSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseSentWriter {
+	return LooseSentWriter{s.Open(buf, enc, looseSentType, looseSentSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseSentWriter) Within(up *cdr.Writer) LooseSentWriter {
+	return LooseSentWriter{cdr.Nest(up, cdr.Mutable, looseSentSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseSentWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseSentWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *LooseSentWriter) SetA(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetB sets b.
+func (w *LooseSentWriter) SetB(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // LooseReceived is the IDL struct constructs::LooseReceived.
 type LooseReceived struct {
 	A int32 `json:"a"`
@@ -15905,6 +19318,40 @@ func (b *LooseReceivedBuilder) SetA(v int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseReceivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var looseReceivedSlots = []cdr.Slot{
+	{Name: "a", ID: 1, Code: 2},
+}
+
+// LooseReceivedWriter writes an encoded LooseReceived in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseReceivedWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseReceivedWriter starts a sample in buf, encapsulation header included.
+func NewLooseReceivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseReceivedWriter {
+	return LooseReceivedWriter{s.Open(buf, enc, looseReceivedType, looseReceivedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseReceivedWriter) Within(up *cdr.Writer) LooseReceivedWriter {
+	return LooseReceivedWriter{cdr.Nest(up, cdr.Mutable, looseReceivedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseReceivedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseReceivedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *LooseReceivedWriter) SetA(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // The same members, sent by who has no bounds.
 type Sent struct {
@@ -17380,6 +20827,394 @@ func (b *SentBuilder) SetLoose(v *LooseSent) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *SentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var sentSlots = []cdr.Slot{
+	{Name: "text"},
+	{Name: "wide"},
+	{Name: "blob"},
+	{Name: "words"},
+	{Name: "picks"},
+	{Name: "named"},
+	{Name: "strict"},
+	{Name: "many"},
+	{Name: "table"},
+	{Name: "tail"},
+	{Name: "maybe", ID: 10, Code: 5, Optional: true},
+	{Name: "color"},
+	{Name: "last"},
+	{Name: "pairs"},
+	{Name: "firsts"},
+	{Name: "stricts"},
+	{Name: "rows"},
+	{Name: "loose"},
+}
+
+// SentWriter writes an encoded Sent in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SentWriter struct {
+	w cdr.Writer
+}
+
+// NewSentWriter starts a sample in buf, encapsulation header included.
+func NewSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SentWriter {
+	return SentWriter{s.Open(buf, enc, sentType, sentSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SentWriter) Within(up *cdr.Writer) SentWriter {
+	return SentWriter{cdr.Nest(up, cdr.Appendable, sentSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SentWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SentWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetText sets text.
+func (w *SentWriter) SetText(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetWide sets wide.
+func (w *SentWriter) SetWide(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.WString("wide", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetBlob sets blob.
+func (w *SentWriter) SetBlob(v []byte) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (w *SentWriter) RoomForBlob(n int) []byte {
+	return w.w.Room(2, n, 0)
+}
+
+// SetWords sets words.
+func (w *SentWriter) SetWords(v []string) {
+	if e := w.w.Next(3); e != nil {
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 0)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWords begins words, of n elements that are added one by one.
+func (w *SentWriter) BeginWords(n int) {
+	w.w.BeginSequence(3, n, 0)
+}
+
+// AddWords adds the next element of words.
+func (w *SentWriter) AddWords(v string) {
+	if e := w.w.Element(3); e != nil {
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetPicks sets picks.
+func (w *SentWriter) SetPicks(v []int32) {
+	if e := w.w.Next(4); e != nil {
+		cdr.EncodeSequence(e, "picks", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetNamed sets named.
+func (w *SentWriter) SetNamed(v string) {
+	if e := w.w.Next(5); e != nil {
+		e.String("named", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetStrict sets strict.
+func (w *SentWriter) SetStrict(v *StrictSent) {
+	if e := w.w.Next(6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("strict")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginStrict begins strict, for the writer that it gives to write.
+func (w *SentWriter) BeginStrict() StrictSentWriter {
+	return StrictSentWriter{}.Within(w.w.Begin(6))
+}
+
+// SetMany sets many.
+func (w *SentWriter) SetMany(v []StrictSent) {
+	if e := w.w.Next(7); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMany begins many, of n elements that are added one by one.
+func (w *SentWriter) BeginMany(n int) {
+	w.w.BeginSequence(7, n, 0)
+}
+
+// AddMany adds the next element of many.
+func (w *SentWriter) AddMany(v *StrictSent) {
+	if e := w.w.Element(7); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMany begins the next element of many, for the writer that it gives to write.
+func (w *SentWriter) NextMany() StrictSentWriter {
+	return StrictSentWriter{}.Within(w.w.BeginElement(7))
+}
+
+// SetTable sets table.
+func (w *SentWriter) SetTable(v map[int32]string) {
+	if e := w.w.Next(8); e != nil {
+		tableBegin := e.BeginMap("table", len(v), 0, false)
+		tableKeys := cdr.SortedKeys(e, v)
+		for _, i := range *tableKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "table", i)
+		}
+		cdr.ReleaseKeys(e, tableKeys)
+		e.End(tableBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTable begins table, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *SentWriter) BeginTable(n int) {
+	w.w.BeginMap(8, n, 0, false)
+}
+
+// AddTable adds the next pair of table.
+func (w *SentWriter) AddTable(k int32, v string) {
+	if e := w.w.Element(8); e != nil {
+		e.Int32(k)
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetTail sets tail.
+func (w *SentWriter) SetTail(v byte) {
+	if e := w.w.Next(9); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetMaybe sets maybe.
+func (w *SentWriter) SetMaybe(v string) {
+	if e := w.w.Next(10); e != nil {
+		e.String("maybe", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *SentWriter) SetColor(v int32) {
+	if e := w.w.Next(11); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetLast sets last.
+func (w *SentWriter) SetLast(v string) {
+	if e := w.w.Next(12); e != nil {
+		e.String("last", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetPairs sets pairs.
+func (w *SentWriter) SetPairs(v map[int32]string) {
+	if e := w.w.Next(13); e != nil {
+		pairsBegin := e.BeginMap("pairs", len(v), 0, false)
+		pairsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *pairsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "pairs", i)
+		}
+		cdr.ReleaseKeys(e, pairsKeys)
+		e.End(pairsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPairs begins pairs, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *SentWriter) BeginPairs(n int) {
+	w.w.BeginMap(13, n, 0, false)
+}
+
+// AddPairs adds the next pair of pairs.
+func (w *SentWriter) AddPairs(k int32, v string) {
+	if e := w.w.Element(13); e != nil {
+		e.Int32(k)
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetFirsts sets firsts.
+func (w *SentWriter) SetFirsts(v []StrictSent) {
+	if e := w.w.Next(14); e != nil {
+		firstsBegin := e.BeginSequence("firsts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("firsts", i)
+		}
+		e.End(firstsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginFirsts begins firsts, of n elements that are added one by one.
+func (w *SentWriter) BeginFirsts(n int) {
+	w.w.BeginSequence(14, n, 0)
+}
+
+// AddFirsts adds the next element of firsts.
+func (w *SentWriter) AddFirsts(v *StrictSent) {
+	if e := w.w.Element(14); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextFirsts begins the next element of firsts, for the writer that it gives to write.
+func (w *SentWriter) NextFirsts() StrictSentWriter {
+	return StrictSentWriter{}.Within(w.w.BeginElement(14))
+}
+
+// SetStricts sets stricts.
+func (w *SentWriter) SetStricts(v map[int16]StrictSent) {
+	if e := w.w.Next(15); e != nil {
+		strictsBegin := e.BeginMap("stricts", len(v), 0, false)
+		strictsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *strictsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "stricts", i)
+		}
+		cdr.ReleaseKeys(e, strictsKeys)
+		e.End(strictsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginStricts begins stricts, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *SentWriter) BeginStricts(n int) {
+	w.w.BeginMap(15, n, 0, false)
+}
+
+// AddStricts adds the next pair of stricts.
+func (w *SentWriter) AddStricts(k int16, v *StrictSent) {
+	if e := w.w.Element(15); e != nil {
+		e.Int16(k)
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextStricts begins the next pair of stricts, for the writer that it gives to write.
+func (w *SentWriter) NextStricts(k int16) StrictSentWriter {
+	e := w.w.Element(15)
+	if e == nil {
+		return StrictSentWriter{}
+	}
+	e.Int16(k)
+	return StrictSentWriter{}.Within(w.w.BeginValue())
+}
+
+// SetRows sets rows.
+func (w *SentWriter) SetRows(v [][]int32) {
+	if e := w.w.Next(16); e != nil {
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRows begins rows, of n elements that are added one by one.
+func (w *SentWriter) BeginRows(n int) {
+	w.w.BeginSequence(16, n, 0)
+}
+
+// AddRows adds the next element of rows.
+func (w *SentWriter) AddRows(v []int32) {
+	if e := w.w.Element(16); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetLoose sets loose.
+func (w *SentWriter) SetLoose(v *LooseSent) {
+	if e := w.w.Next(17); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLoose begins loose, for the writer that it gives to write.
+func (w *SentWriter) BeginLoose() LooseSentWriter {
+	return LooseSentWriter{}.Within(w.w.Begin(17))
+}
 
 // Received is the IDL struct constructs::Received.
 type Received struct {
@@ -19192,6 +23027,394 @@ func (b *ReceivedBuilder) SetLoose(v *LooseReceived) {
 // room are reported here.
 func (b *ReceivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var receivedSlots = []cdr.Slot{
+	{Name: "text"},
+	{Name: "wide"},
+	{Name: "blob"},
+	{Name: "words"},
+	{Name: "picks"},
+	{Name: "named"},
+	{Name: "strict"},
+	{Name: "many"},
+	{Name: "table"},
+	{Name: "tail"},
+	{Name: "maybe", ID: 10, Code: 5, Optional: true},
+	{Name: "color"},
+	{Name: "last"},
+	{Name: "pairs"},
+	{Name: "firsts"},
+	{Name: "stricts"},
+	{Name: "rows"},
+	{Name: "loose"},
+}
+
+// ReceivedWriter writes an encoded Received in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type ReceivedWriter struct {
+	w cdr.Writer
+}
+
+// NewReceivedWriter starts a sample in buf, encapsulation header included.
+func NewReceivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ReceivedWriter {
+	return ReceivedWriter{s.Open(buf, enc, receivedType, receivedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ReceivedWriter) Within(up *cdr.Writer) ReceivedWriter {
+	return ReceivedWriter{cdr.Nest(up, cdr.Appendable, receivedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ReceivedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ReceivedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetText sets text.
+func (w *ReceivedWriter) SetText(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("text", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetWide sets wide.
+func (w *ReceivedWriter) SetWide(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.WString("wide", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetBlob sets blob.
+func (w *ReceivedWriter) SetBlob(v []byte) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 2)
+		w.w.Done()
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (w *ReceivedWriter) RoomForBlob(n int) []byte {
+	return w.w.Room(2, n, 2)
+}
+
+// SetWords sets words.
+func (w *ReceivedWriter) SetWords(v []string) {
+	if e := w.w.Next(3); e != nil {
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 3)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWords begins words, of n elements that are added one by one.
+func (w *ReceivedWriter) BeginWords(n int) {
+	w.w.BeginSequence(3, n, 0)
+}
+
+// AddWords adds the next element of words.
+func (w *ReceivedWriter) AddWords(v string) {
+	if e := w.w.Element(3); e != nil {
+		e.String("", v, 3)
+		w.w.DoneElement()
+	}
+}
+
+// SetPicks sets picks.
+func (w *ReceivedWriter) SetPicks(v []int32) {
+	if e := w.w.Next(4); e != nil {
+		cdr.EncodeSequence(e, "picks", v, 2)
+		w.w.Done()
+	}
+}
+
+// SetNamed sets named.
+func (w *ReceivedWriter) SetNamed(v string) {
+	if e := w.w.Next(5); e != nil {
+		e.String("named", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetStrict sets strict.
+func (w *ReceivedWriter) SetStrict(v *Strict) {
+	if e := w.w.Next(6); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("strict")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginStrict begins strict, for the writer that it gives to write.
+func (w *ReceivedWriter) BeginStrict() StrictWriter {
+	return StrictWriter{}.Within(w.w.Begin(6))
+}
+
+// SetMany sets many.
+func (w *ReceivedWriter) SetMany(v []Strict) {
+	if e := w.w.Next(7); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMany begins many, of n elements that are added one by one.
+func (w *ReceivedWriter) BeginMany(n int) {
+	w.w.BeginSequence(7, n, 0)
+}
+
+// AddMany adds the next element of many.
+func (w *ReceivedWriter) AddMany(v *Strict) {
+	if e := w.w.Element(7); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMany begins the next element of many, for the writer that it gives to write.
+func (w *ReceivedWriter) NextMany() StrictWriter {
+	return StrictWriter{}.Within(w.w.BeginElement(7))
+}
+
+// SetTable sets table.
+func (w *ReceivedWriter) SetTable(v map[int32]string) {
+	if e := w.w.Next(8); e != nil {
+		tableBegin := e.BeginMap("table", len(v), 0, false)
+		tableKeys := cdr.SortedKeys(e, v)
+		for _, i := range *tableKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 3)
+			cdr.LeaveKey(e, "table", i)
+		}
+		cdr.ReleaseKeys(e, tableKeys)
+		e.End(tableBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTable begins table, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *ReceivedWriter) BeginTable(n int) {
+	w.w.BeginMap(8, n, 0, false)
+}
+
+// AddTable adds the next pair of table.
+func (w *ReceivedWriter) AddTable(k int32, v string) {
+	if e := w.w.Element(8); e != nil {
+		e.Int32(k)
+		e.String("", v, 3)
+		w.w.DoneElement()
+	}
+}
+
+// SetTail sets tail.
+func (w *ReceivedWriter) SetTail(v byte) {
+	if e := w.w.Next(9); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetMaybe sets maybe.
+func (w *ReceivedWriter) SetMaybe(v string) {
+	if e := w.w.Next(10); e != nil {
+		e.String("maybe", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w *ReceivedWriter) SetColor(v Color) {
+	if e := w.w.Next(11); e != nil {
+		e.Enum("color", int32(v), 4, v.Valid())
+		w.w.Done()
+	}
+}
+
+// SetLast sets last.
+func (w *ReceivedWriter) SetLast(v string) {
+	if e := w.w.Next(12); e != nil {
+		e.String("last", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetPairs sets pairs.
+func (w *ReceivedWriter) SetPairs(v map[int32]string) {
+	if e := w.w.Next(13); e != nil {
+		pairsBegin := e.BeginMap("pairs", len(v), 2, false)
+		pairsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *pairsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			e.String("", v[i], 0)
+			cdr.LeaveKey(e, "pairs", i)
+		}
+		cdr.ReleaseKeys(e, pairsKeys)
+		e.End(pairsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPairs begins pairs, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *ReceivedWriter) BeginPairs(n int) {
+	w.w.BeginMap(13, n, 2, false)
+}
+
+// AddPairs adds the next pair of pairs.
+func (w *ReceivedWriter) AddPairs(k int32, v string) {
+	if e := w.w.Element(13); e != nil {
+		e.Int32(k)
+		e.String("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetFirsts sets firsts.
+func (w *ReceivedWriter) SetFirsts(v []Strict) {
+	if e := w.w.Next(14); e != nil {
+		firstsBegin := e.BeginSequence("firsts", len(v), 1, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("firsts", i)
+		}
+		e.End(firstsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginFirsts begins firsts, of n elements that are added one by one.
+func (w *ReceivedWriter) BeginFirsts(n int) {
+	w.w.BeginSequence(14, n, 1)
+}
+
+// AddFirsts adds the next element of firsts.
+func (w *ReceivedWriter) AddFirsts(v *Strict) {
+	if e := w.w.Element(14); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextFirsts begins the next element of firsts, for the writer that it gives to write.
+func (w *ReceivedWriter) NextFirsts() StrictWriter {
+	return StrictWriter{}.Within(w.w.BeginElement(14))
+}
+
+// SetStricts sets stricts.
+func (w *ReceivedWriter) SetStricts(v map[int16]Strict) {
+	if e := w.w.Next(15); e != nil {
+		strictsBegin := e.BeginMap("stricts", len(v), 1, false)
+		strictsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *strictsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "stricts", i)
+		}
+		cdr.ReleaseKeys(e, strictsKeys)
+		e.End(strictsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginStricts begins stricts, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *ReceivedWriter) BeginStricts(n int) {
+	w.w.BeginMap(15, n, 1, false)
+}
+
+// AddStricts adds the next pair of stricts.
+func (w *ReceivedWriter) AddStricts(k int16, v *Strict) {
+	if e := w.w.Element(15); e != nil {
+		e.Int16(k)
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextStricts begins the next pair of stricts, for the writer that it gives to write.
+func (w *ReceivedWriter) NextStricts(k int16) StrictWriter {
+	e := w.w.Element(15)
+	if e == nil {
+		return StrictWriter{}
+	}
+	e.Int16(k)
+	return StrictWriter{}.Within(w.w.BeginValue())
+}
+
+// SetRows sets rows.
+func (w *ReceivedWriter) SetRows(v [][]int32) {
+	if e := w.w.Next(16); e != nil {
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 2)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRows begins rows, of n elements that are added one by one.
+func (w *ReceivedWriter) BeginRows(n int) {
+	w.w.BeginSequence(16, n, 0)
+}
+
+// AddRows adds the next element of rows.
+func (w *ReceivedWriter) AddRows(v []int32) {
+	if e := w.w.Element(16); e != nil {
+		cdr.EncodeSequence(e, "", v, 2)
+		w.w.DoneElement()
+	}
+}
+
+// SetLoose sets loose.
+func (w *ReceivedWriter) SetLoose(v *LooseReceived) {
+	if e := w.w.Next(17); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLoose begins loose, for the writer that it gives to write.
+func (w *ReceivedWriter) BeginLoose() LooseReceivedWriter {
+	return LooseReceivedWriter{}.Within(w.w.Begin(17))
+}
+
 // SentChoice is the IDL union constructs::SentChoice.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -19576,6 +23799,68 @@ func (b *SentChoiceBuilder) SetDiscriminator(d int32) {
 
 // Finish completes the sample and gives its length.
 func (b *SentChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var sentChoiceSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "text"},
+	{Name: "picks"},
+}
+
+// SentChoiceWriter writes an encoded SentChoice in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type SentChoiceWriter struct {
+	w cdr.Writer
+}
+
+// NewSentChoiceWriter starts a sample in buf, encapsulation header included.
+func NewSentChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SentChoiceWriter {
+	return SentChoiceWriter{s.Open(buf, enc, sentChoiceType, sentChoiceSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SentChoiceWriter) Within(up *cdr.Writer) SentChoiceWriter {
+	return SentChoiceWriter{cdr.Nest(up, cdr.Appendable, sentChoiceSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SentChoiceWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SentChoiceWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *SentChoiceWriter) discriminate(d int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(d)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *SentChoiceWriter) SetText(v string) {
+	w.discriminate(1)
+	if e := w.w.Next(1); e != nil {
+		e.String("text", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetPicks sets picks.
+func (w *SentChoiceWriter) SetPicks(v []int32) {
+	w.discriminate(2)
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeSequence(e, "picks", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *SentChoiceWriter) SetDiscriminator(d int32) {
+	if sentChoiceMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
 
 // ReceivedChoice is the IDL union constructs::ReceivedChoice.
 //
@@ -19972,6 +24257,68 @@ func (b *ReceivedChoiceBuilder) SetDiscriminator(d int32) {
 
 // Finish completes the sample and gives its length.
 func (b *ReceivedChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var receivedChoiceSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "text"},
+	{Name: "picks"},
+}
+
+// ReceivedChoiceWriter writes an encoded ReceivedChoice in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type ReceivedChoiceWriter struct {
+	w cdr.Writer
+}
+
+// NewReceivedChoiceWriter starts a sample in buf, encapsulation header included.
+func NewReceivedChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ReceivedChoiceWriter {
+	return ReceivedChoiceWriter{s.Open(buf, enc, receivedChoiceType, receivedChoiceSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ReceivedChoiceWriter) Within(up *cdr.Writer) ReceivedChoiceWriter {
+	return ReceivedChoiceWriter{cdr.Nest(up, cdr.Appendable, receivedChoiceSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ReceivedChoiceWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ReceivedChoiceWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *ReceivedChoiceWriter) discriminate(d int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(d)
+		w.w.Done()
+	}
+}
+
+// SetText sets text.
+func (w *ReceivedChoiceWriter) SetText(v string) {
+	w.discriminate(1)
+	if e := w.w.Next(1); e != nil {
+		e.String("text", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetPicks sets picks.
+func (w *ReceivedChoiceWriter) SetPicks(v []int32) {
+	w.discriminate(2)
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeSequence(e, "picks", v, 2)
+		w.w.Done()
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *ReceivedChoiceWriter) SetDiscriminator(d int32) {
+	if receivedChoiceMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
 
 // Row is the IDL typedef constructs::Row.
 type Row = []float64
@@ -24812,6 +29159,940 @@ func (b *NestBuilder) SetLast(v int32) {
 // room are reported here.
 func (b *NestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var nestSlots = []cdr.Slot{
+	{Name: "mark"},
+	{Name: "ragged"},
+	{Name: "matrix"},
+	{Name: "maybe", ID: 3, Code: 5, Optional: true},
+	{Name: "deep"},
+	{Name: "grid"},
+	{Name: "triples"},
+	{Name: "pair"},
+	{Name: "sheets"},
+	{Name: "same"},
+	{Name: "maps"},
+	{Name: "wide"},
+	{Name: "wides"},
+	{Name: "names"},
+	{Name: "name"},
+	{Name: "prices"},
+	{Name: "bigs"},
+	{Name: "paths"},
+	{Name: "labels"},
+	{Name: "items"},
+	{Name: "access"},
+	{Name: "blobs"},
+	{Name: "bools"},
+	{Name: "colors"},
+	{Name: "last"},
+}
+
+// NestWriter writes an encoded Nest in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NestWriter struct {
+	w cdr.Writer
+}
+
+// NewNestWriter starts a sample in buf, encapsulation header included.
+func NewNestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestWriter {
+	return NestWriter{s.Open(buf, enc, nestType, nestSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NestWriter) Within(up *cdr.Writer) NestWriter {
+	return NestWriter{cdr.Nest(up, cdr.Final, nestSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NestWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NestWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetMark sets mark.
+func (w *NestWriter) SetMark(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetRagged sets ragged.
+func (w *NestWriter) SetRagged(v [][]int32) {
+	if e := w.w.Next(1); e != nil {
+		raggedBegin := e.BeginSequence("ragged", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("ragged", i)
+		}
+		e.End(raggedBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRagged begins ragged, of n elements that are added one by one.
+func (w *NestWriter) BeginRagged(n int) {
+	w.w.BeginSequence(1, n, 0)
+}
+
+// AddRagged adds the next element of ragged.
+func (w *NestWriter) AddRagged(v []int32) {
+	if e := w.w.Element(1); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetMatrix sets matrix.
+func (w *NestWriter) SetMatrix(v Matrix) {
+	if e := w.w.Next(2); e != nil {
+		matrixBegin := e.BeginSequence("matrix", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 4)
+			e.LeaveElement("matrix", i)
+		}
+		e.End(matrixBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMatrix begins matrix, of n elements that are added one by one.
+func (w *NestWriter) BeginMatrix(n int) {
+	w.w.BeginSequence(2, n, 0)
+}
+
+// AddMatrix adds the next element of matrix.
+func (w *NestWriter) AddMatrix(v Row) {
+	if e := w.w.Element(2); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetMaybe sets maybe.
+func (w *NestWriter) SetMaybe(v Matrix) {
+	if e := w.w.Next(3); e != nil {
+		maybeBegin := e.BeginSequence("maybe", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 4)
+			e.LeaveElement("maybe", i)
+		}
+		e.End(maybeBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMaybe begins maybe, of n elements that are added one by one.
+func (w *NestWriter) BeginMaybe(n int) {
+	w.w.BeginSequence(3, n, 0)
+}
+
+// AddMaybe adds the next element of maybe.
+func (w *NestWriter) AddMaybe(v Row) {
+	if e := w.w.Element(3); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetDeep sets deep.
+func (w *NestWriter) SetDeep(v [][][]string) {
+	if e := w.w.Next(4); e != nil {
+		deepBegin := e.BeginSequence("deep", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				begin2 := e.BeginSequence("", len(v[i][j]), 0, false)
+				for k := range v[i][j] {
+					if !e.Enter() {
+						break
+					}
+					e.String("", v[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("deep", i)
+		}
+		e.End(deepBegin)
+		w.w.Done()
+	}
+}
+
+// BeginDeep begins deep, of n elements that are added one by one.
+func (w *NestWriter) BeginDeep(n int) {
+	w.w.BeginSequence(4, n, 0)
+}
+
+// AddDeep adds the next element of deep.
+func (w *NestWriter) AddDeep(v [][]string) {
+	if e := w.w.Element(4); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			begin2 := e.BeginSequence("", len(v[j]), 0, false)
+			for k := range v[j] {
+				if !e.Enter() {
+					break
+				}
+				e.String("", v[j][k], 4)
+				e.LeaveElement("", k)
+			}
+			e.End(begin2)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetGrid sets grid.
+func (w *NestWriter) SetGrid(v *[2][2]Matrix) {
+	if e := w.w.Next(5); e != nil {
+		gridBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				begin2 := e.BeginSequence("", len(v[i][j]), 0, false)
+				for k := range v[i][j] {
+					if !e.Enter() {
+						break
+					}
+					cdr.EncodeSequence(e, "", v[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				e.LeaveElement("", j)
+			}
+			e.LeaveElement("grid", i)
+		}
+		e.End(gridBegin)
+		w.w.Done()
+	}
+}
+
+// BeginGrid begins grid, whose elements are added one by one, 4 in all.
+func (w *NestWriter) BeginGrid() {
+	w.w.BeginArray(5, 4)
+}
+
+// AddGrid adds the next element of grid.
+func (w *NestWriter) AddGrid(v Matrix) {
+	if e := w.w.Element(5); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetTriples sets triples.
+func (w *NestWriter) SetTriples(v []Triple) {
+	if e := w.w.Next(6); e != nil {
+		triplesBegin := e.BeginSequence("triples", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("triples", i)
+		}
+		e.End(triplesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTriples begins triples, of n elements that are added one by one.
+func (w *NestWriter) BeginTriples(n int) {
+	w.w.BeginSequence(6, n, 0)
+}
+
+// AddTriples adds the next element of triples.
+func (w *NestWriter) AddTriples(v *Triple) {
+	if e := w.w.Element(6); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.DoneElement()
+	}
+}
+
+// SetPair sets pair.
+func (w *NestWriter) SetPair(v *[2]Triple) {
+	if e := w.w.Next(7); e != nil {
+		pairBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("pair", i)
+		}
+		e.End(pairBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPair begins pair, whose elements are added one by one, 2 in all.
+func (w *NestWriter) BeginPair() {
+	w.w.BeginArray(7, 2)
+}
+
+// AddPair adds the next element of pair.
+func (w *NestWriter) AddPair(v *Triple) {
+	if e := w.w.Element(7); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.DoneElement()
+	}
+}
+
+// SetSheets sets sheets.
+func (w *NestWriter) SetSheets(v map[string]Matrix) {
+	if e := w.w.Next(8); e != nil {
+		sheetsBegin := e.BeginMap("sheets", len(v), 0, false)
+		sheetsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *sheetsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", v[i][j], 4)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "sheets", i)
+		}
+		cdr.ReleaseKeys(e, sheetsKeys)
+		e.End(sheetsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginSheets begins sheets, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *NestWriter) BeginSheets(n int) {
+	w.w.BeginMap(8, n, 0, false)
+}
+
+// AddSheets adds the next pair of sheets.
+func (w *NestWriter) AddSheets(k string, v Matrix) {
+	if e := w.w.Element(8); e != nil {
+		e.String("", k, 4)
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetSame sets same.
+func (w *NestWriter) SetSame(v Sheets) {
+	if e := w.w.Next(9); e != nil {
+		sameBegin := e.BeginMap("same", len(v), 0, false)
+		sameKeys := cdr.SortedKeys(e, v)
+		for _, i := range *sameKeys {
+			if !e.Enter() {
+				break
+			}
+			e.String("", i, 4)
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", v[i][j], 4)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "same", i)
+		}
+		cdr.ReleaseKeys(e, sameKeys)
+		e.End(sameBegin)
+		w.w.Done()
+	}
+}
+
+// BeginSame begins same, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *NestWriter) BeginSame(n int) {
+	w.w.BeginMap(9, n, 0, false)
+}
+
+// AddSame adds the next pair of same.
+func (w *NestWriter) AddSame(k string, v Matrix) {
+	if e := w.w.Element(9); e != nil {
+		e.String("", k, 4)
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetMaps sets maps.
+func (w *NestWriter) SetMaps(v []map[int32]string) {
+	if e := w.w.Next(10); e != nil {
+		mapsBegin := e.BeginSequence("maps", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginMap("", len(v[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.Int32(j)
+				e.String("", v[i][j], 4)
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			e.LeaveElement("maps", i)
+		}
+		e.End(mapsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMaps begins maps, of n elements that are added one by one.
+func (w *NestWriter) BeginMaps(n int) {
+	w.w.BeginSequence(10, n, 0)
+}
+
+// AddMaps adds the next element of maps.
+func (w *NestWriter) AddMaps(v map[int32]string) {
+	if e := w.w.Element(10); e != nil {
+		begin1 := e.BeginMap("", len(v), 0, false)
+		keys1 := cdr.SortedKeys(e, v)
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(j)
+			e.String("", v[j], 4)
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetWide sets wide.
+func (w *NestWriter) SetWide(v map[string]string) {
+	if e := w.w.Next(11); e != nil {
+		wideBegin := e.BeginMap("wide", len(v), 0, false)
+		wideKeys := cdr.SortedKeys(e, v)
+		for _, i := range *wideKeys {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", i, 4)
+			e.WString("", v[i], 4)
+			cdr.LeaveKey(e, "wide", i)
+		}
+		cdr.ReleaseKeys(e, wideKeys)
+		e.End(wideBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWide begins wide, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *NestWriter) BeginWide(n int) {
+	w.w.BeginMap(11, n, 0, false)
+}
+
+// AddWide adds the next pair of wide.
+func (w *NestWriter) AddWide(k string, v string) {
+	if e := w.w.Element(11); e != nil {
+		e.WString("", k, 4)
+		e.WString("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetWides sets wides.
+func (w *NestWriter) SetWides(v []string) {
+	if e := w.w.Next(12); e != nil {
+		widesBegin := e.BeginSequence("wides", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", v[i], 4)
+			e.LeaveElement("wides", i)
+		}
+		e.End(widesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWides begins wides, of n elements that are added one by one.
+func (w *NestWriter) BeginWides(n int) {
+	w.w.BeginSequence(12, n, 0)
+}
+
+// AddWides adds the next element of wides.
+func (w *NestWriter) AddWides(v string) {
+	if e := w.w.Element(12); e != nil {
+		e.WString("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetNames sets names.
+func (w *NestWriter) SetNames(v *[2]string) {
+	if e := w.w.Next(13); e != nil {
+		namesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.WString("", v[i], 4)
+			e.LeaveElement("names", i)
+		}
+		e.End(namesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNames begins names, whose elements are added one by one, 2 in all.
+func (w *NestWriter) BeginNames() {
+	w.w.BeginArray(13, 2)
+}
+
+// AddNames adds the next element of names.
+func (w *NestWriter) AddNames(v string) {
+	if e := w.w.Element(13); e != nil {
+		e.WString("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetName sets name.
+func (w *NestWriter) SetName(v string) {
+	if e := w.w.Next(14); e != nil {
+		e.WString("name", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetPrices sets prices.
+func (w *NestWriter) SetPrices(v []cdr.Fixed) {
+	if e := w.w.Next(15); e != nil {
+		pricesBegin := e.BeginSequence("prices", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Fixed("", v[i], 4, 2)
+			e.LeaveElement("prices", i)
+		}
+		e.End(pricesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPrices begins prices, of n elements that are added one by one.
+func (w *NestWriter) BeginPrices(n int) {
+	w.w.BeginSequence(15, n, 0)
+}
+
+// AddPrices adds the next element of prices.
+func (w *NestWriter) AddPrices(v cdr.Fixed) {
+	if e := w.w.Element(15); e != nil {
+		e.Fixed("", v, 4, 2)
+		w.w.DoneElement()
+	}
+}
+
+// SetBigs sets bigs.
+func (w *NestWriter) SetBigs(v [][]cdr.LongDouble) {
+	if e := w.w.Next(16); e != nil {
+		bigsBegin := e.BeginSequence("bigs", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, true)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.LongDouble(v[i][j])
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("bigs", i)
+		}
+		e.End(bigsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginBigs begins bigs, of n elements that are added one by one.
+func (w *NestWriter) BeginBigs(n int) {
+	w.w.BeginSequence(16, n, 0)
+}
+
+// AddBigs adds the next element of bigs.
+func (w *NestWriter) AddBigs(v []cdr.LongDouble) {
+	if e := w.w.Element(16); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, true)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[j])
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetPaths sets paths.
+func (w *NestWriter) SetPaths(v [][]Point) {
+	if e := w.w.Next(17); e != nil {
+		pathsBegin := e.BeginSequence("paths", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("paths", i)
+		}
+		e.End(pathsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPaths begins paths, of n elements that are added one by one.
+func (w *NestWriter) BeginPaths(n int) {
+	w.w.BeginSequence(17, n, 0)
+}
+
+// AddPaths adds the next element of paths.
+func (w *NestWriter) AddPaths(v []Point) {
+	if e := w.w.Element(17); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			v[j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetLabels sets labels.
+func (w *NestWriter) SetLabels(v [][]Label) {
+	if e := w.w.Next(18); e != nil {
+		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, of n elements that are added one by one.
+func (w *NestWriter) BeginLabels(n int) {
+	w.w.BeginSequence(18, n, 0)
+}
+
+// AddLabels adds the next element of labels.
+func (w *NestWriter) AddLabels(v []Label) {
+	if e := w.w.Element(18); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			v[j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetItems sets items.
+func (w *NestWriter) SetItems(v map[Color][]Item) {
+	if e := w.w.Next(19); e != nil {
+		itemsBegin := e.BeginMap("items", len(v), 0, false)
+		itemsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *itemsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(i), 4, i.Valid())
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				v[i][j].MarshalCDR(e)
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			cdr.LeaveKey(e, "items", i)
+		}
+		cdr.ReleaseKeys(e, itemsKeys)
+		e.End(itemsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginItems begins items, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *NestWriter) BeginItems(n int) {
+	w.w.BeginMap(19, n, 0, false)
+}
+
+// AddItems adds the next pair of items.
+func (w *NestWriter) AddItems(k Color, v []Item) {
+	if e := w.w.Element(19); e != nil {
+		e.Enum("", int32(k), 4, k.Valid())
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			v[j].MarshalCDR(e)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetAccess sets access.
+func (w *NestWriter) SetAccess(v [][]Access) {
+	if e := w.w.Next(20); e != nil {
+		accessBegin := e.BeginSequence("access", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.CheckBits("", uint64(v[i][j]), 12)
+				e.Uint16(uint16(v[i][j]))
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("access", i)
+		}
+		e.End(accessBegin)
+		w.w.Done()
+	}
+}
+
+// BeginAccess begins access, of n elements that are added one by one.
+func (w *NestWriter) BeginAccess(n int) {
+	w.w.BeginSequence(20, n, 0)
+}
+
+// AddAccess adds the next element of access.
+func (w *NestWriter) AddAccess(v []Access) {
+	if e := w.w.Element(20); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			e.CheckBits("", uint64(v[j]), 12)
+			e.Uint16(uint16(v[j]))
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetBlobs sets blobs.
+func (w *NestWriter) SetBlobs(v [][]byte) {
+	if e := w.w.Next(21); e != nil {
+		blobsBegin := e.BeginSequence("blobs", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("blobs", i)
+		}
+		e.End(blobsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginBlobs begins blobs, of n elements that are added one by one.
+func (w *NestWriter) BeginBlobs(n int) {
+	w.w.BeginSequence(21, n, 0)
+}
+
+// AddBlobs adds the next element of blobs.
+func (w *NestWriter) AddBlobs(v []byte) {
+	if e := w.w.Element(21); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetBools sets bools.
+func (w *NestWriter) SetBools(v [][]bool) {
+	if e := w.w.Next(22); e != nil {
+		boolsBegin := e.BeginSequence("bools", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeBoolSequence(e, "", v[i], 0)
+			e.LeaveElement("bools", i)
+		}
+		e.End(boolsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginBools begins bools, of n elements that are added one by one.
+func (w *NestWriter) BeginBools(n int) {
+	w.w.BeginSequence(22, n, 0)
+}
+
+// AddBools adds the next element of bools.
+func (w *NestWriter) AddBools(v []bool) {
+	if e := w.w.Element(22); e != nil {
+		cdr.EncodeBoolSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetColors sets colors.
+func (w *NestWriter) SetColors(v [][]Color) {
+	if e := w.w.Next(23); e != nil {
+		colorsBegin := e.BeginSequence("colors", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			begin1 := e.BeginSequence("", len(v[i]), 0, false)
+			for j := range v[i] {
+				if !e.Enter() {
+					break
+				}
+				e.Enum("", int32(v[i][j]), 4, v[i][j].Valid())
+				e.LeaveElement("", j)
+			}
+			e.End(begin1)
+			e.LeaveElement("colors", i)
+		}
+		e.End(colorsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginColors begins colors, of n elements that are added one by one.
+func (w *NestWriter) BeginColors(n int) {
+	w.w.BeginSequence(23, n, 0)
+}
+
+// AddColors adds the next element of colors.
+func (w *NestWriter) AddColors(v []Color) {
+	if e := w.w.Element(23); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[j]), 4, v[j].Valid())
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetLast sets last.
+func (w *NestWriter) SetLast(v int32) {
+	if e := w.w.Next(24); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Nesting is the IDL union constructs::Nesting.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -25692,6 +30973,196 @@ func (b *NestingBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *NestingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var nestingSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "rows"},
+	{Name: "sheets"},
+	{Name: "wide"},
+	{Name: "triples"},
+}
+
+// NestingWriter writes an encoded Nesting in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type NestingWriter struct {
+	w cdr.Writer
+}
+
+// NewNestingWriter starts a sample in buf, encapsulation header included.
+func NewNestingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestingWriter {
+	return NestingWriter{s.Open(buf, enc, nestingType, nestingSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NestingWriter) Within(up *cdr.Writer) NestingWriter {
+	return NestingWriter{cdr.Nest(up, cdr.Appendable, nestingSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NestingWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NestingWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *NestingWriter) discriminate(d int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(d)
+		w.w.Done()
+	}
+}
+
+// SetRows sets rows.
+func (w *NestingWriter) SetRows(v []Row) {
+	w.discriminate(1)
+	if e := w.w.Next(1); e != nil {
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 4)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRows begins rows, of n elements that are added one by one.
+func (w *NestingWriter) BeginRows(n int) {
+	w.discriminate(1)
+	w.w.BeginSequence(1, n, 0)
+}
+
+// AddRows adds the next element of rows.
+func (w *NestingWriter) AddRows(v Row) {
+	if e := w.w.Element(1); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetSheets sets sheets.
+func (w *NestingWriter) SetSheets(v map[int32]Sheets) {
+	w.discriminate(2)
+	if e := w.w.Next(2); e != nil {
+		sheetsBegin := e.BeginMap("sheets", len(v), 0, false)
+		sheetsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *sheetsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			begin1 := e.BeginMap("", len(v[i]), 0, false)
+			keys1 := cdr.SortedKeys(e, v[i])
+			for _, j := range *keys1 {
+				if !e.Enter() {
+					break
+				}
+				e.String("", j, 4)
+				begin2 := e.BeginSequence("", len(v[i][j]), 0, false)
+				for k := range v[i][j] {
+					if !e.Enter() {
+						break
+					}
+					cdr.EncodeSequence(e, "", v[i][j][k], 4)
+					e.LeaveElement("", k)
+				}
+				e.End(begin2)
+				cdr.LeaveKey(e, "", j)
+			}
+			cdr.ReleaseKeys(e, keys1)
+			e.End(begin1)
+			cdr.LeaveKey(e, "sheets", i)
+		}
+		cdr.ReleaseKeys(e, sheetsKeys)
+		e.End(sheetsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginSheets begins sheets, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *NestingWriter) BeginSheets(n int) {
+	w.discriminate(2)
+	w.w.BeginMap(2, n, 0, false)
+}
+
+// AddSheets adds the next pair of sheets.
+func (w *NestingWriter) AddSheets(k int32, v Sheets) {
+	if e := w.w.Element(2); e != nil {
+		e.Int32(k)
+		begin1 := e.BeginMap("", len(v), 0, false)
+		keys1 := cdr.SortedKeys(e, v)
+		for _, j := range *keys1 {
+			if !e.Enter() {
+				break
+			}
+			e.String("", j, 4)
+			begin2 := e.BeginSequence("", len(v[j]), 0, false)
+			for k := range v[j] {
+				if !e.Enter() {
+					break
+				}
+				cdr.EncodeSequence(e, "", v[j][k], 4)
+				e.LeaveElement("", k)
+			}
+			e.End(begin2)
+			cdr.LeaveKey(e, "", j)
+		}
+		cdr.ReleaseKeys(e, keys1)
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// SetWide sets wide.
+func (w *NestingWriter) SetWide(v string) {
+	w.discriminate(3)
+	if e := w.w.Next(3); e != nil {
+		e.WString("wide", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetTriples sets triples.
+func (w *NestingWriter) SetTriples(v *[2]Triple) {
+	w.discriminate(4)
+	if e := w.w.Next(4); e != nil {
+		triplesBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeArray(e, v[i][:])
+			e.LeaveElement("triples", i)
+		}
+		e.End(triplesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTriples begins triples, whose elements are added one by one, 2 in all.
+func (w *NestingWriter) BeginTriples() {
+	w.discriminate(4)
+	w.w.BeginArray(4, 2)
+}
+
+// AddTriples adds the next element of triples.
+func (w *NestingWriter) AddTriples(v *Triple) {
+	if e := w.w.Element(4); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.DoneElement()
+	}
+}
+
+// SetDiscriminator sets a discriminator that selects no member.
+func (w *NestingWriter) SetDiscriminator(d int32) {
+	if nestingMember(d) >= 0 {
+		w.w.Fail(0, "it selects a member, which has to be set")
+		return
+	}
+	w.discriminate(d)
+}
+
 // LooseNest is the IDL struct constructs::LooseNest.
 type LooseNest struct {
 	// Key.
@@ -26368,6 +31839,156 @@ func (b *LooseNestBuilder) AddMany(v *Nesting) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseNestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var looseNestSlots = []cdr.Slot{
+	{Name: "id", ID: 9 | cdr.MustUnderstand, Code: 2},
+	{Name: "matrix", ID: 4, Code: 5},
+	{Name: "rows", ID: 2, Code: 5, Optional: true},
+	{Name: "nesting", ID: 7, Code: 4},
+	{Name: "many", ID: 8, Code: 5},
+}
+
+// LooseNestWriter writes an encoded LooseNest in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseNestWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseNestWriter starts a sample in buf, encapsulation header included.
+func NewLooseNestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseNestWriter {
+	return LooseNestWriter{s.Open(buf, enc, looseNestType, looseNestSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseNestWriter) Within(up *cdr.Writer) LooseNestWriter {
+	return LooseNestWriter{cdr.Nest(up, cdr.Mutable, looseNestSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseNestWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseNestWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *LooseNestWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetMatrix sets matrix.
+func (w *LooseNestWriter) SetMatrix(v Matrix) {
+	if e := w.w.Next(1); e != nil {
+		matrixBegin := e.BeginSequence("matrix", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 4)
+			e.LeaveElement("matrix", i)
+		}
+		e.End(matrixBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMatrix begins matrix, of n elements that are added one by one.
+func (w *LooseNestWriter) BeginMatrix(n int) {
+	w.w.BeginSequence(1, n, 0)
+}
+
+// AddMatrix adds the next element of matrix.
+func (w *LooseNestWriter) AddMatrix(v Row) {
+	if e := w.w.Element(1); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetRows sets rows.
+func (w *LooseNestWriter) SetRows(v map[int32]Row) {
+	if e := w.w.Next(2); e != nil {
+		rowsBegin := e.BeginMap("rows", len(v), 0, false)
+		rowsKeys := cdr.SortedKeys(e, v)
+		for _, i := range *rowsKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int32(i)
+			cdr.EncodeSequence(e, "", v[i], 4)
+			cdr.LeaveKey(e, "rows", i)
+		}
+		cdr.ReleaseKeys(e, rowsKeys)
+		e.End(rowsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRows begins rows, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *LooseNestWriter) BeginRows(n int) {
+	w.w.BeginMap(2, n, 0, false)
+}
+
+// AddRows adds the next pair of rows.
+func (w *LooseNestWriter) AddRows(k int32, v Row) {
+	if e := w.w.Element(2); e != nil {
+		e.Int32(k)
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetNesting sets nesting.
+func (w *LooseNestWriter) SetNesting(v *Nesting) {
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("nesting")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginNesting begins nesting, for the writer that it gives to write.
+func (w *LooseNestWriter) BeginNesting() NestingWriter {
+	return NestingWriter{}.Within(w.w.Begin(3))
+}
+
+// SetMany sets many.
+func (w *LooseNestWriter) SetMany(v []Nesting) {
+	if e := w.w.Next(4); e != nil {
+		manyBegin := e.BeginSequence("many", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("many", i)
+		}
+		e.End(manyBegin)
+		w.w.Done()
+	}
+}
+
+// BeginMany begins many, of n elements that are added one by one.
+func (w *LooseNestWriter) BeginMany(n int) {
+	w.w.BeginSequence(4, n, 0)
+}
+
+// AddMany adds the next element of many.
+func (w *LooseNestWriter) AddMany(v *Nesting) {
+	if e := w.w.Element(4); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextMany begins the next element of many, for the writer that it gives to write.
+func (w *LooseNestWriter) NextMany() NestingWriter {
+	return NestingWriter{}.Within(w.w.BeginElement(4))
+}
+
 // KeyPart is the IDL struct constructs::KeyPart.
 type KeyPart struct {
 	// Key.
@@ -26580,6 +32201,49 @@ func (b *KeyPartBuilder) SetNote(v string) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *KeyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var keyPartSlots = []cdr.Slot{
+	{Name: "id"},
+	{Name: "note"},
+}
+
+// KeyPartWriter writes an encoded KeyPart in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type KeyPartWriter struct {
+	w cdr.Writer
+}
+
+// NewKeyPartWriter starts a sample in buf, encapsulation header included.
+func NewKeyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyPartWriter {
+	return KeyPartWriter{s.Open(buf, enc, keyPartType, keyPartSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (KeyPartWriter) Within(up *cdr.Writer) KeyPartWriter {
+	return KeyPartWriter{cdr.Nest(up, cdr.Appendable, keyPartSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *KeyPartWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *KeyPartWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetNote sets note.
+func (w *KeyPartWriter) SetNote(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("note", v, 0)
+		w.w.Done()
+	}
+}
 
 // Forests is the IDL typedef constructs::Forests.
 type Forests = []Forest
@@ -26926,6 +32590,84 @@ func (b *ForestBuilder) SetHeight(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *ForestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var forestSlots = []cdr.Slot{
+	{Name: "kind"},
+	{Name: "trees"},
+	{Name: "height"},
+}
+
+// ForestWriter writes an encoded Forest in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type ForestWriter struct {
+	w cdr.Writer
+}
+
+// NewForestWriter starts a sample in buf, encapsulation header included.
+func NewForestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ForestWriter {
+	return ForestWriter{s.Open(buf, enc, forestType, forestSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (ForestWriter) Within(up *cdr.Writer) ForestWriter {
+	return ForestWriter{cdr.Nest(up, cdr.Appendable, forestSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *ForestWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *ForestWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetKind sets kind.
+func (w *ForestWriter) SetKind(v byte) {
+	if e := w.w.Next(0); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetTrees sets trees.
+func (w *ForestWriter) SetTrees(v Forests) {
+	if e := w.w.Next(1); e != nil {
+		treesBegin := e.BeginSequence("trees", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("trees", i)
+		}
+		e.End(treesBegin)
+		w.w.Done()
+	}
+}
+
+// BeginTrees begins trees, of n elements that are added one by one.
+func (w *ForestWriter) BeginTrees(n int) {
+	w.w.BeginSequence(1, n, 0)
+}
+
+// AddTrees adds the next element of trees.
+func (w *ForestWriter) AddTrees(v *Forest) {
+	if e := w.w.Element(1); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextTrees begins the next element of trees, for the writer that it gives to write.
+func (w *ForestWriter) NextTrees() ForestWriter {
+	return ForestWriter{}.Within(w.w.BeginElement(1))
+}
+
+// SetHeight sets height.
+func (w *ForestWriter) SetHeight(v int32) {
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // SequenceKeys is the IDL struct constructs::SequenceKeys.
 type SequenceKeys struct {
@@ -27931,6 +33673,266 @@ func (b *SequenceKeysBuilder) SetRest(v string) {
 // room are reported here.
 func (b *SequenceKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var sequenceKeysSlots = []cdr.Slot{
+	{Name: "numbers"},
+	{Name: "blob"},
+	{Name: "flags"},
+	{Name: "words"},
+	{Name: "rows"},
+	{Name: "parts"},
+	{Name: "colors"},
+	{Name: "bigs"},
+	{Name: "labels"},
+	{Name: "forest"},
+	{Name: "rest"},
+}
+
+// SequenceKeysWriter writes an encoded SequenceKeys in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SequenceKeysWriter struct {
+	w cdr.Writer
+}
+
+// NewSequenceKeysWriter starts a sample in buf, encapsulation header included.
+func NewSequenceKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SequenceKeysWriter {
+	return SequenceKeysWriter{s.Open(buf, enc, sequenceKeysType, sequenceKeysSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SequenceKeysWriter) Within(up *cdr.Writer) SequenceKeysWriter {
+	return SequenceKeysWriter{cdr.Nest(up, cdr.Appendable, sequenceKeysSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SequenceKeysWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SequenceKeysWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetNumbers sets numbers.
+func (w *SequenceKeysWriter) SetNumbers(v []int64) {
+	if e := w.w.Next(0); e != nil {
+		cdr.EncodeSequence(e, "numbers", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetBlob sets blob.
+func (w *SequenceKeysWriter) SetBlob(v []byte) {
+	if e := w.w.Next(1); e != nil {
+		cdr.EncodeSequence(e, "blob", v, 0)
+		w.w.Done()
+	}
+}
+
+// RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
+func (w *SequenceKeysWriter) RoomForBlob(n int) []byte {
+	return w.w.Room(1, n, 0)
+}
+
+// SetFlags sets flags.
+func (w *SequenceKeysWriter) SetFlags(v []bool) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeBoolSequence(e, "flags", v, 0)
+		w.w.Done()
+	}
+}
+
+// SetWords sets words.
+func (w *SequenceKeysWriter) SetWords(v []string) {
+	if e := w.w.Next(3); e != nil {
+		wordsBegin := e.BeginSequence("words", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[i], 4)
+			e.LeaveElement("words", i)
+		}
+		e.End(wordsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginWords begins words, of n elements that are added one by one.
+func (w *SequenceKeysWriter) BeginWords(n int) {
+	w.w.BeginSequence(3, n, 0)
+}
+
+// AddWords adds the next element of words.
+func (w *SequenceKeysWriter) AddWords(v string) {
+	if e := w.w.Element(3); e != nil {
+		e.String("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// SetRows sets rows.
+func (w *SequenceKeysWriter) SetRows(v [][]int16) {
+	if e := w.w.Next(4); e != nil {
+		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[i], 0)
+			e.LeaveElement("rows", i)
+		}
+		e.End(rowsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginRows begins rows, of n elements that are added one by one.
+func (w *SequenceKeysWriter) BeginRows(n int) {
+	w.w.BeginSequence(4, n, 0)
+}
+
+// AddRows adds the next element of rows.
+func (w *SequenceKeysWriter) AddRows(v []int16) {
+	if e := w.w.Element(4); e != nil {
+		cdr.EncodeSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// SetParts sets parts.
+func (w *SequenceKeysWriter) SetParts(v []KeyPart) {
+	if e := w.w.Next(5); e != nil {
+		partsBegin := e.BeginSequence("parts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("parts", i)
+		}
+		e.End(partsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginParts begins parts, of n elements that are added one by one.
+func (w *SequenceKeysWriter) BeginParts(n int) {
+	w.w.BeginSequence(5, n, 0)
+}
+
+// AddParts adds the next element of parts.
+func (w *SequenceKeysWriter) AddParts(v *KeyPart) {
+	if e := w.w.Element(5); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextParts begins the next element of parts, for the writer that it gives to write.
+func (w *SequenceKeysWriter) NextParts() KeyPartWriter {
+	return KeyPartWriter{}.Within(w.w.BeginElement(5))
+}
+
+// SetColors sets colors.
+func (w *SequenceKeysWriter) SetColors(v []Color) {
+	if e := w.w.Next(6); e != nil {
+		colorsBegin := e.BeginSequence("colors", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.Enum("", int32(v[i]), 4, v[i].Valid())
+			e.LeaveElement("colors", i)
+		}
+		e.End(colorsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginColors begins colors, of n elements that are added one by one.
+func (w *SequenceKeysWriter) BeginColors(n int) {
+	w.w.BeginSequence(6, n, 0)
+}
+
+// AddColors adds the next element of colors.
+func (w *SequenceKeysWriter) AddColors(v Color) {
+	if e := w.w.Element(6); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// SetBigs sets bigs.
+func (w *SequenceKeysWriter) SetBigs(v []cdr.LongDouble) {
+	if e := w.w.Next(7); e != nil {
+		bigsBegin := e.BeginSequence("bigs", len(v), 0, true)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[i])
+			e.LeaveElement("bigs", i)
+		}
+		e.End(bigsBegin)
+		w.w.Done()
+	}
+}
+
+// SetLabels sets labels.
+func (w *SequenceKeysWriter) SetLabels(v *[2]Label) {
+	if e := w.w.Next(8); e != nil {
+		labelsBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("labels", i)
+		}
+		e.End(labelsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLabels begins labels, whose elements are added one by one, 2 in all.
+func (w *SequenceKeysWriter) BeginLabels() {
+	w.w.BeginArray(8, 2)
+}
+
+// AddLabels adds the next element of labels.
+func (w *SequenceKeysWriter) AddLabels(v *Label) {
+	if e := w.w.Element(8); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextLabels begins the next element of labels, for the writer that it gives to write.
+func (w *SequenceKeysWriter) NextLabels() LabelWriter {
+	return LabelWriter{}.Within(w.w.BeginElement(8))
+}
+
+// SetForest sets forest.
+func (w *SequenceKeysWriter) SetForest(v *Forest) {
+	if e := w.w.Next(9); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("forest")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginForest begins forest, for the writer that it gives to write.
+func (w *SequenceKeysWriter) BeginForest() ForestWriter {
+	return ForestWriter{}.Within(w.w.Begin(9))
+}
+
+// SetRest sets rest.
+func (w *SequenceKeysWriter) SetRest(v string) {
+	if e := w.w.Next(10); e != nil {
+		e.String("rest", v, 0)
+		w.w.Done()
+	}
+}
+
 // BulkyPart is the IDL struct constructs::BulkyPart.
 type BulkyPart struct {
 	Blob [4096]byte `json:"blob"`
@@ -28112,6 +34114,40 @@ func (b *BulkyPartBuilder) SetBlob(v *[4096]byte) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BulkyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var bulkyPartSlots = []cdr.Slot{
+	{Name: "blob"},
+}
+
+// BulkyPartWriter writes an encoded BulkyPart in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BulkyPartWriter struct {
+	w cdr.Writer
+}
+
+// NewBulkyPartWriter starts a sample in buf, encapsulation header included.
+func NewBulkyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BulkyPartWriter {
+	return BulkyPartWriter{s.Open(buf, enc, bulkyPartType, bulkyPartSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BulkyPartWriter) Within(up *cdr.Writer) BulkyPartWriter {
+	return BulkyPartWriter{cdr.Nest(up, cdr.Appendable, bulkyPartSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BulkyPartWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BulkyPartWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetBlob sets blob.
+func (w *BulkyPartWriter) SetBlob(v *[4096]byte) {
+	if e := w.w.Next(0); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.Done()
+	}
+}
 
 // BulkyKeys is the IDL struct constructs::BulkyKeys.
 type BulkyKeys struct {
@@ -28380,6 +34416,66 @@ func (b *BulkyKeysBuilder) AddParts(v *BulkyPart) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *BulkyKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var bulkyKeysSlots = []cdr.Slot{
+	{Name: "parts"},
+}
+
+// BulkyKeysWriter writes an encoded BulkyKeys in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BulkyKeysWriter struct {
+	w cdr.Writer
+}
+
+// NewBulkyKeysWriter starts a sample in buf, encapsulation header included.
+func NewBulkyKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BulkyKeysWriter {
+	return BulkyKeysWriter{s.Open(buf, enc, bulkyKeysType, bulkyKeysSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BulkyKeysWriter) Within(up *cdr.Writer) BulkyKeysWriter {
+	return BulkyKeysWriter{cdr.Nest(up, cdr.Appendable, bulkyKeysSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *BulkyKeysWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *BulkyKeysWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetParts sets parts.
+func (w *BulkyKeysWriter) SetParts(v []BulkyPart) {
+	if e := w.w.Next(0); e != nil {
+		partsBegin := e.BeginSequence("parts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("parts", i)
+		}
+		e.End(partsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginParts begins parts, of n elements that are added one by one.
+func (w *BulkyKeysWriter) BeginParts(n int) {
+	w.w.BeginSequence(0, n, 0)
+}
+
+// AddParts adds the next element of parts.
+func (w *BulkyKeysWriter) AddParts(v *BulkyPart) {
+	if e := w.w.Element(0); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextParts begins the next element of parts, for the writer that it gives to write.
+func (w *BulkyKeysWriter) NextParts() BulkyPartWriter {
+	return BulkyPartWriter{}.Within(w.w.BeginElement(0))
+}
 
 // LooseSequenceKeys is the IDL struct constructs::LooseSequenceKeys.
 type LooseSequenceKeys struct {
@@ -28707,3 +34803,81 @@ func (b *LooseSequenceKeysBuilder) SetNumbers(v []float64) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseSequenceKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var looseSequenceKeysSlots = []cdr.Slot{
+	{Name: "rest", ID: 3, Code: 2},
+	{Name: "parts", ID: 2 | cdr.MustUnderstand, Code: 5},
+	{Name: "numbers", ID: 1 | cdr.MustUnderstand, Code: 7},
+}
+
+// LooseSequenceKeysWriter writes an encoded LooseSequenceKeys in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseSequenceKeysWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseSequenceKeysWriter starts a sample in buf, encapsulation header included.
+func NewLooseSequenceKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseSequenceKeysWriter {
+	return LooseSequenceKeysWriter{s.Open(buf, enc, looseSequenceKeysType, looseSequenceKeysSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseSequenceKeysWriter) Within(up *cdr.Writer) LooseSequenceKeysWriter {
+	return LooseSequenceKeysWriter{cdr.Nest(up, cdr.Mutable, looseSequenceKeysSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseSequenceKeysWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseSequenceKeysWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetRest sets rest.
+func (w *LooseSequenceKeysWriter) SetRest(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetParts sets parts.
+func (w *LooseSequenceKeysWriter) SetParts(v []KeyPart) {
+	if e := w.w.Next(1); e != nil {
+		partsBegin := e.BeginSequence("parts", len(v), 0, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("parts", i)
+		}
+		e.End(partsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginParts begins parts, of n elements that are added one by one.
+func (w *LooseSequenceKeysWriter) BeginParts(n int) {
+	w.w.BeginSequence(1, n, 0)
+}
+
+// AddParts adds the next element of parts.
+func (w *LooseSequenceKeysWriter) AddParts(v *KeyPart) {
+	if e := w.w.Element(1); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextParts begins the next element of parts, for the writer that it gives to write.
+func (w *LooseSequenceKeysWriter) NextParts() KeyPartWriter {
+	return KeyPartWriter{}.Within(w.w.BeginElement(1))
+}
+
+// SetNumbers sets numbers.
+func (w *LooseSequenceKeysWriter) SetNumbers(v []float64) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeSequence(e, "numbers", v, 0)
+		w.w.Done()
+	}
+}

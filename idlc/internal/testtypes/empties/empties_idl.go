@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Nought is the IDL struct empties::Nought.
 type Nought struct {
@@ -159,6 +159,30 @@ func NewNoughtBuilder(buf []byte) (b NoughtBuilder) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *NoughtBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var noughtSlots []cdr.Slot
+
+// NoughtWriter writes an encoded Nought in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type NoughtWriter struct {
+	w cdr.Writer
+}
+
+// NewNoughtWriter starts a sample in buf, encapsulation header included.
+func NewNoughtWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NoughtWriter {
+	return NoughtWriter{s.Open(buf, enc, noughtType, noughtSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (NoughtWriter) Within(up *cdr.Writer) NoughtWriter {
+	return NoughtWriter{cdr.Nest(up, cdr.Final, noughtSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *NoughtWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *NoughtWriter) Finish() (int, error) { return w.w.Finish() }
 
 // Open is the IDL struct empties::Open.
 type Open struct {
@@ -309,6 +333,30 @@ func NewOpenBuilder(buf []byte) (b OpenBuilder) {
 // room are reported here.
 func (b *OpenBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var openSlots []cdr.Slot
+
+// OpenWriter writes an encoded Open in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type OpenWriter struct {
+	w cdr.Writer
+}
+
+// NewOpenWriter starts a sample in buf, encapsulation header included.
+func NewOpenWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OpenWriter {
+	return OpenWriter{s.Open(buf, enc, openType, openSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (OpenWriter) Within(up *cdr.Writer) OpenWriter {
+	return OpenWriter{cdr.Nest(up, cdr.Appendable, openSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *OpenWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *OpenWriter) Finish() (int, error) { return w.w.Finish() }
+
 // Loose is the IDL struct empties::Loose.
 type Loose struct {
 }
@@ -455,6 +503,30 @@ func NewLooseBuilder(buf []byte) (b LooseBuilder) {
 
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var looseSlots []cdr.Slot
+
+// LooseWriter writes an encoded Loose in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseWriter starts a sample in buf, encapsulation header included.
+func NewLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseWriter {
+	return LooseWriter{s.Open(buf, enc, looseType, looseSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseWriter) Within(up *cdr.Writer) LooseWriter {
+	return LooseWriter{cdr.Nest(up, cdr.Mutable, looseSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // A base without members, and a struct with no more than its base.
 type Derived struct {
@@ -632,6 +704,40 @@ func (b *DerivedBuilder) SetA(v int32) {
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var derivedSlots = []cdr.Slot{
+	{Name: "a"},
+}
+
+// DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type DerivedWriter struct {
+	w cdr.Writer
+}
+
+// NewDerivedWriter starts a sample in buf, encapsulation header included.
+func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
+	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
+	return DerivedWriter{cdr.Nest(up, cdr.Final, derivedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *DerivedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *DerivedWriter) SetA(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
 // Renamed is the IDL struct empties::Renamed.
 type Renamed struct {
 	Derived
@@ -806,6 +912,40 @@ func (b *RenamedBuilder) SetA(v int32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *RenamedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var renamedSlots = []cdr.Slot{
+	{Name: "a"},
+}
+
+// RenamedWriter writes an encoded Renamed in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type RenamedWriter struct {
+	w cdr.Writer
+}
+
+// NewRenamedWriter starts a sample in buf, encapsulation header included.
+func NewRenamedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RenamedWriter {
+	return RenamedWriter{s.Open(buf, enc, renamedType, renamedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (RenamedWriter) Within(up *cdr.Writer) RenamedWriter {
+	return RenamedWriter{cdr.Nest(up, cdr.Final, renamedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *RenamedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *RenamedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetA sets a.
+func (w *RenamedWriter) SetA(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
 
 // Holder is the IDL struct empties::Holder.
 type Holder struct {
@@ -1790,6 +1930,336 @@ func (b *HolderBuilder) SetRenamed(v *Renamed) {
 // room are reported here.
 func (b *HolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var holderSlots = []cdr.Slot{
+	{Name: "before"},
+	{Name: "id"},
+	{Name: "none"},
+	{Name: "open"},
+	{Name: "loose"},
+	{Name: "after"},
+	{Name: "nothings"},
+	{Name: "opens"},
+	{Name: "pair"},
+	{Name: "loosePair"},
+	{Name: "elsewhere"},
+	{Name: "set"},
+	{Name: "renamed"},
+}
+
+// HolderWriter writes an encoded Holder in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type HolderWriter struct {
+	w cdr.Writer
+}
+
+// NewHolderWriter starts a sample in buf, encapsulation header included.
+func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
+	return HolderWriter{s.Open(buf, enc, holderType, holderSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
+	return HolderWriter{cdr.Nest(up, cdr.Final, holderSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *HolderWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *HolderWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetBefore sets before.
+func (w *HolderWriter) SetBefore(v *Nought) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("before")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginBefore begins before, for the writer that it gives to write.
+func (w *HolderWriter) BeginBefore() NoughtWriter {
+	return NoughtWriter{}.Within(w.w.Begin(0))
+}
+
+// SetID sets id.
+func (w *HolderWriter) SetID(v byte) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}
+
+// SetNone sets none.
+func (w *HolderWriter) SetNone(v *Nought) {
+	if e := w.w.Next(2); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("none")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginNone begins none, for the writer that it gives to write.
+func (w *HolderWriter) BeginNone() NoughtWriter {
+	return NoughtWriter{}.Within(w.w.Begin(2))
+}
+
+// SetOpen sets open.
+func (w *HolderWriter) SetOpen(v *Open) {
+	if e := w.w.Next(3); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("open")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginOpen begins open, for the writer that it gives to write.
+func (w *HolderWriter) BeginOpen() OpenWriter {
+	return OpenWriter{}.Within(w.w.Begin(3))
+}
+
+// SetLoose sets loose.
+func (w *HolderWriter) SetLoose(v *Loose) {
+	if e := w.w.Next(4); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLoose begins loose, for the writer that it gives to write.
+func (w *HolderWriter) BeginLoose() LooseWriter {
+	return LooseWriter{}.Within(w.w.Begin(4))
+}
+
+// SetAfter sets after.
+func (w *HolderWriter) SetAfter(v int32) {
+	if e := w.w.Next(5); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetNothings sets nothings.
+func (w *HolderWriter) SetNothings(v []Nought) {
+	if e := w.w.Next(6); e != nil {
+		nothingsBegin := e.BeginSequence("nothings", len(v), 16384, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("nothings", i)
+		}
+		e.End(nothingsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNothings begins nothings, of n elements that are added one by one.
+func (w *HolderWriter) BeginNothings(n int) {
+	w.w.BeginSequence(6, n, 16384)
+}
+
+// AddNothings adds the next element of nothings.
+func (w *HolderWriter) AddNothings(v *Nought) {
+	if e := w.w.Element(6); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextNothings begins the next element of nothings, for the writer that it gives to write.
+func (w *HolderWriter) NextNothings() NoughtWriter {
+	return NoughtWriter{}.Within(w.w.BeginElement(6))
+}
+
+// SetOpens sets opens.
+func (w *HolderWriter) SetOpens(v []Open) {
+	if e := w.w.Next(7); e != nil {
+		opensBegin := e.BeginSequence("opens", len(v), 3, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("opens", i)
+		}
+		e.End(opensBegin)
+		w.w.Done()
+	}
+}
+
+// BeginOpens begins opens, of n elements that are added one by one.
+func (w *HolderWriter) BeginOpens(n int) {
+	w.w.BeginSequence(7, n, 3)
+}
+
+// AddOpens adds the next element of opens.
+func (w *HolderWriter) AddOpens(v *Open) {
+	if e := w.w.Element(7); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextOpens begins the next element of opens, for the writer that it gives to write.
+func (w *HolderWriter) NextOpens() OpenWriter {
+	return OpenWriter{}.Within(w.w.BeginElement(7))
+}
+
+// SetPair sets pair.
+func (w *HolderWriter) SetPair(v *[2]Nought) {
+	if e := w.w.Next(8); e != nil {
+		pairBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("pair", i)
+		}
+		e.End(pairBegin)
+		w.w.Done()
+	}
+}
+
+// BeginPair begins pair, whose elements are added one by one, 2 in all.
+func (w *HolderWriter) BeginPair() {
+	w.w.BeginArray(8, 2)
+}
+
+// AddPair adds the next element of pair.
+func (w *HolderWriter) AddPair(v *Nought) {
+	if e := w.w.Element(8); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextPair begins the next element of pair, for the writer that it gives to write.
+func (w *HolderWriter) NextPair() NoughtWriter {
+	return NoughtWriter{}.Within(w.w.BeginElement(8))
+}
+
+// SetLoosePair sets loosePair.
+func (w *HolderWriter) SetLoosePair(v *[2]Loose) {
+	if e := w.w.Next(9); e != nil {
+		loosePairBegin := e.BeginArray()
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("loosePair", i)
+		}
+		e.End(loosePairBegin)
+		w.w.Done()
+	}
+}
+
+// BeginLoosePair begins loosePair, whose elements are added one by one, 2 in all.
+func (w *HolderWriter) BeginLoosePair() {
+	w.w.BeginArray(9, 2)
+}
+
+// AddLoosePair adds the next element of loosePair.
+func (w *HolderWriter) AddLoosePair(v *Loose) {
+	if e := w.w.Element(9); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextLoosePair begins the next element of loosePair, for the writer that it gives to write.
+func (w *HolderWriter) NextLoosePair() LooseWriter {
+	return LooseWriter{}.Within(w.w.BeginElement(9))
+}
+
+// SetElsewhere sets elsewhere.
+func (w *HolderWriter) SetElsewhere(v *Open) {
+	if e := w.w.Next(10); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("elsewhere")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginElsewhere begins elsewhere, for the writer that it gives to write.
+func (w *HolderWriter) BeginElsewhere() OpenWriter {
+	return OpenWriter{}.Within(w.w.Begin(10))
+}
+
+// SetSet sets set.
+func (w *HolderWriter) SetSet(v map[int16]Nought) {
+	if e := w.w.Next(11); e != nil {
+		setBegin := e.BeginMap("set", len(v), 0, false)
+		setKeys := cdr.SortedKeys(e, v)
+		for _, i := range *setKeys {
+			if !e.Enter() {
+				break
+			}
+			e.Int16(i)
+			v0 := v[i]
+			v0.MarshalCDR(e)
+			cdr.LeaveKey(e, "set", i)
+		}
+		cdr.ReleaseKeys(e, setKeys)
+		e.End(setBegin)
+		w.w.Done()
+	}
+}
+
+// BeginSet begins set, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
+func (w *HolderWriter) BeginSet(n int) {
+	w.w.BeginMap(11, n, 0, false)
+}
+
+// AddSet adds the next pair of set.
+func (w *HolderWriter) AddSet(k int16, v *Nought) {
+	if e := w.w.Element(11); e != nil {
+		e.Int16(k)
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextSet begins the next pair of set, for the writer that it gives to write.
+func (w *HolderWriter) NextSet(k int16) NoughtWriter {
+	e := w.w.Element(11)
+	if e == nil {
+		return NoughtWriter{}
+	}
+	e.Int16(k)
+	return NoughtWriter{}.Within(w.w.BeginValue())
+}
+
+// SetRenamed sets renamed.
+func (w *HolderWriter) SetRenamed(v *Renamed) {
+	if e := w.w.Next(12); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("renamed")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginRenamed begins renamed, for the writer that it gives to write.
+func (w *HolderWriter) BeginRenamed() RenamedWriter {
+	return RenamedWriter{}.Within(w.w.Begin(12))
+}
+
 // LooseHolder is the IDL struct empties::LooseHolder.
 type LooseHolder struct {
 	// 1 is the end of the list in RTPS, when it has no bytes
@@ -2285,6 +2755,126 @@ func (b *LooseHolderBuilder) SetAfter(v int16) {
 // Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
 func (b *LooseHolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
+var looseHolderSlots = []cdr.Slot{
+	{Name: "none", ID: 2, Code: 4},
+	{Name: "open", ID: 3, Code: 4},
+	{Name: "loose", ID: 4, Code: 4, Optional: true},
+	{Name: "nothings", ID: 5, Code: 5},
+	{Name: "after", ID: 6, Code: 1},
+}
+
+// LooseHolderWriter writes an encoded LooseHolder in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type LooseHolderWriter struct {
+	w cdr.Writer
+}
+
+// NewLooseHolderWriter starts a sample in buf, encapsulation header included.
+func NewLooseHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseHolderWriter {
+	return LooseHolderWriter{s.Open(buf, enc, looseHolderType, looseHolderSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (LooseHolderWriter) Within(up *cdr.Writer) LooseHolderWriter {
+	return LooseHolderWriter{cdr.Nest(up, cdr.Mutable, looseHolderSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *LooseHolderWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *LooseHolderWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetNone sets none.
+func (w *LooseHolderWriter) SetNone(v *Nought) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("none")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginNone begins none, for the writer that it gives to write.
+func (w *LooseHolderWriter) BeginNone() NoughtWriter {
+	return NoughtWriter{}.Within(w.w.Begin(0))
+}
+
+// SetOpen sets open.
+func (w *LooseHolderWriter) SetOpen(v *Open) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("open")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginOpen begins open, for the writer that it gives to write.
+func (w *LooseHolderWriter) BeginOpen() OpenWriter {
+	return OpenWriter{}.Within(w.w.Begin(1))
+}
+
+// SetLoose sets loose.
+func (w *LooseHolderWriter) SetLoose(v *Loose) {
+	if e := w.w.Next(2); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("loose")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginLoose begins loose, for the writer that it gives to write.
+func (w *LooseHolderWriter) BeginLoose() LooseWriter {
+	return LooseWriter{}.Within(w.w.Begin(2))
+}
+
+// SetNothings sets nothings.
+func (w *LooseHolderWriter) SetNothings(v []Nought) {
+	if e := w.w.Next(3); e != nil {
+		nothingsBegin := e.BeginSequence("nothings", len(v), 16384, false)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			v[i].MarshalCDR(e)
+			e.LeaveElement("nothings", i)
+		}
+		e.End(nothingsBegin)
+		w.w.Done()
+	}
+}
+
+// BeginNothings begins nothings, of n elements that are added one by one.
+func (w *LooseHolderWriter) BeginNothings(n int) {
+	w.w.BeginSequence(3, n, 16384)
+}
+
+// AddNothings adds the next element of nothings.
+func (w *LooseHolderWriter) AddNothings(v *Nought) {
+	if e := w.w.Element(3); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// NextNothings begins the next element of nothings, for the writer that it gives to write.
+func (w *LooseHolderWriter) NextNothings() NoughtWriter {
+	return NoughtWriter{}.Within(w.w.BeginElement(3))
+}
+
+// SetAfter sets after.
+func (w *LooseHolderWriter) SetAfter(v int16) {
+	if e := w.w.Next(4); e != nil {
+		e.Int16(v)
+		w.w.Done()
+	}
+}
+
 // Either is the IDL union empties::Either.
 //
 // It holds the member that its discriminator selects. Setting a member sets the discriminator; the zero value has
@@ -2687,3 +3277,65 @@ func (b *EitherBuilder) SetSomething(v int32) {
 
 // Finish completes the sample and gives its length.
 func (b *EitherBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var eitherSlots = []cdr.Slot{
+	{Name: "discriminator"},
+	{Name: "nothing"},
+	{Name: "something"},
+}
+
+// EitherWriter writes an encoded Either in the caller's bytes, without an intermediate value, in any encoding.
+// One member is set, which sets the discriminator.
+type EitherWriter struct {
+	w cdr.Writer
+}
+
+// NewEitherWriter starts a sample in buf, encapsulation header included.
+func NewEitherWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) EitherWriter {
+	return EitherWriter{s.Open(buf, enc, eitherType, eitherSlots, true)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (EitherWriter) Within(up *cdr.Writer) EitherWriter {
+	return EitherWriter{cdr.Nest(up, cdr.Appendable, eitherSlots, true)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *EitherWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *EitherWriter) Finish() (int, error) { return w.w.Finish() }
+
+func (w *EitherWriter) discriminate(d bool) {
+	if e := w.w.Next(0); e != nil {
+		e.Bool(d)
+		w.w.Done()
+	}
+}
+
+// SetNothing sets nothing.
+func (w *EitherWriter) SetNothing(v *Nought) {
+	w.discriminate(true)
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("nothing")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginNothing begins nothing, for the writer that it gives to write.
+func (w *EitherWriter) BeginNothing() NoughtWriter {
+	w.discriminate(true)
+	return NoughtWriter{}.Within(w.w.Begin(1))
+}
+
+// SetSomething sets something.
+func (w *EitherWriter) SetSomething(v int32) {
+	w.discriminate(false)
+	if e := w.w.Next(2); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // Holder is the IDL struct testtypes::inner::Holder.
 type Holder struct {
@@ -319,3 +319,72 @@ func (b *HolderBuilder) SetTail(v byte) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *HolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var holderSlots = []cdr.Slot{
+	{Name: "at"},
+	{Name: "name"},
+	{Name: "after"},
+	{Name: "tail"},
+}
+
+// HolderWriter writes an encoded Holder in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type HolderWriter struct {
+	w cdr.Writer
+}
+
+// NewHolderWriter starts a sample in buf, encapsulation header included.
+func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
+	return HolderWriter{s.Open(buf, enc, holderType, holderSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
+	return HolderWriter{cdr.Nest(up, cdr.Appendable, holderSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *HolderWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *HolderWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetAt sets at.
+func (w *HolderWriter) SetAt(v *testtypes.Point) {
+	if e := w.w.Next(0); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("at")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAt begins at, for the writer that it gives to write.
+func (w *HolderWriter) BeginAt() testtypes.PointWriter {
+	return testtypes.PointWriter{}.Within(w.w.Begin(0))
+}
+
+// SetName sets name.
+func (w *HolderWriter) SetName(v string) {
+	if e := w.w.Next(1); e != nil {
+		e.String("name", v, 4)
+		w.w.Done()
+	}
+}
+
+// SetAfter sets after.
+func (w *HolderWriter) SetAfter(v float32) {
+	if e := w.w.Next(2); e != nil {
+		e.Float32(v)
+		w.w.Done()
+	}
+}
+
+// SetTail sets tail.
+func (w *HolderWriter) SetTail(v byte) {
+	if e := w.w.Next(3); e != nil {
+		e.Uint8(v)
+		w.w.Done()
+	}
+}

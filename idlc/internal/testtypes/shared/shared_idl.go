@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion3
+const _ = cdr.GeneratedVersion4
 
 // A moment, as seconds and a fraction.
 type Stamp struct {
@@ -227,6 +227,49 @@ func (b *StampBuilder) SetNanosec(v uint32) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *StampBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var stampSlots = []cdr.Slot{
+	{Name: "sec"},
+	{Name: "nanosec"},
+}
+
+// StampWriter writes an encoded Stamp in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type StampWriter struct {
+	w cdr.Writer
+}
+
+// NewStampWriter starts a sample in buf, encapsulation header included.
+func NewStampWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StampWriter {
+	return StampWriter{s.Open(buf, enc, stampType, stampSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (StampWriter) Within(up *cdr.Writer) StampWriter {
+	return StampWriter{cdr.Nest(up, cdr.Final, stampSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *StampWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *StampWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetSec sets sec.
+func (w *StampWriter) SetSec(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetNanosec sets nanosec.
+func (w *StampWriter) SetNanosec(v uint32) {
+	if e := w.w.Next(1); e != nil {
+		e.Uint32(v)
+		w.w.Done()
+	}
+}
 
 // Tagged is the IDL struct shared::Tagged.
 type Tagged struct {
@@ -464,6 +507,57 @@ func (b *TaggedBuilder) SetAt(v *Stamp) {
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
 // room are reported here.
 func (b *TaggedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var taggedSlots = []cdr.Slot{
+	{Name: "tag"},
+	{Name: "at"},
+}
+
+// TaggedWriter writes an encoded Tagged in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type TaggedWriter struct {
+	w cdr.Writer
+}
+
+// NewTaggedWriter starts a sample in buf, encapsulation header included.
+func NewTaggedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TaggedWriter {
+	return TaggedWriter{s.Open(buf, enc, taggedType, taggedSlots, false)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (TaggedWriter) Within(up *cdr.Writer) TaggedWriter {
+	return TaggedWriter{cdr.Nest(up, cdr.Appendable, taggedSlots, false)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *TaggedWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *TaggedWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetTag sets tag.
+func (w *TaggedWriter) SetTag(v string) {
+	if e := w.w.Next(0); e != nil {
+		e.String("tag", v, 16)
+		w.w.Done()
+	}
+}
+
+// SetAt sets at.
+func (w *TaggedWriter) SetAt(v *Stamp) {
+	if e := w.w.Next(1); e != nil {
+		if e.Enter() {
+			v.MarshalCDR(e)
+			e.Leave("at")
+		}
+		w.w.Done()
+	}
+}
+
+// BeginAt begins at, for the writer that it gives to write.
+func (w *TaggedWriter) BeginAt() StampWriter {
+	return StampWriter{}.Within(w.w.Begin(1))
+}
 
 // Level is the IDL enum shared::Level.
 type Level int32

@@ -1,0 +1,270 @@
+package idlc
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/omg-dds-go/dds/cdr"
+	ct "github.com/omg-dds-go/dds/idlc/internal/testtypes/constructs"
+	"github.com/omg-dds-go/dds/internal/viewtest"
+)
+
+// TestWriters writes random values of all types in place, in all encodings, each member as a whole or in parts: the bytes are those of
+// MarshalTo.
+func TestWriters(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(21, 22))
+	for range 40 {
+		eachSample(t, rnd, func(i int, m cdr.Message, enc cdr.Encapsulation, want []byte) {
+			g := allGenerated[i]
+			var s cdr.Stream
+			buf := bytes.Repeat([]byte{0xee}, len(want))
+			w := g.write(&s, buf, enc)
+			viewtest.Write(rnd, w, m)
+			n, err := w.(finisher).Finish()
+			if err != nil || !bytes.Equal(buf[:n], want) {
+				t.Errorf("%s %s: written %x, %v\n want %x", g.name, enc, buf[:n], err, want)
+				return
+			}
+			back := g.message()
+			if err := cdr.Unmarshal(buf[:n], back); err != nil {
+				t.Errorf("%s %s: %v\n%x", g.name, enc, err, buf[:n])
+			} else if again, err := cdr.Marshal(back, enc); err != nil || !bytes.Equal(again, want) {
+				t.Errorf("%s %s: decoded %+v, want %+v", g.name, enc, back, m)
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+type finisher interface{ Finish() (int, error) }
+
+// TestShortWriters writes into too little room: there is an error, and nothing behind the room changes.
+func TestShortWriters(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(23, 24))
+	eachSample(t, rnd, func(i int, m cdr.Message, enc cdr.Encapsulation, want []byte) {
+		for n := range want {
+			var s cdr.Stream
+			buf := bytes.Repeat([]byte{0xee}, len(want))
+			w := allGenerated[i].write(&s, buf[:n:n], enc)
+			viewtest.Write(rnd, w, m)
+			if _, err := w.(finisher).Finish(); !errors.Is(err, cdr.ErrShortBuffer) {
+				t.Errorf("%s %s in %d of %d bytes: %v", allGenerated[i].name, enc, n, len(want), err)
+			}
+			if len(bytes.Trim(buf[n:], "\xee")) > 0 {
+				t.Errorf("%s %s in %d of %d bytes: wrote behind them", allGenerated[i].name, enc, n, len(want))
+			}
+		}
+	})
+}
+
+// TestWriterErrors holds what a writer says when it is used otherwise than it is meant to be.
+func TestWriterErrors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		write func(w *ct.HolderWriter)
+		text  string
+	}{
+		{"nothing", func(w *ct.HolderWriter) {}, "cdr: write constructs::Holder.choice: not set"},
+		{"left out", func(w *ct.HolderWriter) { w.BeginItem() }, "cdr: write constructs::Holder.choice: not set"},
+		{"empty union", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.End() }, "cdr: write constructs::Holder.choice.discriminator: not set"},
+		{"two members of a union", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.SetSmall(1); c.SetOther(2) },
+			"cdr: write constructs::Holder.choice.discriminator: set after another member; a union holds one"},
+		{"twice", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.SetSmall(1); c.End(); w.BeginChoice() },
+			"cdr: write constructs::Holder.choice: set after choice; a writer takes each member once, in the order of their declaration"},
+		{"parent before child", func(w *ct.HolderWriter) { w.BeginChoice(); w.BeginItem() },
+			"cdr: write constructs::Holder.item: not by the innermost writer: one that this one began has not ended, or this one has"},
+		{"child not ended", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.SetSmall(1) },
+			"cdr: write constructs::Holder: not by the innermost writer: one that this one began has not ended, or this one has"},
+		{"after its end", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.SetSmall(1); c.End(); c.SetOther(1) },
+			"cdr: write constructs::Holder.choice.discriminator: not by the innermost writer: one that this one began has not ended, or this one has"},
+		{"ended twice", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.SetSmall(1); c.End(); c.End() },
+			"cdr: write constructs::Holder.choice: not by the innermost writer: one that this one began has not ended, or this one has"},
+		{"a copy", func(w *ct.HolderWriter) { c := *w; d := w.BeginChoice(); d.SetSmall(1); d.End(); c.BeginChoice() },
+			"cdr: write constructs::Holder.choice: by a copy of a writer that has gone on; writers are not to be copied"},
+		{"deep", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.End()
+			i := w.BeginItem()
+			i.BeginLabels(2)
+			l := i.NextLabels()
+			l.SetText("a")
+			l.SetWeight(1)
+			l.End()
+			l = i.NextLabels()
+			l.SetText("too long a text")
+		}, "cdr: write constructs::Holder.item.labels[1].text: string of 15 bytes exceeds its bound of 8"},
+		{"elements missing", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.End()
+			i := w.BeginItem()
+			i.BeginLabels(2)
+			i.End()
+		}, "cdr: write constructs::Holder.item.labels: 2 of its 2 elements are not added"},
+		{"too many elements", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.End()
+			i := w.BeginItem()
+			i.BeginLabels(0)
+			i.NextLabels()
+		}, "cdr: write constructs::Holder.item.labels: an element more than it was begun with"},
+		{"End of the sample", func(w *ct.HolderWriter) { w.End() },
+			"cdr: write constructs::Holder: End is for a value within another; a sample ends with Finish"},
+		{"Finish within", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.Finish() },
+			"cdr: write constructs::Holder.choice: Finish is for a sample; a value within another ends with End"},
+		{"a union's free discriminator", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.End()
+			i := w.BeginItem()
+			i.SetDiscriminator(2)
+		}, "cdr: write constructs::Holder.item.discriminator: it selects a member, which has to be set"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s cdr.Stream
+			w := ct.NewHolderWriter(&s, make([]byte, 200), cdr.DCDR2LE)
+			c.write(&w)
+			if _, err := w.Finish(); err == nil || err.Error() != c.text {
+				t.Errorf("got  %v\nwant %s", err, c.text)
+			}
+		})
+	}
+	var s cdr.Stream
+	ranged := ct.NewDefaultedWriter(&s, make([]byte, 200), cdr.CDR2LE)
+	ranged.SetFive(5)
+	ranged.SetText("t")
+	ranged.SetYes(true)
+	ranged.SetRanged(1e6)
+	if _, err := ranged.Finish(); !errors.Is(err, cdr.ErrInvalidValue) || !strings.HasPrefix(err.Error(), "cdr: write constructs::Defaulted.ranged: 1e+06 is outside of its range") {
+		t.Error(err)
+	}
+	none := ct.NewHolderWriter(&s, make([]byte, 200), cdr.CDR2LE)
+	if _, err := none.Finish(); !errors.Is(err, cdr.ErrEncapsulation) {
+		t.Error(err)
+	}
+	var zero ct.HolderWriter
+	zero.SetItem(new(ct.Item))
+	zero.End()
+	if _, err := zero.Finish(); !errors.Is(err, cdr.ErrMember) {
+		t.Error(err)
+	}
+	finished := ct.NewNothingWriter(&s, make([]byte, 20), cdr.PLCDR2LE)
+	if n, err := finished.Finish(); n != 8 || err != nil {
+		t.Error(n, err)
+	}
+	if _, err := finished.Finish(); !errors.Is(err, cdr.ErrMember) {
+		t.Error(err)
+	}
+}
+
+// TestWritersTogether calls the methods of writers of a sample in any order, of copies and of writers that have ended, too. Whatever it
+// is, nothing panics, and what Finish gives can be decoded.
+func TestWritersTogether(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(25, 26))
+	complete := 0
+	for range 3000 {
+		i := rnd.IntN(len(allGenerated))
+		g := allGenerated[i]
+		list := encapsulations(g.message().CDRType())
+		var s cdr.Stream
+		buf := make([]byte, 4096)
+		first := g.write(&s, buf, list[rnd.IntN(len(list))])
+		writers := []reflect.Value{reflect.ValueOf(first)}
+		for range rnd.IntN(30) {
+			w := writers[rnd.IntN(len(writers))]
+			if rnd.IntN(10) == 0 {
+				c := reflect.New(w.Type().Elem())
+				c.Elem().Set(w.Elem())
+				w = c
+				writers = append(writers, c)
+			}
+			method := w.Type().Method(rnd.IntN(w.NumMethod()))
+			if method.Name == "Within" || method.Name == "Finish" {
+				continue
+			}
+			var args []reflect.Value
+			for k := 1; k < method.Type.NumIn(); k++ {
+				arg := reflect.New(method.Type.In(k)).Elem()
+				switch arg.Kind() {
+				case reflect.Int: // how many
+					arg.SetInt(int64(rnd.IntN(3)))
+				case reflect.Pointer:
+					arg.Set(reflect.New(arg.Type().Elem()))
+					fill(rnd, arg.Elem(), 4)
+				default:
+					fill(rnd, arg, 4)
+				}
+				args = append(args, arg)
+			}
+			for _, out := range w.MethodByName(method.Name).Call(args) {
+				if out.Kind() == reflect.Struct {
+					c := reflect.New(out.Type())
+					c.Elem().Set(out)
+					writers = append(writers, c)
+				}
+			}
+		}
+		n, err := first.(finisher).Finish()
+		if err != nil {
+			continue
+		}
+		complete++
+		if err := cdr.Unmarshal(buf[:n], g.message()); err != nil {
+			t.Errorf("%s: %v\n%x", g.name, err, buf[:n])
+		}
+	}
+	if complete == 0 {
+		t.Error("no sample was complete")
+	}
+}
+
+// TestWritersAllocateNothing writes nested values, elements, unions and maps.
+func TestWritersAllocateNothing(t *testing.T) {
+	buf := make([]byte, 1024)
+	for _, enc := range []cdr.Encapsulation{cdr.DCDR2LE, cdr.CDRBE} {
+		if n := testing.AllocsPerRun(100, func() {
+			var s cdr.Stream
+			w := ct.NewHolderWriter(&s, buf, enc)
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.End()
+			i := w.BeginItem()
+			i.BeginNamed(1)
+			l := i.NextNamed("a")
+			l.SetText("b")
+			l.SetWeight(2)
+			l.End()
+			i.End()
+			w.BeginMany(1)
+			i = w.NextMany()
+			i.SetReal(1)
+			i.End()
+			w.BeginBoth()
+			for range 2 {
+				b := w.NextBoth()
+				b.SetYes(1)
+				b.End()
+			}
+			w.BeginMore(1)
+			m := w.NextMore()
+			m.SetNumber(3)
+			m.End()
+			wide := w.BeginWide()
+			wide.SetRest(1)
+			wide.End()
+			if _, err := w.Finish(); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", enc, n)
+		}
+	}
+}

@@ -19,6 +19,7 @@ type subject struct {
 func (c *checker) annotations(list []*annotation, s subject) []*Applied {
 	var good []*Applied
 	for _, a := range list {
+		a = a.asStandard()
 		name := a.Name.String()
 		t := c.annotationType(a)
 		switch {
@@ -35,6 +36,30 @@ func (c *checker) annotations(list []*annotation, s subject) []*Applied {
 		}
 	}
 	return good
+}
+
+// asStandard gives two annotations of other compilers in the words of the standard: @topic(FALSE) of OpenDDS, which is @nested, and @Key of early
+// versions of Fast DDS. To ignore a key would change the type.
+func (a *annotation) asStandard() *annotation {
+	rename := func(name string, args ...*annotationArg) *annotation {
+		return &annotation{a.Pos, &scopedName{Pos: a.Name.Pos, Parts: []*ident{{a.Name.Pos, name}}}, args}
+	}
+	switch a.Name.String() {
+	case "Key":
+		return rename("key", a.Args...)
+	case "topic":
+		if len(a.Args) != 1 || a.Args[0].Name != nil || a.Args[0].Value.Name == nil {
+			break
+		}
+		switch at := a.Args[0].Pos; strings.ToUpper(a.Args[0].Value.Name.String()) {
+		case "TRUE":
+			return rename("topic")
+		case "FALSE":
+			yes := &scopedName{Pos: at, Parts: []*ident{{at, "TRUE"}}}
+			return rename("nested", &annotationArg{Pos: at, Value: &expr{Pos: at, Name: yes}})
+		}
+	}
+	return a
 }
 
 // annotationType finds one of the user's own, or one of the standard.
@@ -277,6 +302,11 @@ func (c *checker) constraint(a *Applied, arg int, s subject) Value {
 	case *String, *Bitmask:
 		if !bounds {
 			return c.convert(a.argPos, a.Args[arg], r)
+		}
+	case *Sequence, *Array:
+		if !bounds && a.Args[arg].Str != nil { // as rosidl writes those of arrays
+			c.report.warnf(a.Pos, "", "the default of %s is ignored: it is of type %s", s.name, typeName(s.typ))
+			return Value{}
 		}
 	}
 	c.report.errorf(a.Pos, "", "@%s does not apply to %s, which is of type %s", a.Name(), s.name, typeName(s.typ))

@@ -130,7 +130,13 @@ func (c *checker) lookup(n *scopedName, what string) any {
 		}
 		switch {
 		case e == nil:
-			c.report.errorf(part.Pos, c.unknownHint(part, start, here, what), "unknown %s %s", what, n)
+			hint := ""
+			if w := foreignTypes[n.String()]; w != "" && what == "type" {
+				hint = "IDL calls it " + w
+			} else {
+				hint = c.unknownHint(part, start, here, what)
+			}
+			c.report.errorf(part.Pos, hint, "unknown %s %s", what, n)
 			return nil
 		case e.name != name:
 			c.report.errorf(part.Pos, "did you mean "+e.name+"?", "unknown %s %s: case counts", what, n)
@@ -172,16 +178,14 @@ var foreignTypes = map[string]string{
 	"bool": "boolean", "byte": "octet", "int": "long", "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16",
 	"int32_t": "int32", "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64", "float32": "float", "float64": "double",
 	"float32_t": "float", "float64_t": "double", "char8": "char", "char16": "wchar", "char16_t": "wchar", "wchar_t": "wchar",
-	"vector": "sequence", "list": "sequence", "str": "string", "String": "string",
+	"vector": "sequence", "list": "sequence", "str": "string", "String": "string", "std::string": "string", "std::wstring": "wstring",
+	"uint": "unsigned long", "ulong": "unsigned long", "ushort": "unsigned short", "size_t": "unsigned long long", "uchar": "octet",
 }
 
 // unknownHint tells what may be meant by a name that is not known: one that is declared later, or one that looks like it.
 func (c *checker) unknownHint(part *ident, from *scope, here bool, what string) string {
 	if c.report.full() {
 		return ""
-	}
-	if w := foreignTypes[part.Text]; w != "" && what == "type" && !here {
-		return "IDL calls it " + w
 	}
 	if pos, ok := c.later[part.Text]; ok && (pos.Filename != part.Pos.Filename || pos.Offset > part.Pos.Offset) {
 		return "it is declared later, at " + c.near(part.Pos, pos) + ": move it up"

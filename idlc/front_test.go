@@ -1,8 +1,13 @@
 package idlc
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,18 +29,64 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestVendorStyles wants Go of every file in the style of another tool, as it is.
+// TestVendorStyles wants Go of every file in the style of another tool, as it is, and of what it includes.
 func TestVendorStyles(t *testing.T) {
 	files, err := filepath.Glob("testdata/front/vendor_*.idl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no test data: %v", err)
+	if err != nil || len(files) < 15 {
+		t.Fatalf("%d files, %v", len(files), err)
 	}
-	for _, file := range files {
-		out, report := Compile(file, Options{Include: []string{"testdata/front/include"}, ImportPath: "example.org/vendor",
-			Map: map[string]string{"builtin_interfaces": "example.org/builtin"}})
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const include, base = "testdata/front/include", "github.com/omg-dds-go/dds/idlc/internal/styles/"
+	modules := map[string]string{"builtin_interfaces": "builtin", "BasicTypes": "basictypes", "Common": "common", "CORBA": "corba", "stamps": "stamps"}
+	dirs := map[string]string{"builtin_interfaces/msg/Time.idl": "builtin/msg", "BasicTypes/UUID.idl": "basictypes", "BasicTypes/Time.idl": "basictypes",
+		"Common/Identifier.idl": "common", "Common/Command.idl": "common", "LongSeq.pidl": "corba", "stamps.idl": "stamps/msg"}
+	for module, dir := range modules {
+		modules[module] = base + dir
+	}
+	overlay := map[string]string{} // where the Go code seems to be, and where it is
+	compile := func(file, dir string) {
+		out, report := Compile(file, Options{Include: []string{include}, ImportPath: base + dir, Map: modules})
 		if report.Failed() || len(out) == 0 {
 			t.Errorf("%s: %d files\n%s", file, len(out), report.Explain())
 		}
+		for _, f := range out {
+			real := filepath.Join(t.TempDir(), filepath.Base(f.Path))
+			if err := os.WriteFile(real, f.Content, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			overlay[filepath.Join(root, "idlc", "internal", "styles", dir, filepath.FromSlash(f.Path))] = real
+		}
+	}
+	for file, dir := range dirs {
+		compile(filepath.Join(include, filepath.FromSlash(file)), dir)
+	}
+	for _, file := range files {
+		compile(file, strings.TrimSuffix(filepath.Base(file), ".idl"))
+	}
+	list, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(where, list, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	packages := map[string]bool{}
+	for file := range overlay {
+		dir, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages["./"+filepath.ToSlash(dir)] = true
+	}
+	args := append([]string{"build", "-overlay", where}, slices.Sorted(maps.Keys(packages))...)
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -81,7 +81,10 @@ func runGrammar[G any](p *parser, g *participle.Parser[G], c chunk) *G {
 			what += ", expected " + c.separator()
 		}
 	}
-	hint := shiftHint(c, pos)
+	hint := habitHint(c, pos)
+	if hint == "" {
+		hint = shiftHint(c, pos)
+	}
 	if hint == "" {
 		hint = semicolonHint(c, pos)
 	}
@@ -105,6 +108,36 @@ func keywordHint(c chunk, pos Pos) string {
 		if hint := suggest.DidYouMean(t.Value, slices.Values(words)); hint != "" {
 			return hint
 		}
+	}
+	return ""
+}
+
+// habitHint tells what IDL has for what C and C++ would have where parsing stopped.
+func habitHint(c chunk, pos Pos) string {
+	i := slices.IndexFunc(c.toks, func(t token) bool { return t.Pos == pos })
+	if i < 1 {
+		return ""
+	}
+	t, before := c.toks[i], c.toks[i-1]
+	switch {
+	case c.toks[0].word("typedef") && slices.Contains([]string{"struct", "union", "enum"}, c.toks[1].Value) && i == 3:
+		return fmt.Sprintf("types have no tags in IDL: write typedef %s %s", before.Value, t.Value)
+	case before.word("unsigned") && t.word("int"):
+		return "IDL calls it unsigned long"
+	case before.word("unsigned") && t.word("char"):
+		return "IDL calls it octet, or uint8"
+	case before.word("unsigned") && !isTypeWord(t.Value):
+		return "IDL has unsigned short, unsigned long and unsigned long long"
+	case slices.ContainsFunc(c.toks[:i], func(t token) bool { return t.word("signed") }):
+		return "numbers have a sign unless they are unsigned: leave signed out"
+	case before.Value == t.Value && (t.is("&") || t.is("|")), t.is("=") && i+1 < len(c.toks) && c.toks[i+1].is("="):
+		return "constants of IDL are not compared, and have the operators | ^ & << >> + - * / % ~ only"
+	case t.is("*") || t.is("&"):
+		return "IDL has no pointers; @external and @optional members are some in Go"
+	case t.is("<") && slices.Contains([]string{"vector", "list", "array", "optional"}, before.Value):
+		return "IDL has sequence<T>, sequence<T, bound>, T name[size] and @optional"
+	case before.word("int") || t.word("int"):
+		return "IDL has short, long and long long"
 	}
 	return ""
 }

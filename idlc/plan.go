@@ -128,6 +128,11 @@ func (p *plan) packageOf(d Decl) (g *goPackage, known bool) {
 	if ip := p.mapped(module); ip == ownPackage && len(p.packages) > 0 {
 		return p.packages[0], true
 	} else if ip != "" {
+		for _, g := range p.packages { // a module over several files, mapped to where this one goes, too
+			if g.path == ip {
+				return g, true
+			}
+		}
 		return &goPackage{name: packageName(path.Base(ip)), path: ip, module: module}, true
 	}
 	return nil, false

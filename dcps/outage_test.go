@@ -534,6 +534,34 @@ func TestCloseSendsWhatIsOwed(t *testing.T) {
 	})
 }
 
+// Even if the process leaves and joins once more while Close is about to send it.
+func TestCloseSendsWhatIsOwedByTheNextIncarnation(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		dw := a.writer(t, durably(qos.DurabilityTransientLocal))
+		r := b.reader(t, durableReader(qos.DurabilityTransientLocal))
+		w := dw.untyped()
+		again := func() {
+			d.bus.exclude(a)
+			d.bus.rejoin(a)
+			require.NoError(t, a.p.WaitForDomain(patiently(t)))
+		}
+		var late reservation // whoever closes waits for it
+		require.NoError(t, w.reserve(patiently(t), "Write", 64, now(), atCall, &late))
+		again()
+		closed := make(chan error, 1)
+		go func() { closed <- w.sayClosing(patiently(t)) }()
+		synctest.Wait()
+		again()
+		n, err := cdr.MarshalTo(late.slot.bytes(), &track{ID: 1, Value: 1}, w.enc)
+		require.NoError(t, err)
+		w.publish(&late, w.header(kindData, late.seq, 0, late.at), n)
+		require.NoError(t, <-closed)
+		require.Nil(t, w.owed.Load(), "nobody sends it any more")
+		require.Equal(t, "1:1", values(t, r, 1))
+	})
+}
+
 // Who sends first when the process has joined again does not wait for the end of a batch: not even for a message that has its
 // place, and comes to the batch only then.
 func TestRejoinHurriesBatches(t *testing.T) {

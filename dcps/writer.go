@@ -523,8 +523,10 @@ func (w *writer) sayClosing(ctx context.Context) error {
 		return err
 	}
 	defer w.turn.leave()
-	if w.resends { // nobody else sends it any more; what a full reader does not take in time is lost with the writer
-		_, _ = w.sendOwed(ctx, w.p.core.ID(), deadline)
+	for w.resends { // nobody else sends it any more; what a full reader does not take in time is lost with the writer
+		if sent, err := w.sendOwed(ctx, w.p.core.ID(), deadline); sent || err != nil {
+			break
+		}
 	}
 	seq := w.seq.Add(1)
 	// Without channel: a full reader does not hold the farewell up, which takes no room there.

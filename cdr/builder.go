@@ -22,12 +22,13 @@ type Builder struct {
 	names []string // of the members
 	mark  Mark
 	next  int // how many members of variable size are set
+	ready bool // Init has been called, and no list is open: one condition, so that Member and Variable are inlined
 	list  elements
 }
 
 // Init starts a sample in buf. names are those of the members, for errors.
 func (b *Builder) Init(buf []byte, t *TypeInfo, names []string) {
-	b.whole, b.info, b.names = buf, t, names
+	b.whole, b.info, b.names, b.ready = buf, t, names, true
 	enc := DefaultEncapsulation(t)
 	if len(buf) < HeaderSize {
 		b.e.start(nil, enc)
@@ -94,7 +95,7 @@ func (b *Builder) EndField(i int) bool {
 
 // Variable gives the encoder for member i, which is the k-th of variable size; nil means that an error has been kept.
 func (b *Builder) Variable(i, k int) *Encoder {
-	if b.next == k && b.e.err == nil && b.info != nil && b.list.left == 0 {
+	if b.next == k && b.ready && b.e.err == nil {
 		return &b.e
 	}
 	return b.refuse(i, k)
@@ -158,15 +159,26 @@ func (b *Builder) EndVariable(i int) bool {
 	return true
 }
 
-// Member gives the encoder for a member of a mutable type; nil means that an error has been kept.
-func (b *Builder) Member() *Encoder {
-	if b.list.left > 0 {
+// Member gives the encoder for member i of a mutable type, of which has tells whether it is set; nil means that an error has been kept.
+func (b *Builder) Member(i int, has bool) *Encoder {
+	if !has && b.ready && b.e.err == nil {
+		return &b.e
+	}
+	return b.refuseMember(i)
+}
+
+// refuseMember says why a member of a mutable type cannot be set now. It is not inlined, so that Member is.
+//
+//go:noinline
+func (b *Builder) refuseMember(i int) *Encoder {
+	switch {
+	case b.e.err != nil || b.info == nil:
+	case b.list.left > 0:
 		b.incomplete()
+	default:
+		b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set twice; a member is set once"})
 	}
-	if b.e.err != nil || b.info == nil {
-		return nil
-	}
-	return &b.e
+	return nil
 }
 
 // EndMember ends what Member began and tells whether the member is complete.
@@ -200,16 +212,37 @@ func (b *Builder) outOfOrder(i int) {
 
 // Finish completes the sample and gives its length. has tells which members are set: all must be.
 func (b *Builder) Finish(has []bool) (int, error) {
+	if b.info != nil && b.list.left == 0 && b.e.err == nil {
+		if i := bytes.IndexByte(bytesOfBools(has), 0); i >= 0 {
+			b.notSet(i)
+		}
+	}
+	return b.finish()
+}
+
+// FinishMembers is Finish for a mutable type, whose optional members may be missing.
+func (b *Builder) FinishMembers(has []bool, slots []Slot) (int, error) {
+	if b.info != nil && b.list.left == 0 && b.e.err == nil {
+		for i, set := range has {
+			if !set && !slots[i].Optional {
+				b.notSet(i)
+				break
+			}
+		}
+	}
+	return b.finish()
+}
+
+func (b *Builder) notSet(i int) {
+	b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "not set"})
+}
+
+func (b *Builder) finish() (int, error) {
 	if b.info == nil {
 		return 0, &Error{Op: "build", Err: ErrMember, Detail: "builder was not made by its New function"}
 	}
 	if b.list.left > 0 {
 		b.incomplete()
-	}
-	if b.e.err == nil {
-		if i := bytes.IndexByte(bytesOfBools(has), 0); i >= 0 {
-			b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "not set"})
-		}
 	}
 	b.e.End(b.mark)
 	end := b.e.pos

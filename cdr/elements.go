@@ -23,8 +23,8 @@ func (b *Builder) EndElement() bool {
 }
 
 // BeginMemberElements is BeginElements for a member of a mutable type.
-func (b *Builder) BeginMemberElements(i int, id uint32, code, n, bound int, primitive bool) bool {
-	e := b.Member()
+func (b *Builder) BeginMemberElements(i int, has bool, id uint32, code, n, bound int, primitive bool) bool {
+	e := b.Member(i, has)
 	return e != nil && b.beginElements(i, n, bound, primitive, e.BeginMember(id, code)) && b.EndMember(i)
 }
 
@@ -40,6 +40,7 @@ func (b *Builder) beginElements(i, n, bound int, primitive bool, header MemberMa
 		return false
 	}
 	b.list = elements{member: i, n: n, left: n, mark: mark, header: header}
+	b.ready = n == 0
 	return n == 0 && b.endElements()
 }
 
@@ -69,6 +70,7 @@ func (b *Builder) endElement() bool {
 }
 
 func (b *Builder) endElements() bool {
+	b.ready = true
 	b.e.End(b.list.mark)
 	b.e.EndMember(b.list.header)
 	return b.e.err == nil

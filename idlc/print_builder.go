@@ -180,11 +180,6 @@ func (w *printer) mutableBuilder(s *Struct) {
 	w.p("// New", name, "Builder starts a sample in buf, encapsulation header included.")
 	w.p("func New", name, "Builder(buf []byte) (b ", name, "Builder) {")
 	w.p("b.b.Init(buf, ", lowerFirst(name), "Type, ", list, ")")
-	for i, m := range members {
-		if m.Optional {
-			w.p("b.has[", i, "] = true")
-		}
-	}
 	w.p("return b")
 	w.p("}")
 	w.p()
@@ -193,7 +188,7 @@ func (w *printer) mutableBuilder(s *Struct) {
 		w.setterDoc(f)
 		w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
 		w.checkParameter(f, i)
-		w.p("if e := b.b.Member(); e != nil", map[bool]string{true: " && v != nil", false: ""}[f.Optional], " {")
+		w.p("if e := b.b.Member(", i, ", b.has[", i, "]); e != nil", map[bool]string{true: " && v != nil", false: ""}[f.Optional], " {")
 		w.p("h := e.BeginMember(", memberID(m), ", ", lengthCode(m.Type), ")")
 		w.encode(f.Type, f.x, m.Name, 0, false)
 		w.p("e.EndMember(h)")
@@ -203,12 +198,12 @@ func (w *printer) mutableBuilder(s *Struct) {
 		w.p()
 		if q, ok := resolve(f.Type).(*Sequence); ok && addsElements(q) {
 			begun := func() { w.p("b.has[", i, "] = true") }
-			w.beginElements(name, f, q, fmt.Sprintf("b.b.BeginMemberElements(%d, %s, %d, n, %d, false)", i, memberID(m), lengthCode(q), q.Bound), begun)
+			w.beginElements(name, f, q, fmt.Sprintf("b.b.BeginMemberElements(%d, b.has[%[1]d], %s, %d, n, %d, false)", i, memberID(m), lengthCode(q), q.Bound), begun)
 			w.addElement(name, f, q, i, "b.b.EndMemberElement()", begun)
 		}
 	}
-	w.p("// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.")
-	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }")
+	w.p("// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.")
+	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], ", lowerFirst(name), "Slots) }")
 }
 
 // fixedSetter prints the setter of a member of fixed size. head is the length of what comes before the first of variable size.

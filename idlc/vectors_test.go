@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -286,6 +287,56 @@ func TestBuilderErrors(t *testing.T) {
 	if _, err := zero.Finish(); !errors.Is(err, cdr.ErrMember) {
 		t.Errorf("zero builder: %v", err)
 	}
+}
+
+// TestMembersOfMutableTypesAreBuiltOnce sets each member twice, as a whole or element by element: two headers with one id would be two values of
+// a member, of which readers may take either.
+func TestMembersOfMutableTypesAreBuiltOnce(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(27, 28))
+	refused := 0
+	for _, g := range allGenerated {
+		whole := g.message().CDRType()
+		builder := reflect.TypeOf(g.build(nil))
+		if _, union := builder.MethodByName("SetDiscriminator"); union || whole.Extensibility != cdr.Mutable {
+			continue
+		}
+		for first := range builder.Methods() {
+			for second := range builder.Methods() {
+				member, is := setterOf(first.Name)
+				if again, too := setterOf(second.Name); !is || !too || again != member {
+					continue
+				}
+				b := g.build(make([]byte, 1<<16))
+				for _, method := range []reflect.Method{first, second} {
+					arg := reflect.New(method.Type.In(1)).Elem()
+					switch {
+					case arg.Kind() == reflect.Pointer: // not an absent one
+						arg = reflect.New(arg.Type().Elem())
+						fill(rnd, arg.Elem(), 0)
+					case strings.HasPrefix(method.Name, "Set"):
+						fill(rnd, arg, 0)
+					}
+					method.Func.Call([]reflect.Value{reflect.ValueOf(b), arg})
+				}
+				_, err := b.(finisher).Finish()
+				if err == nil || !strings.HasPrefix(err.Error(), "cdr: build "+whole.Name+".") || !strings.EqualFold(err.(*cdr.Error).Path, member) || !strings.HasSuffix(err.Error(), ": set twice; a member is set once") {
+					t.Errorf("%s, %s and %s: %v", whole.Name, first.Name, second.Name, err)
+				}
+				refused++
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no member was set twice")
+	}
+}
+
+// setterOf gives the member that a method of a builder sets, or begins.
+func setterOf(method string) (member string, is bool) {
+	if member, is = strings.CutPrefix(method, "Begin"); !is {
+		member, is = strings.CutPrefix(method, "Set")
+	}
+	return member, is
 }
 
 // TestBuilderOrder sets members of fixed size out of order, and fills bytes in place.

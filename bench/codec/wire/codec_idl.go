@@ -2867,22 +2867,12 @@ type StatusBuilder struct {
 // NewStatusBuilder starts a sample in buf, encapsulation header included.
 func NewStatusBuilder(buf []byte) (b StatusBuilder) {
 	b.b.Init(buf, statusType, statusMembers)
-	b.has[2] = true
-	b.has[3] = true
-	b.has[4] = true
-	b.has[5] = true
-	b.has[6] = true
-	b.has[7] = true
-	b.has[8] = true
-	b.has[9] = true
-	b.has[10] = true
-	b.has[11] = true
 	return b
 }
 
 // SetTime sets time.
 func (b *StatusBuilder) SetTime(v uint64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(1, 3)
 		e.Uint64(v)
 		e.EndMember(h)
@@ -2892,7 +2882,7 @@ func (b *StatusBuilder) SetTime(v uint64) {
 
 // SetUnit sets unit.
 func (b *StatusBuilder) SetUnit(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(2, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -2902,7 +2892,7 @@ func (b *StatusBuilder) SetUnit(v int32) {
 
 // SetTemperature sets temperature; nil says that it is absent.
 func (b *StatusBuilder) SetTemperature(v *float64) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil && v != nil {
 		h := e.BeginMember(3, 3)
 		e.Float64(*v)
 		e.EndMember(h)
@@ -2912,7 +2902,7 @@ func (b *StatusBuilder) SetTemperature(v *float64) {
 
 // SetPressure sets pressure; nil says that it is absent.
 func (b *StatusBuilder) SetPressure(v *float64) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(3, b.has[3]); e != nil && v != nil {
 		h := e.BeginMember(4, 3)
 		e.Float64(*v)
 		e.EndMember(h)
@@ -2922,7 +2912,7 @@ func (b *StatusBuilder) SetPressure(v *float64) {
 
 // SetLoad sets load; nil says that it is absent.
 func (b *StatusBuilder) SetLoad(v *float32) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(4, b.has[4]); e != nil && v != nil {
 		h := e.BeginMember(5, 2)
 		e.Float32(*v)
 		e.EndMember(h)
@@ -2932,7 +2922,7 @@ func (b *StatusBuilder) SetLoad(v *float32) {
 
 // SetFuel sets fuel; nil says that it is absent.
 func (b *StatusBuilder) SetFuel(v *float32) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(5, b.has[5]); e != nil && v != nil {
 		h := e.BeginMember(6, 2)
 		e.Float32(*v)
 		e.EndMember(h)
@@ -2942,7 +2932,7 @@ func (b *StatusBuilder) SetFuel(v *float32) {
 
 // SetFaults sets faults; nil says that it is absent.
 func (b *StatusBuilder) SetFaults(v *uint16) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(6, b.has[6]); e != nil && v != nil {
 		h := e.BeginMember(7, 1)
 		e.Uint16(*v)
 		e.EndMember(h)
@@ -2952,7 +2942,7 @@ func (b *StatusBuilder) SetFaults(v *uint16) {
 
 // SetArmed sets armed; nil says that it is absent.
 func (b *StatusBuilder) SetArmed(v *bool) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(7, b.has[7]); e != nil && v != nil {
 		h := e.BeginMember(8, 0)
 		e.Bool(*v)
 		e.EndMember(h)
@@ -2962,7 +2952,7 @@ func (b *StatusBuilder) SetArmed(v *bool) {
 
 // SetNote sets note; nil says that it is absent.
 func (b *StatusBuilder) SetNote(v *string) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(8, b.has[8]); e != nil && v != nil {
 		h := e.BeginMember(9, 5)
 		e.String("note", *v, 0)
 		e.EndMember(h)
@@ -2972,7 +2962,7 @@ func (b *StatusBuilder) SetNote(v *string) {
 
 // SetFault sets fault; nil says that it is absent.
 func (b *StatusBuilder) SetFault(v *string) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(9, b.has[9]); e != nil && v != nil {
 		h := e.BeginMember(10, 5)
 		e.String("fault", *v, 0)
 		e.EndMember(h)
@@ -2982,7 +2972,7 @@ func (b *StatusBuilder) SetFault(v *string) {
 
 // SetCounters sets counters; nil says that it is absent.
 func (b *StatusBuilder) SetCounters(v *[]int32) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(10, b.has[10]); e != nil && v != nil {
 		h := e.BeginMember(11, 6)
 		cdr.EncodeSequence(e, "counters", (*v), 0)
 		e.EndMember(h)
@@ -2992,7 +2982,7 @@ func (b *StatusBuilder) SetCounters(v *[]int32) {
 
 // SetDump sets dump; nil says that it is absent.
 func (b *StatusBuilder) SetDump(v *[]byte) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(11, b.has[11]); e != nil && v != nil {
 		h := e.BeginMember(12, 5)
 		cdr.EncodeSequence(e, "dump", (*v), 0)
 		e.EndMember(h)
@@ -3000,8 +2990,8 @@ func (b *StatusBuilder) SetDump(v *[]byte) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *StatusBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *StatusBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], statusSlots) }
 
 var statusSlots = []cdr.Slot{
 	{Name: "time", ID: 1, Code: 3},

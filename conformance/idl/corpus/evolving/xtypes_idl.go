@@ -5476,14 +5476,12 @@ type RecordBuilder struct {
 // NewRecordBuilder starts a sample in buf, encapsulation header included.
 func NewRecordBuilder(buf []byte) (b RecordBuilder) {
 	b.b.Init(buf, recordType, recordMembers)
-	b.has[4] = true
-	b.has[7] = true
 	return b
 }
 
 // SetNumber sets number.
 func (b *RecordBuilder) SetNumber(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(7|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -5493,7 +5491,7 @@ func (b *RecordBuilder) SetNumber(v int32) {
 
 // SetTag sets tag.
 func (b *RecordBuilder) SetTag(v byte) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(1, 0)
 		e.Uint8(v)
 		e.EndMember(h)
@@ -5503,7 +5501,7 @@ func (b *RecordBuilder) SetTag(v byte) {
 
 // SetValue sets value.
 func (b *RecordBuilder) SetValue(v float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil {
 		h := e.BeginMember(2, 3)
 		e.Float64(v)
 		e.EndMember(h)
@@ -5513,7 +5511,7 @@ func (b *RecordBuilder) SetValue(v float64) {
 
 // SetName sets name.
 func (b *RecordBuilder) SetName(v string) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(3, b.has[3]); e != nil {
 		h := e.BeginMember(300000, 5)
 		e.String("name", v, 0)
 		e.EndMember(h)
@@ -5523,7 +5521,7 @@ func (b *RecordBuilder) SetName(v string) {
 
 // SetMaybe sets maybe; nil says that it is absent.
 func (b *RecordBuilder) SetMaybe(v *int64) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(4, b.has[4]); e != nil && v != nil {
 		h := e.BeginMember(3, 3)
 		e.Int64(*v)
 		e.EndMember(h)
@@ -5533,7 +5531,7 @@ func (b *RecordBuilder) SetMaybe(v *int64) {
 
 // SetDoubles sets doubles.
 func (b *RecordBuilder) SetDoubles(v []float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(5, b.has[5]); e != nil {
 		h := e.BeginMember(4, 7)
 		cdr.EncodeSequence(e, "doubles", v, 0)
 		e.EndMember(h)
@@ -5543,7 +5541,7 @@ func (b *RecordBuilder) SetDoubles(v []float64) {
 
 // SetPart sets part.
 func (b *RecordBuilder) SetPart(v *Part) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(6, b.has[6]); e != nil {
 		h := e.BeginMember(5, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -5556,7 +5554,7 @@ func (b *RecordBuilder) SetPart(v *Part) {
 
 // SetNames sets names; nil says that it is absent.
 func (b *RecordBuilder) SetNames(v *[]string) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(7, b.has[7]); e != nil && v != nil {
 		h := e.BeginMember(6, 5)
 		namesBegin := e.BeginSequence("names", len((*v)), 0, false)
 		for i := range *v {
@@ -5574,7 +5572,7 @@ func (b *RecordBuilder) SetNames(v *[]string) {
 
 // BeginNames starts names with n elements, which AddNames is to be called for, one by one.
 func (b *RecordBuilder) BeginNames(n int) {
-	if b.b.BeginMemberElements(7, 6, 5, n, 0, false) {
+	if b.b.BeginMemberElements(7, b.has[7], 6, 5, n, 0, false) {
 		b.has[7] = true
 	}
 }
@@ -5591,7 +5589,7 @@ func (b *RecordBuilder) AddNames(v string) {
 
 // SetLongs sets longs.
 func (b *RecordBuilder) SetLongs(v []int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(8, b.has[8]); e != nil {
 		h := e.BeginMember(8, 6)
 		cdr.EncodeSequence(e, "longs", v, 0)
 		e.EndMember(h)
@@ -5601,7 +5599,7 @@ func (b *RecordBuilder) SetLongs(v []int32) {
 
 // SetS sets s.
 func (b *RecordBuilder) SetS(v int16) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(9, b.has[9]); e != nil {
 		h := e.BeginMember(9, 1)
 		e.Int16(v)
 		e.EndMember(h)
@@ -5609,8 +5607,8 @@ func (b *RecordBuilder) SetS(v int16) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *RecordBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *RecordBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], recordSlots) }
 
 var recordSlots = []cdr.Slot{
 	{Name: "number", ID: 7 | cdr.MustUnderstand, Code: 2},
@@ -7827,7 +7825,7 @@ func NewHashedBuilder(buf []byte) (b HashedBuilder) {
 
 // SetAlpha sets alpha.
 func (b *HashedBuilder) SetAlpha(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(54728492, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -7837,7 +7835,7 @@ func (b *HashedBuilder) SetAlpha(v int32) {
 
 // SetBeta sets beta.
 func (b *HashedBuilder) SetBeta(v string) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(36855673, 5)
 		e.String("beta", v, 0)
 		e.EndMember(h)
@@ -7847,7 +7845,7 @@ func (b *HashedBuilder) SetBeta(v string) {
 
 // SetGamma sets gamma.
 func (b *HashedBuilder) SetGamma(v byte) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil {
 		h := e.BeginMember(9|cdr.MustUnderstand, 0)
 		e.Uint8(v)
 		e.EndMember(h)
@@ -7855,8 +7853,8 @@ func (b *HashedBuilder) SetGamma(v byte) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *HashedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *HashedBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], hashedSlots) }
 
 var hashedSlots = []cdr.Slot{
 	{Name: "alpha", ID: 54728492, Code: 2},

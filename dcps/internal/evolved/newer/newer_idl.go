@@ -602,7 +602,7 @@ func NewShipBuilder(buf []byte) (b ShipBuilder) {
 
 // SetName sets name.
 func (b *ShipBuilder) SetName(v string) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(2, 5)
 		e.String("name", v, 0)
 		e.EndMember(h)
@@ -612,7 +612,7 @@ func (b *ShipBuilder) SetName(v string) {
 
 // SetHeading sets heading.
 func (b *ShipBuilder) SetHeading(v float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(5, 3)
 		e.Float64(v)
 		e.EndMember(h)
@@ -622,7 +622,7 @@ func (b *ShipBuilder) SetHeading(v float64) {
 
 // SetID sets id.
 func (b *ShipBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil {
 		h := e.BeginMember(1|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -630,8 +630,8 @@ func (b *ShipBuilder) SetID(v int32) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *ShipBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], shipSlots) }
 
 var shipSlots = []cdr.Slot{
 	{Name: "name", ID: 2, Code: 5},
@@ -1406,7 +1406,7 @@ func NewGaugeBuilder(buf []byte) (b GaugeBuilder) {
 
 // SetID sets id.
 func (b *GaugeBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(1|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -1416,7 +1416,7 @@ func (b *GaugeBuilder) SetID(v int32) {
 
 // SetDepth sets depth.
 func (b *GaugeBuilder) SetDepth(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(2, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -1424,8 +1424,8 @@ func (b *GaugeBuilder) SetDepth(v int32) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *GaugeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], gaugeSlots) }
 
 var gaugeSlots = []cdr.Slot{
 	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},

@@ -496,7 +496,7 @@ func NewShipBuilder(buf []byte) (b ShipBuilder) {
 
 // SetID sets id.
 func (b *ShipBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(1|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -506,7 +506,7 @@ func (b *ShipBuilder) SetID(v int32) {
 
 // SetName sets name.
 func (b *ShipBuilder) SetName(v string) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(2, 5)
 		e.String("name", v, 0)
 		e.EndMember(h)
@@ -514,8 +514,8 @@ func (b *ShipBuilder) SetName(v string) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *ShipBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], shipSlots) }
 
 var shipSlots = []cdr.Slot{
 	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
@@ -1246,7 +1246,7 @@ func NewGaugeBuilder(buf []byte) (b GaugeBuilder) {
 
 // SetID sets id.
 func (b *GaugeBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(1|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -1256,7 +1256,7 @@ func (b *GaugeBuilder) SetID(v int32) {
 
 // SetLevel sets level.
 func (b *GaugeBuilder) SetLevel(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(2, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -1264,8 +1264,8 @@ func (b *GaugeBuilder) SetLevel(v int32) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *GaugeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], gaugeSlots) }
 
 var gaugeSlots = []cdr.Slot{
 	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},

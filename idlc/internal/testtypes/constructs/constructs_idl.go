@@ -3066,15 +3066,12 @@ type LooseBuilder struct {
 // NewLooseBuilder starts a sample in buf, encapsulation header included.
 func NewLooseBuilder(buf []byte) (b LooseBuilder) {
 	b.b.Init(buf, looseType, looseMembers)
-	b.has[16] = true
-	b.has[17] = true
-	b.has[19] = true
 	return b
 }
 
 // SetID sets id.
 func (b *LooseBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(30|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -3084,7 +3081,7 @@ func (b *LooseBuilder) SetID(v int32) {
 
 // SetO sets o.
 func (b *LooseBuilder) SetO(v byte) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(7, 0)
 		e.Uint8(v)
 		e.EndMember(h)
@@ -3094,7 +3091,7 @@ func (b *LooseBuilder) SetO(v byte) {
 
 // SetS sets s.
 func (b *LooseBuilder) SetS(v int16) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil {
 		h := e.BeginMember(6, 1)
 		e.Int16(v)
 		e.EndMember(h)
@@ -3104,7 +3101,7 @@ func (b *LooseBuilder) SetS(v int16) {
 
 // SetD sets d.
 func (b *LooseBuilder) SetD(v float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(3, b.has[3]); e != nil {
 		h := e.BeginMember(5, 3)
 		e.Float64(v)
 		e.EndMember(h)
@@ -3114,7 +3111,7 @@ func (b *LooseBuilder) SetD(v float64) {
 
 // SetText sets text.
 func (b *LooseBuilder) SetText(v string) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(4, b.has[4]); e != nil {
 		h := e.BeginMember(4|cdr.MustUnderstand, 5)
 		e.String("text", v, 8)
 		e.EndMember(h)
@@ -3124,7 +3121,7 @@ func (b *LooseBuilder) SetText(v string) {
 
 // SetBlob sets blob.
 func (b *LooseBuilder) SetBlob(v []byte) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(5, b.has[5]); e != nil {
 		h := e.BeginMember(1, 5)
 		cdr.EncodeSequence(e, "blob", v, 0)
 		e.EndMember(h)
@@ -3134,7 +3131,7 @@ func (b *LooseBuilder) SetBlob(v []byte) {
 
 // SetShorts sets shorts.
 func (b *LooseBuilder) SetShorts(v []int16) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(6, b.has[6]); e != nil {
 		h := e.BeginMember(2, 4)
 		cdr.EncodeSequence(e, "shorts", v, 0)
 		e.EndMember(h)
@@ -3144,7 +3141,7 @@ func (b *LooseBuilder) SetShorts(v []int16) {
 
 // SetLongs sets longs.
 func (b *LooseBuilder) SetLongs(v []int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(7, b.has[7]); e != nil {
 		h := e.BeginMember(3, 6)
 		cdr.EncodeSequence(e, "longs", v, 0)
 		e.EndMember(h)
@@ -3154,7 +3151,7 @@ func (b *LooseBuilder) SetLongs(v []int32) {
 
 // SetDoubles sets doubles.
 func (b *LooseBuilder) SetDoubles(v []float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(8, b.has[8]); e != nil {
 		h := e.BeginMember(20000, 7)
 		cdr.EncodeSequence(e, "doubles", v, 0)
 		e.EndMember(h)
@@ -3164,7 +3161,7 @@ func (b *LooseBuilder) SetDoubles(v []float64) {
 
 // SetLabels sets labels.
 func (b *LooseBuilder) SetLabels(v []Label) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(9, b.has[9]); e != nil {
 		h := e.BeginMember(21, 5)
 		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
 		for i := range v {
@@ -3182,7 +3179,7 @@ func (b *LooseBuilder) SetLabels(v []Label) {
 
 // BeginLabels starts labels with n elements, which AddLabels is to be called for, one by one.
 func (b *LooseBuilder) BeginLabels(n int) {
-	if b.b.BeginMemberElements(9, 21, 5, n, 0, false) {
+	if b.b.BeginMemberElements(9, b.has[9], 21, 5, n, 0, false) {
 		b.has[9] = true
 	}
 }
@@ -3199,7 +3196,7 @@ func (b *LooseBuilder) AddLabels(v *Label) {
 
 // SetAt sets at.
 func (b *LooseBuilder) SetAt(v *Point) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(10, b.has[10]); e != nil {
 		h := e.BeginMember(22, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -3212,7 +3209,7 @@ func (b *LooseBuilder) SetAt(v *Point) {
 
 // SetLabel sets label.
 func (b *LooseBuilder) SetLabel(v *Label) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(11, b.has[11]); e != nil {
 		h := e.BeginMember(23, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -3225,7 +3222,7 @@ func (b *LooseBuilder) SetLabel(v *Label) {
 
 // SetPair sets pair.
 func (b *LooseBuilder) SetPair(v *[2]float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(12, b.has[12]); e != nil {
 		h := e.BeginMember(24, 4)
 		cdr.EncodeArray(e, v[:])
 		e.EndMember(h)
@@ -3235,7 +3232,7 @@ func (b *LooseBuilder) SetPair(v *[2]float64) {
 
 // SetColors sets colors.
 func (b *LooseBuilder) SetColors(v *[3]Color) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(13, b.has[13]); e != nil {
 		h := e.BeginMember(25, 5)
 		colorsBegin := e.BeginArray()
 		for i := range v {
@@ -3253,7 +3250,7 @@ func (b *LooseBuilder) SetColors(v *[3]Color) {
 
 // SetColor sets color.
 func (b *LooseBuilder) SetColor(v Color) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(14, b.has[14]); e != nil {
 		h := e.BeginMember(26, 2)
 		e.Enum("color", int32(v), 4, v.Valid())
 		e.EndMember(h)
@@ -3263,7 +3260,7 @@ func (b *LooseBuilder) SetColor(v Color) {
 
 // SetWide sets wide.
 func (b *LooseBuilder) SetWide(v string) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(15, b.has[15]); e != nil {
 		h := e.BeginMember(27, 5)
 		e.WString("wide", v, 4)
 		e.EndMember(h)
@@ -3273,7 +3270,7 @@ func (b *LooseBuilder) SetWide(v string) {
 
 // SetHeight sets height; nil says that it is absent.
 func (b *LooseBuilder) SetHeight(v *float64) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(16, b.has[16]); e != nil && v != nil {
 		h := e.BeginMember(28, 3)
 		e.Float64(*v)
 		e.EndMember(h)
@@ -3283,7 +3280,7 @@ func (b *LooseBuilder) SetHeight(v *float64) {
 
 // SetExtra sets extra; nil says that it is absent.
 func (b *LooseBuilder) SetExtra(v *Label) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(17, b.has[17]); e != nil && v != nil {
 		h := e.BeginMember(29, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -3296,7 +3293,7 @@ func (b *LooseBuilder) SetExtra(v *Label) {
 
 // SetYes sets yes.
 func (b *LooseBuilder) SetYes(v bool) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(18, b.has[18]); e != nil {
 		h := e.BeginMember(31, 0)
 		e.Bool(v)
 		e.EndMember(h)
@@ -3306,7 +3303,7 @@ func (b *LooseBuilder) SetYes(v bool) {
 
 // SetNames sets names; nil says that it is absent.
 func (b *LooseBuilder) SetNames(v *[]string) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(19, b.has[19]); e != nil && v != nil {
 		h := e.BeginMember(0, 5)
 		namesBegin := e.BeginSequence("names", len((*v)), 0, false)
 		for i := range *v {
@@ -3324,7 +3321,7 @@ func (b *LooseBuilder) SetNames(v *[]string) {
 
 // BeginNames starts names with n elements, which AddNames is to be called for, one by one.
 func (b *LooseBuilder) BeginNames(n int) {
-	if b.b.BeginMemberElements(19, 0, 5, n, 0, false) {
+	if b.b.BeginMemberElements(19, b.has[19], 0, 5, n, 0, false) {
 		b.has[19] = true
 	}
 }
@@ -3341,7 +3338,7 @@ func (b *LooseBuilder) AddNames(v string) {
 
 // SetZone sets zone.
 func (b *LooseBuilder) SetZone(v string) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(20, b.has[20]); e != nil {
 		h := e.BeginMember(268435455|cdr.MustUnderstand, 5)
 		e.String("zone", v, 4)
 		e.EndMember(h)
@@ -3349,8 +3346,8 @@ func (b *LooseBuilder) SetZone(v string) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseSlots) }
 
 var looseSlots = []cdr.Slot{
 	{Name: "id", ID: 30 | cdr.MustUnderstand, Code: 2},
@@ -4789,13 +4786,12 @@ type NothingBuilder struct {
 // NewNothingBuilder starts a sample in buf, encapsulation header included.
 func NewNothingBuilder(buf []byte) (b NothingBuilder) {
 	b.b.Init(buf, nothingType, nothingMembers)
-	b.has[0] = true
 	return b
 }
 
 // SetA sets a; nil says that it is absent.
 func (b *NothingBuilder) SetA(v *int32) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil && v != nil {
 		h := e.BeginMember(0, 2)
 		e.Int32(*v)
 		e.EndMember(h)
@@ -4803,8 +4799,8 @@ func (b *NothingBuilder) SetA(v *int32) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *NothingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *NothingBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], nothingSlots) }
 
 var nothingSlots = []cdr.Slot{
 	{Name: "a", ID: 0, Code: 2, Optional: true},
@@ -14177,7 +14173,7 @@ func NewLooseMapsBuilder(buf []byte) (b LooseMapsBuilder) {
 
 // SetNumbers sets numbers.
 func (b *LooseMapsBuilder) SetNumbers(v map[int32]float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(0, 4)
 		numbersBegin := e.BeginMap("numbers", len(v), 0, true)
 		numbersKeys := cdr.SortedKeys(e, v)
@@ -14198,7 +14194,7 @@ func (b *LooseMapsBuilder) SetNumbers(v map[int32]float64) {
 
 // SetBits sets bits.
 func (b *LooseMapsBuilder) SetBits(v map[string]Bits) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(1, 5)
 		bitsBegin := e.BeginMap("bits", len(v), 0, false)
 		bitsKeys := cdr.SortedKeys(e, v)
@@ -14220,7 +14216,7 @@ func (b *LooseMapsBuilder) SetBits(v map[string]Bits) {
 
 // SetAccess sets access.
 func (b *LooseMapsBuilder) SetAccess(v Access) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil {
 		h := e.BeginMember(2, 1)
 		e.CheckBits("access", uint64(v), 12)
 		e.Uint16(uint16(v))
@@ -14231,7 +14227,7 @@ func (b *LooseMapsBuilder) SetAccess(v Access) {
 
 // SetLarge sets large.
 func (b *LooseMapsBuilder) SetLarge(v Large) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(3, b.has[3]); e != nil {
 		h := e.BeginMember(3, 3)
 		e.CheckBits("large", uint64(v), 33)
 		e.Uint64(uint64(v))
@@ -14242,7 +14238,7 @@ func (b *LooseMapsBuilder) SetLarge(v Large) {
 
 // SetPacked sets packed.
 func (b *LooseMapsBuilder) SetPacked(v *Bits) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(4, b.has[4]); e != nil {
 		h := e.BeginMember(4, 2)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -14255,7 +14251,7 @@ func (b *LooseMapsBuilder) SetPacked(v *Bits) {
 
 // SetItem sets item.
 func (b *LooseMapsBuilder) SetItem(v *Item) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(5, b.has[5]); e != nil {
 		h := e.BeginMember(5, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -14268,7 +14264,7 @@ func (b *LooseMapsBuilder) SetItem(v *Item) {
 
 // SetList sets list.
 func (b *LooseMapsBuilder) SetList(v []Access) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(6, b.has[6]); e != nil {
 		h := e.BeginMember(6, 5)
 		listBegin := e.BeginSequence("list", len(v), 0, false)
 		for i := range v {
@@ -14287,7 +14283,7 @@ func (b *LooseMapsBuilder) SetList(v []Access) {
 
 // BeginList starts list with n elements, which AddList is to be called for, one by one.
 func (b *LooseMapsBuilder) BeginList(n int) {
-	if b.b.BeginMemberElements(6, 6, 5, n, 0, false) {
+	if b.b.BeginMemberElements(6, b.has[6], 6, 5, n, 0, false) {
 		b.has[6] = true
 	}
 }
@@ -14303,8 +14299,8 @@ func (b *LooseMapsBuilder) AddList(v Access) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseMapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseMapsBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseMapsSlots) }
 
 var looseMapsSlots = []cdr.Slot{
 	{Name: "numbers", ID: 0, Code: 4},
@@ -17787,7 +17783,7 @@ func NewOlderLooseBuilder(buf []byte) (b OlderLooseBuilder) {
 
 // SetID sets id.
 func (b *OlderLooseBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(3|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -17795,8 +17791,10 @@ func (b *OlderLooseBuilder) SetID(v int32) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *OlderLooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *OlderLooseBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], olderLooseSlots)
+}
 
 var olderLooseSlots = []cdr.Slot{
 	{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
@@ -18142,7 +18140,7 @@ func NewNewerLooseBuilder(buf []byte) (b NewerLooseBuilder) {
 
 // SetHeight sets height.
 func (b *NewerLooseBuilder) SetHeight(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(1, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -18152,7 +18150,7 @@ func (b *NewerLooseBuilder) SetHeight(v int32) {
 
 // SetAll sets all.
 func (b *NewerLooseBuilder) SetAll(v *Defaulted) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(2, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -18165,7 +18163,7 @@ func (b *NewerLooseBuilder) SetAll(v *Defaulted) {
 
 // SetID sets id.
 func (b *NewerLooseBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil {
 		h := e.BeginMember(3|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -18175,7 +18173,7 @@ func (b *NewerLooseBuilder) SetID(v int32) {
 
 // SetItem sets item.
 func (b *NewerLooseBuilder) SetItem(v *Item) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(3, b.has[3]); e != nil {
 		h := e.BeginMember(4, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -18186,8 +18184,10 @@ func (b *NewerLooseBuilder) SetItem(v *Item) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *NewerLooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *NewerLooseBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], newerLooseSlots)
+}
 
 var newerLooseSlots = []cdr.Slot{
 	{Name: "height", ID: 1, Code: 2},
@@ -19071,13 +19071,12 @@ type LooseSentBuilder struct {
 // NewLooseSentBuilder starts a sample in buf, encapsulation header included.
 func NewLooseSentBuilder(buf []byte) (b LooseSentBuilder) {
 	b.b.Init(buf, looseSentType, looseSentMembers)
-	b.has[1] = true
 	return b
 }
 
 // SetA sets a.
 func (b *LooseSentBuilder) SetA(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(1, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -19087,7 +19086,7 @@ func (b *LooseSentBuilder) SetA(v int32) {
 
 // SetB sets b; nil says that it is absent.
 func (b *LooseSentBuilder) SetB(v *int32) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil && v != nil {
 		h := e.BeginMember(2|cdr.MustUnderstand, 2)
 		e.Int32(*v)
 		e.EndMember(h)
@@ -19095,8 +19094,8 @@ func (b *LooseSentBuilder) SetB(v *int32) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseSentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseSentBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseSentSlots) }
 
 var looseSentSlots = []cdr.Slot{
 	{Name: "a", ID: 1, Code: 2},
@@ -19308,7 +19307,7 @@ func NewLooseReceivedBuilder(buf []byte) (b LooseReceivedBuilder) {
 
 // SetA sets a.
 func (b *LooseReceivedBuilder) SetA(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(1, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -19316,8 +19315,10 @@ func (b *LooseReceivedBuilder) SetA(v int32) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseReceivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseReceivedBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], looseReceivedSlots)
+}
 
 var looseReceivedSlots = []cdr.Slot{
 	{Name: "a", ID: 1, Code: 2},
@@ -31718,13 +31719,12 @@ type LooseNestBuilder struct {
 // NewLooseNestBuilder starts a sample in buf, encapsulation header included.
 func NewLooseNestBuilder(buf []byte) (b LooseNestBuilder) {
 	b.b.Init(buf, looseNestType, looseNestMembers)
-	b.has[2] = true
 	return b
 }
 
 // SetID sets id.
 func (b *LooseNestBuilder) SetID(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(9|cdr.MustUnderstand, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -31734,7 +31734,7 @@ func (b *LooseNestBuilder) SetID(v int32) {
 
 // SetMatrix sets matrix.
 func (b *LooseNestBuilder) SetMatrix(v Matrix) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(4, 5)
 		matrixBegin := e.BeginSequence("matrix", len(v), 0, false)
 		for i := range v {
@@ -31752,7 +31752,7 @@ func (b *LooseNestBuilder) SetMatrix(v Matrix) {
 
 // BeginMatrix starts matrix with n elements, which AddMatrix is to be called for, one by one.
 func (b *LooseNestBuilder) BeginMatrix(n int) {
-	if b.b.BeginMemberElements(1, 4, 5, n, 0, false) {
+	if b.b.BeginMemberElements(1, b.has[1], 4, 5, n, 0, false) {
 		b.has[1] = true
 	}
 }
@@ -31769,7 +31769,7 @@ func (b *LooseNestBuilder) AddMatrix(v Row) {
 
 // SetRows sets rows; nil says that it is absent.
 func (b *LooseNestBuilder) SetRows(v *map[int32]Row) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil && v != nil {
 		h := e.BeginMember(2, 5)
 		rowsBegin := e.BeginMap("rows", len((*v)), 0, false)
 		rowsKeys := cdr.SortedKeys(e, (*v))
@@ -31790,7 +31790,7 @@ func (b *LooseNestBuilder) SetRows(v *map[int32]Row) {
 
 // SetNesting sets nesting.
 func (b *LooseNestBuilder) SetNesting(v *Nesting) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(3, b.has[3]); e != nil {
 		h := e.BeginMember(7, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -31803,7 +31803,7 @@ func (b *LooseNestBuilder) SetNesting(v *Nesting) {
 
 // SetMany sets many.
 func (b *LooseNestBuilder) SetMany(v []Nesting) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(4, b.has[4]); e != nil {
 		h := e.BeginMember(8, 5)
 		manyBegin := e.BeginSequence("many", len(v), 0, false)
 		for i := range v {
@@ -31821,7 +31821,7 @@ func (b *LooseNestBuilder) SetMany(v []Nesting) {
 
 // BeginMany starts many with n elements, which AddMany is to be called for, one by one.
 func (b *LooseNestBuilder) BeginMany(n int) {
-	if b.b.BeginMemberElements(4, 8, 5, n, 0, false) {
+	if b.b.BeginMemberElements(4, b.has[4], 8, 5, n, 0, false) {
 		b.has[4] = true
 	}
 }
@@ -31836,8 +31836,8 @@ func (b *LooseNestBuilder) AddMany(v *Nesting) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseNestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseNestBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseNestSlots) }
 
 var looseNestSlots = []cdr.Slot{
 	{Name: "id", ID: 9 | cdr.MustUnderstand, Code: 2},
@@ -34748,7 +34748,7 @@ func NewLooseSequenceKeysBuilder(buf []byte) (b LooseSequenceKeysBuilder) {
 
 // SetRest sets rest.
 func (b *LooseSequenceKeysBuilder) SetRest(v int32) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(3, 2)
 		e.Int32(v)
 		e.EndMember(h)
@@ -34758,7 +34758,7 @@ func (b *LooseSequenceKeysBuilder) SetRest(v int32) {
 
 // SetParts sets parts.
 func (b *LooseSequenceKeysBuilder) SetParts(v []KeyPart) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(2|cdr.MustUnderstand, 5)
 		partsBegin := e.BeginSequence("parts", len(v), 0, false)
 		for i := range v {
@@ -34776,7 +34776,7 @@ func (b *LooseSequenceKeysBuilder) SetParts(v []KeyPart) {
 
 // BeginParts starts parts with n elements, which AddParts is to be called for, one by one.
 func (b *LooseSequenceKeysBuilder) BeginParts(n int) {
-	if b.b.BeginMemberElements(1, 2|cdr.MustUnderstand, 5, n, 0, false) {
+	if b.b.BeginMemberElements(1, b.has[1], 2|cdr.MustUnderstand, 5, n, 0, false) {
 		b.has[1] = true
 	}
 }
@@ -34793,7 +34793,7 @@ func (b *LooseSequenceKeysBuilder) AddParts(v *KeyPart) {
 
 // SetNumbers sets numbers.
 func (b *LooseSequenceKeysBuilder) SetNumbers(v []float64) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil {
 		h := e.BeginMember(1|cdr.MustUnderstand, 7)
 		cdr.EncodeSequence(e, "numbers", v, 0)
 		e.EndMember(h)
@@ -34801,8 +34801,10 @@ func (b *LooseSequenceKeysBuilder) SetNumbers(v []float64) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseSequenceKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseSequenceKeysBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], looseSequenceKeysSlots)
+}
 
 var looseSequenceKeysSlots = []cdr.Slot{
 	{Name: "rest", ID: 3, Code: 2},

@@ -501,8 +501,8 @@ func NewLooseBuilder(buf []byte) (b LooseBuilder) {
 	return b
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseSlots) }
 
 var looseSlots []cdr.Slot
 
@@ -2664,13 +2664,12 @@ type LooseHolderBuilder struct {
 // NewLooseHolderBuilder starts a sample in buf, encapsulation header included.
 func NewLooseHolderBuilder(buf []byte) (b LooseHolderBuilder) {
 	b.b.Init(buf, looseHolderType, looseHolderMembers)
-	b.has[2] = true
 	return b
 }
 
 // SetNone sets none.
 func (b *LooseHolderBuilder) SetNone(v *Nought) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(0, b.has[0]); e != nil {
 		h := e.BeginMember(2, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -2683,7 +2682,7 @@ func (b *LooseHolderBuilder) SetNone(v *Nought) {
 
 // SetOpen sets open.
 func (b *LooseHolderBuilder) SetOpen(v *Open) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(1, b.has[1]); e != nil {
 		h := e.BeginMember(3, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -2696,7 +2695,7 @@ func (b *LooseHolderBuilder) SetOpen(v *Open) {
 
 // SetLoose sets loose; nil says that it is absent.
 func (b *LooseHolderBuilder) SetLoose(v *Loose) {
-	if e := b.b.Member(); e != nil && v != nil {
+	if e := b.b.Member(2, b.has[2]); e != nil && v != nil {
 		h := e.BeginMember(4, 4)
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -2709,7 +2708,7 @@ func (b *LooseHolderBuilder) SetLoose(v *Loose) {
 
 // SetNothings sets nothings.
 func (b *LooseHolderBuilder) SetNothings(v []Nought) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(3, b.has[3]); e != nil {
 		h := e.BeginMember(5, 5)
 		nothingsBegin := e.BeginSequence("nothings", len(v), 16384, false)
 		for i := range v {
@@ -2727,7 +2726,7 @@ func (b *LooseHolderBuilder) SetNothings(v []Nought) {
 
 // BeginNothings starts nothings with n elements, which AddNothings is to be called for, one by one.
 func (b *LooseHolderBuilder) BeginNothings(n int) {
-	if b.b.BeginMemberElements(3, 5, 5, n, 0, false) {
+	if b.b.BeginMemberElements(3, b.has[3], 5, 5, n, 0, false) {
 		b.has[3] = true
 	}
 }
@@ -2744,7 +2743,7 @@ func (b *LooseHolderBuilder) AddNothings(v *Nought) {
 
 // SetAfter sets after.
 func (b *LooseHolderBuilder) SetAfter(v int16) {
-	if e := b.b.Member(); e != nil {
+	if e := b.b.Member(4, b.has[4]); e != nil {
 		h := e.BeginMember(6, 1)
 		e.Int16(v)
 		e.EndMember(h)
@@ -2752,8 +2751,10 @@ func (b *LooseHolderBuilder) SetAfter(v int16) {
 	}
 }
 
-// Finish completes the sample and gives its length. Members that are not set, or found no room, are reported here.
-func (b *LooseHolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *LooseHolderBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], looseHolderSlots)
+}
 
 var looseHolderSlots = []cdr.Slot{
 	{Name: "none", ID: 2, Code: 4},

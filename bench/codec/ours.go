@@ -19,6 +19,7 @@ type subject struct {
 	value  cdr.Message
 	fresh  cdr.Message                               // to decode into
 	build  func(buf []byte) (int, error)             // in place, without a value
+	write  func(buf []byte) (int, error)             // by the writer that descends, without a value
 	view   func(sample []byte) error                 // checks the sample, and keeps the view for access
 	access func() bool                               // reads members through the view; false if one is wrong
 	load   func(sample []byte) (func() bool, string) // what access does, by hand, at known offsets; may be nil
@@ -73,6 +74,10 @@ func (s *subject) operations() ([]operation, error) {
 			_, err := s.build(buf)
 			return err
 		})},
+		operation{s.name, write, ours, "writer", len(sample), inGo(func() error {
+			_, err := s.write(buf)
+			return err
+		})},
 		operation{s.name, read, ours, "view", len(sample), inGo(func() error { return s.view(sample) })},
 		operation{s.name, access, ours, "view: " + s.reads, len(sample), inGo(func() error {
 			if !s.access() {
@@ -120,6 +125,25 @@ func flatSubject() *subject {
 			b.SetGround(v.Ground)
 			return b.Finish()
 		},
+		write: func(buf []byte) (int, error) {
+			var s cdr.Stream
+			w := wire.NewFlatWriter(&s, buf, cdr.CDR2LE)
+			w.SetTime(v.Time)
+			w.SetLat(v.Lat)
+			w.SetLon(v.Lon)
+			w.SetAlt(v.Alt)
+			w.SetNorth(v.North)
+			w.SetEast(v.East)
+			w.SetDown(v.Down)
+			w.SetHeading(v.Heading)
+			w.SetTrack(v.Track)
+			w.SetSequenceNumber(v.SequenceNumber)
+			w.SetRate(v.Rate)
+			w.SetSquawk(v.Squawk)
+			w.SetKind(v.Kind)
+			w.SetGround(v.Ground)
+			return w.Finish()
+		},
 		view: func(sample []byte) (err error) {
 			view, err = wire.NewFlatView(sample)
 			return err
@@ -162,6 +186,22 @@ func textSubject() *subject {
 			b.SetRemarks(v.Remarks)
 			return b.Finish()
 		},
+		write: func(buf []byte) (int, error) {
+			var s cdr.Stream
+			w := wire.NewTextWriter(&s, buf, cdr.CDR2LE)
+			w.SetTime(v.Time)
+			w.SetValue(v.Value)
+			w.SetStatus(v.Status)
+			w.SetCallsign(v.Callsign)
+			w.SetOrigin(v.Origin)
+			w.SetDestination(v.Destination)
+			w.SetOperatorName(v.OperatorName)
+			w.SetRoute(v.Route)
+			w.SetProcedure(v.Procedure)
+			w.SetWeather(v.Weather)
+			w.SetRemarks(v.Remarks)
+			return w.Finish()
+		},
 		view: func(sample []byte) (err error) {
 			view, err = wire.NewTextView(sample)
 			return err
@@ -185,6 +225,13 @@ func blobSubject() *subject {
 			b.SetData(v.Data)
 			return b.Finish()
 		},
+		write: func(buf []byte) (int, error) {
+			var s cdr.Stream
+			w := wire.NewBlobWriter(&s, buf, cdr.CDR2LE)
+			w.SetTime(v.Time)
+			w.SetData(v.Data)
+			return w.Finish()
+		},
 		view: func(sample []byte) (err error) {
 			view, err = wire.NewBlobView(sample)
 			return err
@@ -203,6 +250,22 @@ func routeSubject() *subject {
 			b.SetTime(v.Time)
 			b.SetFixes(v.Fixes)
 			return b.Finish()
+		},
+		write: func(buf []byte) (int, error) {
+			var s cdr.Stream
+			w := wire.NewRouteWriter(&s, buf, cdr.CDR2LE)
+			w.SetTime(v.Time)
+			w.BeginFixes(len(v.Fixes))
+			for i := range v.Fixes {
+				f := w.NextFixes()
+				f.SetX(v.Fixes[i].X)
+				f.SetY(v.Fixes[i].Y)
+				f.SetZ(v.Fixes[i].Z)
+				f.SetQuality(v.Fixes[i].Quality)
+				f.SetSource(v.Fixes[i].Source)
+				f.End()
+			}
+			return w.Finish()
 		},
 		view: func(sample []byte) (err error) {
 			view, err = wire.NewRouteView(sample)
@@ -245,6 +308,18 @@ func statusSubject() *subject {
 			b.SetNote(v.Note)
 			b.SetCounters(v.Counters)
 			return b.Finish()
+		},
+		write: func(buf []byte) (int, error) {
+			var s cdr.Stream
+			w := wire.NewStatusWriter(&s, buf, cdr.PLCDR2LE)
+			w.SetTime(v.Time)
+			w.SetUnit(v.Unit)
+			w.SetTemperature(*v.Temperature)
+			w.SetFuel(*v.Fuel)
+			w.SetArmed(*v.Armed)
+			w.SetNote(*v.Note)
+			w.SetCounters(*v.Counters)
+			return w.Finish()
 		},
 		view: func(sample []byte) (err error) {
 			view, err = wire.NewStatusView(sample)

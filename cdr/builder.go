@@ -21,7 +21,7 @@ type Builder struct {
 	info  *TypeInfo
 	names []string // of the members
 	mark  Mark
-	next  int // how many members of variable size are set
+	next  int  // how many members of variable size are set
 	ready bool // Init has been called, and no list is open: one condition, so that Member and Variable are inlined
 	list  elements
 }

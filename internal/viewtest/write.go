@@ -67,6 +67,10 @@ func writeMember(rnd *rand.Rand, w reflect.Value, name string, x reflect.Value) 
 		return
 	}
 	if begin.Type().NumOut() == 1 {
+		if !selected(x) {
+			call(w.MethodByName("Set"+name), x)
+			return
+		}
 		within(rnd, begin.Call(nil)[0], x)
 		return
 	}
@@ -97,12 +101,37 @@ func writeMember(rnd *rand.Rand, w reflect.Value, name string, x reflect.Value) 
 		if keys != nil {
 			key = []reflect.Value{keys[i]}
 		}
-		if next.IsValid() && rnd.IntN(3) > 0 {
+		if next.IsValid() && selected(e) && rnd.IntN(3) > 0 {
 			within(rnd, next.Call(key)[0], e)
 		} else {
 			call(w.MethodByName("Add"+name), append(key, e)...)
 		}
 	}
+}
+
+// selected tells whether x is a value that a writer can give: no union with another discriminator than the one that setting its member gives.
+func selected(x reflect.Value) bool {
+	u := x.Addr()
+	if !u.MethodByName("SetDiscriminator").IsValid() {
+		return true
+	}
+	for i := range u.NumMethod() {
+		name, isSetter := strings.CutPrefix(u.Type().Method(i).Name, "Set")
+		read := u.MethodByName(name)
+		if !isSetter || !read.IsValid() || read.Type().NumOut() != 2 {
+			continue
+		}
+		if got := read.Call(nil); got[1].Bool() {
+			same, v := reflect.New(x.Type()), got[0]
+			set := same.MethodByName("Set" + name)
+			if v.Type() != set.Type().In(0) {
+				v = v.Elem()
+			}
+			set.Call([]reflect.Value{v})
+			return same.MethodByName("Discriminator").Call(nil)[0].Equal(u.MethodByName("Discriminator").Call(nil)[0])
+		}
+	}
+	return true
 }
 
 // rows gives the elements of arrays of arrays that have the type add, or to which it points.

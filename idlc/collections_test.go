@@ -178,6 +178,36 @@ func TestViewsOfMapsLikeDecoding(t *testing.T) {
 	require.Equal(t, 2, v.Numbers().Len())
 }
 
+// TestWritersDoNotCompareKeys: pairs with one key that a writer is given are what a decoder meets in any sample of a stranger, and the last counts.
+func TestWritersDoNotCompareKeys(t *testing.T) {
+	for _, enc := range encapsulations(new(ct.LooseMaps).CDRType()) {
+		var s cdr.Stream
+		buf := make([]byte, 1000)
+		w := ct.NewLooseMapsWriter(&s, buf, enc)
+		w.BeginNumbers(3)
+		w.AddNumbers(1, 4)
+		w.AddNumbers(2, 6)
+		w.AddNumbers(1, 5)
+		var rest ct.LooseMaps
+		w.SetBits(rest.Bits)
+		w.SetAccess(rest.Access)
+		w.SetLarge(rest.Large)
+		w.SetPacked(&rest.Packed)
+		w.SetItem(&rest.Item)
+		w.SetList(rest.List)
+		n, err := w.Finish()
+		require.NoError(t, err)
+		var m ct.LooseMaps
+		require.NoError(t, cdr.Unmarshal(buf[:n], &m))
+		require.Equal(t, map[int32]float64{1: 5, 2: 6}, m.Numbers)
+		v, err := ct.NewLooseMapsView(buf[:n])
+		require.NoError(t, err)
+		got, ok := v.Numbers().Get(1)
+		require.True(t, ok)
+		require.Equal(t, 5.0, got)
+	}
+}
+
 func TestCollectionNamesClash(t *testing.T) {
 	read := func(string) ([]byte, error) {
 		return []byte(`struct SM { long x; }; struct S { sequence<sequence<long>> m; }; typedef sequence<sequence<long>> T; struct TViews { long x; };`), nil

@@ -383,7 +383,7 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 	lengths = make(map[*stream]int)
 	for _, p := range end.parts {
 		key := endpointKey{s.key.node, p.writer}
-		if p.first > p.last || len(a.streams[key]) == 0 && a.buried[key] {
+		if len(a.streams[key]) == 0 && a.buried[key] {
 			return map[*stream]int{}, false
 		}
 		for _, o := range a.streams[key] {
@@ -400,7 +400,7 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 			switch {
 			case n > 0 && o.queue[n-1].end.number == end.number && o.complete(n, p):
 				lengths[o] = n
-			case n > 0 && o.queue[n-1].end.number == end.number, o.gone, o.lost(p), o.passed(p):
+			case n > 0 && o.queue[n-1].end.number == end.number, o.gone, o.lost(p), o.passed(p), p.lost() && o.expects(p):
 				return map[*stream]int{}, false
 			case o.expects(p):
 				return nil, false

@@ -24,7 +24,7 @@ import (
 //
 //	set end: number(u64) count(u16) parts; part: writer(u32) first(u64) last(u64)
 //
-// A part whose first number is above its last is lost: its end found no room.
+// A part whose first number is above its last is lost: its end found no room. The first number still tells which readers were to get it.
 //
 // A message with flagOrdered ends with what its publisher had sent before it, that is the latest number of each of its
 // other writers; the sample is what comes before.
@@ -49,6 +49,9 @@ type part struct {
 	writer      derecho.EndpointID
 	first, last uint64
 }
+
+// lost: the end of the part is not sent.
+func (p part) lost() bool { return p.first > p.last }
 
 // setEnd is the payload of kindSetEnd.
 type setEnd struct {
@@ -247,27 +250,31 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 			w.set.first = 0
 		}
 	}
-	// What waits for no room comes first: so the ends that are sent say which parts are lost, and nobody waits for an end that never comes.
-	ends := make([]setEndSlot, len(in))
-	for _, lossy := range []bool{true, false} {
-		for i, w := range in {
-			if (w.path == topic.Unordered) != lossy {
-				continue
-			}
-			var err error
-			if ends[i], err = w.placeSetEnd(ctx, op, pub.present.own(end, i).size()); err != nil {
-				errs = append(errs, err)
-			}
-			if lossy && !ends[i].placed {
-				end.parts[i].first, end.parts[i].last = 1, 0
-			} else if !lossy {
-				w.sendSetEnd(&ends[i], pub.present.own(end, i))
-			}
+	// What waits for no room has its place first, and is gone before anybody waits: all that the process sends on the unordered path comes behind it.
+	// So the ends tell which parts are lost by then, and who gets such an end does not wait for one that never comes.
+	place := func(i int, w *writer) (e setEndSlot) {
+		e, err := w.placeSetEnd(ctx, op, pub.present.own(end, i).size())
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if !e.placed {
+			end.parts[i].last = end.parts[i].first - 1
+		}
+		return e
+	}
+	lossy := make([]setEndSlot, len(in))
+	for i, w := range in {
+		if w.path == topic.Unordered {
+			lossy[i] = place(i, w)
 		}
 	}
 	for i, w := range in {
-		if w.path == topic.Unordered {
-			w.sendSetEnd(&ends[i], pub.present.own(end, i))
+		w.sendSetEnd(&lossy[i], pub.present.own(end, i))
+	}
+	for i, w := range in {
+		if w.path != topic.Unordered {
+			e := place(i, w)
+			w.sendSetEnd(&e, pub.present.own(end, i))
 		}
 	}
 	return errors.Join(errs...)

@@ -255,6 +255,98 @@ func TestGroupSetOfASilentLossyWriter(t *testing.T) {
 	})
 }
 
+// A part that found no room matters to those only who were to get it: a Subscriber without a reader of its topic, or whose reader came after
+// the set had begun, sees the others.
+func TestGroupSetWithoutWhoWasSilent(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		virtually(t, func(t *testing.T, d *domain) {
+			s := newStageOn(t, d, present(qos.PresentationGroup, true, false), "A")
+			s.writers = append(s.writers, writerOn(t, s.a, s.pub, "B", writerQos(func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort })))
+			synctest.Wait()
+			s.begin(t)
+			write(t, s.writers[0], 1, 1)
+			write(t, s.writers[1], 2, 1)
+			synctest.Wait()
+			want := "1:1"
+			if late {
+				s.readers = append(s.readers, readerOn(t, s.b, s.sub, "B", readerQos(func(q *qos.DataReader) { q.Reliability.Kind = qos.ReliabilityBestEffort })))
+				synctest.Wait()
+				want = "1:1 | data"
+			}
+			full := func(by int) {
+				d.bus.mu.Lock()
+				defer d.bus.mu.Unlock()
+				d.bus.of(s.a).inFlight[s.writers[1].writer.at.sg] += by
+			}
+			full(d.bus.capacity)
+			s.end(t)
+			full(-d.bus.capacity)
+			require.Equal(t, want, s.seen(t))
+		})
+	}
+}
+
+// While the end of a reliable part waits for room, what other best-effort writers of the process send goes its way.
+func TestEndOfASetThatWaitsForRoom(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		lossy := writerQos(func(q *qos.DataWriter) { q.Reliability.Kind = qos.ReliabilityBestEffort })
+		wants := readerQos(func(q *qos.DataReader) { q.Reliability.Kind = qos.ReliabilityBestEffort })
+		s := newStageOn(t, d, present(qos.PresentationGroup, true, false), "A")
+		s.readers = append(s.readers, readerOn(t, s.b, s.sub, "B", wants))
+		s.writers = append(s.writers, writerOn(t, s.a, s.pub, "B", lossy))
+		plain, other := readerOn(t, s.b, s.b.sub, "B", wants), writerOn(t, s.a, s.a.pub, "B", lossy)
+		synctest.Wait()
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		synctest.Wait()
+		full := func(by int) {
+			d.bus.mu.Lock()
+			defer d.bus.mu.Unlock()
+			d.bus.of(s.a).inFlight[s.writers[0].writer.at.sg] += by
+			d.bus.news()
+		}
+		full(d.bus.capacity)
+		ended := make(chan error, 1)
+		go func() { ended <- s.pub.EndCoherentChanges(patiently(t)) }()
+		synctest.Wait()
+		require.Empty(t, ended, "it waits for room")
+		write(t, other, 3, 1)
+		synctest.Wait()
+		require.Equal(t, "2:1 3:1", taken(t, plain))
+		full(-d.bus.capacity)
+		require.NoError(t, <-ended)
+		require.Equal(t, "1:1 | 2:1", s.seen(t))
+	})
+}
+
+// An end that found no room in time is not waited for by the readers of the parts that are ended after it.
+func TestGroupSetWhoseEndFindsNoRoom(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStageOn(t, d, present(qos.PresentationGroup, true, false), "A")
+		s.readers = append(s.readers, readerOn(t, s.b, s.sub, "B", readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal })))
+		s.writers = append(s.writers, writerOn(t, s.a, s.pub, "B", durably(qos.DurabilityTransientLocal)))
+		require.NotEqual(t, s.writers[0].writer.at.sg, s.writers[1].writer.at.sg)
+		synctest.Wait()
+		s.begin(t)
+		write(t, s.writers[0], 1, 1)
+		write(t, s.writers[1], 2, 1)
+		synctest.Wait()
+		full := func(by int) {
+			d.bus.mu.Lock()
+			defer d.bus.mu.Unlock()
+			d.bus.of(s.a).inFlight[s.writers[0].writer.at.sg] += by
+		}
+		full(d.bus.capacity)
+		require.ErrorIs(t, s.pub.EndCoherentChanges(patiently(t)), ErrTimeout)
+		full(-d.bus.capacity)
+		write(t, s.writers[1], 2, 2)
+		require.Equal(t, "data | 2:2", s.seen(t))
+		write(t, s.writers[0], 1, 2)
+		require.Equal(t, "1:2 | data", s.seen(t))
+	})
+}
+
 // A set that can not be ended in time, as a writer is busy, goes on: it is not cut to the parts of the others.
 func TestEndOfASetWithABusyWriter(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	ct "github.com/omg-dds-go/dds/idlc/internal/testtypes/constructs"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/empties"
 	"github.com/omg-dds-go/dds/idlc/internal/testtypes/inner"
+	"github.com/omg-dds-go/dds/internal/viewtest"
 	"github.com/omg-dds-go/dds/xtypes"
 )
 
@@ -23,6 +25,8 @@ Made by ` + "`go test ./idlc -run TestConformance -update`" + `, which fills eve
 - **parsed**: the front end takes the construct, and the model has the member;
 - **Go code**: the code that is compiled into the test was written for this construct;
 - **XCDR1**, **XCDR2**: random values survive encoding and decoding in both byte orders;
+- **view**: views of random values read what was encoded, in all encodings;
+- **writer**: random values that are written in place, each member as a whole or in parts, have the bytes of encoding, in all encodings;
 - **TypeObject**: the code carries type objects that can be read, with the name of the type;
 - **dynamic data**: random values that are written by the type object alone have the bytes that generated code writes, and are read back.
 
@@ -138,13 +142,13 @@ func TestConformance(t *testing.T) {
 		units[name] = unit
 	}
 	var b strings.Builder
-	b.WriteString(conformanceIntro + "| construct | parsed | Go code | XCDR1 | XCDR2 | TypeObject | dynamic data |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString(conformanceIntro + "| construct | parsed | Go code | XCDR1 | XCDR2 | view | writer | TypeObject | dynamic data |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range conformanceRows {
 		fmt.Fprintf(&b, "| `%s` | ", r.construct)
 		unit, _, _ := strings.Cut(r.message.CDRType().Name, "::")
 		for _, cell := range []error{
 			isParsed(units[unit], r.message, r.member), isCompiled(units[unit], r.message),
-			survives(r.message, false), survives(r.message, true), hasTypeObject(r.message), isDynamic(r.message),
+			survives(r.message, false), survives(r.message, true), isViewed(t, r.message), isWritten(r.message), hasTypeObject(r.message), isDynamic(r.message),
 		} {
 			if cell != nil {
 				fmt.Fprintf(&b, "no: %v | ", cell)
@@ -203,6 +207,17 @@ func isCompiled(unit *Unit, m cdr.Message) error {
 	return nil
 }
 
+// randomLike gives a random value of the type of m.
+func randomLike(rnd *rand.Rand, m cdr.Message) cdr.Message {
+	value := reflect.New(reflect.TypeOf(m).Elem())
+	if r, bounded := value.Interface().(*ct.Received); bounded { // by less than fill knows of
+		*r = ct.Received{Text: "abc", Blob: []byte{1, 2}, Words: []string{"a", ""}, Picks: []int32{rnd.Int32()}, Table: map[int32]string{3: "x"}, Tail: byte(rnd.Uint32())}
+	} else {
+		fill(rnd, value.Elem(), 0)
+	}
+	return value.Interface().(cdr.Message)
+}
+
 // survives encodes and decodes random values.
 func survives(m cdr.Message, xcdr2 bool) error {
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -212,13 +227,8 @@ func survives(m cdr.Message, xcdr2 bool) error {
 	}
 	for range 20 {
 		for _, enc := range encodings {
-			value, back := reflect.New(reflect.TypeOf(m).Elem()), reflect.New(reflect.TypeOf(m).Elem())
-			if r, bounded := value.Interface().(*ct.Received); bounded { // by less than fill knows of
-				*r = ct.Received{Text: "abc", Blob: []byte{1, 2}, Words: []string{"a", ""}, Picks: []int32{rnd.Int32()}, Table: map[int32]string{3: "x"}, Tail: byte(rnd.Uint32())}
-			} else {
-				fill(rnd, value.Elem(), 0)
-			}
-			sample, err := cdr.Marshal(value.Interface().(cdr.Message), enc)
+			value, back := randomLike(rnd, m), reflect.New(reflect.TypeOf(m).Elem())
+			sample, err := cdr.Marshal(value, enc)
 			if err == nil {
 				err = cdr.Unmarshal(sample, back.Interface().(cdr.Message))
 			}
@@ -231,6 +241,56 @@ func survives(m cdr.Message, xcdr2 bool) error {
 		}
 	}
 	return nil
+}
+
+// inPlace gives each random value of a type, in each of its encodings, with the code that reads and writes it where it lies.
+func inPlace(m cdr.Message, visit func(g generated, rnd *rand.Rand, value cdr.Message, enc cdr.Encapsulation, sample []byte) error) error {
+	list := append(slices.Clone(allGenerated),
+		of[ct.Sent](ct.NewSentView, ct.NewSentBuilder, ct.NewSentWriter), of[ct.Received](ct.NewReceivedView, ct.NewReceivedBuilder, ct.NewReceivedWriter))
+	i := slices.IndexFunc(list, func(g generated) bool { return reflect.TypeOf(g.message()) == reflect.TypeOf(m) })
+	if i < 0 {
+		return fmt.Errorf("not tried")
+	}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 5 {
+		for _, enc := range encapsulations(m.CDRType()) {
+			value := randomLike(rnd, m)
+			sample, err := cdr.Marshal(value, enc)
+			if err == nil {
+				err = visit(list[i], rnd, value, enc, sample)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isViewed reads random values through views.
+func isViewed(t *testing.T, m cdr.Message) error {
+	return inPlace(m, func(g generated, _ *rand.Rand, value cdr.Message, enc cdr.Encapsulation, sample []byte) error {
+		view, err := g.view(sample)
+		if err == nil {
+			viewtest.Same(t, g.name+" "+enc.String(), reflect.ValueOf(view), reflect.ValueOf(value).Elem())
+		}
+		return err
+	})
+}
+
+// isWritten writes random values in place.
+func isWritten(m cdr.Message) error {
+	return inPlace(m, func(g generated, rnd *rand.Rand, value cdr.Message, enc cdr.Encapsulation, sample []byte) error {
+		var s cdr.Stream
+		buf := make([]byte, len(sample))
+		w := g.write(&s, buf, enc)
+		viewtest.Write(rnd, w, value)
+		n, err := w.(finisher).Finish()
+		if err == nil && !bytes.Equal(buf[:n], sample) {
+			err = fmt.Errorf("%s differs in %s", g.name, enc)
+		}
+		return err
+	})
 }
 
 func hasTypeObject(m cdr.Message) error {

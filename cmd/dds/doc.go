@@ -11,6 +11,6 @@
 // Exit status: 0 all is well, 1 a criterion was not met, 2 wrong use, 3 something else went wrong, 130 Ctrl-C.
 //
 // A subcommand is a file with a function that makes its cobra.Command, and a line in root.go. It writes to the writers of
-// its command, takes its context from there, which ends with Ctrl-C or SIGTERM, and returns errors: root.go prints them
-// and knows the exit status.
+// its command, takes its context from there, which ends with Ctrl-C, SIGTERM or a closed terminal, and returns errors:
+// root.go prints them and knows the exit status.
 package main

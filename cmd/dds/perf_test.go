@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -147,22 +148,43 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// Whatever ends the command, it leaves no process behind.
+// Whatever ends the command, it leaves no process behind; nor files, if it could do anything about it.
 func TestNothingIsLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal syscall.Signal
 		status int
-	}{"Ctrl-C": {syscall.SIGINT, exitInterrupted}, "SIGTERM": {syscall.SIGTERM, exitInterrupted}, "SIGKILL": {syscall.SIGKILL, -1}} {
+	}{
+		"Ctrl-C": {syscall.SIGINT, exitInterrupted}, "SIGTERM": {syscall.SIGTERM, exitInterrupted},
+		"closed terminal": {syscall.SIGHUP, exitInterrupted}, "SIGKILL": {syscall.SIGKILL, -1},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := dds("perf", "run", "--readers", "2", "--duration", "1h")
+			run := dds("perf", "run", "--qos", "logged", "--rate", "100", "--readers", "2", "--duration", "1h")
+			logs := t.TempDir()
+			run.Env = append(run.Env, "TMPDIR="+logs)
 			require.NoError(t, run.Start())
 			assert.Eventually(t, func() bool { return run.processes() == 4 }, time.Minute, 10*time.Millisecond, "itself and three children")
 			require.NoError(t, run.Process.Signal(c.signal))
 			run.await(t, c.status)
 			assert.Eventually(t, func() bool { return run.processes() == 0 }, time.Minute, 10*time.Millisecond)
+			if c.status == exitInterrupted {
+				left, err := os.ReadDir(logs)
+				require.NoError(t, err)
+				assert.Empty(t, left)
+			}
 		})
 	}
+}
+
+func TestNohup(t *testing.T) {
+	run := dds("perf", "run", "--rate", "100", "--warmup", "1s", "--duration", "10ms")
+	nohup, err := exec.LookPath("nohup")
+	require.NoError(t, err)
+	run.Path, run.Args = nohup, append([]string{"nohup"}, run.Args...)
+	require.NoError(t, run.Start())
+	assert.Eventually(t, func() bool { return run.processes() == 3 }, time.Minute, 10*time.Millisecond, "itself and two children")
+	require.NoError(t, run.Process.Signal(syscall.SIGHUP))
+	run.await(t, exitOK)
 }
 
 func TestCtrlCEndsARoleWithItsResult(t *testing.T) {

@@ -62,10 +62,10 @@ func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
 // begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it.
 func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	fail := func(err error) error {
-		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "DURABILITY PERSISTENT needs a place for its log", Err: err}
+		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "the log that DURABILITY PERSISTENT needs can not be used", Err: err}
 	}
 	if s.p.settings.Dir == "" {
-		return fail(errors.New("set Settings.Dir or DDS_DIR to a directory"))
+		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "DURABILITY PERSISTENT needs a place for its log: set Settings.Dir or DDS_DIR to a directory"}
 	}
 	sg := derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))
 	dir := t.logDir()

@@ -4,15 +4,37 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/storage"
+	"github.com/omg-dds-go/dds/topic"
 	"github.com/stretchr/testify/require"
 )
 
 func persistentQos() qos.DataWriter {
 	return writerQos(blocking(patience), func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityPersistent })
+}
+
+// No place for a log and a log that can not be used are two things, and each error says which.
+func TestLogIsRefused(t *testing.T) {
+	d := onBus(t)
+	nowhere, damaged := d.node(t), d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
+	_, err := NewDataWriter(nowhere.pub, nowhere.topic(t), WithWriterQos(persistentQos()))
+	require.ErrorIs(t, err, ErrPreconditionNotMet)
+	require.ErrorContains(t, err, "needs a place for its log: set Settings.Dir or DDS_DIR")
+
+	track := damaged.topic(t)
+	dir := damaged.p.logDir(derecho.SubgroupID(damaged.p.hub.placement.Subgroup(topic.Logged, track.Name())))
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "0000000001.seg"), make([]byte, 4096), 0o644))
+	_, err = NewDataWriter(damaged.pub, track, WithWriterQos(persistentQos()))
+	require.ErrorIs(t, err, ErrPreconditionNotMet)
+	require.ErrorIs(t, err, storage.ErrCorrupt)
+	require.ErrorContains(t, err, "the log that DURABILITY PERSISTENT needs can not be used")
+	require.NotContains(t, err.Error(), "needs a place")
 }
 
 // Once the log of a replica has failed, the writers of the topic are told who it is and do not go on, until it has left.

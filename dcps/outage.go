@@ -153,7 +153,8 @@ func (p *DomainParticipant) replicates(ch derecho.ChannelID) bool {
 
 const (
 	isolatedDetail = "this process hears too few of the others to go on without them. It goes on by itself once it hears them: " +
-		"look after the network, and after the processes that are named here"
+		"look after the network, and after the processes that are named here. One that has ended is not heard again, also if it was started anew: " +
+		"then start this one anew, too"
 	excludedDetail = "the others went on without this process, because they did not hear it for longer than Settings.Lease. It is joining again " +
 		"by itself: try again once DomainParticipant.Err is nil"
 )

@@ -131,6 +131,7 @@ func TestIsolated(t *testing.T) {
 		require.ErrorIs(t, err, derecho.ErrNoMajority)
 		require.ErrorContains(t, err, "not heard: sensor")
 		require.ErrorContains(t, err, "look after the network")
+		require.ErrorContains(t, err, "One that has ended is not heard again, also if it was started anew: then start this one anew, too")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()

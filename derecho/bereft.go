@@ -223,8 +223,8 @@ func (c *catalogue) awaitsLogs(k keptChannel) bool { return c.bereft(k) && !c.en
 
 // lacks takes note that an orphan has not got what it waited for.
 func (c *catalogue) lacks(r replica, epoch uint32) []*descriptor {
-	a := c.loading[r]
-	if a.epoch != epoch || !a.orphan() {
+	a, waits := c.loading[r]
+	if !waits || a.epoch != epoch || !a.orphan() {
 		return nil
 	}
 	a.lacks = true

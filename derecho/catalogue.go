@@ -188,7 +188,7 @@ func (c *catalogue) removeNodes(failed func(NodeID) bool) (changed []*descriptor
 // loaded takes note of a state that has arrived. If the node that it came from is gone, its log does not count any
 // more.
 func (c *catalogue) loaded(r replica, epoch uint32) []*descriptor {
-	if c.loading[r].epoch != epoch {
+	if a, waits := c.loading[r]; !waits || a.epoch != epoch {
 		return nil
 	}
 	delete(c.loading, r)

@@ -196,6 +196,19 @@ func (c *cluster) join() (*Node, *recorder) {
 	return n, r
 }
 
+// die ends a node at once, as if its process had ended.
+func die(t testing.TB, n *Node) {
+	t.Helper()
+	l := n.life.Load()
+	thePoller.remove(l)
+	l.baton.Lock() // a pass may be under way: the next would take the end of its links for the death of the others
+	if k, is := l.fabric.(*mem.Fabric); is {
+		k.Kill()
+		return
+	}
+	require.NoError(t, l.fabric.Close())
+}
+
 // settle waits until every node knows of so many endpoints: what is written then reaches all.
 func (c *cluster) settle(endpoints int) {
 	for _, r := range c.recs {

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/omg-dds-go/dds/rdma/mem"
 )
 
 // memLog is a Log in memory that can be made to fail and to wait.
@@ -266,14 +264,7 @@ func TestDeathOfAMember(t *testing.T) {
 			r.mustSend(t, ordered, 7, 1, fmt.Sprint("r", k))
 			w.mustSend(t, ordered, 7, 1, fmt.Sprint("w", k))
 		}
-		l := r.life.Load()
-		thePoller.remove(l)
-		l.baton.Lock() // a pass may have been under way; it does nothing any more
-		if k, is := l.fabric.(*mem.Fabric); is {
-			k.Kill()
-		} else {
-			require.NoError(t, l.fabric.Close())
-		}
+		die(t, r)
 		for _, rec := range []*recorder{rw, rv} {
 			rec.wait(t, "the failure", func() bool { return slices.Contains(rec.lost, r.ID()) })
 			rec.wait(t, "its endpoints to go", func() bool { return slices.Contains(rec.endpoints, fmt.Sprintf("-%s/1", r.ID())) })

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/omg-dds-go/dds/rdma"
-	"github.com/omg-dds-go/dds/rdma/mem"
 )
 
 // latestView waits until a node is in a view of so many members, and gives that.
@@ -56,13 +55,7 @@ func TestViews(t *testing.T) {
 
 		dies, rd := joins()
 		same(3, ra, rb, rd)
-		l := dies.life.Load()
-		thePoller.remove(l)
-		if k, is := l.fabric.(*mem.Fabric); is {
-			k.Kill()
-		} else {
-			require.NoError(t, l.fabric.Close())
-		}
+		die(t, dies)
 		require.Equal(t, []NodeID{dies.ID()}, same(2, ra, rb).Failed)
 		require.Equal(t, two.Members, same(2, ra, rb).Members)
 	})

@@ -2,12 +2,17 @@ package dcps
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/storage"
 	"github.com/omg-dds-go/dds/topic"
 	"github.com/stretchr/testify/require"
 )
@@ -148,22 +153,46 @@ func FuzzWritersFile(f *testing.F) {
 	f.Add(appendWriter(one, endpointKey{3, 4}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		local, types := localTrack(), new(typeMatcher)
-		for key, info := range parseWriters(b) {
+		past, rest := parseWriters(b)
+		require.NotNil(t, past)
+		require.LessOrEqual(t, len(rest), len(b))
+		for key, info := range past {
 			pastWriter(key, info, local, types)
 		}
 	})
 }
 
 func TestWritersFileTorn(t *testing.T) {
-	b := appendWriter(nil, endpointKey{1, 2}, []byte("first"))
-	n := len(b)
-	b = appendWriter(b, endpointKey{3, 4}, []byte("second"))
-	require.Len(t, parseWriters(b), 2)
-	for i := n; i < len(b); i++ {
-		require.Equal(t, map[endpointKey][]byte{{1, 2}: []byte("first")}, parseWriters(b[:i]))
+	path := filepath.Join(t.TempDir(), "log.writers")
+	one := appendWriter(nil, endpointKey{1, 2}, []byte("first"))
+	b := appendWriter(one, endpointKey{3, 4}, []byte("second"))
+	read := func(b []byte) (map[endpointKey][]byte, int64, error) {
+		require.NoError(t, os.WriteFile(path, b, 0o644))
+		return readWriters(path)
 	}
-	b[n+writerEntrySize]++
-	require.Len(t, parseWriters(b), 1, "a damaged entry ends the file")
+	found, whole, err := read(b)
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	require.EqualValues(t, len(b), whole)
+	for i := len(one); i < len(b); i++ {
+		found, whole, err = read(b[:i])
+		require.NoError(t, err)
+		require.Equal(t, map[endpointKey][]byte{{1, 2}: []byte("first")}, found)
+		require.EqualValues(t, len(one), whole)
+	}
+	damaged := slices.Clone(b)
+	damaged[len(one)+writerEntrySize]++
+	found, whole, err = read(damaged)
+	require.NoError(t, err, "the last one may be torn in any way")
+	require.Len(t, found, 1)
+	require.EqualValues(t, len(one), whole)
+	for i := range one {
+		damaged = slices.Clone(b)
+		damaged[i] ^= 0x10
+		_, _, err = read(damaged)
+		require.ErrorIs(t, err, storage.ErrCorrupt, "byte %d of what others follow", i)
+		require.ErrorContains(t, err, fmt.Sprintf("another one follows at offset %d", len(one)))
+	}
 }
 
 // What writers that have left wrote gives way, whichever a replica learns of first: that they left, or what came after.

@@ -165,7 +165,7 @@ func (g *groupLog) start(dir, owner string) error {
 	}
 	d := &diskLog{log: log, known: make(map[endpointKey]bool)}
 	path := writersFile(dir)
-	past, err := readWriters(path)
+	past, whole, err := readWriters(path)
 	if err == nil {
 		for key := range past {
 			d.known[key] = true
@@ -173,9 +173,15 @@ func (g *groupLog) start(dir, owner string) error {
 		d.writers, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	}
 	if err == nil {
+		err = d.writers.Truncate(whole) // what is torn was told to nobody, and what comes next is to be found
+	}
+	if err == nil {
 		d.epochs, err = openEpochs(epochsFile(dir), found.Last)
 	}
 	if err != nil {
+		if d.writers != nil {
+			err = errors.Join(err, d.writers.Close())
+		}
 		return errors.Join(err, log.Close())
 	}
 	switch {
@@ -348,7 +354,7 @@ func (g *groupLog) Close() error {
 }
 
 // The file of writers, little endian: entries of node(u64) id(u32) length(u32) checksum(u32) announcement. The checksum
-// is CRC-32C of all else in the entry. A torn entry at the end is left out.
+// is CRC-32C of all else in the entry. A torn entry at the end is cut off.
 const writerEntrySize = 8 + 4 + 4 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -366,38 +372,52 @@ func appendWriter(b []byte, key endpointKey, info []byte) []byte {
 	return append(b, info...)
 }
 
-func readWriters(path string) (map[endpointKey][]byte, error) {
+// readWriters reads the entries of a file, none if there is no file, and how long the whole ones are together.
+func readWriters(path string) (found map[endpointKey][]byte, whole int64, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return parseWriters(b), nil
+	found, rest := parseWriters(b)
+	whole = int64(len(b) - len(rest))
+	return found, whole, checkTail(path, whole, rest, func(b []byte) int {
+		_, _, n := nextWriter(b)
+		return n
+	})
 }
 
-func parseWriters(b []byte) map[endpointKey][]byte {
-	le := binary.LittleEndian
-	found := make(map[endpointKey][]byte)
-	for len(b) >= writerEntrySize {
-		size := int(le.Uint32(b[12:]))
-		if size > len(b)-writerEntrySize {
-			break
-		}
-		info := b[writerEntrySize : writerEntrySize+size]
-		if crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, info) != le.Uint32(b[16:]) {
-			break
-		}
-		found[endpointKey{derecho.NodeID(le.Uint64(b)), derecho.EndpointID(le.Uint32(b[8:]))}] = info
-		b = b[writerEntrySize+size:]
+func parseWriters(b []byte) (found map[endpointKey][]byte, rest []byte) {
+	found = make(map[endpointKey][]byte)
+	for key, info, n := nextWriter(b); n > 0; key, info, n = nextWriter(b) {
+		found[key] = info
+		b = b[n:]
 	}
-	return found
+	return found, b
+}
+
+// nextWriter is the entry with which b begins, and its size: 0 if it is not whole.
+func nextWriter(b []byte) (key endpointKey, info []byte, n int) {
+	le := binary.LittleEndian
+	if len(b) < writerEntrySize {
+		return key, nil, 0
+	}
+	size := int(le.Uint32(b[12:]))
+	if size < 0 || size > len(b)-writerEntrySize {
+		return key, nil, 0
+	}
+	info = b[writerEntrySize : writerEntrySize+size]
+	if crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, info) != le.Uint32(b[16:]) {
+		return key, nil, 0
+	}
+	return endpointKey{derecho.NodeID(le.Uint64(b)), derecho.EndpointID(le.Uint32(b[8:]))}, info, writerEntrySize + size
 }
 
 // recoverHistory builds the history of a topic from the log of an earlier run. All its writers are gone.
 func recoverHistory(dir string, ch derecho.ChannelID, local *localType) (*store, error) {
-	infos, err := readWriters(writersFile(dir))
+	infos, _, err := readWriters(writersFile(dir))
 	if err != nil {
 		return nil, err
 	}

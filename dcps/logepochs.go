@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
@@ -59,6 +60,9 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	entries, whole, err := readEpochs(path)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := os.Stat(path); err == nil && len(entries) == 0 && last != (storage.Version{}) {
+		return nil, &storage.CorruptError{Path: path, Reason: fmt.Sprintf("the entry that names the log is damaged, and the log has messages, up to %d of epoch %d", last.Seq, last.Epoch)}
 	}
 	if k := slices.IndexFunc(entries, func(x epochEntry) bool { return x.kind == entryAfter && x.after().Compare(last) > 0 }); k >= 0 {
 		for _, x := range entries[k:] {
@@ -226,27 +230,54 @@ func readEpochs(path string) (entries []epochEntry, whole int64, err error) {
 		return nil, 0, err
 	}
 	entries, rest := parseEpochs(b)
-	return entries, int64(len(b) - len(rest)), nil
+	whole = int64(len(b) - len(rest))
+	return entries, whole, checkTail(path, whole, rest, func(b []byte) int {
+		_, n := nextEpoch(b)
+		if n == len(b) && n == len(rest)-epochEntrySize {
+			return 0 // a beginning, and before it what was written with it, an entryAfter: one write, which was torn
+		}
+		return n
+	})
 }
 
 func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
-	le := binary.LittleEndian
-	for len(b) >= epochEntrySize {
-		size := int(le.Uint32(b[13:]))
-		if size < 0 || size > len(b)-epochEntrySize {
-			break
-		}
-		x := epochEntry{b[0], le.Uint32(b[1:]), derecho.ChannelID(le.Uint64(b[5:])), b[epochEntrySize : epochEntrySize+size]}
-		if crc32.Update(crc32.Checksum(b[:17], castagnoli), castagnoli, x.body) != le.Uint32(b[17:]) || x.kind == entryLog && size != 8 {
-			break
-		}
-		if _, err := x.start(); x.kind == entryStart && err != nil {
-			break
-		}
+	for x, n := nextEpoch(b); n > 0; x, n = nextEpoch(b) {
 		entries = append(entries, x)
-		b = b[epochEntrySize+size:]
+		b = b[n:]
 	}
 	return entries, b
+}
+
+// nextEpoch is the entry with which b begins, and its size: 0 if it is not whole.
+func nextEpoch(b []byte) (x epochEntry, n int) {
+	le := binary.LittleEndian
+	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > entryAfter {
+		return x, 0
+	}
+	size := int(le.Uint32(b[13:]))
+	if size < 0 || size > len(b)-epochEntrySize {
+		return x, 0
+	}
+	x = epochEntry{b[0], le.Uint32(b[1:]), derecho.ChannelID(le.Uint64(b[5:])), b[epochEntrySize : epochEntrySize+size]}
+	if crc32.Update(crc32.Checksum(b[:17], castagnoli), castagnoli, x.body) != le.Uint32(b[17:]) || x.kind == entryLog && size != 8 {
+		return x, 0
+	}
+	if _, err := x.start(); x.kind == entryStart && err != nil {
+		return x, 0
+	}
+	return x, epochEntrySize + size
+}
+
+// checkTail looks at what follows the last whole entry of a file beside a log. What a crash has torn is the end of the file: it was told to
+// nobody, and is cut off. If a whole entry follows, the file was damaged later. size is that of the whole entry with which
+// its argument begins, or 0.
+func checkTail(path string, at int64, rest []byte, size func([]byte) int) error {
+	for i := 1; i < len(rest); i++ {
+		if size(rest[i:]) > 0 {
+			return &storage.CorruptError{Path: path, Offset: at, Reason: fmt.Sprintf("an entry is damaged, and another one follows at offset %d", at+int64(i))}
+		}
+	}
+	return nil
 }
 
 // stateOf is the latest state of a channel that the entries have.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -167,6 +168,47 @@ func TestEpochFile(t *testing.T) {
 		entries, _, err = readEpochs(path)
 		require.NoError(t, err)
 		require.Equal(t, uint32(9), entries[len(entries)-1].epoch)
+	}
+}
+
+// What is damaged, and not torn by a crash, is told and left as it is.
+func TestEpochFileDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.epochs")
+	e, err := openEpochs(path, storage.Version{})
+	require.NoError(t, err)
+	var ends []int // of what was written at once
+	for epoch := uint32(3); epoch < 6; epoch++ {
+		info, err := e.f.Stat()
+		require.NoError(t, err)
+		ends = append(ends, int(info.Size()))
+		require.NoError(t, e.put(afterEntry(storage.Version{Epoch: epoch - 1, Seq: 7}), startEntry(&derecho.EpochStart{Epoch: epoch})))
+	}
+	require.NoError(t, e.f.Close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for i := range whole {
+		damaged := slices.Clone(whole)
+		damaged[i] ^= 0x10
+		require.NoError(t, os.WriteFile(path, damaged, 0o644))
+		e, err := openEpochs(path, storage.Version{Epoch: 9})
+		if i >= ends[len(ends)-1] {
+			require.NoError(t, err, "byte %d is of the last write, which a crash may have torn", i)
+			require.NoError(t, e.f.Close())
+			continue
+		}
+		require.ErrorIs(t, err, storage.ErrCorrupt, "byte %d", i)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, damaged, after)
+	}
+	for _, b := range [][]byte{nil, []byte("garbage"), make([]byte, 100)} {
+		require.NoError(t, os.WriteFile(path, b, 0o644))
+		_, err = openEpochs(path, storage.Version{Epoch: 5, Seq: 6})
+		require.ErrorIs(t, err, storage.ErrCorrupt)
+		require.ErrorContains(t, err, "the log has messages, up to 6 of epoch 5")
+		e, err := openEpochs(path, storage.Version{})
+		require.NoError(t, err, "the first write is torn, and nothing came after it")
+		require.NoError(t, e.f.Close())
 	}
 }
 

@@ -184,13 +184,13 @@ const (
 // their order.
 func (s *settings) runAll(stdout, stderr io.Writer, what string, jobs []job) outcome {
 	var (
-		mu                sync.Mutex
-		end               = outcome{number: -1}
-		runs, steps, lost int
-		faults            = map[cluster.Fault]int{}
-		next              atomic.Int64
-		failed            atomic.Bool
-		wg                sync.WaitGroup
+		mu          sync.Mutex
+		end         = outcome{number: -1}
+		steps, lost int
+		faults      = map[cluster.Fault]int{}
+		next        atomic.Int64
+		failed      atomic.Bool
+		wg          sync.WaitGroup
 	)
 	began := time.Now()
 	far := &progress{what: what, jobs: len(jobs)}
@@ -207,7 +207,7 @@ func (s *settings) runAll(stdout, stderr io.Writer, what string, jobs []job) out
 				jobs[number](func(replay string, r *cluster.Result) bool {
 					mu.Lock()
 					defer mu.Unlock()
-					runs, steps = runs+1, steps+r.Steps
+					steps += r.Steps
 					far.runs.Add(1)
 					if r.Lost {
 						lost++
@@ -232,7 +232,7 @@ func (s *settings) runAll(stdout, stderr io.Writer, what string, jobs []job) out
 	ticker.Stop()
 	close(stop)
 	telling.Wait()
-	t := time.Since(began).Seconds()
+	t, runs := time.Since(began).Seconds(), far.runs.Load()
 	fmt.Fprintf(stdout, "%d %s in %.1f s: %.0f %s/s, %.0f steps/s\n", runs, what, t, float64(runs)/t, what, float64(steps)/t)
 	var list []string
 	for _, f := range slices.Sorted(maps.Keys(faults)) {

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/omg-dds-go/dds/dcps"
 	"github.com/omg-dds-go/dds/qos"
 )
@@ -47,6 +49,7 @@ type child struct {
 	sub    *dcps.Subscriber
 	topics map[string]*childTopic
 	record record
+	waits  waits
 	views  sync.Mutex // held from taking changes of the view to putting them down
 
 	writing atomic.Bool                   // writers write
@@ -73,6 +76,7 @@ type part struct {
 	lastMu sync.Mutex
 	last   map[string]bool // of a reader: the writers whose last sample of the round it has
 	news   chan struct{}   // a change of last
+	timer  *os.File        // of a writer that writes at a pace
 	stop   context.CancelFunc
 	done   chan struct{}
 }
@@ -291,6 +295,9 @@ func (c *child) leave(topic string, writers, readers int) error {
 func (p *part) end() {
 	p.stop()
 	<-p.done
+	if p.timer != nil {
+		_ = p.timer.Close()
+	}
 }
 
 func (c *child) close() error {
@@ -344,6 +351,9 @@ func (c *child) read(ctx context.Context, topic string, p *part) error {
 		}
 		loan.Close()
 		c.record.write(b)
+		if c.pace.Load() > 0 {
+			c.waits.look(&c.record)
+		}
 		p.count.Add(samples)
 		if lasts {
 			select {
@@ -397,7 +407,11 @@ func (c *child) writeOn(ctx context.Context, topic string, p *part) error {
 				next = time.Now()
 			}
 		}
-		if d := time.Until(next); d > 0 {
+		if d := time.Until(next); d > 0 && pace > 0 {
+			if err := p.rest(d); err != nil {
+				return err
+			}
+		} else if d > 0 {
 			rest.Reset(d)
 			select {
 			case <-rest.C:
@@ -413,6 +427,9 @@ func (c *child) writeOn(ctx context.Context, topic string, p *part) error {
 			c.write(ctx, p, false)
 		}
 		p.busy.Unlock()
+		if pace > 0 {
+			c.waits.look(&c.record)
+		}
 		// Where a time is taken, nobody waits for what is not stored.
 		if (topic == loggedTopic || pace == 0) && rand.IntN(4) == 0 && c.writing.Load() && p.number > 0 {
 			if _, err := c.acknowledged(ctx, topic, p); err != nil {
@@ -421,6 +438,29 @@ func (c *child) writeOn(ctx context.Context, topic string, p *part) error {
 		}
 	}
 	return nil
+}
+
+// rest waits for less than a pace. A time.Timer is late by up to a millisecond: the Go runtime waits for it in epoll_wait, for whole
+// milliseconds. For a timer of the kernel it waits there as for a socket.
+func (p *part) rest(d time.Duration) error {
+	if p.timer == nil {
+		fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+		if err != nil {
+			return err
+		}
+		p.timer = os.NewFile(uintptr(fd), "pace")
+	}
+	raw, err := p.timer.SyscallConn()
+	if err != nil {
+		return err
+	}
+	once := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
+	if e := raw.Control(func(fd uintptr) { err = unix.TimerfdSettime(int(fd), 0, &once, nil) }); e != nil || err != nil {
+		return errors.Join(e, err)
+	}
+	var times [8]byte // that it went off
+	_, err = p.timer.Read(times[:])
+	return err
 }
 
 // acknowledged waits until a writer's samples are acknowledged, and puts down that they are. That the process was cut off is

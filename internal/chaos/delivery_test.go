@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // delivery is one sample that one reader was handed: a line of a record.
@@ -60,6 +61,7 @@ type told struct {
 	deliveries []delivery
 	acks       []ack
 	exclusions []int64 // when the process learned that it was excluded: what it was handed later is of after that
+	queueing   []queueing
 	errors     []string
 }
 
@@ -102,6 +104,8 @@ func readRecord(path string) (told, error) {
 			t.acks = append(t.acks, ack{intern(w[1]), intern(w[2]), uint64(n(3)), n(4), n(5)})
 		case w[0] == "X" && len(w) == 2:
 			t.exclusions = append(t.exclusions, n(1))
+		case w[0] == "Q" && len(w) == 5:
+			t.queueing = append(t.queueing, queueing{n(1), n(2), time.Duration(n(3)), time.Duration(n(4))})
 		case w[0] == "E":
 			t.errors = append(t.errors, strings.TrimSpace(line[2:]))
 		default:

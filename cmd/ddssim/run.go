@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho/cluster"
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 const (
@@ -44,6 +45,9 @@ type settings struct {
 	keep     string
 	sweep    int
 	pairs    int
+	together bool
+	part     string
+	parts    cluster.Sweep // Part and Parts, as part says
 	scenario string
 	trace    bool
 	html     string
@@ -62,7 +66,9 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.StringVar(&s.options.Storm, "storm", "", "runs that aim at changes of the view, of a `KIND`: any, "+strings.Join(cluster.Storms, ", "))
 	fs.StringVar(&s.keep, "keep", "", "of what the seed schedules, only this `LIST` of numbers, as a failure prints it")
 	fs.IntVar(&s.sweep, "sweep", 0, "instead of seeds: end a node at every step of a change of view, in groups of `N`")
-	fs.IntVar(&s.pairs, "pairs", 7, "in a sweep: also pairs of crashes, at every `K`-th step; 0: none")
+	fs.IntVar(&s.pairs, "pairs", 7, "in a sweep: also pairs of crashes, each at every `K`-th step; 1: all of them; 0: none")
+	fs.BoolVar(&s.together, "together", false, "in a sweep: also pairs of crashes at once, at every step of the group")
+	fs.StringVar(&s.part, "part", "", "in a sweep: of the first crashes of pairs only those of part `I/N`, I from 0 to N-1")
 	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")
 	fs.BoolVar(&s.trace, "trace", false, "print the whole trace of the run that fails, or of the last one")
 	fs.StringVar(&s.html, "html", "", "write a picture of that run to `FILE`")
@@ -75,7 +81,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		fs.PrintDefaults()
 		return nil, err
 	case err != nil:
-		fmt.Fprintf(stderr, "ddssim: %v; ddssim -help explains\n", err)
+		fmt.Fprintf(stderr, "ddssim: %v%s ddssim -help explains\n", err, meant(fs, err))
 		return nil, err
 	}
 	if err := s.check(fs.Args()); err != nil {
@@ -83,6 +89,22 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// meant ends the sentence that says that a flag is not known.
+func meant(fs *flag.FlagSet, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return ";"
+	}
+	near := suggest.DidYouMean(name, func(yield func(string) bool) {
+		more := true
+		fs.VisitAll(func(f *flag.Flag) { more = more && yield(f.Name) })
+	})
+	if near == "" {
+		return ";"
+	}
+	return ", " + strings.Replace(near, "did you mean ", "did you mean -", 1)
 }
 
 func (s *settings) check(rest []string) (err error) {
@@ -104,13 +126,22 @@ func (s *settings) check(rest []string) (err error) {
 		return fmt.Errorf("-duration %v: negative", o.Duration)
 	case s.sweep != 0 && (s.sweep < 2 || s.sweep > maxNodes) || s.pairs < 0:
 		return fmt.Errorf("-sweep %d -pairs %d: 2 to %d nodes, and no negative number of pairs", s.sweep, s.pairs, maxNodes)
+	case s.sweep == 0 && (s.together || s.part != ""):
+		return errors.New("-together and -part: of a -sweep")
 	case o.Storm != "" && o.Storm != "any" && !slices.Contains(cluster.Storms, o.Storm):
-		return fmt.Errorf("-storm %s: say any, %s", o.Storm, strings.Join(cluster.Storms, ", "))
+		near := suggest.DidYouMean(o.Storm, slices.Values(cluster.Storms))
+		return fmt.Errorf("-storm %s: %s", o.Storm, strings.TrimSpace(near+" say any, "+strings.Join(cluster.Storms, ", ")))
 	case s.sweep != 0 && s.scenario != "":
 		return errors.New("-sweep and -scenario: one of the two")
 	}
 	if o.Faults, err = cluster.ParseFaults(s.faults); err != nil {
 		return err
+	}
+	if s.part != "" {
+		part, parts := &s.parts.Part, &s.parts.Parts
+		if n, _ := fmt.Sscanf(s.part, "%d/%d", part, parts); n != 2 || *part < 0 || *part >= *parts || s.part != fmt.Sprintf("%d/%d", *part, *parts) {
+			return fmt.Errorf("-part %s: say for example 0/4", s.part)
+		}
 	}
 	if s.keep != "" {
 		if o.Keep, err = cluster.ParseKeep(s.keep); err != nil {
@@ -139,13 +170,24 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		end = s.runAll(stdout, stderr, scenarios, []job{scenarioJob(scenario)})
 	case s.sweep != 0:
-		var jobs []job
-		for _, l := range (cluster.Sweep{Nodes: s.sweep, Step: 1, Pairs: s.pairs}).Lines() {
+		var (
+			jobs  []job
+			mu    sync.Mutex
+			count cluster.Count
+		)
+		for _, l := range (cluster.Sweep{Nodes: s.sweep, Step: 1, Pairs: s.pairs, Together: s.together, Part: s.parts.Part, Parts: s.parts.Parts}).Lines() {
 			jobs = append(jobs, func(each report) {
-				l.Run(func(sc cluster.Scenario, r *cluster.Result) bool { return each(replayScenario(sc), r) })
+				c := l.Run(func(sc cluster.Scenario, r *cluster.Result) bool { return each(replayScenario(sc), r) })
+				mu.Lock()
+				defer mu.Unlock()
+				count = count.Plus(c)
 			})
 		}
 		end = s.runAll(stdout, stderr, scenarios, jobs)
+		if s.pairs > 0 {
+			fmt.Fprintf(stdout, "pairs of crashes: %d in all; %d with the two the other way round, %d the same as a step earlier, %d but for what nobody can read, %d thinned out; %d run\n",
+				count.Full, count.Mirrored, count.Same, count.Unseen, count.Thinned(), count.Ran)
+		}
 	default:
 		jobs := make([]job, s.seeds)
 		for i := range jobs {

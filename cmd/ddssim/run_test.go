@@ -49,6 +49,7 @@ func TestWrongUse(t *testing.T) {
 	for _, args := range [][]string{
 		{"-what"}, {"more"}, {"-seeds", "0"}, {"-nodes", "0..3"}, {"-nodes", "5..3"}, {"-nodes", "3..17"}, {"-nodes", "3.."}, {"-faults", "rain"},
 		{"-duration", "-1s"}, {"-sweep", "1"}, {"-sweep", "3", "-scenario", "1,1 crash 0"}, {"-scenario", "x"}, {"-keep", "x"}, {"-workers", "0"},
+		{"-together"}, {"-part", "0/4"}, {"-sweep", "3", "-part", "4/4"}, {"-sweep", "3", "-part", "1"},
 	} {
 		code, _, errs := command(args...)
 		require.Equal(t, exitUsage, code, "%v", args)
@@ -59,6 +60,12 @@ func TestWrongUse(t *testing.T) {
 	require.Contains(t, errs, "-sweep")
 	_, _, errs = command("-faults", "rain")
 	require.Contains(t, errs, "partition", "the names that there are")
+	_, _, errs = command("-sweeep", "3")
+	require.Equal(t, "ddssim: flag provided but not defined: -sweeep, did you mean -sweep? ddssim -help explains\n", errs)
+	_, _, errs = command("-xyzzy")
+	require.Equal(t, "ddssim: flag provided but not defined: -xyzzy; ddssim -help explains\n", errs)
+	_, _, errs = command("-storm", "strangr")
+	require.Contains(t, errs, "did you mean stranger?")
 }
 
 // Far along: what is told on stderr at a tick, and nothing after the end.

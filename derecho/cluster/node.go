@@ -149,6 +149,11 @@ func (p *process) boot() {
 			return i > 0 && r.procs[i].joined && r.procs[0].joined && !r.procs[0].gone && !rdma.Aliased(q, p.f.Self()) && r.rng.IntN(2) == 0
 		}
 	}
+	p.f.Pushed = func() {
+		if r.watch != nil {
+			r.watch.pushed(p)
+		}
+	}
 	d.Attach(p.f.Self(), p.f)
 	r.emit(Event{Kind: Start, Node: id, Host: p.host, Text: p.name})
 	p.f.Start()
@@ -262,6 +267,9 @@ func (p *process) crash(how string) {
 		return
 	}
 	p.gone, p.crashed, p.died = true, true, true
+	if p.run.watch != nil {
+		p.run.watch.died(p)
+	}
 	p.disk.crash(p)
 	p.run.emit(Event{Kind: Crashed, Node: p.id, Host: p.host, Text: how})
 	p.f.Crash()

@@ -23,6 +23,11 @@ type Result struct {
 	Scheduled int
 	// Pushes of each node in the change of a Scenario.
 	Pushes []int
+	// What a sweep knows of that change: pushes of all nodes, those of each until a node died, and by node and push what was new since its
+	// push before.
+	all    int
+	deaths [][]int
+	news   [][]news
 	// Lost: in the end too many had died for the others to go on.
 	Lost bool
 }
@@ -62,6 +67,10 @@ type run struct {
 	ambushes []*ambush
 	lost     bool // so many have died that nobody may go on
 	err      error
+	watch    *watch // of a scenario, while the view changes
+	// Of a scenario: the sources of pick and disks.
+	pickSource, diskSource *rand.PCG
+	cells                  []byte // of instants, reused
 }
 
 func (r *run) failf(format string, args ...any) {

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +18,15 @@ type Scenario struct {
 	Begin string   // what changes the view: see begins
 	Who   int      // the node that crashes or leaves, or the one beside which another joins; joins: and one beside node 0
 	Kills []Kill
+	// Together, if not nil, ends several nodes at once.
+	Together *Together
+}
+
+// Together ends nodes at the k-th push or store of the whole group after the change has begun: one of them in it, if it is its own, and
+// the others between two of theirs.
+type Together struct {
+	Nodes []int
+	K     int
 }
 
 // Kill ends a node at its k-th push or store after the change has begun. The nodes that join have the
@@ -41,11 +49,21 @@ func (s Scenario) String() string {
 	for _, k := range s.Kills {
 		fmt.Fprintf(&b, " %d@%d", k.Node, k.K)
 	}
+	if t := s.Together; t != nil {
+		b.WriteByte(' ')
+		for i, n := range t.Nodes {
+			if i > 0 {
+				b.WriteByte('+')
+			}
+			fmt.Fprint(&b, n)
+		}
+		fmt.Fprintf(&b, "@%d", t.K)
+	}
 	return b.String()
 }
 
 // ParseScenario reads the hosts of the nodes, what begins, to whom, and who is killed at which push:
-// "1,1,2 crash 0 2@17".
+// "1,1,2 crash 0 2@17"; "1,1,2 join 0 1+2@40" kills two together, at a push of the whole group.
 func ParseScenario(text string) (s Scenario, err error) {
 	usage := fmt.Errorf("cluster: no scenario: %q; say for example \"1,1,2 crash 0 2@17\"", text)
 	f := strings.Fields(text)
@@ -64,41 +82,57 @@ func ParseScenario(text string) (s Scenario, err error) {
 		return s, usage
 	}
 	for _, k := range f[3:] {
-		node, at, ok := strings.Cut(k, "@")
-		n, err1 := strconv.Atoi(node)
-		p, err2 := strconv.Atoi(at)
-		if err := errors.Join(err1, err2); !ok || err != nil || n < 0 || n > len(s.Hosts)+1 || p < 1 {
+		list, at, ok := strings.Cut(k, "@")
+		p, err := strconv.Atoi(at)
+		if !ok || err != nil || p < 1 {
 			return s, usage
 		}
-		s.Kills = append(s.Kills, Kill{n, p})
+		var nodes []int
+		for _, node := range strings.Split(list, "+") {
+			n, err := strconv.Atoi(node)
+			if err != nil || n < 0 || n >= s.nodes() || slices.Contains(nodes, n) {
+				return s, usage
+			}
+			nodes = append(nodes, n)
+		}
+		switch {
+		case len(nodes) == 1:
+			s.Kills = append(s.Kills, Kill{nodes[0], p})
+		case s.Together == nil:
+			s.Together = &Together{nodes, p}
+		default:
+			return s, usage
+		}
 	}
 	return s, nil
 }
 
+// nodes are those that there are before the change, and those that join in it.
+func (s Scenario) nodes() int { return len(s.Hosts) + map[string]int{"join": 1, "joins": 2}[s.Begin] }
+
 // Run executes a scenario. Result.Pushes tells how many pushes each node made until the change was over.
-func (s Scenario) Run() *Result {
+func (s Scenario) Run() *Result { return s.run(false) }
+
+// run also records at which pushes it makes a difference to die, if that is asked for.
+func (s Scenario) run(record bool) *Result {
 	const seed = 1
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pick: rand.New(rand.NewPCG(seed, 0)), disks: rand.New(rand.NewPCG(seed, 0xd15c)), faults: map[Fault]int{}}
+	r := &run{w: w, rng: w.Rand(), pickSource: rand.NewPCG(seed, 0), diskSource: rand.NewPCG(seed, 0xd15c), faults: map[Fault]int{}}
+	r.pick, r.disks = rand.New(r.pickSource), rand.New(r.diskSource)
 	r.plan = Plan{
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,
 		MaxDelay: 200 * time.Microsecond, MaxPause: time.Microsecond, Ring: 1 << 12, Burst: 1,
 	}
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	s.prepare(r)
-	before := s.change(r)
-	var pushes []int
-	for i, p := range r.procs {
-		pushes = append(pushes, p.f.Pushes)
-		if i < len(before) {
-			pushes[i] -= before[i]
-		}
-	}
+	res := &Result{}
+	s.change(r, &watch{r: r, together: s.Together, record: record}, res)
 	r.liveness()
 	if r.err == nil {
 		r.err = check(r.plan, r.events)
 	}
-	return &Result{Plan: r.plan, Err: r.err, Events: r.events, Steps: r.steps, Faults: r.faults, Lost: r.lost, Pushes: pushes}
+	res.Plan, res.Err, res.Events, res.Steps, res.Faults, res.Lost = r.plan, r.err, r.events, r.steps, r.faults, r.lost
+	return res
 }
 
 // prepare makes a group in which everybody writes and reads.
@@ -108,14 +142,14 @@ func (s Scenario) prepare(r *run) {
 		r.rest()
 	}
 	for _, p := range r.procs {
-		p.guard(p.endpoints)
+		p.guard(func() { p.announce(p.endpoints()...) }) // in one change of epochs, as a sweep does nothing as often as this
 		p.look()
 	}
 	r.rest()
 }
 
-// endpoints announces a writer and a reader of an ordered and of an unordered channel, and a replica.
-func (p *process) endpoints() {
+// endpoints are a writer and a reader of an ordered and of an unordered channel, and a replica.
+func (p *process) endpoints() (all []derecho.Endpoint) {
 	for _, ch := range []derecho.ChannelID{1, 3, replicated} {
 		sg := channels[ch]
 		list := []derecho.Endpoint{{Channel: ch, Writes: sg}, {Channel: ch, Reads: []derecho.Subgroup{sg}}}
@@ -126,9 +160,10 @@ func (p *process) endpoints() {
 			p.nextEP++
 			ep.ID = p.nextEP
 			p.wanted[ep.ID] = ep
-			p.announce(ep)
+			all = append(all, ep)
 		}
 	}
+	return all
 }
 
 // rest runs until nothing is under way any more, with a bound.
@@ -141,8 +176,8 @@ func (r *run) rest() {
 	}
 }
 
-// change lets the view change under load, and returns the pushes of each node before the change.
-func (s Scenario) change(r *run) (before []int) {
+// change lets the view change under load, and notes what a sweep wants to know of it.
+func (s Scenario) change(r *run, seen *watch, res *Result) {
 	w := r.w
 	for _, p := range r.procs {
 		for range 4 {
@@ -156,13 +191,11 @@ func (s Scenario) change(r *run) (before []int) {
 	}
 	w.After(2*w.MaxDelay, func() {
 		who := r.procs[s.Who]
-		for _, p := range r.procs {
-			before = append(before, p.f.Pushes)
-		}
+		seen.begin()
 		for _, k := range s.Kills {
 			if k.Node < len(r.procs) {
 				f := r.procs[k.Node].f
-				f.CrashAt = before[k.Node] + k.K
+				f.CrashAt = f.Pushes + k.K
 				r.faults[CrashNode]++
 			}
 		}
@@ -181,7 +214,11 @@ func (s Scenario) change(r *run) (before []int) {
 	})
 	r.runFor(12*w.MaxDelay, 1_000_000)
 	r.rest()
-	return before
+	r.watch = nil
+	res.Pushes, res.all = seen.pushes(), seen.all
+	for _, p := range r.procs {
+		res.deaths, res.news = append(res.deaths, seen.deaths[p]), append(res.news, seen.news[p])
+	}
 }
 
 // enter starts another node.
@@ -195,24 +232,74 @@ func (s Scenario) enter(r *run, host uint64) {
 	}
 	r.w.After(4*r.w.MaxDelay, func() {
 		if !p.gone && p.joined {
-			p.guard(p.endpoints)
+			p.guard(func() {
+				for _, ep := range p.endpoints() {
+					p.announce(ep)
+				}
+			})
 			p.look()
 		}
 	})
 }
 
 // Sweep is a set of scenarios: for some numbers of nodes, on one host, on a host each and mixed, for each
-// way to change the view, a crash of any node after its k-th push, and pairs of crashes.
+// way to change the view, a crash of any node after its k-th push, and two crashes.
 type Sweep struct {
 	Nodes int
 	Step  int // of k: 1 for every one
-	Pairs int // of k for pairs of crashes; 0: no pairs
+	// Pairs is the step of both k of two crashes, one after the other: 1 for every pair but for those that are known to be the
+	// same as another (see Count), 0 for none.
+	Pairs int
+	// Together: also two crashes at once, after each Step-th push of the whole group, of any two nodes.
+	Together bool
+	// Of the first crashes of pairs only every Parts-th, from the one with number Part; Parts 0: all of them.
+	Part, Parts int
 }
 
-// Line is a part of a sweep: all k for one node in one change.
+// Count is what became of the pairs of crashes (V@a, S@b) of a sweep: V dies at its a-th push of the change, for each a, and S at
+// its b-th, for each b up to the end of the change that S sees when V dies at a. Each is left out for one reason at most:
+//
+// Mirrored: S@b comes before V@a. The run is that of the pair (S@b, V@a), which is counted as well: until the first death both
+// are that of no death at all, or of the change alone, and behind it only the other death is left. For the same reason nothing is
+// missing in what is counted: whichever dies first, the run until the second death is that with the first death alone, so the second
+// comes at a push that this run shows.
+//
+// Same: between a push and the one before of the same node nothing has happened that makes a difference if it dies (instant). The
+// run is event for event that in which it dies at the one before, which is run.
+//
+// Unseen: the node has only stored into its rows meanwhile, and no process that lives shares memory with it. Its rows die with it: the
+// run is event for event that in which it dies at the one before, but for what the trace has of these rows at its death. What the
+// checkers see in rows in the middle of a step, they see in the single deaths, of which none is left out.
+type Count struct {
+	Full     int // all
+	Mirrored int
+	Same     int
+	Unseen   int
+	Ran      int
+}
+
+// Thinned is how many were not run though nothing is known of them.
+func (c Count) Thinned() int { return c.Full - c.Mirrored - c.Same - c.Unseen - c.Ran }
+
+// Plus adds two counts.
+func (c Count) Plus(d Count) Count {
+	return Count{c.Full + d.Full, c.Mirrored + d.Mirrored, c.Same + d.Same, c.Unseen + d.Unseen, c.Ran + d.Ran}
+}
+
+// drop counts a push of which nothing is run.
+func (c *Count) drop(why news, n int) {
+	if why == nothing {
+		c.Same += n
+	} else {
+		c.Unseen += n
+	}
+}
+
+// Line is a part of a sweep: all k for one node in one change, or for two together.
 type Line struct {
 	Scenario
 	victim int
+	other  int // dies together with the victim; -1: there is none
 	sweep  Sweep
 }
 
@@ -221,18 +308,26 @@ func (s Sweep) Lines() (lines []Line) {
 	for _, hosts := range layouts(s.Nodes) {
 		for _, begin := range begins {
 			for _, who := range []int{0, s.Nodes - 1} {
-				nodes := s.Nodes + map[string]int{"join": 1, "joins": 2}[begin]
-				for victim := range nodes {
-					if begin == "crash" && victim == who {
+				sc := Scenario{Hosts: hosts, Begin: begin, Who: who}
+				for victim := range sc.nodes() {
+					if !sc.mortal(victim) {
 						continue
 					}
-					lines = append(lines, Line{Scenario{Hosts: hosts, Begin: begin, Who: who}, victim, s})
+					lines = append(lines, Line{sc, victim, -1, s})
+					for other := range victim {
+						if s.Together && sc.mortal(other) {
+							lines = append(lines, Line{sc, other, victim, s})
+						}
+					}
 				}
 			}
 		}
 	}
 	return lines
 }
+
+// mortal: the node does not crash anyhow.
+func (s Scenario) mortal(node int) bool { return s.Begin != "crash" || node != s.Who }
 
 func layouts(nodes int) (all [][]uint64) {
 	one, each, mixed := make([]uint64, nodes), make([]uint64, nodes), make([]uint64, nodes)
@@ -243,45 +338,99 @@ func layouts(nodes int) (all [][]uint64) {
 }
 
 // Run executes the line and calls each with every result, until it returns false.
-func (l Line) Run(each func(Scenario, *Result) bool) {
-	r := l.Scenario.Run()
-	if !each(l.Scenario, r) {
-		return
+func (l Line) Run(each func(Scenario, *Result) bool) (count Count) {
+	r := l.Scenario.run(l.sweep.Pairs > 0 && l.other < 0)
+	if l.other >= 0 {
+		l.together(r, each)
+		return count
 	}
-	for k := 1; k <= pushesOf(r, l.victim); k += l.sweep.Step {
+	if !each(l.Scenario, r) {
+		return count
+	}
+	var as pairs // of the victim's last push that was no repetition
+	number := 0  // of such pushes
+	for k := 1; k <= pushesOf(r.Pushes, l.victim); k += l.sweep.Step {
 		s := l.Scenario
 		s.Kills = []Kill{{l.victim, k}}
-		first := s.Run()
+		repeats := l.sweep.Pairs > 0 && l.sweep.Step == 1 && r.news[l.victim][k-1] != fresh
+		chosen := !repeats && l.sweep.chooses(number)
+		first := s.run(chosen)
 		if !each(s, first) {
-			return
+			return count
 		}
-		if !first.Lost && l.sweep.Pairs > 0 && k/l.sweep.Step%l.sweep.Pairs == 0 && !l.pairs(s, first, each) {
-			return
-		}
-	}
-}
-
-// pairs kills another node, too.
-func (l Line) pairs(s Scenario, first *Result, each func(Scenario, *Result) bool) bool {
-	for second := range len(first.Pushes) {
-		if second == l.victim || l.Begin == "crash" && second == l.Who {
+		switch {
+		case l.sweep.Pairs == 0:
+			continue
+		case repeats:
+			count.Full += as.Full
+			count.Mirrored += as.Mirrored
+			count.drop(r.news[l.victim][k-1], as.Full-as.Mirrored)
 			continue
 		}
-		// Not the same k each time: in the end all have had their turn.
-		for k := 1 + s.Kills[0].K%l.sweep.Pairs; k <= pushesOf(first, second); k += l.sweep.Pairs {
-			both := s
-			both.Kills = append(slices.Clone(s.Kills), Kill{second, k})
-			if !each(both, both.Run()) {
-				return false
+		as = l.pairs(s, first, number)
+		count = count.Plus(as.Count)
+		number++
+		for _, both := range as.run {
+			count.Ran++
+			if !each(both, both.run(false)) {
+				return count
 			}
 		}
 	}
-	return true
+	return count
 }
 
-func pushesOf(r *Result, node int) int {
-	if node < len(r.Pushes) {
-		return r.Pushes[node]
+// chooses tells whether the first death with that number is followed by others.
+func (s Sweep) chooses(number int) bool {
+	return s.Pairs > 0 && number%s.Pairs == s.Pairs-1 && (s.Parts == 0 || number/s.Pairs%s.Parts == s.Part)
+}
+
+// together kills two at once.
+func (l Line) together(r *Result, each func(Scenario, *Result) bool) {
+	for k := 1; k <= r.all; k += l.sweep.Step {
+		s := l.Scenario
+		s.Together = &Together{[]int{l.victim, l.other}, k}
+		if !each(s, s.run(false)) {
+			return
+		}
+	}
+}
+
+// pairs are those with one first death.
+type pairs struct {
+	Count
+	run []Scenario
+}
+
+// pairs kills another node, too, if instants were recorded in the run with the first death, which has a number.
+func (l Line) pairs(s Scenario, first *Result, number int) (as pairs) {
+	for second := range len(first.Pushes) {
+		if second == l.victim || !l.mortal(second) {
+			continue
+		}
+		all, until := first.Pushes[second], pushesOf(first.deaths[l.victim], second)
+		as.Full += all
+		as.Mirrored += until
+		n := 0
+		for k := until + 1; k <= min(all, len(first.news[second])); k++ {
+			if new := first.news[second][k-1]; new != fresh {
+				as.drop(new, 1)
+				continue
+			}
+			// Not the same k each time: in the end all have had their turn.
+			if n++; n%l.sweep.Pairs == number/l.sweep.Pairs%l.sweep.Pairs {
+				both := s
+				both.Kills = append(slices.Clone(s.Kills), Kill{second, k})
+				as.run = append(as.run, both)
+			}
+		}
+	}
+	return as
+}
+
+func pushesOf(pushes []int, node int) int {
+	if node < len(pushes) {
+		return pushes[node]
 	}
 	return 0
 }

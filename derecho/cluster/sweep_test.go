@@ -2,11 +2,14 @@ package cluster
 
 import (
 	"flag"
+	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,26 +23,26 @@ var (
 // A node crashes, leaves or joins, and at each push or store of any node until the view has changed that
 // node crashes too.
 func TestSweep(t *testing.T) {
-	sweeps := []Sweep{{Nodes: 3, Step: 8}, {Nodes: 3, Step: 40, Pairs: 40}}
+	sweeps := []Sweep{{Nodes: 3, Step: 8, Pairs: 12}}
 	switch *sweep {
 	case "":
 	case "all":
-		sweeps = []Sweep{{3, 1, 7}, {4, 1, 17}, {5, 1, 29}}
+		sweeps = []Sweep{{Nodes: 3, Step: 1, Pairs: 7}, {Nodes: 4, Step: 1, Pairs: 17}, {Nodes: 5, Step: 1, Pairs: 29}}
 	default:
 		n, err := strconv.Atoi(*sweep)
 		if err != nil || n < 2 || n > 16 {
 			t.Fatalf("-sim.sweep %s: say 3, 4, 5 or all", *sweep)
 		}
-		sweeps = []Sweep{{n, 1, 7}}
+		sweeps = []Sweep{{Nodes: n, Step: 1, Pairs: 7}}
 	}
-	var runs, lost atomic.Int64
+	var runs, pairs, lost atomic.Int64
 	for _, s := range sweeps {
 		lines := make(chan Line)
 		var wg sync.WaitGroup
 		for range runtime.GOMAXPROCS(0) {
 			wg.Go(func() {
 				for l := range lines {
-					l.Run(func(s Scenario, r *Result) bool {
+					count := l.Run(func(s Scenario, r *Result) bool {
 						runs.Add(1)
 						if r.Lost {
 							lost.Add(1)
@@ -49,6 +52,7 @@ func TestSweep(t *testing.T) {
 						}
 						return r.Err == nil && !t.Failed()
 					})
+					pairs.Add(int64(count.Ran))
 				}
 			})
 		}
@@ -58,7 +62,8 @@ func TestSweep(t *testing.T) {
 		close(lines)
 		wg.Wait()
 	}
-	t.Logf("%d scenarios, in %d of them too many died", runs.Load(), lost.Load())
+	t.Logf("%d scenarios, %d with two deaths, in %d of them too many died", runs.Load(), pairs.Load(), lost.Load())
+	require.Greater(t, pairs.Load(), int64(100))
 	require.Greater(t, runs.Load(), 2*lost.Load(), "in most scenarios somebody is left to go on")
 }
 
@@ -76,8 +81,81 @@ func TestScenario(t *testing.T) {
 	}
 	require.NoError(t, r.Err)
 	t.Log("pushes", r.Pushes)
-	for _, bad := range []string{"", "1,1,2", "1,x crash 0", "1,1 crash 2", "1,1 fly 0", "1,1 crash 0 1", "1,1 crash 0 1@0", "1,1 crash 0 4@1", "1,1 joins 0 4@1"} {
+	for _, bad := range []string{
+		"", "1,1,2", "1,x crash 0", "1,1 crash 2", "1,1 fly 0", "1,1 crash 0 1", "1,1 crash 0 1@0", "1,1 crash 0 2@1", "1,1 joins 0 4@1",
+		"1,1,1 crash 0 1+1@3", "1,1,1 crash 0 1+@3", "1,1,1 crash 0 1+3@3", "1,1,1 leave 0 0+1@3 1+2@4",
+	} {
 		_, err := ParseScenario(bad)
 		require.Error(t, err, bad)
 	}
+}
+
+// Two die at once, at a push of the group, whoever makes it.
+func TestTogether(t *testing.T) {
+	for _, text := range []string{"1,1,2 join 0 1+2@40", "1,2,3,4,5 leave 1 0+4@7", "1,1,1,1 joins 2 1@30 4+5@90"} {
+		s, err := ParseScenario(text)
+		require.NoError(t, err)
+		require.Equal(t, text, s.String())
+		r := s.Run()
+		require.NoError(t, r.Err)
+		var at []time.Duration
+		for _, e := range r.Events {
+			if e.Kind == Crashed {
+				at = append(at, e.At)
+			}
+		}
+		require.Len(t, at, 2+len(s.Kills), text)
+		slices.Sort(at)
+		require.True(t, at[0] == at[1] || at[len(at)-2] == at[len(at)-1], "%s: %v", text, at)
+	}
+	singles, pairs := 0, map[string]int{}
+	for _, l := range (Sweep{Nodes: 2, Step: 50, Together: true}).Lines() {
+		if l.Begin == "join" && l.Who == 0 {
+			l.Run(func(s Scenario, r *Result) bool {
+				require.NoError(t, r.Err, s)
+				if s.Together != nil {
+					pairs[fmt.Sprint(s.Together.Nodes)]++
+				} else {
+					singles++
+				}
+				return true
+			})
+		}
+	}
+	require.Greater(t, singles, 20)
+	require.Len(t, pairs, 3)
+	for pair, n := range pairs {
+		require.Greater(t, n, 6, "at steps of any of the three: %s", pair)
+	}
+}
+
+// The parts of a sweep are the sweep.
+func TestParts(t *testing.T) {
+	ran := func(s Sweep) (list []string, c Count) {
+		l := s.Lines()[0] // the oldest of two on a host crashes, and the other does: nobody is left for pairs
+		for _, l = range s.Lines() {
+			if l.Begin == "leave" && l.Who == 0 && l.victim == 0 {
+				break
+			}
+		}
+		c = l.Run(func(s Scenario, r *Result) bool {
+			if len(s.Kills) == 2 {
+				list = append(list, s.String())
+			}
+			return true
+		})
+		require.Equal(t, c.Ran, len(list))
+		require.Equal(t, c.Full, c.Mirrored+c.Same+c.Unseen+c.Ran+c.Thinned())
+		return list, c
+	}
+	all, whole := ran(Sweep{Nodes: 2, Step: 1, Pairs: 5})
+	require.NotEmpty(t, all)
+	var parts []string
+	for i := range 3 {
+		list, c := ran(Sweep{Nodes: 2, Step: 1, Pairs: 5, Part: i, Parts: 3})
+		require.Less(t, len(list), len(all))
+		require.Equal(t, whole.Full, c.Full)
+		parts = append(parts, list...)
+	}
+	require.ElementsMatch(t, all, parts)
 }

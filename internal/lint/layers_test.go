@@ -72,7 +72,7 @@ var layers = map[string]layer{
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest"}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation"}},
-	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster"}, tests: []string{"internal/mutant"}},
+	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster", "internal/suggest"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"cdr", "filter", "idlc", "qos", "xtypes"}},
 	// The bytes of every construct, beside other implementations.
 	"conformance/idl":                 {level: 6, tests: []string{"cdr", "conformance/idl/corpus", "conformance/idl/corpus/evolving", "conformance/idl/corpus/extended", "idlc", "internal/viewtest", "xtypes"}},

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -30,6 +32,8 @@ type Fabric struct {
 	// and the stores that are reported through Stored. At CrashAt, if it is not 0, the node crashes,
 	// by a panic with a Crash value that whoever drives it recovers.
 	Pushes, CrashAt int
+	// Pushed, if set, is called at each push, before it has any effect.
+	Pushed func()
 
 	links   []*link // to others, in the order in which they came up
 	regions map[rdma.Key]*rdma.Region
@@ -87,6 +91,9 @@ func (f *Fabric) Stored() { f.push() }
 
 func (f *Fabric) push() {
 	f.Pushes++
+	if f.Pushed != nil {
+		f.Pushed()
+	}
 	if f.Pushes == f.CrashAt {
 		panic(Crash{f})
 	}
@@ -207,6 +214,17 @@ func (f *Fabric) Crash() {
 		l.limited, l.limit = true, l.passed+f.w.rng.IntN(l.queued-l.passed+1)
 		l.hangUp(false, errors.New("connection refused"))
 	}
+}
+
+// Memory shows the regions of the node, in order.
+func (f *Fabric) Memory(visit func(*rdma.Region)) {
+	for _, key := range slices.SortedFunc(maps.Keys(f.regions), compareKeys) {
+		visit(f.regions[key])
+	}
+}
+
+func compareKeys(a, b rdma.Key) int {
+	return cmp.Or(cmp.Compare(a.Subgroup, b.Subgroup), cmp.Compare(a.Epoch, b.Epoch))
 }
 
 // Pause stops the node, or lets it go on. What would happen at it meanwhile happens then.
@@ -460,17 +478,7 @@ func (l *link) serve(key rdma.Key, shape rdma.Shape, r *rdma.Region) {
 func (l *link) Release(rdma.Key) {}
 
 func (l *link) keys() []rdma.Key {
-	keys := make([]rdma.Key, 0, len(l.exports))
-	for k := range l.exports {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b rdma.Key) int {
-		if a.Subgroup != b.Subgroup {
-			return int(a.Subgroup) - int(b.Subgroup)
-		}
-		return int(a.Epoch) - int(b.Epoch)
-	})
-	return keys
+	return slices.SortedFunc(maps.Keys(l.exports), compareKeys)
 }
 
 func (l *link) Post(key rdma.Key) {

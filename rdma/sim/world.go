@@ -9,9 +9,11 @@ import (
 // World is the clock, the randomness and the queue of events.
 type World struct {
 	rng    *rand.Rand
+	source *rand.PCG // of rng
 	now    time.Duration
 	events eventQueue
 	count  uint64 // events ever queued: ties in time are broken by it
+	taken  uint64 // events ever executed
 	nodes  []*Fabric
 
 	blocked map[[2]*Fabric]bool
@@ -27,7 +29,8 @@ type World struct {
 
 // NewWorld makes a world from a seed.
 func NewWorld(seed uint64) *World {
-	w := &World{rng: rand.New(rand.NewPCG(seed, 0xdd5)), blocked: map[[2]*Fabric]bool{}, slow: map[[2]*Fabric]time.Duration{}}
+	source := rand.NewPCG(seed, 0xdd5)
+	w := &World{rng: rand.New(source), source: source, blocked: map[[2]*Fabric]bool{}, slow: map[[2]*Fabric]time.Duration{}}
 	w.MaxDelay = []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[w.rng.IntN(3)]
 	w.MaxPause = []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[w.rng.IntN(3)]
 	return w
@@ -103,10 +106,27 @@ func (w *World) Run(until time.Duration, stop func() bool) int {
 	for len(w.events) > 0 && w.events[0].at <= until && !(stop != nil && stop()) {
 		e := heap.Pop(&w.events).(event)
 		w.now = e.at
+		w.taken++
 		e.do()
 		n++
 	}
 	return n
+}
+
+// Moment tells two moments of a run apart: between two that are equal nothing was executed or queued, and nothing was drawn.
+type Moment struct {
+	taken, queued uint64
+	random        rand.PCG
+}
+
+// Moment is the present one.
+func (w *World) Moment() Moment { return Moment{w.taken, w.count, *w.source} }
+
+// Fences is how often the fences of all nodes that are there were raised and lowered.
+func (w *World) Fences(visit func(word uint32)) {
+	for _, f := range w.nodes {
+		visit(f.word.Load())
+	}
 }
 
 type event struct {

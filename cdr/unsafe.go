@@ -10,13 +10,16 @@ import (
 // confined gives p back so that the compiler does not see where it goes, and leaves *p on the stack of the caller. It is for the encoders
 // and decoders that methods of a Message are called with: called through an interface, they would put each of them on the heap.
 //
+// It is for the streams that writers belong to, too: they keep bytes of the sample and of themselves, which writers that live no longer than they do
+// refer to them for; and for shapes, which are variables of packages.
+//
 // What makes it safe is the contract of Message: its methods use the encoder or decoder during the call, on the same goroutine, and
 // keep no reference. The stack may grow meanwhile: then every pointer to *p is in a frame above it, and is moved with it. No stack moves
 // between the two statements, which call nothing; without nocheckptr they would under the race detector, which checks conversions with
 // a function of the runtime that may grow the stack.
 //
 //go:nocheckptr
-func confined[T Encoder | Decoder](p *T) *T {
+func confined[T Encoder | Decoder | Stream | Shape](p *T) *T {
 	u := uintptr(unsafe.Pointer(p))
 	return *(**T)(unsafe.Pointer(&u))
 }

@@ -222,22 +222,22 @@ func (p *plan) checkNames() {
 			switch d := d.(type) {
 			case *Struct:
 				claim(pos, idl, name, name+"Builder", name+"View", name+"ViewOf", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View",
-					lowerFirst(name)+"Type", lowerFirst(name)+"Front", lowerFirst(name)+"Memory", name+"Writer", "New"+name+"Writer", lowerFirst(name)+"Slots")
+					lowerFirst(name)+"Type", lowerFirst(name)+"Front", lowerFirst(name)+"Memory", name+"Writer", "New"+name+"Writer", shapeName(name))
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}
 				for _, m := range d.Members {
-					claim(m.Pos, idl+"::"+m.Name, collectionNames(name+p.fieldName(m), m.Type)...)
+					claim(m.Pos, idl+"::"+m.Name, slices.Concat(collectionNames(name+p.fieldName(m), m.Type), elementWriterNames(name+p.fieldName(m), m.Type))...)
 				}
 				p.checkFields(d)
 			case *Union:
 				claim(pos, idl, name, name+"Builder", name+"View", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View",
-					lowerFirst(name)+"Type", name+"Writer", "New"+name+"Writer", lowerFirst(name)+"Slots")
+					lowerFirst(name)+"Type", name+"Writer", "New"+name+"Writer", shapeName(name))
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)
 				}
 				for _, m := range d.members() {
-					claim(m.Pos, idl+"::"+m.Name, collectionNames(name+p.accessorName(m), m.Type)...)
+					claim(m.Pos, idl+"::"+m.Name, slices.Concat(collectionNames(name+p.accessorName(m), m.Type), elementWriterNames(name+p.accessorName(m), m.Type))...)
 				}
 				p.checkAccessors(d)
 			case *Bitmask:

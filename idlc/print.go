@@ -38,6 +38,7 @@ type printer struct {
 	types   *typeBuilder
 
 	collections []field // whose views are to be printed
+	elements    []field // collections within others, whose writers are to be printed
 }
 
 // p writes a line; its arguments stand one after the other.
@@ -262,7 +263,7 @@ func (w *printer) head() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion4\n\n")
+	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion5\n\n")
 	return b.String()
 }
 

@@ -203,7 +203,7 @@ func (w *printer) mutableBuilder(s *Struct) {
 		}
 	}
 	w.p("// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.")
-	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], ", lowerFirst(name), "Slots) }")
+	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], ", shapeName(name), ".Slots) }")
 }
 
 // fixedSetter prints the setter of a member of fixed size. head is the length of what comes before the first of variable size.

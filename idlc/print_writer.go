@@ -1,6 +1,7 @@
 package idlc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/omg-dds-go/dds/cdr"
@@ -9,45 +10,120 @@ import (
 // A writer is a builder for all encodings, which descends: what a member consists of is written by a writer of the member's type. It
 // takes the members in the order of their declaration, so that one place, the stream, knows all about the sample: see cdr.Writer.
 
-// writerSlots prints the table of members that a writer goes by.
-func (w *printer) writerSlots(name string, x cdr.Extensibility, members []*Member) (list string) {
-	list = lowerFirst(name) + "Slots"
-	if len(members) == 0 {
-		w.p("var ", list, " []cdr.Slot")
-		w.p()
-		return list
+// writerRun is what a writer takes numbers that follow each other as: see cdr.Run.
+type writerRun struct {
+	fs          []field
+	align, size int
+}
+
+// writerRuns divides the members into runs; the others are not in it. It gives the run that each member begins, and for all members of runs
+// their offsets.
+func (w *printer) writerRuns(s *Struct) (runs map[int]writerRun, offsets map[int]int) {
+	runs, offsets = map[int]writerRun{}, map[int]int{}
+	members := s.wire()
+	known := 1
+	if s.Extensibility != cdr.Final {
+		known = 4
 	}
-	w.p("var ", list, " = []cdr.Slot{")
-	for _, m := range members {
-		header := ""
-		if x == cdr.Mutable || m.Optional {
-			header = ", ID: " + strings.ReplaceAll(memberID(m), "|", " | ") + ", Code: " + itoa(lengthCode(m.Type))
+	for i := 0; i < len(members); known = 1 {
+		fs, align, size := w.run(s, members[i:], known)
+		for k, f := range fs {
+			n, _ := scalarSize(f.Type)
+			if b, ok := resolve(f.Type).(*Bitmask); f.offset+n > cdr.MaxRun || ok && b.BitBound != 8*b.Width { // flags are checked as they are encoded
+				fs, size = fs[:k], 0
+				break
+			}
+			size = f.offset + n
 		}
-		if m.Optional {
-			header += ", Optional: true"
+		for k, f := range fs {
+			offsets[i+k] = f.offset
 		}
-		w.p("{Name: ", quote(m.Name), header, "},")
+		if len(fs) > 0 {
+			runs[i] = writerRun{fs, align, size}
+		}
+		i += max(len(fs), 1)
+	}
+	return runs, offsets
+}
+
+// text is the literal of a run.
+func (r writerRun) text() string {
+	literal := "cdr.Run{Members: " + itoa(len(r.fs)) + ", Size: " + itoa(r.size) + ", Align: " + itoa(r.align)
+	if plain, ok := alignXCDR1(r.fs); ok {
+		literal += ", Plain: " + itoa(plain)
+	}
+	end := 0
+	for _, f := range r.fs {
+		if f.offset > end {
+			literal += ", Gaps: true"
+			break
+		}
+		n, _ := scalarSize(f.Type)
+		end = f.offset + n
+	}
+	return literal + "}"
+}
+
+// shapeName is the variable that describes a type for its writers.
+func shapeName(name string) string { return lowerFirst(name) + "Shape" }
+
+// shape prints the description that a writer goes by.
+func (w *printer) shape(name string, x cdr.Extensibility, members []*Member, runs map[int]writerRun, offsets map[int]int, union bool) {
+	if len(members) == 0 && x == cdr.Final {
+		w.p("var ", shapeName(name), " cdr.Shape")
+		w.p()
+		return
+	}
+	w.p("var ", shapeName(name), " = cdr.Shape{")
+	if len(members) > 0 {
+		w.p("Slots: []cdr.Slot{")
+		for i, m := range members {
+			rest := ""
+			if x == cdr.Mutable || m.Optional {
+				rest = ", ID: " + strings.ReplaceAll(memberID(m), "|", " | ") + ", Code: " + itoa(lengthCode(m.Type))
+			}
+			if m.Optional {
+				rest += ", Optional: true"
+			}
+			if _, ok := offsets[i]; ok {
+				n, _ := scalarSize(m.Type)
+				rest += ", Width: " + itoa(n)
+			}
+			if r, ok := runs[i]; ok {
+				rest += ", Run: " + r.text()
+			}
+			w.p("{Name: ", quote(m.Name), rest, "},")
+		}
+		w.p("},")
+	}
+	if x != cdr.Final {
+		w.p("Extensibility: ", extensibilityName(x), ",")
+	}
+	if union {
+		w.p("Union: true,")
 	}
 	w.p("}")
 	w.p()
-	return list
 }
 
-// writerOf prints what the writers of structs and unions have in common.
-func (w *printer) writerOf(name string, x cdr.Extensibility, members []*Member, order, union string) {
-	list := w.writerSlots(name, x, members)
+// writerOf prints what the writers of structs and unions have in common. numbers tells that a struct is one run.
+func (w *printer) writerOf(name, order string, numbers bool) {
+	kind, open, nest := "Writer", "Open", "Nest"
+	if numbers {
+		kind, open, nest = "Numbers", "OpenNumbers", "NestNumbers"
+	}
 	w.p("// ", name, "Writer writes an encoded ", name, " in the caller's bytes, without an intermediate value, in any encoding.")
 	w.p("// ", order)
-	w.p("type ", name, "Writer struct {\nw cdr.Writer\n}")
+	w.p("type ", name, "Writer struct {\nw cdr.", kind, "\n}")
 	w.p()
 	w.p("// New", name, "Writer starts a sample in buf, encapsulation header included.")
 	w.p("func New", name, "Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ", name, "Writer {")
-	w.p("return ", name, "Writer{s.Open(buf, enc, ", lowerFirst(name), "Type, ", list, ", ", union, ")}")
+	w.p("return ", name, "Writer{s.", open, "(buf, enc, ", lowerFirst(name), "Type, &", shapeName(name), ")}")
 	w.p("}")
 	w.p()
 	w.p("// Within gives the writer of a value within another. It is for generated code.")
 	w.p("func (", name, "Writer) Within(up *cdr.Writer) ", name, "Writer {")
-	w.p("return ", name, "Writer{cdr.Nest(up, ", extensibilityName(x), ", ", list, ", ", union, ")}")
+	w.p("return ", name, "Writer{cdr.", nest, "(up, &", shapeName(name), ")}")
 	w.p("}")
 	w.p()
 	w.p("// End ends a value within another. What is wrong is reported by Finish.")
@@ -55,24 +131,56 @@ func (w *printer) writerOf(name string, x cdr.Extensibility, members []*Member, 
 	w.p()
 	w.p("// Finish completes the sample and gives its length, or tells what was wrong first.")
 	w.p("func (w *", name, "Writer) Finish() (int, error) { return w.w.Finish() }")
+	w.p()
 }
 
 // writer prints the writer of a struct.
 func (w *printer) writer(s *Struct) {
 	name := w.plan.goName(s)
+	runs, offsets := w.writerRuns(s)
+	members := s.wire()
+	numbers := len(members) > 0 && len(runs[0].fs) == len(members)
 	w.p()
-	w.writerOf(name, s.Extensibility, s.wire(), "Members are set in the order of their declaration; optional ones that are left out are absent.", "false")
-	w.p()
-	for i, m := range s.wire() {
-		w.writerMember(name, w.plan.fieldName(m), m, i, nil)
+	w.shape(name, s.Extensibility, members, runs, offsets, false)
+	w.writerOf(name, "Members are set in the order of their declaration; optional ones that are left out are absent.", numbers)
+	for i, m := range members {
+		f := w.field(m)
+		f.path, f.inherited = w.refName(m.Of, w.plan.goName(m.Of))+f.goName, m.Of != s
+		if offset, ok := offsets[i]; ok {
+			_, first := runs[i]
+			w.writerNumber(name, f, i, offset, first && i > 0, numbers)
+		} else {
+			w.writerMember(name, f, i, nil)
+		}
 	}
+	w.elementWriters()
+}
+
+// writerNumber prints what sets member i, which is in a run. One that a run begins with makes room for it, unless that was done when the
+// writer was made.
+func (w *printer) writerNumber(name string, f field, i, offset int, begins, numbers bool) {
+	w.p("// Set", f.goName, " sets ", f.Member.Name, ".")
+	w.p("func (w *", name, "Writer) Set", f.goName, "(v ", w.goType(f.Type), ") {")
+	if _, ok := resolve(f.Type).(*Enum); ok {
+		w.p("if !v.Valid() {\nw.w.NotEnumerator(", i, ", int32(v))\nreturn\n}")
+	}
+	if outside, allowed := w.span(f.Member, "v"); outside != "" {
+		part := map[bool]string{true: "&w.w", false: "&w.w.Numbers"}[numbers]
+		w.p("if ", outside, " {\ncdr.RefuseRange(", part, ", ", i, ", v, ", quote(allowed), ")\nreturn\n}")
+	}
+	n, _ := scalarSize(f.Type)
+	w.p("if b := w.w.", map[bool]string{true: "Run", false: "In"}[begins], "(", i, "); len(b) >= ", offset+n, " {")
+	w.store(f.Type, "b", offset, "v")
+	w.p("}")
+	w.p("}")
+	w.p()
 }
 
 // writer prints the writer of a union.
 func (w *unionPrinter) writer() {
 	w.p()
-	w.writerOf(w.name, w.u.Extensibility, append([]*Member{w.self}, w.members...), "One member is set, which sets the discriminator.", "true")
-	w.p()
+	w.shape(w.name, w.u.Extensibility, append([]*Member{w.self}, w.members...), nil, nil, true)
+	w.writerOf(w.name, "One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.", false)
 	w.p("func (w *", w.name, "Writer) discriminate(d ", w.disc, ") {")
 	w.p("if e := w.w.Next(0); e != nil {")
 	w.encode(w.u.Discriminator, "d", w.self.Name, 0, false)
@@ -80,20 +188,20 @@ func (w *unionPrinter) writer() {
 	w.p("}")
 	w.p("}")
 	w.p()
+	w.p("// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.")
+	w.p("func (w *", w.name, "Writer) SetDiscriminator(d ", w.disc, ") {")
+	w.p("w.discriminate(d)")
+	w.p("w.w.Pick(", w.of, "(d) + 1)")
+	w.p("}")
+	w.p()
 	for i, c := range w.u.Cases {
-		w.writerMember(w.name, w.plan.accessorName(&c.Member), &c.Member, i+1, func() { w.p("w.discriminate(", w.first(c), ")") })
+		f := w.unionField(&c.Member)
+		f.path = w.name + f.goName
+		w.writerMember(w.name, f, i+1, func() {
+			w.p("if !w.w.Chosen(", i+1, ") {\nw.discriminate(", w.first(c), ")\n}")
+		})
 	}
-	if !w.u.Exhaustive && w.u.Default == nil {
-		w.p("// SetDiscriminator sets a discriminator that selects no member.")
-		w.p("func (w *", w.name, "Writer) SetDiscriminator(d ", w.disc, ") {")
-		w.p("if ", w.of, "(d) >= 0 {")
-		w.p("w.w.Fail(0, ", quote("it selects a member, which has to be set"), ")")
-		w.p("return")
-		w.p("}")
-		w.p("w.discriminate(d)")
-		w.p("}")
-		w.p()
-	}
+	w.elementWriters()
 }
 
 // writerParameter is the parameter of a setter, and the expression for its value.
@@ -107,10 +215,11 @@ func (w *printer) writerParameter(t Type) (goType, x string) {
 }
 
 // writerMember prints what writes member i; discriminate prints what comes before the member of a union.
-func (w *printer) writerMember(name, goName string, m *Member, i int, discriminate func()) {
+func (w *printer) writerMember(name string, f field, i int, discriminate func()) {
 	if discriminate == nil {
 		discriminate = func() {}
 	}
+	m, goName := f.Member, f.goName
 	method := func(doc, prefix, params, result string) {
 		w.p("// ", prefix, goName, " ", doc)
 		w.p("func (w *", name, "Writer) ", prefix, goName, "(", params, ")", result, " {")
@@ -118,13 +227,18 @@ func (w *printer) writerMember(name, goName string, m *Member, i int, discrimina
 	goType, x := w.writerParameter(m.Type)
 	method("sets "+m.Name+".", "Set", "v "+goType, "")
 	discriminate()
-	w.p("if e := w.w.Next(", i, "); e != nil {")
-	if outside, allowed := w.span(m, x); outside != "" {
-		w.p("if ", outside, " {\ncdr.OutOfRange(e, ", quote(m.Name), ", ", x, ", ", quote(allowed), ")\n}")
+	outside, allowed := w.span(m, x)
+	if t, ok := resolve(m.Type).(*String); ok && !t.Wide && outside == "" {
+		w.p("w.w.String(", i, ", v, ", t.Bound, ")")
+	} else {
+		w.p("if e := w.w.Next(", i, "); e != nil {")
+		if outside != "" {
+			w.p("if ", outside, " {\ncdr.OutOfRange(e, ", quote(m.Name), ", ", x, ", ", quote(allowed), ")\n}")
+		}
+		w.encode(m.Type, x, m.Name, 0, false)
+		w.p("w.w.Done()")
+		w.p("}")
 	}
-	w.encode(m.Type, x, m.Name, 0, false)
-	w.p("w.w.Done()")
-	w.p("}")
 	w.p("}")
 	w.p()
 	begin := func(call string) {
@@ -133,6 +247,7 @@ func (w *printer) writerMember(name, goName string, m *Member, i int, discrimina
 		w.p("}")
 		w.p()
 	}
+	e := writerElement{name: name, goName: goName, of: m.Name, slot: i, path: f.path, inherited: f.inherited}
 	switch t := resolve(m.Type).(type) {
 	case *Struct, *Union:
 		result := w.writerRef(t)
@@ -152,55 +267,157 @@ func (w *printer) writerMember(name, goName string, m *Member, i int, discrimina
 		if addsElements(t) {
 			method("begins "+m.Name+", of n elements that are added one by one.", "Begin", "n int", "")
 			begin("BeginSequence(" + itoa(i) + ", n, " + itoa(t.bound()) + ")")
-			w.writerElement(name, goName, t.Elem, nil, m, i)
+			e.elem = t.Elem
+			w.writerElement(e)
 		}
 	case *Array:
 		if !isPrimitive(t.Elem) {
 			method("begins "+m.Name+", whose elements are added one by one, "+itoa(t.count())+" in all.", "Begin", "", "")
 			begin("BeginArray(" + itoa(i) + ", " + itoa(t.count()) + ")")
-			w.writerElement(name, goName, t.Elem, nil, m, i)
+			e.elem = t.Elem
+			w.writerElement(e)
 		}
 	case *Map:
 		method("begins "+m.Name+", of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.", "Begin", "n int", "")
 		begin("BeginMap(" + itoa(i) + ", n, " + itoa(t.Bound) + ", " + boolText(isPrimitive(t.Key) && isPrimitive(t.Elem)) + ")")
-		w.writerElement(name, goName, t.Elem, t.Key, m, i)
+		e.elem, e.key = t.Elem, t.Key
+		w.writerElement(e)
 	}
 }
 
-// writerElement prints what adds an element of a collection, or a pair of a map.
-func (w *printer) writerElement(name, goName string, elem, key Type, m *Member, i int) {
-	what, params, first := "element", "", ""
+// writerElement is what the elements of a collection, or the pairs of a map, are added to.
+type writerElement struct {
+	name   string // of the writer, without Writer
+	goName string // of the member; "" for a collection within another
+	of     string // the member, for comments
+	slot   int
+	elem   Type
+	key    Type // nil if it is no map
+
+	path      string // what the names of the writers of collections within it begin with
+	inherited bool   // these are printed with the base
+}
+
+// elementPath is what the name of the writer of an element begins with, if that is a collection.
+func elementPath(path string, key Type) string {
 	if key != nil {
-		what, params, first = "pair", "k "+w.goType(key)+", ", "k "+w.goType(key)
+		return path + "Value"
 	}
-	goType, x := w.writerParameter(elem)
-	w.p("// Add", goName, " adds the next ", what, " of ", m.Name, ".")
-	w.p("func (w *", name, "Writer) Add", goName, "(", params, "v ", goType, ") {")
-	w.p("if e := w.w.Element(", i, "); e != nil {")
-	if key != nil {
-		w.encode(key, "k", "", 1, false)
+	return path + "Element"
+}
+
+// writerElement prints what adds an element.
+func (w *printer) writerElement(c writerElement) {
+	what, params := "element", ""
+	if c.key != nil {
+		what, params = "pair", "k "+w.goType(c.key)
 	}
-	w.encode(elem, x, "", 1, false)
+	goType, x := w.writerParameter(c.elem)
+	w.p("// Add", c.goName, " adds the next ", what, " of ", c.of, ".")
+	w.p("func (w *", c.name, "Writer) Add", c.goName, "(", joined(params, "v "+goType), ") {")
+	w.p("if e := w.w.Element(", c.slot, "); e != nil {")
+	if c.key != nil {
+		w.encode(c.key, "k", "", 1, false)
+	}
+	w.encode(c.elem, x, "", 1, false)
 	w.p("w.w.DoneElement()")
 	w.p("}")
 	w.p("}")
 	w.p()
-	switch t := resolve(elem).(type) {
-	case *Struct, *Union:
-		result := w.writerRef(t)
-		w.p("// Next", goName, " begins the next ", what, " of ", m.Name, ", for the writer that it gives to write.")
-		w.p("func (w *", name, "Writer) Next", goName, "(", first, ") ", result, " {")
-		if key == nil {
-			w.p("return ", result, "{}.Within(w.w.BeginElement(", i, "))")
+	next := func(result, n, how string, begun func(up string) string) {
+		w.p("// Next", c.goName, " begins the next ", what, " of ", c.of, how, ", for the writer that it gives to write.")
+		w.p("func (w *", c.name, "Writer) Next", c.goName, "(", joined(params, n), ") ", result, " {")
+		if c.key == nil {
+			w.p("return ", begun("w.w.BeginElement("+itoa(c.slot)+")"))
 		} else {
-			w.p("e := w.w.Element(", i, ")")
+			w.p("e := w.w.Element(", c.slot, ")")
 			w.p("if e == nil {\nreturn ", result, "{}\n}")
-			w.encode(key, "k", "", 1, false)
-			w.p("return ", result, "{}.Within(w.w.BeginValue())")
+			w.encode(c.key, "k", "", 1, false)
+			w.p("return ", begun("w.w.BeginValue()"))
 		}
 		w.p("}")
 		w.p()
 	}
+	path := elementPath(c.path, c.key)
+	result := path + "Writer"
+	switch t := resolve(c.elem).(type) {
+	case *Struct, *Union:
+		ref := w.writerRef(t)
+		next(ref, "", "", func(up string) string { return ref + "{}.Within(" + up + ")" })
+		return
+	case *Sequence:
+		next(result, "n int", ", of n elements", func(up string) string {
+			return result + "{cdr.NestSequence(" + up + ", n, " + itoa(t.bound()) + ", " + boolText(isPrimitive(t.Elem)) + ")}"
+		})
+	case *Array:
+		next(result, "", ", of "+itoa(t.count())+" elements", func(up string) string {
+			return result + "{cdr.NestArray(" + up + ", " + itoa(t.count()) + ", " + boolText(isPrimitive(t.Elem)) + ")}"
+		})
+	case *Map:
+		next(result, "n int", ", of n pairs", func(up string) string {
+			return result + "{cdr.NestMap(" + up + ", n, " + itoa(t.Bound) + ", " + boolText(isPrimitive(t.Key) && isPrimitive(t.Elem)) + ")}"
+		})
+	default:
+		return
+	}
+	if !c.inherited {
+		w.elements = append(w.elements, field{Member: &Member{Type: c.elem}, path: path})
+	}
+}
+
+// joined is a list of parameters.
+func joined(params ...string) string {
+	return strings.Join(slices.DeleteFunc(params, func(s string) bool { return s == "" }), ", ")
+}
+
+// elementWriters prints the writers of collections within collections that have been asked for, and those that these ask for.
+func (w *printer) elementWriters() {
+	for len(w.elements) > 0 {
+		f := w.elements[0]
+		w.elements = w.elements[1:]
+		w.elementWriter(f.path, f.Type)
+	}
+}
+
+// elementWriter prints the writer of a collection within another.
+func (w *printer) elementWriter(path string, t Type) {
+	w.p("// ", path, "Writer writes the elements of an encoded ", typeName(t), ", each with Add or Next.")
+	w.p("type ", path, "Writer struct {\nw cdr.Writer\n}")
+	w.p()
+	w.p("// End ends the collection. What is wrong is reported by the Finish of the sample.")
+	w.p("func (w *", path, "Writer) End() { w.w.End() }")
+	w.p()
+	e := writerElement{name: path, of: "the collection", path: path}
+	switch t := resolve(t).(type) {
+	case *Sequence:
+		e.elem = t.Elem
+	case *Array:
+		e.elem = t.Elem
+	case *Map:
+		e.elem, e.key = t.Elem, t.Key
+	}
+	w.writerElement(e)
+}
+
+// elementWriterNames lists the Go names of the writers of collections within a collection.
+func elementWriterNames(path string, t Type) (names []string) {
+	var elem, key Type
+	switch t := resolve(t).(type) {
+	case *Sequence:
+		elem = t.Elem
+	case *Array:
+		elem = t.Elem
+	case *Map:
+		elem, key = t.Elem, t.Key
+	default:
+		return nil
+	}
+	switch resolve(elem).(type) {
+	case *Sequence, *Array, *Map:
+		path = elementPath(path, key)
+		return append(elementWriterNames(path, elem), path+"Writer")
+	}
+	return nil
 }
 
 // writerRef is the name of the writer of a type.

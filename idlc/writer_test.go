@@ -126,7 +126,27 @@ func TestWriterErrors(t *testing.T) {
 			c.End()
 			i := w.BeginItem()
 			i.SetDiscriminator(2)
-		}, "cdr: write constructs::Holder.item.discriminator: it selects a member, which has to be set"},
+			i.End()
+		}, "cdr: write constructs::Holder.item.text: not set; the discriminator selects it"},
+		{"another member than the discriminator selects", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetDiscriminator(ct.ColorGreen)
+			c.SetSmall(1)
+			c.End()
+		}, "cdr: write constructs::Holder.choice.small: the discriminator selects another member, or none"},
+		{"a member of no discriminator", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.End()
+			i := w.BeginItem()
+			i.SetDiscriminator(99)
+			i.SetReal(1)
+		}, "cdr: write constructs::Holder.item.real: the discriminator selects another member, or none"},
+		{"discriminator behind the member", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.SetDiscriminator(ct.ColorRed)
+		}, "cdr: write constructs::Holder.choice.discriminator: set after another member; a union holds one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s cdr.Stream
@@ -266,5 +286,113 @@ func TestWritersAllocateNothing(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", enc, n)
 		}
+	}
+}
+
+// TestNumbersOutOfTurn holds what a writer says of numbers that are set when they are not next. Setting them is inlined, so it is told by what follows.
+func TestNumbersOutOfTurn(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		write func(w *ct.MaybeFinalWriter)
+		text  string
+	}{
+		{"too early", func(w *ct.MaybeFinalWriter) { p := w.BeginAt(); p.SetY(1); p.SetX(1); p.End() }, ".at.x: not set"},
+		{"incomplete", func(w *ct.MaybeFinalWriter) { p := w.BeginAt(); p.SetX(1); p.End() }, ".at.y: not set"},
+		{"twice", func(w *ct.MaybeFinalWriter) {
+			p := w.BeginAt()
+			p.SetX(1)
+			p.SetY(1)
+			p.SetX(1)
+			p.SetQuality(1)
+			p.End()
+		},
+			".at.x: set after y; a writer takes each member once, in the order of their declaration"},
+		{"after the end", func(w *ct.MaybeFinalWriter) {
+			p := w.BeginAt()
+			p.SetX(1)
+			p.SetY(1)
+			p.SetQuality(1)
+			p.End()
+			p.SetX(1)
+			w.SetTail(1)
+		}, ": a member within was set by a writer that has ended, or by one that is not the innermost"},
+		{"ended twice", func(w *ct.MaybeFinalWriter) {
+			p := w.BeginAt()
+			p.SetX(1)
+			p.SetY(1)
+			p.SetQuality(1)
+			p.End()
+			p.End()
+		}, ".at: not by the innermost writer: one that this one began has not ended, or this one has"},
+		{"above the innermost", func(w *ct.MaybeFinalWriter) { p := w.BeginAt(); w.SetID(1); p.SetX(1); p.End() },
+			".at: a member within was set by a writer that has ended, or by one that is not the innermost"},
+		{"again behind others", func(w *ct.MaybeFinalWriter) { w.SetHeight(1); w.SetID(1); w.SetTail(1) },
+			".id: set after height; a writer takes each member once, in the order of their declaration"},
+		{"End of the sample", func(w *ct.MaybeFinalWriter) { w.SetTail(1); w.End() }, ": End is for a value within another; a sample ends with Finish"},
+		{"Finish within", func(w *ct.MaybeFinalWriter) { p := w.BeginAt(); p.Finish() },
+			".at: Finish is for a sample; a value within another ends with End"},
+	} {
+		for _, enc := range []cdr.Encapsulation{cdr.CDR2LE, cdr.CDR2BE, cdr.CDRLE, cdr.CDRBE} {
+			var s cdr.Stream
+			w := ct.NewMaybeFinalWriter(&s, make([]byte, 200), enc)
+			w.SetID(1)
+			c.write(&w)
+			if _, err := w.Finish(); err == nil || err.Error() != "cdr: write constructs::MaybeFinal"+c.text {
+				t.Errorf("%s, %s: got  %v\nwant ...%s", c.name, enc, err, c.text)
+			}
+		}
+	}
+	var zero ct.PointWriter
+	zero.SetX(1)
+	zero.End()
+	if _, err := zero.Finish(); !errors.Is(err, cdr.ErrMember) {
+		t.Error(err)
+	}
+	var s cdr.Stream
+	point := ct.NewPointWriter(&s, make([]byte, 200), cdr.CDRBE)
+	point.SetX(1)
+	if _, err := point.Finish(); err == nil || err.Error() != "cdr: write constructs::Point.y: not set" {
+		t.Error(err)
+	}
+}
+
+// TestCollectionsInCollectionsErrors holds where a writer says that something is wrong in a collection within others.
+func TestCollectionsInCollectionsErrors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		write func(w *ct.NestWriter)
+		text  string
+	}{
+		{"element", func(w *ct.NestWriter) {
+			w.BeginDeep(2)
+			w.AddDeep(nil)
+			rows := w.NextDeep(1)
+			row := rows.Next(2)
+			row.Add("a")
+			row.Add("too long")
+		}, ".deep[1][0][1]: string of 8 bytes exceeds its bound of 4"},
+		{"elements missing", func(w *ct.NestWriter) { w.BeginDeep(1); rows := w.NextDeep(2); rows.Add(nil); rows.End() }, ".deep[0]: 1 of its 2 elements are not added"},
+		{"an element more", func(w *ct.NestWriter) { w.BeginDeep(2); rows := w.NextDeep(1); rows.Add(nil); rows.Add(nil) }, ".deep[0]: an element more than it was begun with"},
+		{"too large", func(w *ct.NestWriter) {
+			w.SetDeep(nil)
+			w.SetGrid(new([2][2][][]float64))
+			w.SetTriples(nil)
+			w.SetPair(new([2][3]int16))
+			w.BeginSheets(1)
+			m := w.NextSheets("k", 1)
+			m.Next(5)
+		}, ".sheets[0][0]: sequence of 5 elements exceeds its bound of 4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s cdr.Stream
+			w := ct.NewNestWriter(&s, make([]byte, 200), cdr.CDR2LE)
+			w.SetMark(1)
+			w.SetRagged(nil)
+			w.SetMatrix(nil)
+			c.write(&w)
+			if _, err := w.Finish(); err == nil || err.Error() != "cdr: write constructs::Nest"+c.text {
+				t.Errorf("got  %v\nwant ...%s", err, c.text)
+			}
+		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Sample is what is measured with. Its members take 40 bytes; the payload fills it up to the size that is asked for.
 type Sample struct {
@@ -389,14 +389,16 @@ func (b *SampleBuilder) RoomForPayload(n int) []byte {
 // room are reported here.
 func (b *SampleBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var sampleSlots = []cdr.Slot{
-	{Name: "instance"},
-	{Name: "writer"},
-	{Name: "phase"},
-	{Name: "number"},
-	{Name: "sent"},
-	{Name: "due"},
-	{Name: "payload"},
+var sampleShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "instance", Width: 4, Run: cdr.Run{Members: 6, Size: 36, Align: 4}},
+		{Name: "writer", Width: 4},
+		{Name: "phase", Width: 4},
+		{Name: "number", Width: 8},
+		{Name: "sent", Width: 8},
+		{Name: "due", Width: 8},
+		{Name: "payload"},
+	},
 }
 
 // SampleWriter writes an encoded Sample in the caller's bytes, without an intermediate value, in any encoding.
@@ -407,12 +409,12 @@ type SampleWriter struct {
 
 // NewSampleWriter starts a sample in buf, encapsulation header included.
 func NewSampleWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SampleWriter {
-	return SampleWriter{s.Open(buf, enc, sampleType, sampleSlots, false)}
+	return SampleWriter{s.Open(buf, enc, sampleType, &sampleShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (SampleWriter) Within(up *cdr.Writer) SampleWriter {
-	return SampleWriter{cdr.Nest(up, cdr.Final, sampleSlots, false)}
+	return SampleWriter{cdr.Nest(up, &sampleShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -423,49 +425,43 @@ func (w *SampleWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetInstance sets instance.
 func (w *SampleWriter) SetInstance(v uint32) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutUint32(b, v)
 	}
 }
 
 // SetWriter sets writer.
 func (w *SampleWriter) SetWriter(v uint32) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetPhase sets phase.
 func (w *SampleWriter) SetPhase(v uint32) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 12 {
+		cdr.PutUint32(b[8:], v)
 	}
 }
 
 // SetNumber sets number.
 func (w *SampleWriter) SetNumber(v uint64) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 20 {
+		cdr.PutUint64(b[12:], v)
 	}
 }
 
 // SetSent sets sent.
 func (w *SampleWriter) SetSent(v int64) {
-	if e := w.w.Next(4); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 28 {
+		cdr.PutInt64(b[20:], v)
 	}
 }
 
 // SetDue sets due.
 func (w *SampleWriter) SetDue(v int64) {
-	if e := w.w.Next(5); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 36 {
+		cdr.PutInt64(b[28:], v)
 	}
 }
 
@@ -848,14 +844,16 @@ func (b *KeyedSampleBuilder) RoomForPayload(n int) []byte {
 // room are reported here.
 func (b *KeyedSampleBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var keyedSampleSlots = []cdr.Slot{
-	{Name: "instance"},
-	{Name: "writer"},
-	{Name: "phase"},
-	{Name: "number"},
-	{Name: "sent"},
-	{Name: "due"},
-	{Name: "payload"},
+var keyedSampleShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "instance", Width: 4, Run: cdr.Run{Members: 6, Size: 36, Align: 4}},
+		{Name: "writer", Width: 4},
+		{Name: "phase", Width: 4},
+		{Name: "number", Width: 8},
+		{Name: "sent", Width: 8},
+		{Name: "due", Width: 8},
+		{Name: "payload"},
+	},
 }
 
 // KeyedSampleWriter writes an encoded KeyedSample in the caller's bytes, without an intermediate value, in any encoding.
@@ -866,12 +864,12 @@ type KeyedSampleWriter struct {
 
 // NewKeyedSampleWriter starts a sample in buf, encapsulation header included.
 func NewKeyedSampleWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyedSampleWriter {
-	return KeyedSampleWriter{s.Open(buf, enc, keyedSampleType, keyedSampleSlots, false)}
+	return KeyedSampleWriter{s.Open(buf, enc, keyedSampleType, &keyedSampleShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (KeyedSampleWriter) Within(up *cdr.Writer) KeyedSampleWriter {
-	return KeyedSampleWriter{cdr.Nest(up, cdr.Final, keyedSampleSlots, false)}
+	return KeyedSampleWriter{cdr.Nest(up, &keyedSampleShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -882,49 +880,43 @@ func (w *KeyedSampleWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetInstance sets instance.
 func (w *KeyedSampleWriter) SetInstance(v uint32) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutUint32(b, v)
 	}
 }
 
 // SetWriter sets writer.
 func (w *KeyedSampleWriter) SetWriter(v uint32) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetPhase sets phase.
 func (w *KeyedSampleWriter) SetPhase(v uint32) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 12 {
+		cdr.PutUint32(b[8:], v)
 	}
 }
 
 // SetNumber sets number.
 func (w *KeyedSampleWriter) SetNumber(v uint64) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 20 {
+		cdr.PutUint64(b[12:], v)
 	}
 }
 
 // SetSent sets sent.
 func (w *KeyedSampleWriter) SetSent(v int64) {
-	if e := w.w.Next(4); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 28 {
+		cdr.PutInt64(b[20:], v)
 	}
 }
 
 // SetDue sets due.
 func (w *KeyedSampleWriter) SetDue(v int64) {
-	if e := w.w.Next(5); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 36 {
+		cdr.PutInt64(b[28:], v)
 	}
 }
 

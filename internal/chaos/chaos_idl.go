@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // One sample.
 type Note struct {
@@ -281,11 +281,13 @@ func (b *NoteBuilder) RoomForFilling(n int) []byte {
 // room are reported here.
 func (b *NoteBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var noteSlots = []cdr.Slot{
-	{Name: "writer"},
-	{Name: "number"},
-	{Name: "last"},
-	{Name: "filling"},
+var noteShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "writer"},
+		{Name: "number", Width: 8, Run: cdr.Run{Members: 2, Size: 9, Align: 4, Plain: 8}},
+		{Name: "last", Width: 1},
+		{Name: "filling"},
+	},
 }
 
 // NoteWriter writes an encoded Note in the caller's bytes, without an intermediate value, in any encoding.
@@ -296,12 +298,12 @@ type NoteWriter struct {
 
 // NewNoteWriter starts a sample in buf, encapsulation header included.
 func NewNoteWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NoteWriter {
-	return NoteWriter{s.Open(buf, enc, noteType, noteSlots, false)}
+	return NoteWriter{s.Open(buf, enc, noteType, &noteShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NoteWriter) Within(up *cdr.Writer) NoteWriter {
-	return NoteWriter{cdr.Nest(up, cdr.Final, noteSlots, false)}
+	return NoteWriter{cdr.Nest(up, &noteShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -312,25 +314,20 @@ func (w *NoteWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetWriter sets writer.
 func (w *NoteWriter) SetWriter(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("writer", v, 32)
-		w.w.Done()
-	}
+	w.w.String(0, v, 32)
 }
 
 // SetNumber sets number.
 func (w *NoteWriter) SetNumber(v uint64) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
 // SetLast sets last.
 func (w *NoteWriter) SetLast(v bool) {
-	if e := w.w.Next(2); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 9 {
+		cdr.PutBool(b[8:], v)
 	}
 }
 

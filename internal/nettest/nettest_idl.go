@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // One message of one host.
 type Beat struct {
@@ -210,9 +210,11 @@ func (b *BeatBuilder) SetNumber(v uint32) {
 // room are reported here.
 func (b *BeatBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var beatSlots = []cdr.Slot{
-	{Name: "host"},
-	{Name: "number"},
+var beatShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "host"},
+		{Name: "number", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
 }
 
 // BeatWriter writes an encoded Beat in the caller's bytes, without an intermediate value, in any encoding.
@@ -223,12 +225,12 @@ type BeatWriter struct {
 
 // NewBeatWriter starts a sample in buf, encapsulation header included.
 func NewBeatWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BeatWriter {
-	return BeatWriter{s.Open(buf, enc, beatType, beatSlots, false)}
+	return BeatWriter{s.Open(buf, enc, beatType, &beatShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BeatWriter) Within(up *cdr.Writer) BeatWriter {
-	return BeatWriter{cdr.Nest(up, cdr.Final, beatSlots, false)}
+	return BeatWriter{cdr.Nest(up, &beatShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -239,16 +241,12 @@ func (w *BeatWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetHost sets host.
 func (w *BeatWriter) SetHost(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("host", v, 16)
-		w.w.Done()
-	}
+	w.w.String(0, v, 16)
 }
 
 // SetNumber sets number.
 func (w *BeatWriter) SetNumber(v uint32) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutUint32(b, v)
 	}
 }

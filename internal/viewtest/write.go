@@ -47,11 +47,14 @@ func writeValue(rnd *rand.Rand, w, v reflect.Value) {
 			if x.Kind() == reflect.Pointer {
 				x = x.Elem()
 			}
+			if !first(v.Elem()) || rnd.IntN(3) == 0 {
+				discriminate(w, v)
+			}
 			writeMember(rnd, w, name, x)
 			return
 		}
 	}
-	w.MethodByName("SetDiscriminator").Call([]reflect.Value{v.MethodByName("Discriminator").Call(nil)[0]})
+	discriminate(w, v)
 }
 
 // writeMember writes x, which has an address.
@@ -67,54 +70,75 @@ func writeMember(rnd *rand.Rand, w reflect.Value, name string, x reflect.Value) 
 		return
 	}
 	if begin.Type().NumOut() == 1 {
-		if !selected(x) {
-			call(w.MethodByName("Set"+name), x)
-			return
-		}
 		within(rnd, begin.Call(nil)[0], x)
 		return
 	}
-	var keys, elements []reflect.Value
-	switch x.Kind() {
-	case reflect.Map:
-		keys = slices.SortedFunc(slices.Values(x.MapKeys()), compareKeys)
-		for _, k := range keys {
-			e := reflect.New(x.Type().Elem()).Elem()
-			e.Set(x.MapIndex(k))
-			elements = append(elements, e)
-		}
-	case reflect.Array:
-		elements = rows(x, w.MethodByName("Add"+name).Type().In(0))
-	default:
-		for i := range x.Len() {
-			elements = append(elements, x.Index(i))
-		}
-	}
+	n := parts(x, w.MethodByName("Add"+name))
 	if begin.Type().NumIn() == 1 {
-		begin.Call([]reflect.Value{reflect.ValueOf(len(elements))})
+		begin.Call([]reflect.Value{reflect.ValueOf(len(n.elements))})
 	} else {
 		begin.Call(nil)
 	}
-	next := w.MethodByName("Next" + name)
-	for i, e := range elements {
-		var key []reflect.Value
-		if keys != nil {
-			key = []reflect.Value{keys[i]}
+	n.write(rnd, w, name)
+}
+
+// collection is the elements of a collection, or the pairs of a map.
+type collection struct{ keys, elements []reflect.Value }
+
+// parts takes a collection apart as the method add takes its elements.
+func parts(x, add reflect.Value) (c collection) {
+	switch x.Kind() {
+	case reflect.Map:
+		c.keys = slices.SortedFunc(slices.Values(x.MapKeys()), compareKeys)
+		for _, k := range c.keys {
+			e := reflect.New(x.Type().Elem()).Elem()
+			e.Set(x.MapIndex(k))
+			c.elements = append(c.elements, e)
 		}
-		if next.IsValid() && selected(e) && rnd.IntN(3) > 0 {
-			within(rnd, next.Call(key)[0], e)
-		} else {
-			call(w.MethodByName("Add"+name), append(key, e)...)
+	case reflect.Array:
+		c.elements = rows(x, add.Type().In(0))
+	default:
+		for i := range x.Len() {
+			c.elements = append(c.elements, x.Index(i))
+		}
+	}
+	return c
+}
+
+// write gives the elements to the methods of a writer for a member; without a name, to those of the writer of a collection.
+func (c collection) write(rnd *rand.Rand, w reflect.Value, name string) {
+	next := w.MethodByName("Next" + name)
+	for i, e := range c.elements {
+		var args []reflect.Value
+		if c.keys != nil {
+			args = []reflect.Value{c.keys[i]}
+		}
+		switch {
+		case !next.IsValid() || rnd.IntN(3) == 0:
+			call(w.MethodByName("Add"+name), append(args, e)...)
+		case e.Kind() == reflect.Slice || e.Kind() == reflect.Array || e.Kind() == reflect.Map:
+			inner := reflect.New(next.Type().Out(0))
+			of := parts(e, inner.MethodByName("Add"))
+			if e.Kind() != reflect.Array {
+				args = append(args, reflect.ValueOf(len(of.elements)))
+			}
+			inner.Elem().Set(next.Call(args)[0])
+			of.write(rnd, inner, "")
+			inner.MethodByName("End").Call(nil)
+		default:
+			within(rnd, next.Call(args)[0], e)
 		}
 	}
 }
 
-// selected tells whether x is a value that a writer can give: no union with another discriminator than the one that setting its member gives.
-func selected(x reflect.Value) bool {
+// discriminate gives the discriminator of the union that v points to.
+func discriminate(w, v reflect.Value) {
+	w.MethodByName("SetDiscriminator").Call(v.MethodByName("Discriminator").Call(nil))
+}
+
+// first tells whether the discriminator of a union is the one that setting its member gives.
+func first(x reflect.Value) bool {
 	u := x.Addr()
-	if !u.MethodByName("SetDiscriminator").IsValid() {
-		return true
-	}
 	for i := range u.NumMethod() {
 		name, isSetter := strings.CutPrefix(u.Type().Method(i).Name, "Set")
 		read := u.MethodByName(name)

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Flat is 64 bytes of numbers: a state vector as avionics send it.
 type Flat struct {
@@ -562,37 +562,39 @@ func (b *FlatBuilder) SetGround(v bool) {
 // room are reported here.
 func (b *FlatBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var flatSlots = []cdr.Slot{
-	{Name: "time"},
-	{Name: "lat"},
-	{Name: "lon"},
-	{Name: "alt"},
-	{Name: "north"},
-	{Name: "east"},
-	{Name: "down"},
-	{Name: "heading"},
-	{Name: "track"},
-	{Name: "sequence_number"},
-	{Name: "rate"},
-	{Name: "squawk"},
-	{Name: "kind"},
-	{Name: "ground"},
+var flatShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "time", Width: 8, Run: cdr.Run{Members: 14, Size: 64, Align: 4, Plain: 8}},
+		{Name: "lat", Width: 8},
+		{Name: "lon", Width: 8},
+		{Name: "alt", Width: 8},
+		{Name: "north", Width: 4},
+		{Name: "east", Width: 4},
+		{Name: "down", Width: 4},
+		{Name: "heading", Width: 4},
+		{Name: "track", Width: 4},
+		{Name: "sequence_number", Width: 4},
+		{Name: "rate", Width: 4},
+		{Name: "squawk", Width: 2},
+		{Name: "kind", Width: 1},
+		{Name: "ground", Width: 1},
+	},
 }
 
 // FlatWriter writes an encoded Flat in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type FlatWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewFlatWriter starts a sample in buf, encapsulation header included.
 func NewFlatWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FlatWriter {
-	return FlatWriter{s.Open(buf, enc, flatType, flatSlots, false)}
+	return FlatWriter{s.OpenNumbers(buf, enc, flatType, &flatShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (FlatWriter) Within(up *cdr.Writer) FlatWriter {
-	return FlatWriter{cdr.Nest(up, cdr.Final, flatSlots, false)}
+	return FlatWriter{cdr.NestNumbers(up, &flatShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -603,113 +605,99 @@ func (w *FlatWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
 func (w *FlatWriter) SetTime(v uint64) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
 // SetLat sets lat.
 func (w *FlatWriter) SetLat(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 16 {
+		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetLon sets lon.
 func (w *FlatWriter) SetLon(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 24 {
+		cdr.PutFloat64(b[16:], v)
 	}
 }
 
 // SetAlt sets alt.
 func (w *FlatWriter) SetAlt(v float64) {
-	if e := w.w.Next(3); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 32 {
+		cdr.PutFloat64(b[24:], v)
 	}
 }
 
 // SetNorth sets north.
 func (w *FlatWriter) SetNorth(v float32) {
-	if e := w.w.Next(4); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 36 {
+		cdr.PutFloat32(b[32:], v)
 	}
 }
 
 // SetEast sets east.
 func (w *FlatWriter) SetEast(v float32) {
-	if e := w.w.Next(5); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 40 {
+		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetDown sets down.
 func (w *FlatWriter) SetDown(v float32) {
-	if e := w.w.Next(6); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 44 {
+		cdr.PutFloat32(b[40:], v)
 	}
 }
 
 // SetHeading sets heading.
 func (w *FlatWriter) SetHeading(v float32) {
-	if e := w.w.Next(7); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 48 {
+		cdr.PutFloat32(b[44:], v)
 	}
 }
 
 // SetTrack sets track.
 func (w *FlatWriter) SetTrack(v int32) {
-	if e := w.w.Next(8); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(8); len(b) >= 52 {
+		cdr.PutInt32(b[48:], v)
 	}
 }
 
 // SetSequenceNumber sets sequence_number.
 func (w *FlatWriter) SetSequenceNumber(v uint32) {
-	if e := w.w.Next(9); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(9); len(b) >= 56 {
+		cdr.PutUint32(b[52:], v)
 	}
 }
 
 // SetRate sets rate.
 func (w *FlatWriter) SetRate(v int32) {
-	if e := w.w.Next(10); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(10); len(b) >= 60 {
+		cdr.PutInt32(b[56:], v)
 	}
 }
 
 // SetSquawk sets squawk.
 func (w *FlatWriter) SetSquawk(v uint16) {
-	if e := w.w.Next(11); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.In(11); len(b) >= 62 {
+		cdr.PutUint16(b[60:], v)
 	}
 }
 
 // SetKind sets kind.
 func (w *FlatWriter) SetKind(v byte) {
-	if e := w.w.Next(12); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(12); len(b) >= 63 {
+		b[62] = v
 	}
 }
 
 // SetGround sets ground.
 func (w *FlatWriter) SetGround(v bool) {
-	if e := w.w.Next(13); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(13); len(b) >= 64 {
+		cdr.PutBool(b[63:], v)
 	}
 }
 
@@ -1118,18 +1106,20 @@ func (b *TextBuilder) SetRemarks(v string) {
 // room are reported here.
 func (b *TextBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var textSlots = []cdr.Slot{
-	{Name: "time"},
-	{Name: "value"},
-	{Name: "status"},
-	{Name: "callsign"},
-	{Name: "origin"},
-	{Name: "destination"},
-	{Name: "operator_name"},
-	{Name: "route"},
-	{Name: "procedure"},
-	{Name: "weather"},
-	{Name: "remarks"},
+var textShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "time", Width: 8, Run: cdr.Run{Members: 3, Size: 20, Align: 4, Plain: 8}},
+		{Name: "value", Width: 8},
+		{Name: "status", Width: 4},
+		{Name: "callsign"},
+		{Name: "origin"},
+		{Name: "destination"},
+		{Name: "operator_name"},
+		{Name: "route"},
+		{Name: "procedure"},
+		{Name: "weather"},
+		{Name: "remarks"},
+	},
 }
 
 // TextWriter writes an encoded Text in the caller's bytes, without an intermediate value, in any encoding.
@@ -1140,12 +1130,12 @@ type TextWriter struct {
 
 // NewTextWriter starts a sample in buf, encapsulation header included.
 func NewTextWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TextWriter {
-	return TextWriter{s.Open(buf, enc, textType, textSlots, false)}
+	return TextWriter{s.Open(buf, enc, textType, &textShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TextWriter) Within(up *cdr.Writer) TextWriter {
-	return TextWriter{cdr.Nest(up, cdr.Final, textSlots, false)}
+	return TextWriter{cdr.Nest(up, &textShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1156,90 +1146,63 @@ func (w *TextWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
 func (w *TextWriter) SetTime(v uint64) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
 // SetValue sets value.
 func (w *TextWriter) SetValue(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 16 {
+		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetStatus sets status.
 func (w *TextWriter) SetStatus(v int32) {
-	if e := w.w.Next(2); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 20 {
+		cdr.PutInt32(b[16:], v)
 	}
 }
 
 // SetCallsign sets callsign.
 func (w *TextWriter) SetCallsign(v string) {
-	if e := w.w.Next(3); e != nil {
-		e.String("callsign", v, 0)
-		w.w.Done()
-	}
+	w.w.String(3, v, 0)
 }
 
 // SetOrigin sets origin.
 func (w *TextWriter) SetOrigin(v string) {
-	if e := w.w.Next(4); e != nil {
-		e.String("origin", v, 0)
-		w.w.Done()
-	}
+	w.w.String(4, v, 0)
 }
 
 // SetDestination sets destination.
 func (w *TextWriter) SetDestination(v string) {
-	if e := w.w.Next(5); e != nil {
-		e.String("destination", v, 0)
-		w.w.Done()
-	}
+	w.w.String(5, v, 0)
 }
 
 // SetOperatorName sets operator_name.
 func (w *TextWriter) SetOperatorName(v string) {
-	if e := w.w.Next(6); e != nil {
-		e.String("operator_name", v, 0)
-		w.w.Done()
-	}
+	w.w.String(6, v, 0)
 }
 
 // SetRoute sets route.
 func (w *TextWriter) SetRoute(v string) {
-	if e := w.w.Next(7); e != nil {
-		e.String("route", v, 0)
-		w.w.Done()
-	}
+	w.w.String(7, v, 0)
 }
 
 // SetProcedure sets procedure.
 func (w *TextWriter) SetProcedure(v string) {
-	if e := w.w.Next(8); e != nil {
-		e.String("procedure", v, 0)
-		w.w.Done()
-	}
+	w.w.String(8, v, 0)
 }
 
 // SetWeather sets weather.
 func (w *TextWriter) SetWeather(v string) {
-	if e := w.w.Next(9); e != nil {
-		e.String("weather", v, 0)
-		w.w.Done()
-	}
+	w.w.String(9, v, 0)
 }
 
 // SetRemarks sets remarks.
 func (w *TextWriter) SetRemarks(v string) {
-	if e := w.w.Next(10); e != nil {
-		e.String("remarks", v, 0)
-		w.w.Done()
-	}
+	w.w.String(10, v, 0)
 }
 
 // Blob is an image or a packet: 10 KB that nobody looks into.
@@ -1462,9 +1425,11 @@ func (b *BlobBuilder) RoomForData(n int) []byte {
 // room are reported here.
 func (b *BlobBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var blobSlots = []cdr.Slot{
-	{Name: "time"},
-	{Name: "data"},
+var blobShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "time", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+		{Name: "data"},
+	},
 }
 
 // BlobWriter writes an encoded Blob in the caller's bytes, without an intermediate value, in any encoding.
@@ -1475,12 +1440,12 @@ type BlobWriter struct {
 
 // NewBlobWriter starts a sample in buf, encapsulation header included.
 func NewBlobWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BlobWriter {
-	return BlobWriter{s.Open(buf, enc, blobType, blobSlots, false)}
+	return BlobWriter{s.Open(buf, enc, blobType, &blobShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BlobWriter) Within(up *cdr.Writer) BlobWriter {
-	return BlobWriter{cdr.Nest(up, cdr.Final, blobSlots, false)}
+	return BlobWriter{cdr.Nest(up, &blobShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1491,9 +1456,8 @@ func (w *BlobWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
 func (w *BlobWriter) SetTime(v uint64) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
@@ -1808,28 +1772,30 @@ func (b *FixBuilder) SetSource(v int32) {
 // room are reported here.
 func (b *FixBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var fixSlots = []cdr.Slot{
-	{Name: "x"},
-	{Name: "y"},
-	{Name: "z"},
-	{Name: "quality"},
-	{Name: "source"},
+var fixShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "x", Width: 8, Run: cdr.Run{Members: 5, Size: 32, Align: 4, Plain: 8}},
+		{Name: "y", Width: 8},
+		{Name: "z", Width: 8},
+		{Name: "quality", Width: 4},
+		{Name: "source", Width: 4},
+	},
 }
 
 // FixWriter writes an encoded Fix in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type FixWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewFixWriter starts a sample in buf, encapsulation header included.
 func NewFixWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FixWriter {
-	return FixWriter{s.Open(buf, enc, fixType, fixSlots, false)}
+	return FixWriter{s.OpenNumbers(buf, enc, fixType, &fixShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (FixWriter) Within(up *cdr.Writer) FixWriter {
-	return FixWriter{cdr.Nest(up, cdr.Final, fixSlots, false)}
+	return FixWriter{cdr.NestNumbers(up, &fixShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1840,41 +1806,36 @@ func (w *FixWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetX sets x.
 func (w *FixWriter) SetX(v float64) {
-	if e := w.w.Next(0); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetY sets y.
 func (w *FixWriter) SetY(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 16 {
+		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetZ sets z.
 func (w *FixWriter) SetZ(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 24 {
+		cdr.PutFloat64(b[16:], v)
 	}
 }
 
 // SetQuality sets quality.
 func (w *FixWriter) SetQuality(v float32) {
-	if e := w.w.Next(3); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 28 {
+		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetSource sets source.
 func (w *FixWriter) SetSource(v int32) {
-	if e := w.w.Next(4); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 32 {
+		cdr.PutInt32(b[28:], v)
 	}
 }
 
@@ -2183,9 +2144,11 @@ func (b *RouteBuilder) AddFixes(v *Fix) {
 // room are reported here.
 func (b *RouteBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var routeSlots = []cdr.Slot{
-	{Name: "time"},
-	{Name: "fixes"},
+var routeShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "time", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+		{Name: "fixes"},
+	},
 }
 
 // RouteWriter writes an encoded Route in the caller's bytes, without an intermediate value, in any encoding.
@@ -2196,12 +2159,12 @@ type RouteWriter struct {
 
 // NewRouteWriter starts a sample in buf, encapsulation header included.
 func NewRouteWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RouteWriter {
-	return RouteWriter{s.Open(buf, enc, routeType, routeSlots, false)}
+	return RouteWriter{s.Open(buf, enc, routeType, &routeShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (RouteWriter) Within(up *cdr.Writer) RouteWriter {
-	return RouteWriter{cdr.Nest(up, cdr.Final, routeSlots, false)}
+	return RouteWriter{cdr.Nest(up, &routeShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2212,9 +2175,8 @@ func (w *RouteWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
 func (w *RouteWriter) SetTime(v uint64) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
@@ -2991,21 +2953,24 @@ func (b *StatusBuilder) SetDump(v *[]byte) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *StatusBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], statusSlots) }
+func (b *StatusBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], statusShape.Slots) }
 
-var statusSlots = []cdr.Slot{
-	{Name: "time", ID: 1, Code: 3},
-	{Name: "unit", ID: 2, Code: 2},
-	{Name: "temperature", ID: 3, Code: 3, Optional: true},
-	{Name: "pressure", ID: 4, Code: 3, Optional: true},
-	{Name: "load", ID: 5, Code: 2, Optional: true},
-	{Name: "fuel", ID: 6, Code: 2, Optional: true},
-	{Name: "faults", ID: 7, Code: 1, Optional: true},
-	{Name: "armed", ID: 8, Code: 0, Optional: true},
-	{Name: "note", ID: 9, Code: 5, Optional: true},
-	{Name: "fault", ID: 10, Code: 5, Optional: true},
-	{Name: "counters", ID: 11, Code: 6, Optional: true},
-	{Name: "dump", ID: 12, Code: 5, Optional: true},
+var statusShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "time", ID: 1, Code: 3},
+		{Name: "unit", ID: 2, Code: 2},
+		{Name: "temperature", ID: 3, Code: 3, Optional: true},
+		{Name: "pressure", ID: 4, Code: 3, Optional: true},
+		{Name: "load", ID: 5, Code: 2, Optional: true},
+		{Name: "fuel", ID: 6, Code: 2, Optional: true},
+		{Name: "faults", ID: 7, Code: 1, Optional: true},
+		{Name: "armed", ID: 8, Code: 0, Optional: true},
+		{Name: "note", ID: 9, Code: 5, Optional: true},
+		{Name: "fault", ID: 10, Code: 5, Optional: true},
+		{Name: "counters", ID: 11, Code: 6, Optional: true},
+		{Name: "dump", ID: 12, Code: 5, Optional: true},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // StatusWriter writes an encoded Status in the caller's bytes, without an intermediate value, in any encoding.
@@ -3016,12 +2981,12 @@ type StatusWriter struct {
 
 // NewStatusWriter starts a sample in buf, encapsulation header included.
 func NewStatusWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StatusWriter {
-	return StatusWriter{s.Open(buf, enc, statusType, statusSlots, false)}
+	return StatusWriter{s.Open(buf, enc, statusType, &statusShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (StatusWriter) Within(up *cdr.Writer) StatusWriter {
-	return StatusWriter{cdr.Nest(up, cdr.Mutable, statusSlots, false)}
+	return StatusWriter{cdr.Nest(up, &statusShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3096,18 +3061,12 @@ func (w *StatusWriter) SetArmed(v bool) {
 
 // SetNote sets note.
 func (w *StatusWriter) SetNote(v string) {
-	if e := w.w.Next(8); e != nil {
-		e.String("note", v, 0)
-		w.w.Done()
-	}
+	w.w.String(8, v, 0)
 }
 
 // SetFault sets fault.
 func (w *StatusWriter) SetFault(v string) {
-	if e := w.w.Next(9); e != nil {
-		e.String("fault", v, 0)
-		w.w.Done()
-	}
+	w.w.String(9, v, 0)
 }
 
 // SetCounters sets counters.

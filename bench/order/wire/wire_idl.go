@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Message is what the replicas write: as many bytes as are asked for.
 type Message struct {
@@ -192,8 +192,10 @@ func (b *MessageBuilder) RoomForPayload(n int) []byte {
 // room are reported here.
 func (b *MessageBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var messageSlots = []cdr.Slot{
-	{Name: "payload"},
+var messageShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "payload"},
+	},
 }
 
 // MessageWriter writes an encoded Message in the caller's bytes, without an intermediate value, in any encoding.
@@ -204,12 +206,12 @@ type MessageWriter struct {
 
 // NewMessageWriter starts a sample in buf, encapsulation header included.
 func NewMessageWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MessageWriter {
-	return MessageWriter{s.Open(buf, enc, messageType, messageSlots, false)}
+	return MessageWriter{s.Open(buf, enc, messageType, &messageShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (MessageWriter) Within(up *cdr.Writer) MessageWriter {
-	return MessageWriter{cdr.Nest(up, cdr.Final, messageSlots, false)}
+	return MessageWriter{cdr.Nest(up, &messageShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.

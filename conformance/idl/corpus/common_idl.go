@@ -13,7 +13,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Sides is the IDL constant corpus::SIDES.
 const Sides int32 = 3
@@ -561,18 +561,20 @@ func (b *PrimitivesBuilder) SetD(v float64) {
 // room are reported here.
 func (b *PrimitivesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var primitivesSlots = []cdr.Slot{
-	{Name: "flag"},
-	{Name: "raw"},
-	{Name: "letter"},
-	{Name: "s"},
-	{Name: "us"},
-	{Name: "l"},
-	{Name: "ul"},
-	{Name: "ll"},
-	{Name: "ull"},
-	{Name: "f"},
-	{Name: "d"},
+var primitivesShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "flag", Width: 1, Run: cdr.Run{Members: 3, Size: 3, Align: 1, Plain: 1}},
+		{Name: "raw", Width: 1},
+		{Name: "letter", Width: 1},
+		{Name: "s", Width: 2, Run: cdr.Run{Members: 2, Size: 4, Align: 2, Plain: 2}},
+		{Name: "us", Width: 2},
+		{Name: "l", Width: 4, Run: cdr.Run{Members: 6, Size: 36, Align: 4}},
+		{Name: "ul", Width: 4},
+		{Name: "ll", Width: 8},
+		{Name: "ull", Width: 8},
+		{Name: "f", Width: 4},
+		{Name: "d", Width: 8},
+	},
 }
 
 // PrimitivesWriter writes an encoded Primitives in the caller's bytes, without an intermediate value, in any encoding.
@@ -583,12 +585,12 @@ type PrimitivesWriter struct {
 
 // NewPrimitivesWriter starts a sample in buf, encapsulation header included.
 func NewPrimitivesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PrimitivesWriter {
-	return PrimitivesWriter{s.Open(buf, enc, primitivesType, primitivesSlots, false)}
+	return PrimitivesWriter{s.Open(buf, enc, primitivesType, &primitivesShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (PrimitivesWriter) Within(up *cdr.Writer) PrimitivesWriter {
-	return PrimitivesWriter{cdr.Nest(up, cdr.Final, primitivesSlots, false)}
+	return PrimitivesWriter{cdr.Nest(up, &primitivesShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -599,89 +601,78 @@ func (w *PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFlag sets flag.
 func (w *PrimitivesWriter) SetFlag(v bool) {
-	if e := w.w.Next(0); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		cdr.PutBool(b, v)
 	}
 }
 
 // SetRaw sets raw.
 func (w *PrimitivesWriter) SetRaw(v byte) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 2 {
+		b[1] = v
 	}
 }
 
 // SetLetter sets letter.
 func (w *PrimitivesWriter) SetLetter(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 3 {
+		b[2] = v
 	}
 }
 
 // SetS sets s.
 func (w *PrimitivesWriter) SetS(v int16) {
-	if e := w.w.Next(3); e != nil {
-		e.Int16(v)
-		w.w.Done()
+	if b := w.w.Run(3); len(b) >= 2 {
+		cdr.PutInt16(b, v)
 	}
 }
 
 // SetUs sets us.
 func (w *PrimitivesWriter) SetUs(v uint16) {
-	if e := w.w.Next(4); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 4 {
+		cdr.PutUint16(b[2:], v)
 	}
 }
 
 // SetL sets l.
 func (w *PrimitivesWriter) SetL(v int32) {
-	if e := w.w.Next(5); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(5); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetUl sets ul.
 func (w *PrimitivesWriter) SetUl(v uint32) {
-	if e := w.w.Next(6); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 8 {
+		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetLl sets ll.
 func (w *PrimitivesWriter) SetLl(v int64) {
-	if e := w.w.Next(7); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 16 {
+		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetUll sets ull.
 func (w *PrimitivesWriter) SetUll(v uint64) {
-	if e := w.w.Next(8); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(8); len(b) >= 24 {
+		cdr.PutUint64(b[16:], v)
 	}
 }
 
 // SetF sets f.
 func (w *PrimitivesWriter) SetF(v float32) {
-	if e := w.w.Next(9); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(9); len(b) >= 28 {
+		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetD sets d.
 func (w *PrimitivesWriter) SetD(v float64) {
-	if e := w.w.Next(10); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(10); len(b) >= 36 {
+		cdr.PutFloat64(b[28:], v)
 	}
 }
 
@@ -1135,18 +1126,20 @@ func (b *AlignmentBuilder) SetK(v uint64) {
 // room are reported here.
 func (b *AlignmentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var alignmentSlots = []cdr.Slot{
-	{Name: "a"},
-	{Name: "b"},
-	{Name: "c"},
-	{Name: "d"},
-	{Name: "e"},
-	{Name: "f"},
-	{Name: "g"},
-	{Name: "h"},
-	{Name: "i"},
-	{Name: "j"},
-	{Name: "k"},
+var alignmentShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "b", Width: 8, Run: cdr.Run{Members: 7, Size: 32, Align: 4, Plain: 8, Gaps: true}},
+		{Name: "c", Width: 1},
+		{Name: "d", Width: 2},
+		{Name: "e", Width: 1},
+		{Name: "f", Width: 8},
+		{Name: "g", Width: 1},
+		{Name: "h", Width: 4},
+		{Name: "i"},
+		{Name: "j", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "k", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+	},
 }
 
 // AlignmentWriter writes an encoded Alignment in the caller's bytes, without an intermediate value, in any encoding.
@@ -1157,12 +1150,12 @@ type AlignmentWriter struct {
 
 // NewAlignmentWriter starts a sample in buf, encapsulation header included.
 func NewAlignmentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AlignmentWriter {
-	return AlignmentWriter{s.Open(buf, enc, alignmentType, alignmentSlots, false)}
+	return AlignmentWriter{s.Open(buf, enc, alignmentType, &alignmentShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (AlignmentWriter) Within(up *cdr.Writer) AlignmentWriter {
-	return AlignmentWriter{cdr.Nest(up, cdr.Final, alignmentSlots, false)}
+	return AlignmentWriter{cdr.Nest(up, &alignmentShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1173,89 +1166,76 @@ func (w *AlignmentWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
 func (w *AlignmentWriter) SetA(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetB sets b.
 func (w *AlignmentWriter) SetB(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetC sets c.
 func (w *AlignmentWriter) SetC(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 9 {
+		b[8] = v
 	}
 }
 
 // SetD sets d.
 func (w *AlignmentWriter) SetD(v int16) {
-	if e := w.w.Next(3); e != nil {
-		e.Int16(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 12 {
+		cdr.PutInt16(b[10:], v)
 	}
 }
 
 // SetE sets e.
 func (w *AlignmentWriter) SetE(v byte) {
-	if e := w.w.Next(4); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 13 {
+		b[12] = v
 	}
 }
 
 // SetF sets f.
 func (w *AlignmentWriter) SetF(v int64) {
-	if e := w.w.Next(5); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 24 {
+		cdr.PutInt64(b[16:], v)
 	}
 }
 
 // SetG sets g.
 func (w *AlignmentWriter) SetG(v byte) {
-	if e := w.w.Next(6); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 25 {
+		b[24] = v
 	}
 }
 
 // SetH sets h.
 func (w *AlignmentWriter) SetH(v float32) {
-	if e := w.w.Next(7); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 32 {
+		cdr.PutFloat32(b[28:], v)
 	}
 }
 
 // SetI sets i.
 func (w *AlignmentWriter) SetI(v string) {
-	if e := w.w.Next(8); e != nil {
-		e.String("i", v, 0)
-		w.w.Done()
-	}
+	w.w.String(8, v, 0)
 }
 
 // SetJ sets j.
 func (w *AlignmentWriter) SetJ(v byte) {
-	if e := w.w.Next(9); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(9); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetK sets k.
 func (w *AlignmentWriter) SetK(v uint64) {
-	if e := w.w.Next(10); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.Run(10); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
@@ -1685,12 +1665,14 @@ func (b *StringsBuilder) AddLabels(v Label) {
 // room are reported here.
 func (b *StringsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var stringsSlots = []cdr.Slot{
-	{Name: "free"},
-	{Name: "bounded"},
-	{Name: "tag"},
-	{Name: "list"},
-	{Name: "labels"},
+var stringsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "free"},
+		{Name: "bounded"},
+		{Name: "tag"},
+		{Name: "list"},
+		{Name: "labels"},
+	},
 }
 
 // StringsWriter writes an encoded Strings in the caller's bytes, without an intermediate value, in any encoding.
@@ -1701,12 +1683,12 @@ type StringsWriter struct {
 
 // NewStringsWriter starts a sample in buf, encapsulation header included.
 func NewStringsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StringsWriter {
-	return StringsWriter{s.Open(buf, enc, stringsType, stringsSlots, false)}
+	return StringsWriter{s.Open(buf, enc, stringsType, &stringsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (StringsWriter) Within(up *cdr.Writer) StringsWriter {
-	return StringsWriter{cdr.Nest(up, cdr.Final, stringsSlots, false)}
+	return StringsWriter{cdr.Nest(up, &stringsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1717,26 +1699,17 @@ func (w *StringsWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFree sets free.
 func (w *StringsWriter) SetFree(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("free", v, 0)
-		w.w.Done()
-	}
+	w.w.String(0, v, 0)
 }
 
 // SetBounded sets bounded.
 func (w *StringsWriter) SetBounded(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("bounded", v, 20)
-		w.w.Done()
-	}
+	w.w.String(1, v, 20)
 }
 
 // SetTag sets tag.
 func (w *StringsWriter) SetTag(v Label) {
-	if e := w.w.Next(2); e != nil {
-		e.String("tag", v, 12)
-		w.w.Done()
-	}
+	w.w.String(2, v, 12)
 }
 
 // SetList sets list.
@@ -2579,16 +2552,18 @@ func (b *CollectionsBuilder) SetCube(v *[2][2][2]int32) {
 // room are reported here.
 func (b *CollectionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var collectionsSlots = []cdr.Slot{
-	{Name: "bytes"},
-	{Name: "flags"},
-	{Name: "doubles"},
-	{Name: "few"},
-	{Name: "matrix"},
-	{Name: "colors"},
-	{Name: "palette"},
-	{Name: "nested"},
-	{Name: "cube"},
+var collectionsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "bytes"},
+		{Name: "flags"},
+		{Name: "doubles"},
+		{Name: "few"},
+		{Name: "matrix"},
+		{Name: "colors"},
+		{Name: "palette"},
+		{Name: "nested"},
+		{Name: "cube"},
+	},
 }
 
 // CollectionsWriter writes an encoded Collections in the caller's bytes, without an intermediate value, in any encoding.
@@ -2599,12 +2574,12 @@ type CollectionsWriter struct {
 
 // NewCollectionsWriter starts a sample in buf, encapsulation header included.
 func NewCollectionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CollectionsWriter {
-	return CollectionsWriter{s.Open(buf, enc, collectionsType, collectionsSlots, false)}
+	return CollectionsWriter{s.Open(buf, enc, collectionsType, &collectionsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (CollectionsWriter) Within(up *cdr.Writer) CollectionsWriter {
-	return CollectionsWriter{cdr.Nest(up, cdr.Final, collectionsSlots, false)}
+	return CollectionsWriter{cdr.Nest(up, &collectionsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2751,6 +2726,11 @@ func (w *CollectionsWriter) AddNested(v FewLongs) {
 	}
 }
 
+// NextNested begins the next element of nested, of n elements, for the writer that it gives to write.
+func (w *CollectionsWriter) NextNested(n int) CollectionsNestedElementWriter {
+	return CollectionsNestedElementWriter{cdr.NestSequence(w.w.BeginElement(7), n, 5, true)}
+}
+
 // SetCube sets cube.
 func (w *CollectionsWriter) SetCube(v *[2][2][2]int32) {
 	if e := w.w.Next(8); e != nil {
@@ -2768,6 +2748,22 @@ func (w *CollectionsWriter) SetCube(v *[2][2][2]int32) {
 			e.LeaveElement("cube", i)
 		}
 		w.w.Done()
+	}
+}
+
+// CollectionsNestedElementWriter writes the elements of an encoded corpus::FewLongs, each with Add or Next.
+type CollectionsNestedElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *CollectionsNestedElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *CollectionsNestedElementWriter) Add(v int32) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(v)
+		w.w.DoneElement()
 	}
 }
 
@@ -2998,10 +2994,12 @@ func (b *InnerBuilder) SetName(v string) {
 // room are reported here.
 func (b *InnerBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var innerSlots = []cdr.Slot{
-	{Name: "tag"},
-	{Name: "value"},
-	{Name: "name"},
+var innerShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "tag", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "value", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+		{Name: "name"},
+	},
 }
 
 // InnerWriter writes an encoded Inner in the caller's bytes, without an intermediate value, in any encoding.
@@ -3012,12 +3010,12 @@ type InnerWriter struct {
 
 // NewInnerWriter starts a sample in buf, encapsulation header included.
 func NewInnerWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) InnerWriter {
-	return InnerWriter{s.Open(buf, enc, innerType, innerSlots, false)}
+	return InnerWriter{s.Open(buf, enc, innerType, &innerShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (InnerWriter) Within(up *cdr.Writer) InnerWriter {
-	return InnerWriter{cdr.Nest(up, cdr.Final, innerSlots, false)}
+	return InnerWriter{cdr.Nest(up, &innerShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3028,26 +3026,21 @@ func (w *InnerWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTag sets tag.
 func (w *InnerWriter) SetTag(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetValue sets value.
 func (w *InnerWriter) SetValue(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetName sets name.
 func (w *InnerWriter) SetName(v string) {
-	if e := w.w.Next(2); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
-	}
+	w.w.String(2, v, 0)
 }
 
 // Nesting is the IDL struct corpus::Nesting.
@@ -3492,12 +3485,14 @@ func (b *NestingBuilder) SetColor(v Color) {
 // room are reported here.
 func (b *NestingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var nestingSlots = []cdr.Slot{
-	{Name: "number"},
-	{Name: "one"},
-	{Name: "many"},
-	{Name: "row"},
-	{Name: "color"},
+var nestingShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "number", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "one"},
+		{Name: "many"},
+		{Name: "row"},
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
 }
 
 // NestingWriter writes an encoded Nesting in the caller's bytes, without an intermediate value, in any encoding.
@@ -3508,12 +3503,12 @@ type NestingWriter struct {
 
 // NewNestingWriter starts a sample in buf, encapsulation header included.
 func NewNestingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestingWriter {
-	return NestingWriter{s.Open(buf, enc, nestingType, nestingSlots, false)}
+	return NestingWriter{s.Open(buf, enc, nestingType, &nestingShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NestingWriter) Within(up *cdr.Writer) NestingWriter {
-	return NestingWriter{cdr.Nest(up, cdr.Final, nestingSlots, false)}
+	return NestingWriter{cdr.Nest(up, &nestingShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3524,9 +3519,8 @@ func (w *NestingWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetNumber sets number.
 func (w *NestingWriter) SetNumber(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -3616,9 +3610,12 @@ func (w *NestingWriter) NextRow() InnerWriter {
 
 // SetColor sets color.
 func (w *NestingWriter) SetColor(v Color) {
-	if e := w.w.Next(4); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(4, int32(v))
+		return
+	}
+	if b := w.w.Run(4); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }
 
@@ -3860,10 +3857,12 @@ func (b *KeyPartBuilder) SetIgnored(v float64) {
 // room are reported here.
 func (b *KeyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var keyPartSlots = []cdr.Slot{
-	{Name: "site"},
-	{Name: "name"},
-	{Name: "ignored"},
+var keyPartShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "site", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "name"},
+		{Name: "ignored", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+	},
 }
 
 // KeyPartWriter writes an encoded KeyPart in the caller's bytes, without an intermediate value, in any encoding.
@@ -3874,12 +3873,12 @@ type KeyPartWriter struct {
 
 // NewKeyPartWriter starts a sample in buf, encapsulation header included.
 func NewKeyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyPartWriter {
-	return KeyPartWriter{s.Open(buf, enc, keyPartType, keyPartSlots, false)}
+	return KeyPartWriter{s.Open(buf, enc, keyPartType, &keyPartShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (KeyPartWriter) Within(up *cdr.Writer) KeyPartWriter {
-	return KeyPartWriter{cdr.Nest(up, cdr.Final, keyPartSlots, false)}
+	return KeyPartWriter{cdr.Nest(up, &keyPartShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3890,25 +3889,20 @@ func (w *KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetSite sets site.
 func (w *KeyPartWriter) SetSite(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetName sets name.
 func (w *KeyPartWriter) SetName(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // SetIgnored sets ignored.
 func (w *KeyPartWriter) SetIgnored(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -4184,10 +4178,12 @@ func (b *KeysBuilder) SetNumber(v int32) {
 // room are reported here.
 func (b *KeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var keysSlots = []cdr.Slot{
-	{Name: "part"},
-	{Name: "value"},
-	{Name: "number"},
+var keysShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "part"},
+		{Name: "value", Width: 8, Run: cdr.Run{Members: 2, Size: 12, Align: 4, Plain: 8}},
+		{Name: "number", Width: 4},
+	},
 }
 
 // KeysWriter writes an encoded Keys in the caller's bytes, without an intermediate value, in any encoding.
@@ -4198,12 +4194,12 @@ type KeysWriter struct {
 
 // NewKeysWriter starts a sample in buf, encapsulation header included.
 func NewKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeysWriter {
-	return KeysWriter{s.Open(buf, enc, keysType, keysSlots, false)}
+	return KeysWriter{s.Open(buf, enc, keysType, &keysShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (KeysWriter) Within(up *cdr.Writer) KeysWriter {
-	return KeysWriter{cdr.Nest(up, cdr.Final, keysSlots, false)}
+	return KeysWriter{cdr.Nest(up, &keysShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4230,16 +4226,14 @@ func (w *KeysWriter) BeginPart() KeyPartWriter {
 
 // SetValue sets value.
 func (w *KeysWriter) SetValue(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetNumber sets number.
 func (w *KeysWriter) SetNumber(v int32) {
-	if e := w.w.Next(2); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 12 {
+		cdr.PutInt32(b[8:], v)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Constants of all kinds.
 const Width int32 = 3
@@ -833,21 +833,23 @@ func (b *PrimitivesBuilder) SetF64(v float64) {
 // room are reported here.
 func (b *PrimitivesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var primitivesSlots = []cdr.Slot{
-	{Name: "b"},
-	{Name: "o"},
-	{Name: "c"},
-	{Name: "wc"},
-	{Name: "i8"},
-	{Name: "u8"},
-	{Name: "i16"},
-	{Name: "u16"},
-	{Name: "i32"},
-	{Name: "u32"},
-	{Name: "i64"},
-	{Name: "u64"},
-	{Name: "f32"},
-	{Name: "f64"},
+var primitivesShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "b", Width: 1, Run: cdr.Run{Members: 3, Size: 3, Align: 1, Plain: 1}},
+		{Name: "o", Width: 1},
+		{Name: "c", Width: 1},
+		{Name: "wc", Width: 2, Run: cdr.Run{Members: 5, Size: 8, Align: 2, Plain: 2}},
+		{Name: "i8", Width: 1},
+		{Name: "u8", Width: 1},
+		{Name: "i16", Width: 2},
+		{Name: "u16", Width: 2},
+		{Name: "i32", Width: 4, Run: cdr.Run{Members: 6, Size: 36, Align: 4}},
+		{Name: "u32", Width: 4},
+		{Name: "i64", Width: 8},
+		{Name: "u64", Width: 8},
+		{Name: "f32", Width: 4},
+		{Name: "f64", Width: 8},
+	},
 }
 
 // PrimitivesWriter writes an encoded Primitives in the caller's bytes, without an intermediate value, in any encoding.
@@ -858,12 +860,12 @@ type PrimitivesWriter struct {
 
 // NewPrimitivesWriter starts a sample in buf, encapsulation header included.
 func NewPrimitivesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PrimitivesWriter {
-	return PrimitivesWriter{s.Open(buf, enc, primitivesType, primitivesSlots, false)}
+	return PrimitivesWriter{s.Open(buf, enc, primitivesType, &primitivesShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (PrimitivesWriter) Within(up *cdr.Writer) PrimitivesWriter {
-	return PrimitivesWriter{cdr.Nest(up, cdr.Final, primitivesSlots, false)}
+	return PrimitivesWriter{cdr.Nest(up, &primitivesShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -874,113 +876,99 @@ func (w *PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetB sets b.
 func (w *PrimitivesWriter) SetB(v bool) {
-	if e := w.w.Next(0); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		cdr.PutBool(b, v)
 	}
 }
 
 // SetO sets o.
 func (w *PrimitivesWriter) SetO(v byte) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 2 {
+		b[1] = v
 	}
 }
 
 // SetC sets c.
 func (w *PrimitivesWriter) SetC(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 3 {
+		b[2] = v
 	}
 }
 
 // SetWc sets wc.
 func (w *PrimitivesWriter) SetWc(v uint16) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.Run(3); len(b) >= 2 {
+		cdr.PutUint16(b, v)
 	}
 }
 
 // SetI8 sets i8.
 func (w *PrimitivesWriter) SetI8(v int8) {
-	if e := w.w.Next(4); e != nil {
-		e.Int8(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 3 {
+		b[2] = uint8(v)
 	}
 }
 
 // SetU8 sets u8.
 func (w *PrimitivesWriter) SetU8(v uint8) {
-	if e := w.w.Next(5); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 4 {
+		b[3] = v
 	}
 }
 
 // SetI16 sets i16.
 func (w *PrimitivesWriter) SetI16(v int16) {
-	if e := w.w.Next(6); e != nil {
-		e.Int16(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 6 {
+		cdr.PutInt16(b[4:], v)
 	}
 }
 
 // SetU16 sets u16.
 func (w *PrimitivesWriter) SetU16(v uint16) {
-	if e := w.w.Next(7); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 8 {
+		cdr.PutUint16(b[6:], v)
 	}
 }
 
 // SetI32 sets i32.
 func (w *PrimitivesWriter) SetI32(v int32) {
-	if e := w.w.Next(8); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(8); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetU32 sets u32.
 func (w *PrimitivesWriter) SetU32(v uint32) {
-	if e := w.w.Next(9); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(9); len(b) >= 8 {
+		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetI64 sets i64.
 func (w *PrimitivesWriter) SetI64(v int64) {
-	if e := w.w.Next(10); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(10); len(b) >= 16 {
+		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetU64 sets u64.
 func (w *PrimitivesWriter) SetU64(v uint64) {
-	if e := w.w.Next(11); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(11); len(b) >= 24 {
+		cdr.PutUint64(b[16:], v)
 	}
 }
 
 // SetF32 sets f32.
 func (w *PrimitivesWriter) SetF32(v float32) {
-	if e := w.w.Next(12); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(12); len(b) >= 28 {
+		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetF64 sets f64.
 func (w *PrimitivesWriter) SetF64(v float64) {
-	if e := w.w.Next(13); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(13); len(b) >= 36 {
+		cdr.PutFloat64(b[28:], v)
 	}
 }
 
@@ -1227,26 +1215,28 @@ func (b *PointBuilder) SetQuality(v byte) {
 // room are reported here.
 func (b *PointBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var pointSlots = []cdr.Slot{
-	{Name: "x"},
-	{Name: "y"},
-	{Name: "quality"},
+var pointShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "x", Width: 8, Run: cdr.Run{Members: 3, Size: 17, Align: 4, Plain: 8}},
+		{Name: "y", Width: 8},
+		{Name: "quality", Width: 1},
+	},
 }
 
 // PointWriter writes an encoded Point in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PointWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewPointWriter starts a sample in buf, encapsulation header included.
 func NewPointWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointWriter {
-	return PointWriter{s.Open(buf, enc, pointType, pointSlots, false)}
+	return PointWriter{s.OpenNumbers(buf, enc, pointType, &pointShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (PointWriter) Within(up *cdr.Writer) PointWriter {
-	return PointWriter{cdr.Nest(up, cdr.Final, pointSlots, false)}
+	return PointWriter{cdr.NestNumbers(up, &pointShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1257,25 +1247,22 @@ func (w *PointWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetX sets x.
 func (w *PointWriter) SetX(v float64) {
-	if e := w.w.Next(0); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetY sets y.
 func (w *PointWriter) SetY(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 16 {
+		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetQuality sets quality.
 func (w *PointWriter) SetQuality(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 17 {
+		b[16] = v
 	}
 }
 
@@ -1487,9 +1474,11 @@ func (b *RaggedBuilder) SetB(v float64) {
 // room are reported here.
 func (b *RaggedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var raggedSlots = []cdr.Slot{
-	{Name: "a"},
-	{Name: "b"},
+var raggedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "b", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+	},
 }
 
 // RaggedWriter writes an encoded Ragged in the caller's bytes, without an intermediate value, in any encoding.
@@ -1500,12 +1489,12 @@ type RaggedWriter struct {
 
 // NewRaggedWriter starts a sample in buf, encapsulation header included.
 func NewRaggedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RaggedWriter {
-	return RaggedWriter{s.Open(buf, enc, raggedType, raggedSlots, false)}
+	return RaggedWriter{s.Open(buf, enc, raggedType, &raggedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (RaggedWriter) Within(up *cdr.Writer) RaggedWriter {
-	return RaggedWriter{cdr.Nest(up, cdr.Final, raggedSlots, false)}
+	return RaggedWriter{cdr.Nest(up, &raggedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1516,17 +1505,15 @@ func (w *RaggedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
 func (w *RaggedWriter) SetA(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetB sets b.
 func (w *RaggedWriter) SetB(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -1731,9 +1718,12 @@ func (b *BaseBuilder) SetCount(v int32) {
 // room are reported here.
 func (b *BaseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var baseSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "count"},
+var baseShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id"},
+		{Name: "count", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
@@ -1744,12 +1734,12 @@ type BaseWriter struct {
 
 // NewBaseWriter starts a sample in buf, encapsulation header included.
 func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter {
-	return BaseWriter{s.Open(buf, enc, baseType, baseSlots, false)}
+	return BaseWriter{s.Open(buf, enc, baseType, &baseShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
-	return BaseWriter{cdr.Nest(up, cdr.Appendable, baseSlots, false)}
+	return BaseWriter{cdr.Nest(up, &baseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1760,17 +1750,13 @@ func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *BaseWriter) SetID(v Ident) {
-	if e := w.w.Next(0); e != nil {
-		e.String("id", v, 8)
-		w.w.Done()
-	}
+	w.w.String(0, v, 8)
 }
 
 // SetCount sets count.
 func (w *BaseWriter) SetCount(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -2038,11 +2024,14 @@ func (b *DerivedBuilder) SetColor(v Color) {
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var derivedSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "count"},
-	{Name: "note"},
-	{Name: "color"},
+var derivedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id"},
+		{Name: "count", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "note"},
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
@@ -2053,12 +2042,12 @@ type DerivedWriter struct {
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
 func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
-	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+	return DerivedWriter{s.Open(buf, enc, derivedType, &derivedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.Nest(up, cdr.Appendable, derivedSlots, false)}
+	return DerivedWriter{cdr.Nest(up, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2069,33 +2058,29 @@ func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *DerivedWriter) SetID(v Ident) {
-	if e := w.w.Next(0); e != nil {
-		e.String("id", v, 8)
-		w.w.Done()
-	}
+	w.w.String(0, v, 8)
 }
 
 // SetCount sets count.
 func (w *DerivedWriter) SetCount(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetNote sets note.
 func (w *DerivedWriter) SetNote(v string) {
-	if e := w.w.Next(2); e != nil {
-		e.String("note", v, 0)
-		w.w.Done()
-	}
+	w.w.String(2, v, 0)
 }
 
 // SetColor sets color.
 func (w *DerivedWriter) SetColor(v Color) {
-	if e := w.w.Next(3); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(3, int32(v))
+		return
+	}
+	if b := w.w.Run(3); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }
 
@@ -3974,31 +3959,34 @@ func (b *CollectionsBuilder) SetLevel(v shared.Level) {
 // room are reported here.
 func (b *CollectionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var collectionsSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "blob"},
-	{Name: "doubles"},
-	{Name: "flags"},
-	{Name: "switches"},
-	{Name: "mac"},
-	{Name: "grid"},
-	{Name: "matrix"},
-	{Name: "names"},
-	{Name: "labels"},
-	{Name: "wides"},
-	{Name: "colors"},
-	{Name: "tinies"},
-	{Name: "smalls"},
-	{Name: "points"},
-	{Name: "corners"},
-	{Name: "ragged"},
-	{Name: "items"},
-	{Name: "table"},
-	{Name: "matrices"},
-	{Name: "stamp"},
-	{Name: "stamps"},
-	{Name: "tagged"},
-	{Name: "level"},
+var collectionsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "blob"},
+		{Name: "doubles"},
+		{Name: "flags"},
+		{Name: "switches"},
+		{Name: "mac"},
+		{Name: "grid"},
+		{Name: "matrix"},
+		{Name: "names"},
+		{Name: "labels"},
+		{Name: "wides"},
+		{Name: "colors"},
+		{Name: "tinies"},
+		{Name: "smalls"},
+		{Name: "points"},
+		{Name: "corners"},
+		{Name: "ragged"},
+		{Name: "items"},
+		{Name: "table"},
+		{Name: "matrices"},
+		{Name: "stamp"},
+		{Name: "stamps"},
+		{Name: "tagged"},
+		{Name: "level", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // CollectionsWriter writes an encoded Collections in the caller's bytes, without an intermediate value, in any encoding.
@@ -4009,12 +3997,12 @@ type CollectionsWriter struct {
 
 // NewCollectionsWriter starts a sample in buf, encapsulation header included.
 func NewCollectionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CollectionsWriter {
-	return CollectionsWriter{s.Open(buf, enc, collectionsType, collectionsSlots, false)}
+	return CollectionsWriter{s.Open(buf, enc, collectionsType, &collectionsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (CollectionsWriter) Within(up *cdr.Writer) CollectionsWriter {
-	return CollectionsWriter{cdr.Nest(up, cdr.Appendable, collectionsSlots, false)}
+	return CollectionsWriter{cdr.Nest(up, &collectionsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4025,9 +4013,8 @@ func (w *CollectionsWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *CollectionsWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -4443,6 +4430,11 @@ func (w *CollectionsWriter) AddTable(v Shorts) {
 	}
 }
 
+// NextTable begins the next element of table, of n elements, for the writer that it gives to write.
+func (w *CollectionsWriter) NextTable(n int) CollectionsTableElementWriter {
+	return CollectionsTableElementWriter{cdr.NestSequence(w.w.BeginElement(18), n, 0, true)}
+}
+
 // SetMatrices sets matrices.
 func (w *CollectionsWriter) SetMatrices(v []Matrix) {
 	if e := w.w.Next(19); e != nil {
@@ -4482,6 +4474,11 @@ func (w *CollectionsWriter) AddMatrices(v *Matrix) {
 		}
 		w.w.DoneElement()
 	}
+}
+
+// NextMatrices begins the next element of matrices, of 6 elements, for the writer that it gives to write.
+func (w *CollectionsWriter) NextMatrices() CollectionsMatricesElementWriter {
+	return CollectionsMatricesElementWriter{cdr.NestArray(w.w.BeginElement(19), 6, true)}
 }
 
 // SetStamp sets stamp.
@@ -4572,9 +4569,44 @@ func (w *CollectionsWriter) NextTagged() shared.TaggedWriter {
 
 // SetLevel sets level.
 func (w *CollectionsWriter) SetLevel(v shared.Level) {
-	if e := w.w.Next(23); e != nil {
-		e.Enum("level", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(23, int32(v))
+		return
+	}
+	if b := w.w.Run(23); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
+	}
+}
+
+// CollectionsTableElementWriter writes the elements of an encoded testtypes::Shorts, each with Add or Next.
+type CollectionsTableElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *CollectionsTableElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *CollectionsTableElementWriter) Add(v int16) {
+	if e := w.w.Element(0); e != nil {
+		e.Int16(v)
+		w.w.DoneElement()
+	}
+}
+
+// CollectionsMatricesElementWriter writes the elements of an encoded testtypes::Matrix, each with Add or Next.
+type CollectionsMatricesElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *CollectionsMatricesElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *CollectionsMatricesElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
 	}
 }
 
@@ -5150,15 +5182,17 @@ func (b *KeysBuilder) SetNames(v *[2]Ident) {
 // room are reported here.
 func (b *KeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var keysSlots = []cdr.Slot{
-	{Name: "last"},
-	{Name: "text"},
-	{Name: "color"},
-	{Name: "where"},
-	{Name: "base"},
-	{Name: "pair"},
-	{Name: "wide"},
-	{Name: "names"},
+var keysShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "last", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+		{Name: "text"},
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "where"},
+		{Name: "base"},
+		{Name: "pair"},
+		{Name: "wide"},
+		{Name: "names"},
+	},
 }
 
 // KeysWriter writes an encoded Keys in the caller's bytes, without an intermediate value, in any encoding.
@@ -5169,12 +5203,12 @@ type KeysWriter struct {
 
 // NewKeysWriter starts a sample in buf, encapsulation header included.
 func NewKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeysWriter {
-	return KeysWriter{s.Open(buf, enc, keysType, keysSlots, false)}
+	return KeysWriter{s.Open(buf, enc, keysType, &keysShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (KeysWriter) Within(up *cdr.Writer) KeysWriter {
-	return KeysWriter{cdr.Nest(up, cdr.Final, keysSlots, false)}
+	return KeysWriter{cdr.Nest(up, &keysShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -5185,25 +5219,24 @@ func (w *KeysWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetLast sets last.
 func (w *KeysWriter) SetLast(v int64) {
-	if e := w.w.Next(0); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutInt64(b, v)
 	}
 }
 
 // SetText sets text.
 func (w *KeysWriter) SetText(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // SetColor sets color.
 func (w *KeysWriter) SetColor(v Color) {
-	if e := w.w.Next(2); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(2, int32(v))
+		return
+	}
+	if b := w.w.Run(2); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }
 
@@ -5594,9 +5627,12 @@ func (b *NodeBuilder) AddChildren(v *Node) {
 // room are reported here.
 func (b *NodeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var nodeSlots = []cdr.Slot{
-	{Name: "value"},
-	{Name: "children"},
+var nodeShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "value", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "children"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // NodeWriter writes an encoded Node in the caller's bytes, without an intermediate value, in any encoding.
@@ -5607,12 +5643,12 @@ type NodeWriter struct {
 
 // NewNodeWriter starts a sample in buf, encapsulation header included.
 func NewNodeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NodeWriter {
-	return NodeWriter{s.Open(buf, enc, nodeType, nodeSlots, false)}
+	return NodeWriter{s.Open(buf, enc, nodeType, &nodeShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NodeWriter) Within(up *cdr.Writer) NodeWriter {
-	return NodeWriter{cdr.Nest(up, cdr.Appendable, nodeSlots, false)}
+	return NodeWriter{cdr.Nest(up, &nodeShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -5623,9 +5659,8 @@ func (w *NodeWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetValue sets value.
 func (w *NodeWriter) SetValue(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -6052,31 +6087,34 @@ func (b *ClashBuilder) SetS(v int32) {
 // room are reported here.
 func (b *ClashBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var clashSlots = []cdr.Slot{
-	{Name: "type"},
-	{Name: "MarshalCDR"},
-	{Name: "default"},
-	{Name: "view_at"},
-	{Name: "e"},
-	{Name: "m"},
-	{Name: "d"},
-	{Name: "s"},
+var clashShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "type", Width: 4, Run: cdr.Run{Members: 8, Size: 32, Align: 4, Plain: 4}},
+		{Name: "MarshalCDR", Width: 4},
+		{Name: "default", Width: 4},
+		{Name: "view_at", Width: 4},
+		{Name: "e", Width: 4},
+		{Name: "m", Width: 4},
+		{Name: "d", Width: 4},
+		{Name: "s", Width: 4},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // ClashWriter writes an encoded Clash in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type ClashWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewClashWriter starts a sample in buf, encapsulation header included.
 func NewClashWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ClashWriter {
-	return ClashWriter{s.Open(buf, enc, clashType, clashSlots, false)}
+	return ClashWriter{s.OpenNumbers(buf, enc, clashType, &clashShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ClashWriter) Within(up *cdr.Writer) ClashWriter {
-	return ClashWriter{cdr.Nest(up, cdr.Appendable, clashSlots, false)}
+	return ClashWriter{cdr.NestNumbers(up, &clashShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6087,65 +6125,57 @@ func (w *ClashWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetType sets type.
 func (w *ClashWriter) SetType(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetMarshalCDR_ sets MarshalCDR.
 func (w *ClashWriter) SetMarshalCDR_(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetDefault sets default.
 func (w *ClashWriter) SetDefault(v int32) {
-	if e := w.w.Next(2); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 12 {
+		cdr.PutInt32(b[8:], v)
 	}
 }
 
 // SetViewAt sets view_at.
 func (w *ClashWriter) SetViewAt(v int32) {
-	if e := w.w.Next(3); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 16 {
+		cdr.PutInt32(b[12:], v)
 	}
 }
 
 // SetE sets e.
 func (w *ClashWriter) SetE(v int32) {
-	if e := w.w.Next(4); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 20 {
+		cdr.PutInt32(b[16:], v)
 	}
 }
 
 // SetM sets m.
 func (w *ClashWriter) SetM(v int32) {
-	if e := w.w.Next(5); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 24 {
+		cdr.PutInt32(b[20:], v)
 	}
 }
 
 // SetD sets d.
 func (w *ClashWriter) SetD(v int32) {
-	if e := w.w.Next(6); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 28 {
+		cdr.PutInt32(b[24:], v)
 	}
 }
 
 // SetS sets s.
 func (w *ClashWriter) SetS(v int32) {
-	if e := w.w.Next(7); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 32 {
+		cdr.PutInt32(b[28:], v)
 	}
 }
 
@@ -6453,13 +6483,16 @@ func (b *TextBuilder) SetCheck(v uint16) {
 // room are reported here.
 func (b *TextBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var textSlots = []cdr.Slot{
-	{Name: "s"},
-	{Name: "w"},
-	{Name: "mark"},
-	{Name: "value"},
-	{Name: "raw"},
-	{Name: "check"},
+var textShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "s"},
+		{Name: "w"},
+		{Name: "mark", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "value", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+		{Name: "raw"},
+		{Name: "check", Width: 2, Run: cdr.Run{Members: 1, Size: 2, Align: 2, Plain: 2}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // TextWriter writes an encoded Text in the caller's bytes, without an intermediate value, in any encoding.
@@ -6470,12 +6503,12 @@ type TextWriter struct {
 
 // NewTextWriter starts a sample in buf, encapsulation header included.
 func NewTextWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TextWriter {
-	return TextWriter{s.Open(buf, enc, textType, textSlots, false)}
+	return TextWriter{s.Open(buf, enc, textType, &textShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TextWriter) Within(up *cdr.Writer) TextWriter {
-	return TextWriter{cdr.Nest(up, cdr.Appendable, textSlots, false)}
+	return TextWriter{cdr.Nest(up, &textShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6486,10 +6519,7 @@ func (w *TextWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetS sets s.
 func (w *TextWriter) SetS(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("s", v, 8)
-		w.w.Done()
-	}
+	w.w.String(0, v, 8)
 }
 
 // SetW sets w.
@@ -6502,17 +6532,15 @@ func (w *TextWriter) SetW(v string) {
 
 // SetMark sets mark.
 func (w *TextWriter) SetMark(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetValue sets value.
 func (w *TextWriter) SetValue(v float64) {
-	if e := w.w.Next(3); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(3); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -6531,9 +6559,8 @@ func (w *TextWriter) RoomForRaw(n int) []byte {
 
 // SetCheck sets check.
 func (w *TextWriter) SetCheck(v uint16) {
-	if e := w.w.Next(5); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.Run(5); len(b) >= 2 {
+		cdr.PutUint16(b, v)
 	}
 }
 
@@ -6787,25 +6814,28 @@ func (b *Version1Builder) SetColor(v Color) {
 // room are reported here.
 func (b *Version1Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var version1Slots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "color"},
+var version1Shape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "color", Width: 4},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // Version1Writer writes an encoded Version1 in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type Version1Writer struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewVersion1Writer starts a sample in buf, encapsulation header included.
 func NewVersion1Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Version1Writer {
-	return Version1Writer{s.Open(buf, enc, version1Type, version1Slots, false)}
+	return Version1Writer{s.OpenNumbers(buf, enc, version1Type, &version1Shape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (Version1Writer) Within(up *cdr.Writer) Version1Writer {
-	return Version1Writer{cdr.Nest(up, cdr.Appendable, version1Slots, false)}
+	return Version1Writer{cdr.NestNumbers(up, &version1Shape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6816,17 +6846,19 @@ func (w *Version1Writer) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *Version1Writer) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetColor sets color.
 func (w *Version1Writer) SetColor(v Color) {
-	if e := w.w.Next(1); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(1, int32(v))
+		return
+	}
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], int32(v))
 	}
 }
 
@@ -7296,15 +7328,18 @@ func (b *Version2Builder) SetBase(v *Base) {
 // room are reported here.
 func (b *Version2Builder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var version2Slots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "color"},
-	{Name: "accent"},
-	{Name: "text"},
-	{Name: "more"},
-	{Name: "at"},
-	{Name: "last"},
-	{Name: "base"},
+var version2Shape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 3, Size: 12, Align: 4, Plain: 4}},
+		{Name: "color", Width: 4},
+		{Name: "accent", Width: 4},
+		{Name: "text"},
+		{Name: "more"},
+		{Name: "at"},
+		{Name: "last"},
+		{Name: "base"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // Version2Writer writes an encoded Version2 in the caller's bytes, without an intermediate value, in any encoding.
@@ -7315,12 +7350,12 @@ type Version2Writer struct {
 
 // NewVersion2Writer starts a sample in buf, encapsulation header included.
 func NewVersion2Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Version2Writer {
-	return Version2Writer{s.Open(buf, enc, version2Type, version2Slots, false)}
+	return Version2Writer{s.Open(buf, enc, version2Type, &version2Shape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (Version2Writer) Within(up *cdr.Writer) Version2Writer {
-	return Version2Writer{cdr.Nest(up, cdr.Appendable, version2Slots, false)}
+	return Version2Writer{cdr.Nest(up, &version2Shape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7331,34 +7366,36 @@ func (w *Version2Writer) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *Version2Writer) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetColor sets color.
 func (w *Version2Writer) SetColor(v Color) {
-	if e := w.w.Next(1); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(1, int32(v))
+		return
+	}
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], int32(v))
 	}
 }
 
 // SetAccent sets accent.
 func (w *Version2Writer) SetAccent(v Color) {
-	if e := w.w.Next(2); e != nil {
-		e.Enum("accent", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(2, int32(v))
+		return
+	}
+	if b := w.w.In(2); len(b) >= 12 {
+		cdr.PutInt32(b[8:], int32(v))
 	}
 }
 
 // SetText sets text.
 func (w *Version2Writer) SetText(v string) {
-	if e := w.w.Next(3); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
-	}
+	w.w.String(3, v, 0)
 }
 
 // SetMore sets more.
@@ -8415,19 +8452,21 @@ func (b *BehindBuilder) SetMore(v *[2]string) {
 // room are reported here.
 func (b *BehindBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var behindSlots = []cdr.Slot{
-	{Name: "shorts"},
-	{Name: "wide"},
-	{Name: "matrices"},
-	{Name: "all"},
-	{Name: "tiny"},
-	{Name: "flags"},
-	{Name: "names"},
-	{Name: "grid"},
-	{Name: "nodes"},
-	{Name: "primitives"},
-	{Name: "id"},
-	{Name: "more"},
+var behindShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "shorts"},
+		{Name: "wide"},
+		{Name: "matrices"},
+		{Name: "all"},
+		{Name: "tiny", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "flags"},
+		{Name: "names"},
+		{Name: "grid"},
+		{Name: "nodes"},
+		{Name: "primitives"},
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "more"},
+	},
 }
 
 // BehindWriter writes an encoded Behind in the caller's bytes, without an intermediate value, in any encoding.
@@ -8438,12 +8477,12 @@ type BehindWriter struct {
 
 // NewBehindWriter starts a sample in buf, encapsulation header included.
 func NewBehindWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BehindWriter {
-	return BehindWriter{s.Open(buf, enc, behindType, behindSlots, false)}
+	return BehindWriter{s.Open(buf, enc, behindType, &behindShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BehindWriter) Within(up *cdr.Writer) BehindWriter {
-	return BehindWriter{cdr.Nest(up, cdr.Final, behindSlots, false)}
+	return BehindWriter{cdr.Nest(up, &behindShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -8509,6 +8548,11 @@ func (w *BehindWriter) AddMatrices(v *Matrix) {
 	}
 }
 
+// NextMatrices begins the next element of matrices, of 6 elements, for the writer that it gives to write.
+func (w *BehindWriter) NextMatrices() BehindMatricesElementWriter {
+	return BehindMatricesElementWriter{cdr.NestArray(w.w.BeginElement(2), 6, true)}
+}
+
 // SetAll sets all.
 func (w *BehindWriter) SetAll(v *Collections) {
 	if e := w.w.Next(3); e != nil {
@@ -8527,9 +8571,12 @@ func (w *BehindWriter) BeginAll() CollectionsWriter {
 
 // SetTiny sets tiny.
 func (w *BehindWriter) SetTiny(v Tiny) {
-	if e := w.w.Next(4); e != nil {
-		e.Enum("tiny", int32(v), 1, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(4, int32(v))
+		return
+	}
+	if b := w.w.Run(4); len(b) >= 1 {
+		b[0] = byte(v)
 	}
 }
 
@@ -8657,9 +8704,8 @@ func (w *BehindWriter) BeginPrimitives() PrimitivesWriter {
 
 // SetID sets id.
 func (w *BehindWriter) SetID(v int32) {
-	if e := w.w.Next(10); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(10); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -8688,6 +8734,22 @@ func (w *BehindWriter) BeginMore() {
 func (w *BehindWriter) AddMore(v string) {
 	if e := w.w.Element(11); e != nil {
 		e.WString("", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// BehindMatricesElementWriter writes the elements of an encoded testtypes::Matrix, each with Add or Next.
+type BehindMatricesElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *BehindMatricesElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *BehindMatricesElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
 		w.w.DoneElement()
 	}
 }
@@ -9000,11 +9062,14 @@ func (b *ExtendedBuilder) SetTagged_(v int32) {
 // room are reported here.
 func (b *ExtendedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var extendedSlots = []cdr.Slot{
-	{Name: "tag"},
-	{Name: "at"},
-	{Name: "level"},
-	{Name: "tagged"},
+var extendedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "tag"},
+		{Name: "at"},
+		{Name: "level", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "tagged", Width: 4},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // ExtendedWriter writes an encoded Extended in the caller's bytes, without an intermediate value, in any encoding.
@@ -9015,12 +9080,12 @@ type ExtendedWriter struct {
 
 // NewExtendedWriter starts a sample in buf, encapsulation header included.
 func NewExtendedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ExtendedWriter {
-	return ExtendedWriter{s.Open(buf, enc, extendedType, extendedSlots, false)}
+	return ExtendedWriter{s.Open(buf, enc, extendedType, &extendedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ExtendedWriter) Within(up *cdr.Writer) ExtendedWriter {
-	return ExtendedWriter{cdr.Nest(up, cdr.Appendable, extendedSlots, false)}
+	return ExtendedWriter{cdr.Nest(up, &extendedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -9031,10 +9096,7 @@ func (w *ExtendedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTag sets tag.
 func (w *ExtendedWriter) SetTag(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("tag", v, 16)
-		w.w.Done()
-	}
+	w.w.String(0, v, 16)
 }
 
 // SetAt sets at.
@@ -9055,17 +9117,19 @@ func (w *ExtendedWriter) BeginAt() shared.StampWriter {
 
 // SetLevel sets level.
 func (w *ExtendedWriter) SetLevel(v shared.Level) {
-	if e := w.w.Next(2); e != nil {
-		e.Enum("level", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(2, int32(v))
+		return
+	}
+	if b := w.w.Run(2); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }
 
 // SetTagged_ sets tagged.
 func (w *ExtendedWriter) SetTagged_(v int32) {
-	if e := w.w.Next(3); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 8 {
+		cdr.PutInt32(b[4:], v)
 	}
 }
 
@@ -9323,10 +9387,12 @@ func (b *HashedBuilder) SetFlags(v *[2]bool) {
 // room are reported here.
 func (b *HashedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var hashedSlots = []cdr.Slot{
-	{Name: "color"},
-	{Name: "size"},
-	{Name: "flags"},
+var hashedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 2, Size: 5, Align: 4, Plain: 4}},
+		{Name: "size", Width: 1},
+		{Name: "flags"},
+	},
 }
 
 // HashedWriter writes an encoded Hashed in the caller's bytes, without an intermediate value, in any encoding.
@@ -9337,12 +9403,12 @@ type HashedWriter struct {
 
 // NewHashedWriter starts a sample in buf, encapsulation header included.
 func NewHashedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HashedWriter {
-	return HashedWriter{s.Open(buf, enc, hashedType, hashedSlots, false)}
+	return HashedWriter{s.Open(buf, enc, hashedType, &hashedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (HashedWriter) Within(up *cdr.Writer) HashedWriter {
-	return HashedWriter{cdr.Nest(up, cdr.Final, hashedSlots, false)}
+	return HashedWriter{cdr.Nest(up, &hashedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -9353,17 +9419,15 @@ func (w *HashedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetColor sets color.
 func (w *HashedWriter) SetColor(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSize sets size.
 func (w *HashedWriter) SetSize(v byte) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 5 {
+		b[4] = v
 	}
 }
 
@@ -9557,24 +9621,27 @@ func (b *CellBuilder) SetValue(v byte) {
 // room are reported here.
 func (b *CellBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var cellSlots = []cdr.Slot{
-	{Name: "value"},
+var cellShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "value", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 4, Plain: 1}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // CellWriter writes an encoded Cell in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type CellWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewCellWriter starts a sample in buf, encapsulation header included.
 func NewCellWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CellWriter {
-	return CellWriter{s.Open(buf, enc, cellType, cellSlots, false)}
+	return CellWriter{s.OpenNumbers(buf, enc, cellType, &cellShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (CellWriter) Within(up *cdr.Writer) CellWriter {
-	return CellWriter{cdr.Nest(up, cdr.Appendable, cellSlots, false)}
+	return CellWriter{cdr.NestNumbers(up, &cellShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -9585,9 +9652,8 @@ func (w *CellWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetValue sets value.
 func (w *CellWriter) SetValue(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -9863,9 +9929,12 @@ func (b *VastBuilder) SetCells(v *[67108864]Cell) {
 // room are reported here.
 func (b *VastBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var vastSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "cells"},
+var vastShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "cells"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // VastWriter writes an encoded Vast in the caller's bytes, without an intermediate value, in any encoding.
@@ -9876,12 +9945,12 @@ type VastWriter struct {
 
 // NewVastWriter starts a sample in buf, encapsulation header included.
 func NewVastWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) VastWriter {
-	return VastWriter{s.Open(buf, enc, vastType, vastSlots, false)}
+	return VastWriter{s.Open(buf, enc, vastType, &vastShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (VastWriter) Within(up *cdr.Writer) VastWriter {
-	return VastWriter{cdr.Nest(up, cdr.Appendable, vastSlots, false)}
+	return VastWriter{cdr.Nest(up, &vastShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -9892,9 +9961,8 @@ func (w *VastWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *VastWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -10160,9 +10228,11 @@ func (b *AroundBuilder) SetID(v int32) {
 // room are reported here.
 func (b *AroundBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var aroundSlots = []cdr.Slot{
-	{Name: "vast"},
-	{Name: "id"},
+var aroundShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "vast"},
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
 }
 
 // AroundWriter writes an encoded Around in the caller's bytes, without an intermediate value, in any encoding.
@@ -10173,12 +10243,12 @@ type AroundWriter struct {
 
 // NewAroundWriter starts a sample in buf, encapsulation header included.
 func NewAroundWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AroundWriter {
-	return AroundWriter{s.Open(buf, enc, aroundType, aroundSlots, false)}
+	return AroundWriter{s.Open(buf, enc, aroundType, &aroundShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (AroundWriter) Within(up *cdr.Writer) AroundWriter {
-	return AroundWriter{cdr.Nest(up, cdr.Final, aroundSlots, false)}
+	return AroundWriter{cdr.Nest(up, &aroundShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -10205,9 +10275,8 @@ func (w *AroundWriter) BeginVast() VastWriter {
 
 // SetID sets id.
 func (w *AroundWriter) SetID(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -10427,8 +10496,11 @@ func (b *OutsideBuilder) SetAround(v *Around) {
 // room are reported here.
 func (b *OutsideBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var outsideSlots = []cdr.Slot{
-	{Name: "around"},
+var outsideShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "around"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // OutsideWriter writes an encoded Outside in the caller's bytes, without an intermediate value, in any encoding.
@@ -10439,12 +10511,12 @@ type OutsideWriter struct {
 
 // NewOutsideWriter starts a sample in buf, encapsulation header included.
 func NewOutsideWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OutsideWriter {
-	return OutsideWriter{s.Open(buf, enc, outsideType, outsideSlots, false)}
+	return OutsideWriter{s.Open(buf, enc, outsideType, &outsideShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (OutsideWriter) Within(up *cdr.Writer) OutsideWriter {
-	return OutsideWriter{cdr.Nest(up, cdr.Appendable, outsideSlots, false)}
+	return OutsideWriter{cdr.Nest(up, &outsideShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.

@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Mode is the IDL enum evolving::Mode.
 type Mode int32
@@ -735,28 +735,31 @@ func (b *ByLongBuilder) SetOther(v byte) {
 // Finish completes the sample and gives its length.
 func (b *ByLongBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var byLongSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "number"},
-	{Name: "text"},
-	{Name: "list"},
-	{Name: "other"},
+var byLongShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "number"},
+		{Name: "text"},
+		{Name: "list"},
+		{Name: "other"},
+	},
+	Union: true,
 }
 
 // ByLongWriter writes an encoded ByLong in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByLongWriter struct {
 	w cdr.Writer
 }
 
 // NewByLongWriter starts a sample in buf, encapsulation header included.
 func NewByLongWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByLongWriter {
-	return ByLongWriter{s.Open(buf, enc, byLongType, byLongSlots, true)}
+	return ByLongWriter{s.Open(buf, enc, byLongType, &byLongShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ByLongWriter) Within(up *cdr.Writer) ByLongWriter {
-	return ByLongWriter{cdr.Nest(up, cdr.Final, byLongSlots, true)}
+	return ByLongWriter{cdr.Nest(up, &byLongShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -772,9 +775,17 @@ func (w *ByLongWriter) discriminate(d int32) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ByLongWriter) SetDiscriminator(d int32) {
+	w.discriminate(d)
+	w.w.Pick(byLongMember(d) + 1)
+}
+
 // SetNumber sets number.
 func (w *ByLongWriter) SetNumber(v int32) {
-	w.discriminate(1)
+	if !w.w.Chosen(1) {
+		w.discriminate(1)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -783,16 +794,17 @@ func (w *ByLongWriter) SetNumber(v int32) {
 
 // SetText sets text.
 func (w *ByLongWriter) SetText(v string) {
-	w.discriminate(2)
-	if e := w.w.Next(2); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
+	if !w.w.Chosen(2) {
+		w.discriminate(2)
 	}
+	w.w.String(2, v, 0)
 }
 
 // SetList sets list.
 func (w *ByLongWriter) SetList(v []int16) {
-	w.discriminate(-4)
+	if !w.w.Chosen(3) {
+		w.discriminate(-4)
+	}
 	if e := w.w.Next(3); e != nil {
 		cdr.EncodeSequence(e, "list", v, 0)
 		w.w.Done()
@@ -801,7 +813,9 @@ func (w *ByLongWriter) SetList(v []int16) {
 
 // SetOther sets other.
 func (w *ByLongWriter) SetOther(v byte) {
-	w.discriminate(0)
+	if !w.w.Chosen(4) {
+		w.discriminate(0)
+	}
 	if e := w.w.Next(4); e != nil {
 		e.Uint8(v)
 		w.w.Done()
@@ -1203,26 +1217,29 @@ func (b *ByEnumBuilder) SetDiscriminator(d Mode) {
 // Finish completes the sample and gives its length.
 func (b *ByEnumBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var byEnumSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "level"},
-	{Name: "name"},
+var byEnumShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "level"},
+		{Name: "name"},
+	},
+	Union: true,
 }
 
 // ByEnumWriter writes an encoded ByEnum in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByEnumWriter struct {
 	w cdr.Writer
 }
 
 // NewByEnumWriter starts a sample in buf, encapsulation header included.
 func NewByEnumWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByEnumWriter {
-	return ByEnumWriter{s.Open(buf, enc, byEnumType, byEnumSlots, true)}
+	return ByEnumWriter{s.Open(buf, enc, byEnumType, &byEnumShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ByEnumWriter) Within(up *cdr.Writer) ByEnumWriter {
-	return ByEnumWriter{cdr.Nest(up, cdr.Final, byEnumSlots, true)}
+	return ByEnumWriter{cdr.Nest(up, &byEnumShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1238,9 +1255,17 @@ func (w *ByEnumWriter) discriminate(d Mode) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ByEnumWriter) SetDiscriminator(d Mode) {
+	w.discriminate(d)
+	w.w.Pick(byEnumMember(d) + 1)
+}
+
 // SetLevel sets level.
 func (w *ByEnumWriter) SetLevel(v float64) {
-	w.discriminate(ModeOff)
+	if !w.w.Chosen(1) {
+		w.discriminate(ModeOff)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Float64(v)
 		w.w.Done()
@@ -1249,20 +1274,10 @@ func (w *ByEnumWriter) SetLevel(v float64) {
 
 // SetName sets name.
 func (w *ByEnumWriter) SetName(v string) {
-	w.discriminate(ModeOn)
-	if e := w.w.Next(2); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
+	if !w.w.Chosen(2) {
+		w.discriminate(ModeOn)
 	}
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *ByEnumWriter) SetDiscriminator(d Mode) {
-	if byEnumMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
-	}
-	w.discriminate(d)
+	w.w.String(2, v, 0)
 }
 
 // ByBool is the IDL union evolving::ByBool.
@@ -1630,26 +1645,29 @@ func (b *ByBoolBuilder) SetSmall(v byte) {
 // Finish completes the sample and gives its length.
 func (b *ByBoolBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var byBoolSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "big"},
-	{Name: "small"},
+var byBoolShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "big"},
+		{Name: "small"},
+	},
+	Union: true,
 }
 
 // ByBoolWriter writes an encoded ByBool in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByBoolWriter struct {
 	w cdr.Writer
 }
 
 // NewByBoolWriter starts a sample in buf, encapsulation header included.
 func NewByBoolWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByBoolWriter {
-	return ByBoolWriter{s.Open(buf, enc, byBoolType, byBoolSlots, true)}
+	return ByBoolWriter{s.Open(buf, enc, byBoolType, &byBoolShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ByBoolWriter) Within(up *cdr.Writer) ByBoolWriter {
-	return ByBoolWriter{cdr.Nest(up, cdr.Final, byBoolSlots, true)}
+	return ByBoolWriter{cdr.Nest(up, &byBoolShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1665,9 +1683,17 @@ func (w *ByBoolWriter) discriminate(d bool) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ByBoolWriter) SetDiscriminator(d bool) {
+	w.discriminate(d)
+	w.w.Pick(byBoolMember(d) + 1)
+}
+
 // SetBig sets big.
 func (w *ByBoolWriter) SetBig(v int64) {
-	w.discriminate(true)
+	if !w.w.Chosen(1) {
+		w.discriminate(true)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int64(v)
 		w.w.Done()
@@ -1676,7 +1702,9 @@ func (w *ByBoolWriter) SetBig(v int64) {
 
 // SetSmall sets small.
 func (w *ByBoolWriter) SetSmall(v byte) {
-	w.discriminate(false)
+	if !w.w.Chosen(2) {
+		w.discriminate(false)
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Uint8(v)
 		w.w.Done()
@@ -2062,26 +2090,29 @@ func (b *ByCharBuilder) SetDiscriminator(d byte) {
 // Finish completes the sample and gives its length.
 func (b *ByCharBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var byCharSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "a"},
-	{Name: "b"},
+var byCharShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "a"},
+		{Name: "b"},
+	},
+	Union: true,
 }
 
 // ByCharWriter writes an encoded ByChar in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByCharWriter struct {
 	w cdr.Writer
 }
 
 // NewByCharWriter starts a sample in buf, encapsulation header included.
 func NewByCharWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByCharWriter {
-	return ByCharWriter{s.Open(buf, enc, byCharType, byCharSlots, true)}
+	return ByCharWriter{s.Open(buf, enc, byCharType, &byCharShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ByCharWriter) Within(up *cdr.Writer) ByCharWriter {
-	return ByCharWriter{cdr.Nest(up, cdr.Final, byCharSlots, true)}
+	return ByCharWriter{cdr.Nest(up, &byCharShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2097,9 +2128,17 @@ func (w *ByCharWriter) discriminate(d byte) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ByCharWriter) SetDiscriminator(d byte) {
+	w.discriminate(d)
+	w.w.Pick(byCharMember(d) + 1)
+}
+
 // SetA sets a.
 func (w *ByCharWriter) SetA(v int32) {
-	w.discriminate('a')
+	if !w.w.Chosen(1) {
+		w.discriminate('a')
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -2108,20 +2147,13 @@ func (w *ByCharWriter) SetA(v int32) {
 
 // SetB sets b.
 func (w *ByCharWriter) SetB(v float32) {
-	w.discriminate('b')
+	if !w.w.Chosen(2) {
+		w.discriminate('b')
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Float32(v)
 		w.w.Done()
 	}
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *ByCharWriter) SetDiscriminator(d byte) {
-	if byCharMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
-	}
-	w.discriminate(d)
 }
 
 // Growing is the IDL union evolving::Growing.
@@ -2492,26 +2524,30 @@ func (b *GrowingBuilder) SetText(v string) {
 // Finish completes the sample and gives its length.
 func (b *GrowingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var growingSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "number"},
-	{Name: "text"},
+var growingShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "number"},
+		{Name: "text"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
 }
 
 // GrowingWriter writes an encoded Growing in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type GrowingWriter struct {
 	w cdr.Writer
 }
 
 // NewGrowingWriter starts a sample in buf, encapsulation header included.
 func NewGrowingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GrowingWriter {
-	return GrowingWriter{s.Open(buf, enc, growingType, growingSlots, true)}
+	return GrowingWriter{s.Open(buf, enc, growingType, &growingShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (GrowingWriter) Within(up *cdr.Writer) GrowingWriter {
-	return GrowingWriter{cdr.Nest(up, cdr.Appendable, growingSlots, true)}
+	return GrowingWriter{cdr.Nest(up, &growingShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2527,9 +2563,17 @@ func (w *GrowingWriter) discriminate(d int16) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *GrowingWriter) SetDiscriminator(d int16) {
+	w.discriminate(d)
+	w.w.Pick(growingMember(d) + 1)
+}
+
 // SetNumber sets number.
 func (w *GrowingWriter) SetNumber(v int32) {
-	w.discriminate(0)
+	if !w.w.Chosen(1) {
+		w.discriminate(0)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -2538,11 +2582,10 @@ func (w *GrowingWriter) SetNumber(v int32) {
 
 // SetText sets text.
 func (w *GrowingWriter) SetText(v string) {
-	w.discriminate(1)
-	if e := w.w.Next(2); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
+	if !w.w.Chosen(2) {
+		w.discriminate(1)
 	}
+	w.w.String(2, v, 0)
 }
 
 // Unions is the IDL struct evolving::Unions.
@@ -3196,14 +3239,16 @@ func (b *UnionsBuilder) SetG(v *Growing) {
 // room are reported here.
 func (b *UnionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var unionsSlots = []cdr.Slot{
-	{Name: "l"},
-	{Name: "e"},
-	{Name: "b"},
-	{Name: "c"},
-	{Name: "list"},
-	{Name: "row"},
-	{Name: "g"},
+var unionsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "l"},
+		{Name: "e"},
+		{Name: "b"},
+		{Name: "c"},
+		{Name: "list"},
+		{Name: "row"},
+		{Name: "g"},
+	},
 }
 
 // UnionsWriter writes an encoded Unions in the caller's bytes, without an intermediate value, in any encoding.
@@ -3214,12 +3259,12 @@ type UnionsWriter struct {
 
 // NewUnionsWriter starts a sample in buf, encapsulation header included.
 func NewUnionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) UnionsWriter {
-	return UnionsWriter{s.Open(buf, enc, unionsType, unionsSlots, false)}
+	return UnionsWriter{s.Open(buf, enc, unionsType, &unionsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (UnionsWriter) Within(up *cdr.Writer) UnionsWriter {
-	return UnionsWriter{cdr.Nest(up, cdr.Final, unionsSlots, false)}
+	return UnionsWriter{cdr.Nest(up, &unionsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3796,12 +3841,14 @@ func (b *MasksBuilder) AddList(v Middle) {
 // room are reported here.
 func (b *MasksBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var masksSlots = []cdr.Slot{
-	{Name: "s"},
-	{Name: "m"},
-	{Name: "w"},
-	{Name: "h"},
-	{Name: "list"},
+var masksShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "s", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "m", Width: 2, Run: cdr.Run{Members: 1, Size: 2, Align: 2, Plain: 2}},
+		{Name: "w", Width: 4, Run: cdr.Run{Members: 2, Size: 12, Align: 4}},
+		{Name: "h", Width: 8},
+		{Name: "list"},
+	},
 }
 
 // MasksWriter writes an encoded Masks in the caller's bytes, without an intermediate value, in any encoding.
@@ -3812,12 +3859,12 @@ type MasksWriter struct {
 
 // NewMasksWriter starts a sample in buf, encapsulation header included.
 func NewMasksWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MasksWriter {
-	return MasksWriter{s.Open(buf, enc, masksType, masksSlots, false)}
+	return MasksWriter{s.Open(buf, enc, masksType, &masksShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (MasksWriter) Within(up *cdr.Writer) MasksWriter {
-	return MasksWriter{cdr.Nest(up, cdr.Final, masksSlots, false)}
+	return MasksWriter{cdr.Nest(up, &masksShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3828,33 +3875,29 @@ func (w *MasksWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetS sets s.
 func (w *MasksWriter) SetS(v Small) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(uint8(v))
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = byte(v)
 	}
 }
 
 // SetM sets m.
 func (w *MasksWriter) SetM(v Middle) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint16(uint16(v))
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 2 {
+		cdr.PutUint16(b, uint16(v))
 	}
 }
 
 // SetW sets w.
 func (w *MasksWriter) SetW(v Wide) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint32(uint32(v))
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 4 {
+		cdr.PutUint32(b, uint32(v))
 	}
 }
 
 // SetH sets h.
 func (w *MasksWriter) SetH(v Huge) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint64(uint64(v))
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 12 {
+		cdr.PutUint64(b[4:], uint64(v))
 	}
 }
 
@@ -4184,10 +4227,13 @@ func (b *PartBuilder) SetName(v *string) {
 // room are reported here.
 func (b *PartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var partSlots = []cdr.Slot{
-	{Name: "tag"},
-	{Name: "value"},
-	{Name: "name", ID: 2, Code: 5, Optional: true},
+var partShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "tag", Width: 1, Run: cdr.Run{Members: 2, Size: 12, Align: 4, Gaps: true}},
+		{Name: "value", Width: 8},
+		{Name: "name", ID: 2, Code: 5, Optional: true},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // PartWriter writes an encoded Part in the caller's bytes, without an intermediate value, in any encoding.
@@ -4198,12 +4244,12 @@ type PartWriter struct {
 
 // NewPartWriter starts a sample in buf, encapsulation header included.
 func NewPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PartWriter {
-	return PartWriter{s.Open(buf, enc, partType, partSlots, false)}
+	return PartWriter{s.Open(buf, enc, partType, &partShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (PartWriter) Within(up *cdr.Writer) PartWriter {
-	return PartWriter{cdr.Nest(up, cdr.Appendable, partSlots, false)}
+	return PartWriter{cdr.Nest(up, &partShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4214,26 +4260,21 @@ func (w *PartWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTag sets tag.
 func (w *PartWriter) SetTag(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetValue sets value.
 func (w *PartWriter) SetValue(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 12 {
+		cdr.PutFloat64(b[4:], v)
 	}
 }
 
 // SetName sets name.
 func (w *PartWriter) SetName(v string) {
-	if e := w.w.Next(2); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
-	}
+	w.w.String(2, v, 0)
 }
 
 // Track is the IDL struct evolving::Track.
@@ -4910,15 +4951,18 @@ func (b *TrackBuilder) SetLabels(v *[2]string) {
 // room are reported here.
 func (b *TrackBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var trackSlots = []cdr.Slot{
-	{Name: "number"},
-	{Name: "one"},
-	{Name: "many"},
-	{Name: "row"},
-	{Name: "maybe", ID: 4, Code: 3, Optional: true},
-	{Name: "perhaps", ID: 5, Code: 4, Optional: true},
-	{Name: "numbers", ID: 6, Code: 6, Optional: true},
-	{Name: "labels"},
+var trackShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "number", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "one"},
+		{Name: "many"},
+		{Name: "row"},
+		{Name: "maybe", ID: 4, Code: 3, Optional: true},
+		{Name: "perhaps", ID: 5, Code: 4, Optional: true},
+		{Name: "numbers", ID: 6, Code: 6, Optional: true},
+		{Name: "labels"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
@@ -4929,12 +4973,12 @@ type TrackWriter struct {
 
 // NewTrackWriter starts a sample in buf, encapsulation header included.
 func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWriter {
-	return TrackWriter{s.Open(buf, enc, trackType, trackSlots, false)}
+	return TrackWriter{s.Open(buf, enc, trackType, &trackShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
-	return TrackWriter{cdr.Nest(up, cdr.Appendable, trackSlots, false)}
+	return TrackWriter{cdr.Nest(up, &trackShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4945,9 +4989,8 @@ func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetNumber sets number.
 func (w *TrackWriter) SetNumber(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -5608,19 +5651,22 @@ func (b *RecordBuilder) SetS(v int16) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *RecordBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], recordSlots) }
+func (b *RecordBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], recordShape.Slots) }
 
-var recordSlots = []cdr.Slot{
-	{Name: "number", ID: 7 | cdr.MustUnderstand, Code: 2},
-	{Name: "tag", ID: 1, Code: 0},
-	{Name: "value", ID: 2, Code: 3},
-	{Name: "name", ID: 300000, Code: 5},
-	{Name: "maybe", ID: 3, Code: 3, Optional: true},
-	{Name: "doubles", ID: 4, Code: 7},
-	{Name: "part", ID: 5, Code: 4},
-	{Name: "names", ID: 6, Code: 5, Optional: true},
-	{Name: "longs", ID: 8, Code: 6},
-	{Name: "s", ID: 9, Code: 1},
+var recordShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "number", ID: 7 | cdr.MustUnderstand, Code: 2},
+		{Name: "tag", ID: 1, Code: 0},
+		{Name: "value", ID: 2, Code: 3},
+		{Name: "name", ID: 300000, Code: 5},
+		{Name: "maybe", ID: 3, Code: 3, Optional: true},
+		{Name: "doubles", ID: 4, Code: 7},
+		{Name: "part", ID: 5, Code: 4},
+		{Name: "names", ID: 6, Code: 5, Optional: true},
+		{Name: "longs", ID: 8, Code: 6},
+		{Name: "s", ID: 9, Code: 1},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // RecordWriter writes an encoded Record in the caller's bytes, without an intermediate value, in any encoding.
@@ -5631,12 +5677,12 @@ type RecordWriter struct {
 
 // NewRecordWriter starts a sample in buf, encapsulation header included.
 func NewRecordWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RecordWriter {
-	return RecordWriter{s.Open(buf, enc, recordType, recordSlots, false)}
+	return RecordWriter{s.Open(buf, enc, recordType, &recordShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (RecordWriter) Within(up *cdr.Writer) RecordWriter {
-	return RecordWriter{cdr.Nest(up, cdr.Mutable, recordSlots, false)}
+	return RecordWriter{cdr.Nest(up, &recordShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -5671,10 +5717,7 @@ func (w *RecordWriter) SetValue(v float64) {
 
 // SetName sets name.
 func (w *RecordWriter) SetName(v string) {
-	if e := w.w.Next(3); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
-	}
+	w.w.String(3, v, 0)
 }
 
 // SetMaybe sets maybe.
@@ -6261,13 +6304,15 @@ func (b *OptionalsBuilder) SetF(v int32) {
 // room are reported here.
 func (b *OptionalsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var optionalsSlots = []cdr.Slot{
-	{Name: "a", ID: 0, Code: 2, Optional: true},
-	{Name: "b"},
-	{Name: "c", ID: 2, Code: 3, Optional: true},
-	{Name: "d", ID: 3, Code: 5, Optional: true},
-	{Name: "e", ID: 4, Code: 4, Optional: true},
-	{Name: "f"},
+var optionalsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", ID: 0, Code: 2, Optional: true},
+		{Name: "b", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "c", ID: 2, Code: 3, Optional: true},
+		{Name: "d", ID: 3, Code: 5, Optional: true},
+		{Name: "e", ID: 4, Code: 4, Optional: true},
+		{Name: "f", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
 }
 
 // OptionalsWriter writes an encoded Optionals in the caller's bytes, without an intermediate value, in any encoding.
@@ -6278,12 +6323,12 @@ type OptionalsWriter struct {
 
 // NewOptionalsWriter starts a sample in buf, encapsulation header included.
 func NewOptionalsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OptionalsWriter {
-	return OptionalsWriter{s.Open(buf, enc, optionalsType, optionalsSlots, false)}
+	return OptionalsWriter{s.Open(buf, enc, optionalsType, &optionalsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (OptionalsWriter) Within(up *cdr.Writer) OptionalsWriter {
-	return OptionalsWriter{cdr.Nest(up, cdr.Final, optionalsSlots, false)}
+	return OptionalsWriter{cdr.Nest(up, &optionalsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6302,9 +6347,8 @@ func (w *OptionalsWriter) SetA(v int32) {
 
 // SetB sets b.
 func (w *OptionalsWriter) SetB(v byte) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -6318,10 +6362,7 @@ func (w *OptionalsWriter) SetC(v float64) {
 
 // SetD sets d.
 func (w *OptionalsWriter) SetD(v string) {
-	if e := w.w.Next(3); e != nil {
-		e.String("d", v, 0)
-		w.w.Done()
-	}
+	w.w.String(3, v, 0)
 }
 
 // SetE sets e.
@@ -6342,9 +6383,8 @@ func (w *OptionalsWriter) BeginE() RecordWriter {
 
 // SetF sets f.
 func (w *OptionalsWriter) SetF(v int32) {
-	if e := w.w.Next(5); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(5); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -6616,9 +6656,11 @@ func (b *BoxesBuilder) SetC(v *Part) {
 // room are reported here.
 func (b *BoxesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var boxesSlots = []cdr.Slot{
-	{Name: "a"},
-	{Name: "c"},
+var boxesShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a"},
+		{Name: "c"},
+	},
 }
 
 // BoxesWriter writes an encoded Boxes in the caller's bytes, without an intermediate value, in any encoding.
@@ -6629,12 +6671,12 @@ type BoxesWriter struct {
 
 // NewBoxesWriter starts a sample in buf, encapsulation header included.
 func NewBoxesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BoxesWriter {
-	return BoxesWriter{s.Open(buf, enc, boxesType, boxesSlots, false)}
+	return BoxesWriter{s.Open(buf, enc, boxesType, &boxesShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BoxesWriter) Within(up *cdr.Writer) BoxesWriter {
-	return BoxesWriter{cdr.Nest(up, cdr.Final, boxesSlots, false)}
+	return BoxesWriter{cdr.Nest(up, &boxesShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6983,9 +7025,11 @@ func (b *PointersBuilder) SetB(v *string) {
 // room are reported here.
 func (b *PointersBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var pointersSlots = []cdr.Slot{
-	{Name: "boxes", ID: 0, Code: 4, Optional: true},
-	{Name: "b", ID: 1, Code: 5, Optional: true},
+var pointersShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "boxes", ID: 0, Code: 4, Optional: true},
+		{Name: "b", ID: 1, Code: 5, Optional: true},
+	},
 }
 
 // PointersWriter writes an encoded Pointers in the caller's bytes, without an intermediate value, in any encoding.
@@ -6996,12 +7040,12 @@ type PointersWriter struct {
 
 // NewPointersWriter starts a sample in buf, encapsulation header included.
 func NewPointersWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointersWriter {
-	return PointersWriter{s.Open(buf, enc, pointersType, pointersSlots, false)}
+	return PointersWriter{s.Open(buf, enc, pointersType, &pointersShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (PointersWriter) Within(up *cdr.Writer) PointersWriter {
-	return PointersWriter{cdr.Nest(up, cdr.Final, pointersSlots, false)}
+	return PointersWriter{cdr.Nest(up, &pointersShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7028,10 +7072,7 @@ func (w *PointersWriter) BeginBoxes() BoxesWriter {
 
 // SetB sets b.
 func (w *PointersWriter) SetB(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("b", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // Base is the IDL struct evolving::Base.
@@ -7244,9 +7285,12 @@ func (b *BaseBuilder) SetSecond(v string) {
 // room are reported here.
 func (b *BaseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var baseSlots = []cdr.Slot{
-	{Name: "first"},
-	{Name: "second"},
+var baseShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "first", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "second"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
@@ -7257,12 +7301,12 @@ type BaseWriter struct {
 
 // NewBaseWriter starts a sample in buf, encapsulation header included.
 func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter {
-	return BaseWriter{s.Open(buf, enc, baseType, baseSlots, false)}
+	return BaseWriter{s.Open(buf, enc, baseType, &baseShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
-	return BaseWriter{cdr.Nest(up, cdr.Appendable, baseSlots, false)}
+	return BaseWriter{cdr.Nest(up, &baseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7273,18 +7317,14 @@ func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
 func (w *BaseWriter) SetFirst(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
 func (w *BaseWriter) SetSecond(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("second", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // Derived is the IDL struct evolving::Derived.
@@ -7565,11 +7605,14 @@ func (b *DerivedBuilder) SetFourth(v byte) {
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var derivedSlots = []cdr.Slot{
-	{Name: "first"},
-	{Name: "second"},
-	{Name: "third"},
-	{Name: "fourth"},
+var derivedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "first", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "second"},
+		{Name: "third", Width: 8, Run: cdr.Run{Members: 2, Size: 9, Align: 4, Plain: 8}},
+		{Name: "fourth", Width: 1},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
@@ -7580,12 +7623,12 @@ type DerivedWriter struct {
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
 func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
-	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+	return DerivedWriter{s.Open(buf, enc, derivedType, &derivedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.Nest(up, cdr.Appendable, derivedSlots, false)}
+	return DerivedWriter{cdr.Nest(up, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7596,33 +7639,27 @@ func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
 func (w *DerivedWriter) SetFirst(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
 func (w *DerivedWriter) SetSecond(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("second", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // SetThird sets third.
 func (w *DerivedWriter) SetThird(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetFourth sets fourth.
 func (w *DerivedWriter) SetFourth(v byte) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 9 {
+		b[8] = v
 	}
 }
 
@@ -7854,12 +7891,15 @@ func (b *HashedBuilder) SetGamma(v byte) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *HashedBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], hashedSlots) }
+func (b *HashedBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], hashedShape.Slots) }
 
-var hashedSlots = []cdr.Slot{
-	{Name: "alpha", ID: 54728492, Code: 2},
-	{Name: "beta", ID: 36855673, Code: 5},
-	{Name: "gamma", ID: 9 | cdr.MustUnderstand, Code: 0},
+var hashedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "alpha", ID: 54728492, Code: 2},
+		{Name: "beta", ID: 36855673, Code: 5},
+		{Name: "gamma", ID: 9 | cdr.MustUnderstand, Code: 0},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // HashedWriter writes an encoded Hashed in the caller's bytes, without an intermediate value, in any encoding.
@@ -7870,12 +7910,12 @@ type HashedWriter struct {
 
 // NewHashedWriter starts a sample in buf, encapsulation header included.
 func NewHashedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HashedWriter {
-	return HashedWriter{s.Open(buf, enc, hashedType, hashedSlots, false)}
+	return HashedWriter{s.Open(buf, enc, hashedType, &hashedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (HashedWriter) Within(up *cdr.Writer) HashedWriter {
-	return HashedWriter{cdr.Nest(up, cdr.Mutable, hashedSlots, false)}
+	return HashedWriter{cdr.Nest(up, &hashedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7894,10 +7934,7 @@ func (w *HashedWriter) SetAlpha(v int32) {
 
 // SetBeta sets beta.
 func (w *HashedWriter) SetBeta(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("beta", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // SetGamma sets gamma.

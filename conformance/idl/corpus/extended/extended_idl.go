@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Mode is the IDL enum extended::Mode.
 type Mode int32
@@ -557,28 +557,31 @@ func (b *ByLongBuilder) SetOther(v byte) {
 // Finish completes the sample and gives its length.
 func (b *ByLongBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var byLongSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "number"},
-	{Name: "text"},
-	{Name: "level"},
-	{Name: "other"},
+var byLongShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "number"},
+		{Name: "text"},
+		{Name: "level"},
+		{Name: "other"},
+	},
+	Union: true,
 }
 
 // ByLongWriter writes an encoded ByLong in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByLongWriter struct {
 	w cdr.Writer
 }
 
 // NewByLongWriter starts a sample in buf, encapsulation header included.
 func NewByLongWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByLongWriter {
-	return ByLongWriter{s.Open(buf, enc, byLongType, byLongSlots, true)}
+	return ByLongWriter{s.Open(buf, enc, byLongType, &byLongShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ByLongWriter) Within(up *cdr.Writer) ByLongWriter {
-	return ByLongWriter{cdr.Nest(up, cdr.Final, byLongSlots, true)}
+	return ByLongWriter{cdr.Nest(up, &byLongShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -594,9 +597,17 @@ func (w *ByLongWriter) discriminate(d int32) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ByLongWriter) SetDiscriminator(d int32) {
+	w.discriminate(d)
+	w.w.Pick(byLongMember(d) + 1)
+}
+
 // SetNumber sets number.
 func (w *ByLongWriter) SetNumber(v int32) {
-	w.discriminate(1)
+	if !w.w.Chosen(1) {
+		w.discriminate(1)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -605,16 +616,17 @@ func (w *ByLongWriter) SetNumber(v int32) {
 
 // SetText sets text.
 func (w *ByLongWriter) SetText(v string) {
-	w.discriminate(2)
-	if e := w.w.Next(2); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
+	if !w.w.Chosen(2) {
+		w.discriminate(2)
 	}
+	w.w.String(2, v, 0)
 }
 
 // SetLevel sets level.
 func (w *ByLongWriter) SetLevel(v float64) {
-	w.discriminate(-4)
+	if !w.w.Chosen(3) {
+		w.discriminate(-4)
+	}
 	if e := w.w.Next(3); e != nil {
 		e.Float64(v)
 		w.w.Done()
@@ -623,7 +635,9 @@ func (w *ByLongWriter) SetLevel(v float64) {
 
 // SetOther sets other.
 func (w *ByLongWriter) SetOther(v byte) {
-	w.discriminate(0)
+	if !w.w.Chosen(4) {
+		w.discriminate(0)
+	}
 	if e := w.w.Next(4); e != nil {
 		e.Uint8(v)
 		w.w.Done()
@@ -1070,27 +1084,30 @@ func (b *ByEnumBuilder) SetLeft(v int32) {
 // Finish completes the sample and gives its length.
 func (b *ByEnumBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var byEnumSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "level"},
-	{Name: "name"},
-	{Name: "left"},
+var byEnumShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "level"},
+		{Name: "name"},
+		{Name: "left"},
+	},
+	Union: true,
 }
 
 // ByEnumWriter writes an encoded ByEnum in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByEnumWriter struct {
 	w cdr.Writer
 }
 
 // NewByEnumWriter starts a sample in buf, encapsulation header included.
 func NewByEnumWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByEnumWriter {
-	return ByEnumWriter{s.Open(buf, enc, byEnumType, byEnumSlots, true)}
+	return ByEnumWriter{s.Open(buf, enc, byEnumType, &byEnumShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ByEnumWriter) Within(up *cdr.Writer) ByEnumWriter {
-	return ByEnumWriter{cdr.Nest(up, cdr.Final, byEnumSlots, true)}
+	return ByEnumWriter{cdr.Nest(up, &byEnumShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1106,9 +1123,17 @@ func (w *ByEnumWriter) discriminate(d Mode) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ByEnumWriter) SetDiscriminator(d Mode) {
+	w.discriminate(d)
+	w.w.Pick(byEnumMember(d) + 1)
+}
+
 // SetLevel sets level.
 func (w *ByEnumWriter) SetLevel(v float64) {
-	w.discriminate(ModeOff)
+	if !w.w.Chosen(1) {
+		w.discriminate(ModeOff)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Float64(v)
 		w.w.Done()
@@ -1117,16 +1142,17 @@ func (w *ByEnumWriter) SetLevel(v float64) {
 
 // SetName sets name.
 func (w *ByEnumWriter) SetName(v string) {
-	w.discriminate(ModeOn)
-	if e := w.w.Next(2); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
+	if !w.w.Chosen(2) {
+		w.discriminate(ModeOn)
 	}
+	w.w.String(2, v, 0)
 }
 
 // SetLeft sets left.
 func (w *ByEnumWriter) SetLeft(v int32) {
-	w.discriminate(ModeStandby)
+	if !w.w.Chosen(3) {
+		w.discriminate(ModeStandby)
+	}
 	if e := w.w.Next(3); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -1512,26 +1538,29 @@ func (b *ByOctetBuilder) SetDiscriminator(d byte) {
 // Finish completes the sample and gives its length.
 func (b *ByOctetBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var byOctetSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "big"},
-	{Name: "small"},
+var byOctetShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "big"},
+		{Name: "small"},
+	},
+	Union: true,
 }
 
 // ByOctetWriter writes an encoded ByOctet in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByOctetWriter struct {
 	w cdr.Writer
 }
 
 // NewByOctetWriter starts a sample in buf, encapsulation header included.
 func NewByOctetWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByOctetWriter {
-	return ByOctetWriter{s.Open(buf, enc, byOctetType, byOctetSlots, true)}
+	return ByOctetWriter{s.Open(buf, enc, byOctetType, &byOctetShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ByOctetWriter) Within(up *cdr.Writer) ByOctetWriter {
-	return ByOctetWriter{cdr.Nest(up, cdr.Final, byOctetSlots, true)}
+	return ByOctetWriter{cdr.Nest(up, &byOctetShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1547,9 +1576,17 @@ func (w *ByOctetWriter) discriminate(d byte) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ByOctetWriter) SetDiscriminator(d byte) {
+	w.discriminate(d)
+	w.w.Pick(byOctetMember(d) + 1)
+}
+
 // SetBig sets big.
 func (w *ByOctetWriter) SetBig(v int64) {
-	w.discriminate(1)
+	if !w.w.Chosen(1) {
+		w.discriminate(1)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int64(v)
 		w.w.Done()
@@ -1558,20 +1595,13 @@ func (w *ByOctetWriter) SetBig(v int64) {
 
 // SetSmall sets small.
 func (w *ByOctetWriter) SetSmall(v byte) {
-	w.discriminate(200)
+	if !w.w.Chosen(2) {
+		w.discriminate(200)
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Uint8(v)
 		w.w.Done()
 	}
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *ByOctetWriter) SetDiscriminator(d byte) {
-	if byOctetMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
-	}
-	w.discriminate(d)
 }
 
 // Unions is the IDL struct extended::Unions.
@@ -2104,12 +2134,14 @@ func (b *UnionsBuilder) SetRow(v *[2]ByEnum) {
 // room are reported here.
 func (b *UnionsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var unionsSlots = []cdr.Slot{
-	{Name: "l"},
-	{Name: "e"},
-	{Name: "o"},
-	{Name: "list"},
-	{Name: "row"},
+var unionsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "l"},
+		{Name: "e"},
+		{Name: "o"},
+		{Name: "list"},
+		{Name: "row"},
+	},
 }
 
 // UnionsWriter writes an encoded Unions in the caller's bytes, without an intermediate value, in any encoding.
@@ -2120,12 +2152,12 @@ type UnionsWriter struct {
 
 // NewUnionsWriter starts a sample in buf, encapsulation header included.
 func NewUnionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) UnionsWriter {
-	return UnionsWriter{s.Open(buf, enc, unionsType, unionsSlots, false)}
+	return UnionsWriter{s.Open(buf, enc, unionsType, &unionsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (UnionsWriter) Within(up *cdr.Writer) UnionsWriter {
-	return UnionsWriter{cdr.Nest(up, cdr.Final, unionsSlots, false)}
+	return UnionsWriter{cdr.Nest(up, &unionsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2846,10 +2878,12 @@ func (b *MapsBuilder) SetLists(v map[int16]Longs) {
 // room are reported here.
 func (b *MapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var mapsSlots = []cdr.Slot{
-	{Name: "names"},
-	{Name: "values"},
-	{Name: "lists"},
+var mapsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "names"},
+		{Name: "values"},
+		{Name: "lists"},
+	},
 }
 
 // MapsWriter writes an encoded Maps in the caller's bytes, without an intermediate value, in any encoding.
@@ -2860,12 +2894,12 @@ type MapsWriter struct {
 
 // NewMapsWriter starts a sample in buf, encapsulation header included.
 func NewMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MapsWriter {
-	return MapsWriter{s.Open(buf, enc, mapsType, mapsSlots, false)}
+	return MapsWriter{s.Open(buf, enc, mapsType, &mapsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (MapsWriter) Within(up *cdr.Writer) MapsWriter {
-	return MapsWriter{cdr.Nest(up, cdr.Final, mapsSlots, false)}
+	return MapsWriter{cdr.Nest(up, &mapsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2969,6 +3003,32 @@ func (w *MapsWriter) AddLists(k int16, v Longs) {
 	if e := w.w.Element(2); e != nil {
 		e.Int16(k)
 		cdr.EncodeSequence(e, "", v, 0)
+		w.w.DoneElement()
+	}
+}
+
+// NextLists begins the next pair of lists, of n elements, for the writer that it gives to write.
+func (w *MapsWriter) NextLists(k int16, n int) MapsListsValueWriter {
+	e := w.w.Element(2)
+	if e == nil {
+		return MapsListsValueWriter{}
+	}
+	e.Int16(k)
+	return MapsListsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, true)}
+}
+
+// MapsListsValueWriter writes the elements of an encoded extended::Longs, each with Add or Next.
+type MapsListsValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *MapsListsValueWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *MapsListsValueWriter) Add(v int32) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(v)
 		w.w.DoneElement()
 	}
 }
@@ -3186,25 +3246,27 @@ func (b *WordsBuilder) SetU(v uint8) {
 // room are reported here.
 func (b *WordsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var wordsSlots = []cdr.Slot{
-	{Name: "i"},
-	{Name: "u"},
+var wordsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "i", Width: 1, Run: cdr.Run{Members: 2, Size: 2, Align: 1, Plain: 1}},
+		{Name: "u", Width: 1},
+	},
 }
 
 // WordsWriter writes an encoded Words in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type WordsWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewWordsWriter starts a sample in buf, encapsulation header included.
 func NewWordsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) WordsWriter {
-	return WordsWriter{s.Open(buf, enc, wordsType, wordsSlots, false)}
+	return WordsWriter{s.OpenNumbers(buf, enc, wordsType, &wordsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (WordsWriter) Within(up *cdr.Writer) WordsWriter {
-	return WordsWriter{cdr.Nest(up, cdr.Final, wordsSlots, false)}
+	return WordsWriter{cdr.NestNumbers(up, &wordsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3215,17 +3277,15 @@ func (w *WordsWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetI sets i.
 func (w *WordsWriter) SetI(v int8) {
-	if e := w.w.Next(0); e != nil {
-		e.Int8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = uint8(v)
 	}
 }
 
 // SetU sets u.
 func (w *WordsWriter) SetU(v uint8) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 2 {
+		b[1] = v
 	}
 }
 
@@ -3434,9 +3494,11 @@ func (b *BaseBuilder) SetSecond(v string) {
 // room are reported here.
 func (b *BaseBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var baseSlots = []cdr.Slot{
-	{Name: "first"},
-	{Name: "second"},
+var baseShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "first", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "second"},
+	},
 }
 
 // BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
@@ -3447,12 +3509,12 @@ type BaseWriter struct {
 
 // NewBaseWriter starts a sample in buf, encapsulation header included.
 func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter {
-	return BaseWriter{s.Open(buf, enc, baseType, baseSlots, false)}
+	return BaseWriter{s.Open(buf, enc, baseType, &baseShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
-	return BaseWriter{cdr.Nest(up, cdr.Final, baseSlots, false)}
+	return BaseWriter{cdr.Nest(up, &baseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3463,18 +3525,14 @@ func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
 func (w *BaseWriter) SetFirst(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
 func (w *BaseWriter) SetSecond(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("second", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // Derived is the IDL struct extended::Derived.
@@ -3750,11 +3808,13 @@ func (b *DerivedBuilder) SetFourth(v byte) {
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var derivedSlots = []cdr.Slot{
-	{Name: "first"},
-	{Name: "second"},
-	{Name: "third"},
-	{Name: "fourth"},
+var derivedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "first", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "second"},
+		{Name: "third", Width: 8, Run: cdr.Run{Members: 2, Size: 9, Align: 4, Plain: 8}},
+		{Name: "fourth", Width: 1},
+	},
 }
 
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
@@ -3765,12 +3825,12 @@ type DerivedWriter struct {
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
 func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
-	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+	return DerivedWriter{s.Open(buf, enc, derivedType, &derivedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.Nest(up, cdr.Final, derivedSlots, false)}
+	return DerivedWriter{cdr.Nest(up, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3781,32 +3841,26 @@ func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
 func (w *DerivedWriter) SetFirst(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
 func (w *DerivedWriter) SetSecond(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("second", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // SetThird sets third.
 func (w *DerivedWriter) SetThird(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetFourth sets fourth.
 func (w *DerivedWriter) SetFourth(v byte) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 9 {
+		b[8] = v
 	}
 }

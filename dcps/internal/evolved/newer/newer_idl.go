@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Members were appended, and a bound has grown.
 type Track struct {
@@ -333,12 +333,15 @@ func (b *TrackBuilder) SetMore(v []int32) {
 // room are reported here.
 func (b *TrackBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var trackSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "altitude"},
-	{Name: "text"},
-	{Name: "speed"},
-	{Name: "more"},
+var trackShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "altitude", Width: 4},
+		{Name: "text"},
+		{Name: "speed", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "more"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
@@ -349,12 +352,12 @@ type TrackWriter struct {
 
 // NewTrackWriter starts a sample in buf, encapsulation header included.
 func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWriter {
-	return TrackWriter{s.Open(buf, enc, trackType, trackSlots, false)}
+	return TrackWriter{s.Open(buf, enc, trackType, &trackShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
-	return TrackWriter{cdr.Nest(up, cdr.Appendable, trackSlots, false)}
+	return TrackWriter{cdr.Nest(up, &trackShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -365,33 +368,27 @@ func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *TrackWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetAltitude sets altitude.
 func (w *TrackWriter) SetAltitude(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetText sets text.
 func (w *TrackWriter) SetText(v string) {
-	if e := w.w.Next(2); e != nil {
-		e.String("text", v, 32)
-		w.w.Done()
-	}
+	w.w.String(2, v, 32)
 }
 
 // SetSpeed sets speed.
 func (w *TrackWriter) SetSpeed(v int32) {
-	if e := w.w.Next(3); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(3); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -631,12 +628,15 @@ func (b *ShipBuilder) SetID(v int32) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], shipSlots) }
+func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], shipShape.Slots) }
 
-var shipSlots = []cdr.Slot{
-	{Name: "name", ID: 2, Code: 5},
-	{Name: "heading", ID: 5, Code: 3},
-	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+var shipShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "name", ID: 2, Code: 5},
+		{Name: "heading", ID: 5, Code: 3},
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // ShipWriter writes an encoded Ship in the caller's bytes, without an intermediate value, in any encoding.
@@ -647,12 +647,12 @@ type ShipWriter struct {
 
 // NewShipWriter starts a sample in buf, encapsulation header included.
 func NewShipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ShipWriter {
-	return ShipWriter{s.Open(buf, enc, shipType, shipSlots, false)}
+	return ShipWriter{s.Open(buf, enc, shipType, &shipShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ShipWriter) Within(up *cdr.Writer) ShipWriter {
-	return ShipWriter{cdr.Nest(up, cdr.Mutable, shipSlots, false)}
+	return ShipWriter{cdr.Nest(up, &shipShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -663,10 +663,7 @@ func (w *ShipWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetName sets name.
 func (w *ShipWriter) SetName(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
-	}
+	w.w.String(0, v, 0)
 }
 
 // SetHeading sets heading.
@@ -886,9 +883,12 @@ func (b *BerthBuilder) SetValue(v int32) {
 // room are reported here.
 func (b *BerthBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var berthSlots = []cdr.Slot{
-	{Name: "name"},
-	{Name: "value"},
+var berthShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "name"},
+		{Name: "value", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BerthWriter writes an encoded Berth in the caller's bytes, without an intermediate value, in any encoding.
@@ -899,12 +899,12 @@ type BerthWriter struct {
 
 // NewBerthWriter starts a sample in buf, encapsulation header included.
 func NewBerthWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BerthWriter {
-	return BerthWriter{s.Open(buf, enc, berthType, berthSlots, false)}
+	return BerthWriter{s.Open(buf, enc, berthType, &berthShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BerthWriter) Within(up *cdr.Writer) BerthWriter {
-	return BerthWriter{cdr.Nest(up, cdr.Appendable, berthSlots, false)}
+	return BerthWriter{cdr.Nest(up, &berthShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -915,17 +915,13 @@ func (w *BerthWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetName sets name.
 func (w *BerthWriter) SetName(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("name", v, 64)
-		w.w.Done()
-	}
+	w.w.String(0, v, 64)
 }
 
 // SetValue sets value.
 func (w *BerthWriter) SetValue(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -1170,26 +1166,28 @@ func (b *SealedBuilder) SetExtra(v int32) {
 // room are reported here.
 func (b *SealedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var sealedSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "value"},
-	{Name: "extra"},
+var sealedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 3, Size: 12, Align: 4, Plain: 4}},
+		{Name: "value", Width: 4},
+		{Name: "extra", Width: 4},
+	},
 }
 
 // SealedWriter writes an encoded Sealed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type SealedWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewSealedWriter starts a sample in buf, encapsulation header included.
 func NewSealedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SealedWriter {
-	return SealedWriter{s.Open(buf, enc, sealedType, sealedSlots, false)}
+	return SealedWriter{s.OpenNumbers(buf, enc, sealedType, &sealedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (SealedWriter) Within(up *cdr.Writer) SealedWriter {
-	return SealedWriter{cdr.Nest(up, cdr.Final, sealedSlots, false)}
+	return SealedWriter{cdr.NestNumbers(up, &sealedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1200,25 +1198,22 @@ func (w *SealedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *SealedWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetValue sets value.
 func (w *SealedWriter) SetValue(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetExtra sets extra.
 func (w *SealedWriter) SetExtra(v int32) {
-	if e := w.w.Next(2); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 12 {
+		cdr.PutInt32(b[8:], v)
 	}
 }
 
@@ -1425,11 +1420,14 @@ func (b *GaugeBuilder) SetDepth(v int32) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], gaugeSlots) }
+func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], gaugeShape.Slots) }
 
-var gaugeSlots = []cdr.Slot{
-	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
-	{Name: "depth", ID: 2, Code: 2},
+var gaugeShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+		{Name: "depth", ID: 2, Code: 2},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // GaugeWriter writes an encoded Gauge in the caller's bytes, without an intermediate value, in any encoding.
@@ -1440,12 +1438,12 @@ type GaugeWriter struct {
 
 // NewGaugeWriter starts a sample in buf, encapsulation header included.
 func NewGaugeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GaugeWriter {
-	return GaugeWriter{s.Open(buf, enc, gaugeType, gaugeSlots, false)}
+	return GaugeWriter{s.Open(buf, enc, gaugeType, &gaugeShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (GaugeWriter) Within(up *cdr.Writer) GaugeWriter {
-	return GaugeWriter{cdr.Nest(up, cdr.Mutable, gaugeSlots, false)}
+	return GaugeWriter{cdr.Nest(up, &gaugeShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.

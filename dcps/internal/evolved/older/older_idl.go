@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Track is the IDL struct fleet::Track.
 type Track struct {
@@ -260,10 +260,13 @@ func (b *TrackBuilder) SetText(v string) {
 // room are reported here.
 func (b *TrackBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var trackSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "altitude"},
-	{Name: "text"},
+var trackShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "altitude", Width: 4},
+		{Name: "text"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
@@ -274,12 +277,12 @@ type TrackWriter struct {
 
 // NewTrackWriter starts a sample in buf, encapsulation header included.
 func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWriter {
-	return TrackWriter{s.Open(buf, enc, trackType, trackSlots, false)}
+	return TrackWriter{s.Open(buf, enc, trackType, &trackShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
-	return TrackWriter{cdr.Nest(up, cdr.Appendable, trackSlots, false)}
+	return TrackWriter{cdr.Nest(up, &trackShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -290,26 +293,21 @@ func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *TrackWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetAltitude sets altitude.
 func (w *TrackWriter) SetAltitude(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetText sets text.
 func (w *TrackWriter) SetText(v string) {
-	if e := w.w.Next(2); e != nil {
-		e.String("text", v, 8)
-		w.w.Done()
-	}
+	w.w.String(2, v, 8)
 }
 
 // Ship is the IDL struct fleet::Ship.
@@ -515,11 +513,14 @@ func (b *ShipBuilder) SetName(v string) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], shipSlots) }
+func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], shipShape.Slots) }
 
-var shipSlots = []cdr.Slot{
-	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
-	{Name: "name", ID: 2, Code: 5},
+var shipShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+		{Name: "name", ID: 2, Code: 5},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // ShipWriter writes an encoded Ship in the caller's bytes, without an intermediate value, in any encoding.
@@ -530,12 +531,12 @@ type ShipWriter struct {
 
 // NewShipWriter starts a sample in buf, encapsulation header included.
 func NewShipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ShipWriter {
-	return ShipWriter{s.Open(buf, enc, shipType, shipSlots, false)}
+	return ShipWriter{s.Open(buf, enc, shipType, &shipShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ShipWriter) Within(up *cdr.Writer) ShipWriter {
-	return ShipWriter{cdr.Nest(up, cdr.Mutable, shipSlots, false)}
+	return ShipWriter{cdr.Nest(up, &shipShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -554,10 +555,7 @@ func (w *ShipWriter) SetID(v int32) {
 
 // SetName sets name.
 func (w *ShipWriter) SetName(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("name", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // A handle holds the key.
@@ -761,9 +759,12 @@ func (b *BerthBuilder) SetValue(v int32) {
 // room are reported here.
 func (b *BerthBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var berthSlots = []cdr.Slot{
-	{Name: "name"},
-	{Name: "value"},
+var berthShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "name"},
+		{Name: "value", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BerthWriter writes an encoded Berth in the caller's bytes, without an intermediate value, in any encoding.
@@ -774,12 +775,12 @@ type BerthWriter struct {
 
 // NewBerthWriter starts a sample in buf, encapsulation header included.
 func NewBerthWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BerthWriter {
-	return BerthWriter{s.Open(buf, enc, berthType, berthSlots, false)}
+	return BerthWriter{s.Open(buf, enc, berthType, &berthShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BerthWriter) Within(up *cdr.Writer) BerthWriter {
-	return BerthWriter{cdr.Nest(up, cdr.Appendable, berthSlots, false)}
+	return BerthWriter{cdr.Nest(up, &berthShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -790,17 +791,13 @@ func (w *BerthWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetName sets name.
 func (w *BerthWriter) SetName(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("name", v, 4)
-		w.w.Done()
-	}
+	w.w.String(0, v, 4)
 }
 
 // SetValue sets value.
 func (w *BerthWriter) SetValue(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -1019,25 +1016,27 @@ func (b *SealedBuilder) SetValue(v int32) {
 // room are reported here.
 func (b *SealedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var sealedSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "value"},
+var sealedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "value", Width: 4},
+	},
 }
 
 // SealedWriter writes an encoded Sealed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type SealedWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewSealedWriter starts a sample in buf, encapsulation header included.
 func NewSealedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SealedWriter {
-	return SealedWriter{s.Open(buf, enc, sealedType, sealedSlots, false)}
+	return SealedWriter{s.OpenNumbers(buf, enc, sealedType, &sealedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (SealedWriter) Within(up *cdr.Writer) SealedWriter {
-	return SealedWriter{cdr.Nest(up, cdr.Final, sealedSlots, false)}
+	return SealedWriter{cdr.NestNumbers(up, &sealedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1048,17 +1047,15 @@ func (w *SealedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *SealedWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetValue sets value.
 func (w *SealedWriter) SetValue(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], v)
 	}
 }
 
@@ -1265,11 +1262,14 @@ func (b *GaugeBuilder) SetLevel(v int32) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], gaugeSlots) }
+func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], gaugeShape.Slots) }
 
-var gaugeSlots = []cdr.Slot{
-	{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
-	{Name: "level", ID: 2, Code: 2},
+var gaugeShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+		{Name: "level", ID: 2, Code: 2},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // GaugeWriter writes an encoded Gauge in the caller's bytes, without an intermediate value, in any encoding.
@@ -1280,12 +1280,12 @@ type GaugeWriter struct {
 
 // NewGaugeWriter starts a sample in buf, encapsulation header included.
 func NewGaugeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GaugeWriter {
-	return GaugeWriter{s.Open(buf, enc, gaugeType, gaugeSlots, false)}
+	return GaugeWriter{s.Open(buf, enc, gaugeType, &gaugeShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (GaugeWriter) Within(up *cdr.Writer) GaugeWriter {
-	return GaugeWriter{cdr.Nest(up, cdr.Mutable, gaugeSlots, false)}
+	return GaugeWriter{cdr.Nest(up, &gaugeShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.

@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // How an aircraft is called where it has no address: own-ship.
 type AircraftId = string
@@ -430,17 +430,19 @@ func (b *AirDataBuilder) SetStaticAirTemperatureC(v float32) {
 // room are reported here.
 func (b *AirDataBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var airDataSlots = []cdr.Slot{
-	{Name: "aircraft"},
-	{Name: "number"},
-	{Name: "measured"},
-	{Name: "computer"},
-	{Name: "static_pressure_hpa"},
-	{Name: "pressure_altitude_ft"},
-	{Name: "indicated_airspeed_kt"},
-	{Name: "true_airspeed_kt"},
-	{Name: "mach"},
-	{Name: "static_air_temperature_c"},
+var airDataShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "aircraft"},
+		{Name: "number", Width: 8, Run: cdr.Run{Members: 9, Size: 44, Align: 4, Plain: 8, Gaps: true}},
+		{Name: "measured", Width: 8},
+		{Name: "computer", Width: 1},
+		{Name: "static_pressure_hpa", Width: 4},
+		{Name: "pressure_altitude_ft", Width: 4},
+		{Name: "indicated_airspeed_kt", Width: 4},
+		{Name: "true_airspeed_kt", Width: 4},
+		{Name: "mach", Width: 4},
+		{Name: "static_air_temperature_c", Width: 4},
+	},
 }
 
 // AirDataWriter writes an encoded AirData in the caller's bytes, without an intermediate value, in any encoding.
@@ -451,12 +453,12 @@ type AirDataWriter struct {
 
 // NewAirDataWriter starts a sample in buf, encapsulation header included.
 func NewAirDataWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AirDataWriter {
-	return AirDataWriter{s.Open(buf, enc, airDataType, airDataSlots, false)}
+	return AirDataWriter{s.Open(buf, enc, airDataType, &airDataShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (AirDataWriter) Within(up *cdr.Writer) AirDataWriter {
-	return AirDataWriter{cdr.Nest(up, cdr.Final, airDataSlots, false)}
+	return AirDataWriter{cdr.Nest(up, &airDataShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -467,81 +469,69 @@ func (w *AirDataWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetAircraft sets aircraft.
 func (w *AirDataWriter) SetAircraft(v AircraftId) {
-	if e := w.w.Next(0); e != nil {
-		e.String("aircraft", v, 8)
-		w.w.Done()
-	}
+	w.w.String(0, v, 8)
 }
 
 // SetNumber sets number.
 func (w *AirDataWriter) SetNumber(v uint64) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
 // SetMeasured sets measured.
 func (w *AirDataWriter) SetMeasured(v Nanoseconds) {
-	if e := w.w.Next(2); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 16 {
+		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetComputer sets computer.
 func (w *AirDataWriter) SetComputer(v byte) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 17 {
+		b[16] = v
 	}
 }
 
 // SetStaticPressureHpa sets static_pressure_hpa.
 func (w *AirDataWriter) SetStaticPressureHpa(v float32) {
-	if e := w.w.Next(4); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 24 {
+		cdr.PutFloat32(b[20:], v)
 	}
 }
 
 // SetPressureAltitudeFt sets pressure_altitude_ft.
 func (w *AirDataWriter) SetPressureAltitudeFt(v float32) {
-	if e := w.w.Next(5); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 28 {
+		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetIndicatedAirspeedKt sets indicated_airspeed_kt.
 func (w *AirDataWriter) SetIndicatedAirspeedKt(v float32) {
-	if e := w.w.Next(6); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 32 {
+		cdr.PutFloat32(b[28:], v)
 	}
 }
 
 // SetTrueAirspeedKt sets true_airspeed_kt.
 func (w *AirDataWriter) SetTrueAirspeedKt(v float32) {
-	if e := w.w.Next(7); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 36 {
+		cdr.PutFloat32(b[32:], v)
 	}
 }
 
 // SetMach sets mach.
 func (w *AirDataWriter) SetMach(v float32) {
-	if e := w.w.Next(8); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(8); len(b) >= 40 {
+		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetStaticAirTemperatureC sets static_air_temperature_c.
 func (w *AirDataWriter) SetStaticAirTemperatureC(v float32) {
-	if e := w.w.Next(9); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(9); len(b) >= 44 {
+		cdr.PutFloat32(b[40:], v)
 	}
 }
 
@@ -1056,18 +1046,21 @@ func (b *PositionBuilder) SetVerticalRateFpm(v float32) {
 // room are reported here.
 func (b *PositionBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var positionSlots = []cdr.Slot{
-	{Name: "aircraft"},
-	{Name: "number"},
-	{Name: "fixed_at"},
-	{Name: "quality"},
-	{Name: "latitude"},
-	{Name: "longitude"},
-	{Name: "pressure_altitude_ft"},
-	{Name: "gnss_altitude_ft"},
-	{Name: "ground_speed_kt"},
-	{Name: "track_deg"},
-	{Name: "vertical_rate_fpm"},
+var positionShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "aircraft"},
+		{Name: "number", Width: 8, Run: cdr.Run{Members: 10, Size: 56, Align: 4}},
+		{Name: "fixed_at", Width: 8},
+		{Name: "quality", Width: 4},
+		{Name: "latitude", Width: 8},
+		{Name: "longitude", Width: 8},
+		{Name: "pressure_altitude_ft", Width: 4},
+		{Name: "gnss_altitude_ft", Width: 4},
+		{Name: "ground_speed_kt", Width: 4},
+		{Name: "track_deg", Width: 4},
+		{Name: "vertical_rate_fpm", Width: 4},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // PositionWriter writes an encoded Position in the caller's bytes, without an intermediate value, in any encoding.
@@ -1078,12 +1071,12 @@ type PositionWriter struct {
 
 // NewPositionWriter starts a sample in buf, encapsulation header included.
 func NewPositionWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PositionWriter {
-	return PositionWriter{s.Open(buf, enc, positionType, positionSlots, false)}
+	return PositionWriter{s.Open(buf, enc, positionType, &positionShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (PositionWriter) Within(up *cdr.Writer) PositionWriter {
-	return PositionWriter{cdr.Nest(up, cdr.Appendable, positionSlots, false)}
+	return PositionWriter{cdr.Nest(up, &positionShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1094,89 +1087,80 @@ func (w *PositionWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetAircraft sets aircraft.
 func (w *PositionWriter) SetAircraft(v AircraftId) {
-	if e := w.w.Next(0); e != nil {
-		e.String("aircraft", v, 8)
-		w.w.Done()
-	}
+	w.w.String(0, v, 8)
 }
 
 // SetNumber sets number.
 func (w *PositionWriter) SetNumber(v uint64) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
 // SetFixedAt sets fixed_at.
 func (w *PositionWriter) SetFixedAt(v Nanoseconds) {
-	if e := w.w.Next(2); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 16 {
+		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetQuality sets quality.
 func (w *PositionWriter) SetQuality(v FixQuality) {
-	if e := w.w.Next(3); e != nil {
-		e.Enum("quality", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(3, int32(v))
+		return
+	}
+	if b := w.w.In(3); len(b) >= 20 {
+		cdr.PutInt32(b[16:], int32(v))
 	}
 }
 
 // SetLatitude sets latitude.
 func (w *PositionWriter) SetLatitude(v float64) {
-	if e := w.w.Next(4); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 28 {
+		cdr.PutFloat64(b[20:], v)
 	}
 }
 
 // SetLongitude sets longitude.
 func (w *PositionWriter) SetLongitude(v float64) {
-	if e := w.w.Next(5); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 36 {
+		cdr.PutFloat64(b[28:], v)
 	}
 }
 
 // SetPressureAltitudeFt sets pressure_altitude_ft.
 func (w *PositionWriter) SetPressureAltitudeFt(v float32) {
-	if e := w.w.Next(6); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 40 {
+		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetGnssAltitudeFt sets gnss_altitude_ft.
 func (w *PositionWriter) SetGnssAltitudeFt(v float32) {
-	if e := w.w.Next(7); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 44 {
+		cdr.PutFloat32(b[40:], v)
 	}
 }
 
 // SetGroundSpeedKt sets ground_speed_kt.
 func (w *PositionWriter) SetGroundSpeedKt(v float32) {
-	if e := w.w.Next(8); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(8); len(b) >= 48 {
+		cdr.PutFloat32(b[44:], v)
 	}
 }
 
 // SetTrackDeg sets track_deg.
 func (w *PositionWriter) SetTrackDeg(v float32) {
-	if e := w.w.Next(9); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(9); len(b) >= 52 {
+		cdr.PutFloat32(b[48:], v)
 	}
 }
 
 // SetVerticalRateFpm sets vertical_rate_fpm.
 func (w *PositionWriter) SetVerticalRateFpm(v float32) {
-	if e := w.w.Next(10); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(10); len(b) >= 56 {
+		cdr.PutFloat32(b[52:], v)
 	}
 }
 
@@ -1909,27 +1893,30 @@ func (b *TrafficReportBuilder) SetOnGround(v bool) {
 // room are reported here.
 func (b *TrafficReportBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var trafficReportSlots = []cdr.Slot{
-	{Name: "icao"},
-	{Name: "number"},
-	{Name: "heard"},
-	{Name: "messages"},
-	{Name: "transmission_type"},
-	{Name: "known"},
-	{Name: "updated"},
-	{Name: "callsign"},
-	{Name: "altitude_ft"},
-	{Name: "ground_speed_kt"},
-	{Name: "track_deg"},
-	{Name: "latitude"},
-	{Name: "longitude"},
-	{Name: "position_heard"},
-	{Name: "vertical_rate_fpm"},
-	{Name: "squawk"},
-	{Name: "alert"},
-	{Name: "emergency"},
-	{Name: "ident"},
-	{Name: "on_ground"},
+var trafficReportShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "icao", Width: 4, Run: cdr.Run{Members: 7, Size: 30, Align: 4, Gaps: true}},
+		{Name: "number", Width: 8},
+		{Name: "heard", Width: 8},
+		{Name: "messages", Width: 4},
+		{Name: "transmission_type", Width: 1},
+		{Name: "known", Width: 2},
+		{Name: "updated", Width: 2},
+		{Name: "callsign"},
+		{Name: "altitude_ft", Width: 4, Run: cdr.Run{Members: 12, Size: 46, Align: 4}},
+		{Name: "ground_speed_kt", Width: 4},
+		{Name: "track_deg", Width: 4},
+		{Name: "latitude", Width: 8},
+		{Name: "longitude", Width: 8},
+		{Name: "position_heard", Width: 8},
+		{Name: "vertical_rate_fpm", Width: 4},
+		{Name: "squawk", Width: 2},
+		{Name: "alert", Width: 1},
+		{Name: "emergency", Width: 1},
+		{Name: "ident", Width: 1},
+		{Name: "on_ground", Width: 1},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // TrafficReportWriter writes an encoded TrafficReport in the caller's bytes, without an intermediate value, in any encoding.
@@ -1940,12 +1927,12 @@ type TrafficReportWriter struct {
 
 // NewTrafficReportWriter starts a sample in buf, encapsulation header included.
 func NewTrafficReportWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrafficReportWriter {
-	return TrafficReportWriter{s.Open(buf, enc, trafficReportType, trafficReportSlots, false)}
+	return TrafficReportWriter{s.Open(buf, enc, trafficReportType, &trafficReportShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TrafficReportWriter) Within(up *cdr.Writer) TrafficReportWriter {
-	return TrafficReportWriter{cdr.Nest(up, cdr.Appendable, trafficReportSlots, false)}
+	return TrafficReportWriter{cdr.Nest(up, &trafficReportShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1956,161 +1943,139 @@ func (w *TrafficReportWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetIcao sets icao.
 func (w *TrafficReportWriter) SetIcao(v IcaoAddress) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutUint32(b, v)
 	}
 }
 
 // SetNumber sets number.
 func (w *TrafficReportWriter) SetNumber(v uint64) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 12 {
+		cdr.PutUint64(b[4:], v)
 	}
 }
 
 // SetHeard sets heard.
 func (w *TrafficReportWriter) SetHeard(v Nanoseconds) {
-	if e := w.w.Next(2); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 20 {
+		cdr.PutInt64(b[12:], v)
 	}
 }
 
 // SetMessages sets messages.
 func (w *TrafficReportWriter) SetMessages(v uint32) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 24 {
+		cdr.PutUint32(b[20:], v)
 	}
 }
 
 // SetTransmissionType sets transmission_type.
 func (w *TrafficReportWriter) SetTransmissionType(v byte) {
-	if e := w.w.Next(4); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 25 {
+		b[24] = v
 	}
 }
 
 // SetKnown sets known.
 func (w *TrafficReportWriter) SetKnown(v uint16) {
-	if e := w.w.Next(5); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 28 {
+		cdr.PutUint16(b[26:], v)
 	}
 }
 
 // SetUpdated sets updated.
 func (w *TrafficReportWriter) SetUpdated(v uint16) {
-	if e := w.w.Next(6); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 30 {
+		cdr.PutUint16(b[28:], v)
 	}
 }
 
 // SetCallsign sets callsign.
 func (w *TrafficReportWriter) SetCallsign(v string) {
-	if e := w.w.Next(7); e != nil {
-		e.String("callsign", v, 8)
-		w.w.Done()
-	}
+	w.w.String(7, v, 8)
 }
 
 // SetAltitudeFt sets altitude_ft.
 func (w *TrafficReportWriter) SetAltitudeFt(v int32) {
-	if e := w.w.Next(8); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(8); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetGroundSpeedKt sets ground_speed_kt.
 func (w *TrafficReportWriter) SetGroundSpeedKt(v float32) {
-	if e := w.w.Next(9); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(9); len(b) >= 8 {
+		cdr.PutFloat32(b[4:], v)
 	}
 }
 
 // SetTrackDeg sets track_deg.
 func (w *TrafficReportWriter) SetTrackDeg(v float32) {
-	if e := w.w.Next(10); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(10); len(b) >= 12 {
+		cdr.PutFloat32(b[8:], v)
 	}
 }
 
 // SetLatitude sets latitude.
 func (w *TrafficReportWriter) SetLatitude(v float64) {
-	if e := w.w.Next(11); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(11); len(b) >= 20 {
+		cdr.PutFloat64(b[12:], v)
 	}
 }
 
 // SetLongitude sets longitude.
 func (w *TrafficReportWriter) SetLongitude(v float64) {
-	if e := w.w.Next(12); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(12); len(b) >= 28 {
+		cdr.PutFloat64(b[20:], v)
 	}
 }
 
 // SetPositionHeard sets position_heard.
 func (w *TrafficReportWriter) SetPositionHeard(v Nanoseconds) {
-	if e := w.w.Next(13); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(13); len(b) >= 36 {
+		cdr.PutInt64(b[28:], v)
 	}
 }
 
 // SetVerticalRateFpm sets vertical_rate_fpm.
 func (w *TrafficReportWriter) SetVerticalRateFpm(v int32) {
-	if e := w.w.Next(14); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(14); len(b) >= 40 {
+		cdr.PutInt32(b[36:], v)
 	}
 }
 
 // SetSquawk sets squawk.
 func (w *TrafficReportWriter) SetSquawk(v uint16) {
-	if e := w.w.Next(15); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+	if b := w.w.In(15); len(b) >= 42 {
+		cdr.PutUint16(b[40:], v)
 	}
 }
 
 // SetAlert sets alert.
 func (w *TrafficReportWriter) SetAlert(v bool) {
-	if e := w.w.Next(16); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(16); len(b) >= 43 {
+		cdr.PutBool(b[42:], v)
 	}
 }
 
 // SetEmergency sets emergency.
 func (w *TrafficReportWriter) SetEmergency(v bool) {
-	if e := w.w.Next(17); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(17); len(b) >= 44 {
+		cdr.PutBool(b[43:], v)
 	}
 }
 
 // SetIdent sets ident.
 func (w *TrafficReportWriter) SetIdent(v bool) {
-	if e := w.w.Next(18); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(18); len(b) >= 45 {
+		cdr.PutBool(b[44:], v)
 	}
 }
 
 // SetOnGround sets on_ground.
 func (w *TrafficReportWriter) SetOnGround(v bool) {
-	if e := w.w.Next(19); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.In(19); len(b) >= 46 {
+		cdr.PutBool(b[45:], v)
 	}
 }
 
@@ -2631,17 +2596,20 @@ func (b *AdvisoryBuilder) SetCallsign(v string) {
 // room are reported here.
 func (b *AdvisoryBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var advisorySlots = []cdr.Slot{
-	{Name: "icao"},
-	{Name: "number"},
-	{Name: "issued"},
-	{Name: "level"},
-	{Name: "range_nm"},
-	{Name: "bearing_deg"},
-	{Name: "relative_bearing_deg"},
-	{Name: "relative_altitude_ft"},
-	{Name: "closure_kt"},
-	{Name: "callsign"},
+var advisoryShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "icao", Width: 4, Run: cdr.Run{Members: 9, Size: 44, Align: 4}},
+		{Name: "number", Width: 8},
+		{Name: "issued", Width: 8},
+		{Name: "level", Width: 4},
+		{Name: "range_nm", Width: 4},
+		{Name: "bearing_deg", Width: 4},
+		{Name: "relative_bearing_deg", Width: 4},
+		{Name: "relative_altitude_ft", Width: 4},
+		{Name: "closure_kt", Width: 4},
+		{Name: "callsign"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // AdvisoryWriter writes an encoded Advisory in the caller's bytes, without an intermediate value, in any encoding.
@@ -2652,12 +2620,12 @@ type AdvisoryWriter struct {
 
 // NewAdvisoryWriter starts a sample in buf, encapsulation header included.
 func NewAdvisoryWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AdvisoryWriter {
-	return AdvisoryWriter{s.Open(buf, enc, advisoryType, advisorySlots, false)}
+	return AdvisoryWriter{s.Open(buf, enc, advisoryType, &advisoryShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (AdvisoryWriter) Within(up *cdr.Writer) AdvisoryWriter {
-	return AdvisoryWriter{cdr.Nest(up, cdr.Appendable, advisorySlots, false)}
+	return AdvisoryWriter{cdr.Nest(up, &advisoryShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2668,82 +2636,74 @@ func (w *AdvisoryWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetIcao sets icao.
 func (w *AdvisoryWriter) SetIcao(v IcaoAddress) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutUint32(b, v)
 	}
 }
 
 // SetNumber sets number.
 func (w *AdvisoryWriter) SetNumber(v uint64) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 12 {
+		cdr.PutUint64(b[4:], v)
 	}
 }
 
 // SetIssued sets issued.
 func (w *AdvisoryWriter) SetIssued(v Nanoseconds) {
-	if e := w.w.Next(2); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 20 {
+		cdr.PutInt64(b[12:], v)
 	}
 }
 
 // SetLevel sets level.
 func (w *AdvisoryWriter) SetLevel(v AdvisoryLevel) {
-	if e := w.w.Next(3); e != nil {
-		e.Enum("level", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(3, int32(v))
+		return
+	}
+	if b := w.w.In(3); len(b) >= 24 {
+		cdr.PutInt32(b[20:], int32(v))
 	}
 }
 
 // SetRangeNm sets range_nm.
 func (w *AdvisoryWriter) SetRangeNm(v float32) {
-	if e := w.w.Next(4); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 28 {
+		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetBearingDeg sets bearing_deg.
 func (w *AdvisoryWriter) SetBearingDeg(v float32) {
-	if e := w.w.Next(5); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 32 {
+		cdr.PutFloat32(b[28:], v)
 	}
 }
 
 // SetRelativeBearingDeg sets relative_bearing_deg.
 func (w *AdvisoryWriter) SetRelativeBearingDeg(v float32) {
-	if e := w.w.Next(6); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 36 {
+		cdr.PutFloat32(b[32:], v)
 	}
 }
 
 // SetRelativeAltitudeFt sets relative_altitude_ft.
 func (w *AdvisoryWriter) SetRelativeAltitudeFt(v float32) {
-	if e := w.w.Next(7); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 40 {
+		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetClosureKt sets closure_kt.
 func (w *AdvisoryWriter) SetClosureKt(v float32) {
-	if e := w.w.Next(8); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(8); len(b) >= 44 {
+		cdr.PutFloat32(b[40:], v)
 	}
 }
 
 // SetCallsign sets callsign.
 func (w *AdvisoryWriter) SetCallsign(v string) {
-	if e := w.w.Next(9); e != nil {
-		e.String("callsign", v, 8)
-		w.w.Done()
-	}
+	w.w.String(9, v, 8)
 }
 
 // What a FlightLog record tells.
@@ -3225,17 +3185,20 @@ func (b *FlightLogBuilder) SetText(v string) {
 // room are reported here.
 func (b *FlightLogBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var flightLogSlots = []cdr.Slot{
-	{Name: "aircraft"},
-	{Name: "number"},
-	{Name: "at"},
-	{Name: "event"},
-	{Name: "subject"},
-	{Name: "latitude"},
-	{Name: "longitude"},
-	{Name: "pressure_altitude_ft"},
-	{Name: "true_airspeed_kt"},
-	{Name: "text"},
+var flightLogShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "aircraft"},
+		{Name: "number", Width: 8, Run: cdr.Run{Members: 8, Size: 52, Align: 4}},
+		{Name: "at", Width: 8},
+		{Name: "event", Width: 4},
+		{Name: "subject", Width: 8},
+		{Name: "latitude", Width: 8},
+		{Name: "longitude", Width: 8},
+		{Name: "pressure_altitude_ft", Width: 4},
+		{Name: "true_airspeed_kt", Width: 4},
+		{Name: "text"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // FlightLogWriter writes an encoded FlightLog in the caller's bytes, without an intermediate value, in any encoding.
@@ -3246,12 +3209,12 @@ type FlightLogWriter struct {
 
 // NewFlightLogWriter starts a sample in buf, encapsulation header included.
 func NewFlightLogWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FlightLogWriter {
-	return FlightLogWriter{s.Open(buf, enc, flightLogType, flightLogSlots, false)}
+	return FlightLogWriter{s.Open(buf, enc, flightLogType, &flightLogShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (FlightLogWriter) Within(up *cdr.Writer) FlightLogWriter {
-	return FlightLogWriter{cdr.Nest(up, cdr.Appendable, flightLogSlots, false)}
+	return FlightLogWriter{cdr.Nest(up, &flightLogShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3262,80 +3225,70 @@ func (w *FlightLogWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetAircraft sets aircraft.
 func (w *FlightLogWriter) SetAircraft(v AircraftId) {
-	if e := w.w.Next(0); e != nil {
-		e.String("aircraft", v, 8)
-		w.w.Done()
-	}
+	w.w.String(0, v, 8)
 }
 
 // SetNumber sets number.
 func (w *FlightLogWriter) SetNumber(v uint64) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
 // SetAt sets at.
 func (w *FlightLogWriter) SetAt(v Nanoseconds) {
-	if e := w.w.Next(2); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 16 {
+		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetEvent sets event.
 func (w *FlightLogWriter) SetEvent(v FlightEvent) {
-	if e := w.w.Next(3); e != nil {
-		e.Enum("event", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(3, int32(v))
+		return
+	}
+	if b := w.w.In(3); len(b) >= 20 {
+		cdr.PutInt32(b[16:], int32(v))
 	}
 }
 
 // SetSubject sets subject.
 func (w *FlightLogWriter) SetSubject(v uint64) {
-	if e := w.w.Next(4); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+	if b := w.w.In(4); len(b) >= 28 {
+		cdr.PutUint64(b[20:], v)
 	}
 }
 
 // SetLatitude sets latitude.
 func (w *FlightLogWriter) SetLatitude(v float64) {
-	if e := w.w.Next(5); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(5); len(b) >= 36 {
+		cdr.PutFloat64(b[28:], v)
 	}
 }
 
 // SetLongitude sets longitude.
 func (w *FlightLogWriter) SetLongitude(v float64) {
-	if e := w.w.Next(6); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(6); len(b) >= 44 {
+		cdr.PutFloat64(b[36:], v)
 	}
 }
 
 // SetPressureAltitudeFt sets pressure_altitude_ft.
 func (w *FlightLogWriter) SetPressureAltitudeFt(v float32) {
-	if e := w.w.Next(7); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(7); len(b) >= 48 {
+		cdr.PutFloat32(b[44:], v)
 	}
 }
 
 // SetTrueAirspeedKt sets true_airspeed_kt.
 func (w *FlightLogWriter) SetTrueAirspeedKt(v float32) {
-	if e := w.w.Next(8); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.In(8); len(b) >= 52 {
+		cdr.PutFloat32(b[48:], v)
 	}
 }
 
 // SetText sets text.
 func (w *FlightLogWriter) SetText(v string) {
-	if e := w.w.Next(9); e != nil {
-		e.String("text", v, 80)
-		w.w.Done()
-	}
+	w.w.String(9, v, 80)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Color is the IDL enum constructs::Color.
 type Color int32
@@ -319,26 +319,28 @@ func (b *PointBuilder) SetQuality(v byte) {
 // room are reported here.
 func (b *PointBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var pointSlots = []cdr.Slot{
-	{Name: "x"},
-	{Name: "y"},
-	{Name: "quality"},
+var pointShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "x", Width: 8, Run: cdr.Run{Members: 3, Size: 17, Align: 4, Plain: 8}},
+		{Name: "y", Width: 8},
+		{Name: "quality", Width: 1},
+	},
 }
 
 // PointWriter writes an encoded Point in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PointWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewPointWriter starts a sample in buf, encapsulation header included.
 func NewPointWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointWriter {
-	return PointWriter{s.Open(buf, enc, pointType, pointSlots, false)}
+	return PointWriter{s.OpenNumbers(buf, enc, pointType, &pointShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (PointWriter) Within(up *cdr.Writer) PointWriter {
-	return PointWriter{cdr.Nest(up, cdr.Final, pointSlots, false)}
+	return PointWriter{cdr.NestNumbers(up, &pointShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -349,25 +351,22 @@ func (w *PointWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetX sets x.
 func (w *PointWriter) SetX(v float64) {
-	if e := w.w.Next(0); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetY sets y.
 func (w *PointWriter) SetY(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 16 {
+		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetQuality sets quality.
 func (w *PointWriter) SetQuality(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 17 {
+		b[16] = v
 	}
 }
 
@@ -571,9 +570,12 @@ func (b *LabelBuilder) SetWeight(v int32) {
 // room are reported here.
 func (b *LabelBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var labelSlots = []cdr.Slot{
-	{Name: "text"},
-	{Name: "weight"},
+var labelShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "text"},
+		{Name: "weight", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // LabelWriter writes an encoded Label in the caller's bytes, without an intermediate value, in any encoding.
@@ -584,12 +586,12 @@ type LabelWriter struct {
 
 // NewLabelWriter starts a sample in buf, encapsulation header included.
 func NewLabelWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LabelWriter {
-	return LabelWriter{s.Open(buf, enc, labelType, labelSlots, false)}
+	return LabelWriter{s.Open(buf, enc, labelType, &labelShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LabelWriter) Within(up *cdr.Writer) LabelWriter {
-	return LabelWriter{cdr.Nest(up, cdr.Appendable, labelSlots, false)}
+	return LabelWriter{cdr.Nest(up, &labelShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -600,17 +602,13 @@ func (w *LabelWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
 func (w *LabelWriter) SetText(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("text", v, 8)
-		w.w.Done()
-	}
+	w.w.String(0, v, 8)
 }
 
 // SetWeight sets weight.
 func (w *LabelWriter) SetWeight(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -1563,20 +1561,22 @@ func (b *MaybeFinalBuilder) SetFar(v *float64) {
 // room are reported here.
 func (b *MaybeFinalBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var maybeFinalSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "height", ID: 1, Code: 3, Optional: true},
-	{Name: "flag", ID: 2, Code: 0, Optional: true},
-	{Name: "color", ID: 3, Code: 2, Optional: true},
-	{Name: "name", ID: 4, Code: 5, Optional: true},
-	{Name: "at", ID: 5, Code: 4, Optional: true},
-	{Name: "numbers", ID: 6, Code: 6, Optional: true},
-	{Name: "labels", ID: 7, Code: 5, Optional: true},
-	{Name: "grid", ID: 8, Code: 4, Optional: true},
-	{Name: "corners", ID: 9, Code: 5, Optional: true},
-	{Name: "stamp", ID: 10, Code: 3, Optional: true},
-	{Name: "tail"},
-	{Name: "far", ID: 20000, Code: 3, Optional: true},
+var maybeFinalShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "height", ID: 1, Code: 3, Optional: true},
+		{Name: "flag", ID: 2, Code: 0, Optional: true},
+		{Name: "color", ID: 3, Code: 2, Optional: true},
+		{Name: "name", ID: 4, Code: 5, Optional: true},
+		{Name: "at", ID: 5, Code: 4, Optional: true},
+		{Name: "numbers", ID: 6, Code: 6, Optional: true},
+		{Name: "labels", ID: 7, Code: 5, Optional: true},
+		{Name: "grid", ID: 8, Code: 4, Optional: true},
+		{Name: "corners", ID: 9, Code: 5, Optional: true},
+		{Name: "stamp", ID: 10, Code: 3, Optional: true},
+		{Name: "tail", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "far", ID: 20000, Code: 3, Optional: true},
+	},
 }
 
 // MaybeFinalWriter writes an encoded MaybeFinal in the caller's bytes, without an intermediate value, in any encoding.
@@ -1587,12 +1587,12 @@ type MaybeFinalWriter struct {
 
 // NewMaybeFinalWriter starts a sample in buf, encapsulation header included.
 func NewMaybeFinalWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MaybeFinalWriter {
-	return MaybeFinalWriter{s.Open(buf, enc, maybeFinalType, maybeFinalSlots, false)}
+	return MaybeFinalWriter{s.Open(buf, enc, maybeFinalType, &maybeFinalShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (MaybeFinalWriter) Within(up *cdr.Writer) MaybeFinalWriter {
-	return MaybeFinalWriter{cdr.Nest(up, cdr.Final, maybeFinalSlots, false)}
+	return MaybeFinalWriter{cdr.Nest(up, &maybeFinalShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1603,9 +1603,8 @@ func (w *MaybeFinalWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *MaybeFinalWriter) SetID(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -1635,10 +1634,7 @@ func (w *MaybeFinalWriter) SetColor(v Color) {
 
 // SetName sets name.
 func (w *MaybeFinalWriter) SetName(v string) {
-	if e := w.w.Next(4); e != nil {
-		e.String("name", v, 8)
-		w.w.Done()
-	}
+	w.w.String(4, v, 8)
 }
 
 // SetAt sets at.
@@ -1757,9 +1753,8 @@ func (w *MaybeFinalWriter) SetStamp(v int64) {
 
 // SetTail sets tail.
 func (w *MaybeFinalWriter) SetTail(v byte) {
-	if e := w.w.Next(11); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(11); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -2279,13 +2274,16 @@ func (b *MaybeAppendableBuilder) SetTail(v float64) {
 // room are reported here.
 func (b *MaybeAppendableBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var maybeAppendableSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "height", ID: 1, Code: 3, Optional: true},
-	{Name: "mark"},
-	{Name: "label", ID: 3, Code: 4, Optional: true},
-	{Name: "inner", ID: 4, Code: 5, Optional: true},
-	{Name: "tail"},
+var maybeAppendableShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "height", ID: 1, Code: 3, Optional: true},
+		{Name: "mark", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "label", ID: 3, Code: 4, Optional: true},
+		{Name: "inner", ID: 4, Code: 5, Optional: true},
+		{Name: "tail", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // MaybeAppendableWriter writes an encoded MaybeAppendable in the caller's bytes, without an intermediate value, in any encoding.
@@ -2296,12 +2294,12 @@ type MaybeAppendableWriter struct {
 
 // NewMaybeAppendableWriter starts a sample in buf, encapsulation header included.
 func NewMaybeAppendableWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MaybeAppendableWriter {
-	return MaybeAppendableWriter{s.Open(buf, enc, maybeAppendableType, maybeAppendableSlots, false)}
+	return MaybeAppendableWriter{s.Open(buf, enc, maybeAppendableType, &maybeAppendableShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (MaybeAppendableWriter) Within(up *cdr.Writer) MaybeAppendableWriter {
-	return MaybeAppendableWriter{cdr.Nest(up, cdr.Appendable, maybeAppendableSlots, false)}
+	return MaybeAppendableWriter{cdr.Nest(up, &maybeAppendableShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2312,9 +2310,8 @@ func (w *MaybeAppendableWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *MaybeAppendableWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -2328,9 +2325,8 @@ func (w *MaybeAppendableWriter) SetHeight(v float64) {
 
 // SetMark sets mark.
 func (w *MaybeAppendableWriter) SetMark(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -2386,9 +2382,8 @@ func (w *MaybeAppendableWriter) NextInner() MaybeFinalWriter {
 
 // SetTail sets tail.
 func (w *MaybeAppendableWriter) SetTail(v float64) {
-	if e := w.w.Next(5); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(5); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -3347,30 +3342,33 @@ func (b *LooseBuilder) SetZone(v string) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *LooseBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseSlots) }
+func (b *LooseBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseShape.Slots) }
 
-var looseSlots = []cdr.Slot{
-	{Name: "id", ID: 30 | cdr.MustUnderstand, Code: 2},
-	{Name: "o", ID: 7, Code: 0},
-	{Name: "s", ID: 6, Code: 1},
-	{Name: "d", ID: 5, Code: 3},
-	{Name: "text", ID: 4 | cdr.MustUnderstand, Code: 5},
-	{Name: "blob", ID: 1, Code: 5},
-	{Name: "shorts", ID: 2, Code: 4},
-	{Name: "longs", ID: 3, Code: 6},
-	{Name: "doubles", ID: 20000, Code: 7},
-	{Name: "labels", ID: 21, Code: 5},
-	{Name: "at", ID: 22, Code: 4},
-	{Name: "label", ID: 23, Code: 4},
-	{Name: "pair", ID: 24, Code: 4},
-	{Name: "colors", ID: 25, Code: 5},
-	{Name: "color", ID: 26, Code: 2},
-	{Name: "wide", ID: 27, Code: 5},
-	{Name: "height", ID: 28, Code: 3, Optional: true},
-	{Name: "extra", ID: 29, Code: 4, Optional: true},
-	{Name: "yes", ID: 31, Code: 0},
-	{Name: "names", ID: 0, Code: 5, Optional: true},
-	{Name: "zone", ID: 268435455 | cdr.MustUnderstand, Code: 5},
+var looseShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", ID: 30 | cdr.MustUnderstand, Code: 2},
+		{Name: "o", ID: 7, Code: 0},
+		{Name: "s", ID: 6, Code: 1},
+		{Name: "d", ID: 5, Code: 3},
+		{Name: "text", ID: 4 | cdr.MustUnderstand, Code: 5},
+		{Name: "blob", ID: 1, Code: 5},
+		{Name: "shorts", ID: 2, Code: 4},
+		{Name: "longs", ID: 3, Code: 6},
+		{Name: "doubles", ID: 20000, Code: 7},
+		{Name: "labels", ID: 21, Code: 5},
+		{Name: "at", ID: 22, Code: 4},
+		{Name: "label", ID: 23, Code: 4},
+		{Name: "pair", ID: 24, Code: 4},
+		{Name: "colors", ID: 25, Code: 5},
+		{Name: "color", ID: 26, Code: 2},
+		{Name: "wide", ID: 27, Code: 5},
+		{Name: "height", ID: 28, Code: 3, Optional: true},
+		{Name: "extra", ID: 29, Code: 4, Optional: true},
+		{Name: "yes", ID: 31, Code: 0},
+		{Name: "names", ID: 0, Code: 5, Optional: true},
+		{Name: "zone", ID: 268435455 | cdr.MustUnderstand, Code: 5},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // LooseWriter writes an encoded Loose in the caller's bytes, without an intermediate value, in any encoding.
@@ -3381,12 +3379,12 @@ type LooseWriter struct {
 
 // NewLooseWriter starts a sample in buf, encapsulation header included.
 func NewLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseWriter {
-	return LooseWriter{s.Open(buf, enc, looseType, looseSlots, false)}
+	return LooseWriter{s.Open(buf, enc, looseType, &looseShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseWriter) Within(up *cdr.Writer) LooseWriter {
-	return LooseWriter{cdr.Nest(up, cdr.Mutable, looseSlots, false)}
+	return LooseWriter{cdr.Nest(up, &looseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3429,10 +3427,7 @@ func (w *LooseWriter) SetD(v float64) {
 
 // SetText sets text.
 func (w *LooseWriter) SetText(v string) {
-	if e := w.w.Next(4); e != nil {
-		e.String("text", v, 8)
-		w.w.Done()
-	}
+	w.w.String(4, v, 8)
 }
 
 // SetBlob sets blob.
@@ -3654,10 +3649,7 @@ func (w *LooseWriter) AddNames(v string) {
 
 // SetZone sets zone.
 func (w *LooseWriter) SetZone(v string) {
-	if e := w.w.Next(20); e != nil {
-		e.String("zone", v, 4)
-		w.w.Done()
-	}
+	w.w.String(20, v, 4)
 }
 
 // A mutable type within others, and between members that need alignment.
@@ -4400,18 +4392,20 @@ func (b *AroundBuilder) SetLast(v byte) {
 // room are reported here.
 func (b *AroundBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var aroundSlots = []cdr.Slot{
-	{Name: "head"},
-	{Name: "loose"},
-	{Name: "number"},
-	{Name: "more"},
-	{Name: "keys"},
-	{Name: "where"},
-	{Name: "again", ID: 6, Code: 4, Optional: true},
-	{Name: "count"},
-	{Name: "word"},
-	{Name: "list"},
-	{Name: "last"},
+var aroundShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "head", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "loose"},
+		{Name: "number", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+		{Name: "more"},
+		{Name: "keys"},
+		{Name: "where"},
+		{Name: "again", ID: 6, Code: 4, Optional: true},
+		{Name: "count"},
+		{Name: "word"},
+		{Name: "list"},
+		{Name: "last", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+	},
 }
 
 // AroundWriter writes an encoded Around in the caller's bytes, without an intermediate value, in any encoding.
@@ -4422,12 +4416,12 @@ type AroundWriter struct {
 
 // NewAroundWriter starts a sample in buf, encapsulation header included.
 func NewAroundWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AroundWriter {
-	return AroundWriter{s.Open(buf, enc, aroundType, aroundSlots, false)}
+	return AroundWriter{s.Open(buf, enc, aroundType, &aroundShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (AroundWriter) Within(up *cdr.Writer) AroundWriter {
-	return AroundWriter{cdr.Nest(up, cdr.Final, aroundSlots, false)}
+	return AroundWriter{cdr.Nest(up, &aroundShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4438,9 +4432,8 @@ func (w *AroundWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetHead sets head.
 func (w *AroundWriter) SetHead(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -4462,9 +4455,8 @@ func (w *AroundWriter) BeginLoose() LooseWriter {
 
 // SetNumber sets number.
 func (w *AroundWriter) SetNumber(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -4578,10 +4570,7 @@ func (w *AroundWriter) SetCount(v int32) {
 
 // SetWord sets word.
 func (w *AroundWriter) SetWord(v string) {
-	if e := w.w.Next(8); e != nil {
-		e.String("word", v, 4)
-		w.w.Done()
-	}
+	w.w.String(8, v, 4)
 }
 
 // SetList sets list.
@@ -4594,9 +4583,8 @@ func (w *AroundWriter) SetList(v []int32) {
 
 // SetLast sets last.
 func (w *AroundWriter) SetLast(v byte) {
-	if e := w.w.Next(10); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(10); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -4800,10 +4788,15 @@ func (b *NothingBuilder) SetA(v *int32) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *NothingBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], nothingSlots) }
+func (b *NothingBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], nothingShape.Slots)
+}
 
-var nothingSlots = []cdr.Slot{
-	{Name: "a", ID: 0, Code: 2, Optional: true},
+var nothingShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", ID: 0, Code: 2, Optional: true},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // NothingWriter writes an encoded Nothing in the caller's bytes, without an intermediate value, in any encoding.
@@ -4814,12 +4807,12 @@ type NothingWriter struct {
 
 // NewNothingWriter starts a sample in buf, encapsulation header included.
 func NewNothingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NothingWriter {
-	return NothingWriter{s.Open(buf, enc, nothingType, nothingSlots, false)}
+	return NothingWriter{s.Open(buf, enc, nothingType, &nothingShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NothingWriter) Within(up *cdr.Writer) NothingWriter {
-	return NothingWriter{cdr.Nest(up, cdr.Mutable, nothingSlots, false)}
+	return NothingWriter{cdr.Nest(up, &nothingShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6496,38 +6489,42 @@ func (b *ItemBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *ItemBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var itemSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "number"},
-	{Name: "real"},
-	{Name: "text"},
-	{Name: "label"},
-	{Name: "labels"},
-	{Name: "grid"},
-	{Name: "blob"},
-	{Name: "access"},
-	{Name: "bits"},
-	{Name: "color"},
-	{Name: "far"},
-	{Name: "named"},
-	{Name: "words"},
-	{Name: "there"},
+var itemShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "number"},
+		{Name: "real"},
+		{Name: "text"},
+		{Name: "label"},
+		{Name: "labels"},
+		{Name: "grid"},
+		{Name: "blob"},
+		{Name: "access"},
+		{Name: "bits"},
+		{Name: "color"},
+		{Name: "far"},
+		{Name: "named"},
+		{Name: "words"},
+		{Name: "there"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
 }
 
 // ItemWriter writes an encoded Item in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ItemWriter struct {
 	w cdr.Writer
 }
 
 // NewItemWriter starts a sample in buf, encapsulation header included.
 func NewItemWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ItemWriter {
-	return ItemWriter{s.Open(buf, enc, itemType, itemSlots, true)}
+	return ItemWriter{s.Open(buf, enc, itemType, &itemShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ItemWriter) Within(up *cdr.Writer) ItemWriter {
-	return ItemWriter{cdr.Nest(up, cdr.Appendable, itemSlots, true)}
+	return ItemWriter{cdr.Nest(up, &itemShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6543,9 +6540,17 @@ func (w *ItemWriter) discriminate(d int32) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ItemWriter) SetDiscriminator(d int32) {
+	w.discriminate(d)
+	w.w.Pick(itemMember(d) + 1)
+}
+
 // SetNumber sets number.
 func (w *ItemWriter) SetNumber(v int32) {
-	w.discriminate(0)
+	if !w.w.Chosen(1) {
+		w.discriminate(0)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -6554,7 +6559,9 @@ func (w *ItemWriter) SetNumber(v int32) {
 
 // SetReal sets real.
 func (w *ItemWriter) SetReal(v float64) {
-	w.discriminate(1)
+	if !w.w.Chosen(2) {
+		w.discriminate(1)
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Float64(v)
 		w.w.Done()
@@ -6563,16 +6570,17 @@ func (w *ItemWriter) SetReal(v float64) {
 
 // SetText sets text.
 func (w *ItemWriter) SetText(v string) {
-	w.discriminate(2)
-	if e := w.w.Next(3); e != nil {
-		e.String("text", v, 8)
-		w.w.Done()
+	if !w.w.Chosen(3) {
+		w.discriminate(2)
 	}
+	w.w.String(3, v, 8)
 }
 
 // SetLabel sets label.
 func (w *ItemWriter) SetLabel(v *Label) {
-	w.discriminate(3)
+	if !w.w.Chosen(4) {
+		w.discriminate(3)
+	}
 	if e := w.w.Next(4); e != nil {
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -6584,13 +6592,17 @@ func (w *ItemWriter) SetLabel(v *Label) {
 
 // BeginLabel begins label, for the writer that it gives to write.
 func (w *ItemWriter) BeginLabel() LabelWriter {
-	w.discriminate(3)
+	if !w.w.Chosen(4) {
+		w.discriminate(3)
+	}
 	return LabelWriter{}.Within(w.w.Begin(4))
 }
 
 // SetLabels sets labels.
 func (w *ItemWriter) SetLabels(v []Label) {
-	w.discriminate(4)
+	if !w.w.Chosen(5) {
+		w.discriminate(4)
+	}
 	if e := w.w.Next(5); e != nil {
 		labelsBegin := e.BeginSequence("labels", len(v), 0, false)
 		for i := range v {
@@ -6607,7 +6619,9 @@ func (w *ItemWriter) SetLabels(v []Label) {
 
 // BeginLabels begins labels, of n elements that are added one by one.
 func (w *ItemWriter) BeginLabels(n int) {
-	w.discriminate(4)
+	if !w.w.Chosen(5) {
+		w.discriminate(4)
+	}
 	w.w.BeginSequence(5, n, 0)
 }
 
@@ -6626,7 +6640,9 @@ func (w *ItemWriter) NextLabels() LabelWriter {
 
 // SetGrid sets grid.
 func (w *ItemWriter) SetGrid(v *[2][2]int16) {
-	w.discriminate(5)
+	if !w.w.Chosen(6) {
+		w.discriminate(5)
+	}
 	if e := w.w.Next(6); e != nil {
 		for i := range v {
 			if !e.Enter() {
@@ -6641,7 +6657,9 @@ func (w *ItemWriter) SetGrid(v *[2][2]int16) {
 
 // SetBlob sets blob.
 func (w *ItemWriter) SetBlob(v []byte) {
-	w.discriminate(6)
+	if !w.w.Chosen(7) {
+		w.discriminate(6)
+	}
 	if e := w.w.Next(7); e != nil {
 		cdr.EncodeSequence(e, "blob", v, 0)
 		w.w.Done()
@@ -6650,13 +6668,17 @@ func (w *ItemWriter) SetBlob(v []byte) {
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
 func (w *ItemWriter) RoomForBlob(n int) []byte {
-	w.discriminate(6)
+	if !w.w.Chosen(7) {
+		w.discriminate(6)
+	}
 	return w.w.Room(7, n, 0)
 }
 
 // SetAccess sets access.
 func (w *ItemWriter) SetAccess(v Access) {
-	w.discriminate(7)
+	if !w.w.Chosen(8) {
+		w.discriminate(7)
+	}
 	if e := w.w.Next(8); e != nil {
 		e.CheckBits("access", uint64(v), 12)
 		e.Uint16(uint16(v))
@@ -6666,7 +6688,9 @@ func (w *ItemWriter) SetAccess(v Access) {
 
 // SetBits sets bits.
 func (w *ItemWriter) SetBits(v *Bits) {
-	w.discriminate(8)
+	if !w.w.Chosen(9) {
+		w.discriminate(8)
+	}
 	if e := w.w.Next(9); e != nil {
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -6678,7 +6702,9 @@ func (w *ItemWriter) SetBits(v *Bits) {
 
 // SetColor sets color.
 func (w *ItemWriter) SetColor(v Color) {
-	w.discriminate(9)
+	if !w.w.Chosen(10) {
+		w.discriminate(9)
+	}
 	if e := w.w.Next(10); e != nil {
 		e.Enum("color", int32(v), 4, v.Valid())
 		w.w.Done()
@@ -6687,7 +6713,9 @@ func (w *ItemWriter) SetColor(v Color) {
 
 // SetFar sets far.
 func (w *ItemWriter) SetFar(v *Point) {
-	w.discriminate(10)
+	if !w.w.Chosen(11) {
+		w.discriminate(10)
+	}
 	if e := w.w.Next(11); e != nil {
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -6699,13 +6727,17 @@ func (w *ItemWriter) SetFar(v *Point) {
 
 // BeginFar begins far, for the writer that it gives to write.
 func (w *ItemWriter) BeginFar() PointWriter {
-	w.discriminate(10)
+	if !w.w.Chosen(11) {
+		w.discriminate(10)
+	}
 	return PointWriter{}.Within(w.w.Begin(11))
 }
 
 // SetNamed sets named.
 func (w *ItemWriter) SetNamed(v map[string]Label) {
-	w.discriminate(11)
+	if !w.w.Chosen(12) {
+		w.discriminate(11)
+	}
 	if e := w.w.Next(12); e != nil {
 		namedBegin := e.BeginMap("named", len(v), 0, false)
 		namedKeys := cdr.SortedKeys(e, v)
@@ -6726,7 +6758,9 @@ func (w *ItemWriter) SetNamed(v map[string]Label) {
 
 // BeginNamed begins named, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
 func (w *ItemWriter) BeginNamed(n int) {
-	w.discriminate(11)
+	if !w.w.Chosen(12) {
+		w.discriminate(11)
+	}
 	w.w.BeginMap(12, n, 0, false)
 }
 
@@ -6751,7 +6785,9 @@ func (w *ItemWriter) NextNamed(k string) LabelWriter {
 
 // SetWords sets words.
 func (w *ItemWriter) SetWords(v []string) {
-	w.discriminate(12)
+	if !w.w.Chosen(13) {
+		w.discriminate(12)
+	}
 	if e := w.w.Next(13); e != nil {
 		wordsBegin := e.BeginSequence("words", len(v), 0, false)
 		for i := range v {
@@ -6768,7 +6804,9 @@ func (w *ItemWriter) SetWords(v []string) {
 
 // BeginWords begins words, of n elements that are added one by one.
 func (w *ItemWriter) BeginWords(n int) {
-	w.discriminate(12)
+	if !w.w.Chosen(13) {
+		w.discriminate(12)
+	}
 	w.w.BeginSequence(13, n, 0)
 }
 
@@ -6782,20 +6820,13 @@ func (w *ItemWriter) AddWords(v string) {
 
 // SetThere sets there.
 func (w *ItemWriter) SetThere(v int32) {
-	w.discriminate(13)
+	if !w.w.Chosen(14) {
+		w.discriminate(13)
+	}
 	if e := w.w.Next(14); e != nil {
 		e.Int32(v)
 		w.w.Done()
 	}
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *ItemWriter) SetDiscriminator(d int32) {
-	if itemMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
-	}
-	w.discriminate(d)
 }
 
 // A default, an enum that selects, and a key.
@@ -7174,26 +7205,29 @@ func (b *ChoiceBuilder) SetOther(v float64) {
 // Finish completes the sample and gives its length.
 func (b *ChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var choiceSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "small"},
-	{Name: "other"},
+var choiceShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "small"},
+		{Name: "other"},
+	},
+	Union: true,
 }
 
 // ChoiceWriter writes an encoded Choice in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ChoiceWriter struct {
 	w cdr.Writer
 }
 
 // NewChoiceWriter starts a sample in buf, encapsulation header included.
 func NewChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ChoiceWriter {
-	return ChoiceWriter{s.Open(buf, enc, choiceType, choiceSlots, true)}
+	return ChoiceWriter{s.Open(buf, enc, choiceType, &choiceShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ChoiceWriter) Within(up *cdr.Writer) ChoiceWriter {
-	return ChoiceWriter{cdr.Nest(up, cdr.Final, choiceSlots, true)}
+	return ChoiceWriter{cdr.Nest(up, &choiceShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7209,9 +7243,17 @@ func (w *ChoiceWriter) discriminate(d Color) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ChoiceWriter) SetDiscriminator(d Color) {
+	w.discriminate(d)
+	w.w.Pick(choiceMember(d) + 1)
+}
+
 // SetSmall sets small.
 func (w *ChoiceWriter) SetSmall(v byte) {
-	w.discriminate(ColorRed)
+	if !w.w.Chosen(1) {
+		w.discriminate(ColorRed)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Uint8(v)
 		w.w.Done()
@@ -7220,7 +7262,9 @@ func (w *ChoiceWriter) SetSmall(v byte) {
 
 // SetOther sets other.
 func (w *ChoiceWriter) SetOther(v float64) {
-	w.discriminate(ColorGreen)
+	if !w.w.Chosen(2) {
+		w.discriminate(ColorGreen)
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Float64(v)
 		w.w.Done()
@@ -7764,27 +7808,31 @@ func (b *LooselyBuilder) SetDiscriminator(d byte) {
 // Finish completes the sample and gives its length.
 func (b *LooselyBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var looselySlots = []cdr.Slot{
-	{Name: "discriminator", ID: 0 | cdr.MustUnderstand, Code: 0},
-	{Name: "number", ID: 7, Code: 2},
-	{Name: "text", ID: 20000, Code: 5},
-	{Name: "loose", ID: 5, Code: 4},
+var looselyShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator", ID: 0 | cdr.MustUnderstand, Code: 0},
+		{Name: "number", ID: 7, Code: 2},
+		{Name: "text", ID: 20000, Code: 5},
+		{Name: "loose", ID: 5, Code: 4},
+	},
+	Extensibility: cdr.Mutable,
+	Union:         true,
 }
 
 // LooselyWriter writes an encoded Loosely in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type LooselyWriter struct {
 	w cdr.Writer
 }
 
 // NewLooselyWriter starts a sample in buf, encapsulation header included.
 func NewLooselyWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooselyWriter {
-	return LooselyWriter{s.Open(buf, enc, looselyType, looselySlots, true)}
+	return LooselyWriter{s.Open(buf, enc, looselyType, &looselyShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooselyWriter) Within(up *cdr.Writer) LooselyWriter {
-	return LooselyWriter{cdr.Nest(up, cdr.Mutable, looselySlots, true)}
+	return LooselyWriter{cdr.Nest(up, &looselyShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7800,9 +7848,17 @@ func (w *LooselyWriter) discriminate(d byte) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *LooselyWriter) SetDiscriminator(d byte) {
+	w.discriminate(d)
+	w.w.Pick(looselyMember(d) + 1)
+}
+
 // SetNumber sets number.
 func (w *LooselyWriter) SetNumber(v int32) {
-	w.discriminate('a')
+	if !w.w.Chosen(1) {
+		w.discriminate('a')
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -7811,16 +7867,17 @@ func (w *LooselyWriter) SetNumber(v int32) {
 
 // SetText sets text.
 func (w *LooselyWriter) SetText(v string) {
-	w.discriminate('b')
-	if e := w.w.Next(2); e != nil {
-		e.String("text", v, 8)
-		w.w.Done()
+	if !w.w.Chosen(2) {
+		w.discriminate('b')
 	}
+	w.w.String(2, v, 8)
 }
 
 // SetLoose sets loose.
 func (w *LooselyWriter) SetLoose(v *Loose) {
-	w.discriminate('c')
+	if !w.w.Chosen(3) {
+		w.discriminate('c')
+	}
 	if e := w.w.Next(3); e != nil {
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -7832,17 +7889,10 @@ func (w *LooselyWriter) SetLoose(v *Loose) {
 
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *LooselyWriter) BeginLoose() LooseWriter {
-	w.discriminate('c')
-	return LooseWriter{}.Within(w.w.Begin(3))
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *LooselyWriter) SetDiscriminator(d byte) {
-	if looselyMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
+	if !w.w.Chosen(3) {
+		w.discriminate('c')
 	}
-	w.discriminate(d)
+	return LooseWriter{}.Within(w.w.Begin(3))
 }
 
 // Everything is labelled.
@@ -8210,26 +8260,29 @@ func (b *BothBuilder) SetType(v int32) {
 // Finish completes the sample and gives its length.
 func (b *BothBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var bothSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "yes"},
-	{Name: "type"},
+var bothShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "yes"},
+		{Name: "type"},
+	},
+	Union: true,
 }
 
 // BothWriter writes an encoded Both in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type BothWriter struct {
 	w cdr.Writer
 }
 
 // NewBothWriter starts a sample in buf, encapsulation header included.
 func NewBothWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BothWriter {
-	return BothWriter{s.Open(buf, enc, bothType, bothSlots, true)}
+	return BothWriter{s.Open(buf, enc, bothType, &bothShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BothWriter) Within(up *cdr.Writer) BothWriter {
-	return BothWriter{cdr.Nest(up, cdr.Final, bothSlots, true)}
+	return BothWriter{cdr.Nest(up, &bothShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -8245,9 +8298,17 @@ func (w *BothWriter) discriminate(d bool) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *BothWriter) SetDiscriminator(d bool) {
+	w.discriminate(d)
+	w.w.Pick(bothMember(d) + 1)
+}
+
 // SetYes sets yes.
 func (w *BothWriter) SetYes(v int32) {
-	w.discriminate(true)
+	if !w.w.Chosen(1) {
+		w.discriminate(true)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -8256,7 +8317,9 @@ func (w *BothWriter) SetYes(v int32) {
 
 // SetType sets type.
 func (w *BothWriter) SetType(v int32) {
-	w.discriminate(false)
+	if !w.w.Chosen(2) {
+		w.discriminate(false)
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Int32(v)
 		w.w.Done()
@@ -8625,26 +8688,29 @@ func (b *WideBuilder) SetRest(v byte) {
 // Finish completes the sample and gives its length.
 func (b *WideBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var wideSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "most"},
-	{Name: "rest"},
+var wideShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "most"},
+		{Name: "rest"},
+	},
+	Union: true,
 }
 
 // WideWriter writes an encoded Wide in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type WideWriter struct {
 	w cdr.Writer
 }
 
 // NewWideWriter starts a sample in buf, encapsulation header included.
 func NewWideWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) WideWriter {
-	return WideWriter{s.Open(buf, enc, wideType, wideSlots, true)}
+	return WideWriter{s.Open(buf, enc, wideType, &wideShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (WideWriter) Within(up *cdr.Writer) WideWriter {
-	return WideWriter{cdr.Nest(up, cdr.Final, wideSlots, true)}
+	return WideWriter{cdr.Nest(up, &wideShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -8660,9 +8726,17 @@ func (w *WideWriter) discriminate(d uint64) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *WideWriter) SetDiscriminator(d uint64) {
+	w.discriminate(d)
+	w.w.Pick(wideMember(d) + 1)
+}
+
 // SetMost sets most.
 func (w *WideWriter) SetMost(v int64) {
-	w.discriminate(18446744073709551615)
+	if !w.w.Chosen(1) {
+		w.discriminate(18446744073709551615)
+	}
 	if e := w.w.Next(1); e != nil {
 		e.Int64(v)
 		w.w.Done()
@@ -8671,7 +8745,9 @@ func (w *WideWriter) SetMost(v int64) {
 
 // SetRest sets rest.
 func (w *WideWriter) SetRest(v byte) {
-	w.discriminate(0)
+	if !w.w.Chosen(2) {
+		w.discriminate(0)
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Uint8(v)
 		w.w.Done()
@@ -9460,14 +9536,17 @@ func (b *HolderBuilder) SetWide(v *Wide) {
 // room are reported here.
 func (b *HolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var holderSlots = []cdr.Slot{
-	{Name: "choice"},
-	{Name: "item"},
-	{Name: "many"},
-	{Name: "both"},
-	{Name: "loosely", ID: 4, Code: 4, Optional: true},
-	{Name: "more"},
-	{Name: "wide"},
+var holderShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "choice"},
+		{Name: "item"},
+		{Name: "many"},
+		{Name: "both"},
+		{Name: "loosely", ID: 4, Code: 4, Optional: true},
+		{Name: "more"},
+		{Name: "wide"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // HolderWriter writes an encoded Holder in the caller's bytes, without an intermediate value, in any encoding.
@@ -9478,12 +9557,12 @@ type HolderWriter struct {
 
 // NewHolderWriter starts a sample in buf, encapsulation header included.
 func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
-	return HolderWriter{s.Open(buf, enc, holderType, holderSlots, false)}
+	return HolderWriter{s.Open(buf, enc, holderType, &holderShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
-	return HolderWriter{cdr.Nest(up, cdr.Appendable, holderSlots, false)}
+	return HolderWriter{cdr.Nest(up, &holderShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -10657,18 +10736,21 @@ func (b *BittyBuilder) SetID(v *Bits) {
 // room are reported here.
 func (b *BittyBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var bittySlots = []cdr.Slot{
-	{Name: "access"},
-	{Name: "small"},
-	{Name: "large"},
-	{Name: "mark"},
-	{Name: "bits"},
-	{Name: "list"},
-	{Name: "three"},
-	{Name: "larges"},
-	{Name: "packed"},
-	{Name: "pair"},
-	{Name: "id"},
+var bittyShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "access"},
+		{Name: "small"},
+		{Name: "large"},
+		{Name: "mark", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "bits"},
+		{Name: "list"},
+		{Name: "three"},
+		{Name: "larges"},
+		{Name: "packed"},
+		{Name: "pair"},
+		{Name: "id"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BittyWriter writes an encoded Bitty in the caller's bytes, without an intermediate value, in any encoding.
@@ -10679,12 +10761,12 @@ type BittyWriter struct {
 
 // NewBittyWriter starts a sample in buf, encapsulation header included.
 func NewBittyWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BittyWriter {
-	return BittyWriter{s.Open(buf, enc, bittyType, bittySlots, false)}
+	return BittyWriter{s.Open(buf, enc, bittyType, &bittyShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BittyWriter) Within(up *cdr.Writer) BittyWriter {
-	return BittyWriter{cdr.Nest(up, cdr.Appendable, bittySlots, false)}
+	return BittyWriter{cdr.Nest(up, &bittyShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -10722,9 +10804,8 @@ func (w *BittyWriter) SetLarge(v Large) {
 
 // SetMark sets mark.
 func (w *BittyWriter) SetMark(v byte) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(3); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -12716,17 +12797,20 @@ func (b *MapsBuilder) SetPoints(v map[byte]Point) {
 // room are reported here.
 func (b *MapsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var mapsSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "numbers"},
-	{Name: "words"},
-	{Name: "names"},
-	{Name: "labels"},
-	{Name: "lists"},
-	{Name: "nested"},
-	{Name: "choices"},
-	{Name: "many"},
-	{Name: "points"},
+var mapsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "numbers"},
+		{Name: "words"},
+		{Name: "names"},
+		{Name: "labels"},
+		{Name: "lists"},
+		{Name: "nested"},
+		{Name: "choices"},
+		{Name: "many"},
+		{Name: "points"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // MapsWriter writes an encoded Maps in the caller's bytes, without an intermediate value, in any encoding.
@@ -12737,12 +12821,12 @@ type MapsWriter struct {
 
 // NewMapsWriter starts a sample in buf, encapsulation header included.
 func NewMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MapsWriter {
-	return MapsWriter{s.Open(buf, enc, mapsType, mapsSlots, false)}
+	return MapsWriter{s.Open(buf, enc, mapsType, &mapsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (MapsWriter) Within(up *cdr.Writer) MapsWriter {
-	return MapsWriter{cdr.Nest(up, cdr.Appendable, mapsSlots, false)}
+	return MapsWriter{cdr.Nest(up, &mapsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -12753,9 +12837,8 @@ func (w *MapsWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *MapsWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -12951,6 +13034,16 @@ func (w *MapsWriter) AddLists(k int16, v []Item) {
 	}
 }
 
+// NextLists begins the next pair of lists, of n elements, for the writer that it gives to write.
+func (w *MapsWriter) NextLists(k int16, n int) MapsListsValueWriter {
+	e := w.w.Element(5)
+	if e == nil {
+		return MapsListsValueWriter{}
+	}
+	e.Int16(k)
+	return MapsListsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+}
+
 // SetNested sets nested.
 func (w *MapsWriter) SetNested(v map[int32]map[string]bool) {
 	if e := w.w.Next(6); e != nil {
@@ -13004,6 +13097,16 @@ func (w *MapsWriter) AddNested(k int32, v map[string]bool) {
 		e.End(begin1)
 		w.w.DoneElement()
 	}
+}
+
+// NextNested begins the next pair of nested, of n pairs, for the writer that it gives to write.
+func (w *MapsWriter) NextNested(k int32, n int) MapsNestedValueWriter {
+	e := w.w.Element(6)
+	if e == nil {
+		return MapsNestedValueWriter{}
+	}
+	e.Int32(k)
+	return MapsNestedValueWriter{cdr.NestMap(w.w.BeginValue(), n, 0, false)}
 }
 
 // SetChoices sets choices.
@@ -13101,6 +13204,11 @@ func (w *MapsWriter) AddMany(v map[int32]int32) {
 	}
 }
 
+// NextMany begins the next element of many, of n pairs, for the writer that it gives to write.
+func (w *MapsWriter) NextMany(n int) MapsManyElementWriter {
+	return MapsManyElementWriter{cdr.NestMap(w.w.BeginElement(8), n, 0, true)}
+}
+
 // SetPoints sets points.
 func (w *MapsWriter) SetPoints(v map[byte]Point) {
 	if e := w.w.Next(9); e != nil {
@@ -13143,6 +13251,61 @@ func (w *MapsWriter) NextPoints(k byte) PointWriter {
 	}
 	e.Uint8(k)
 	return PointWriter{}.Within(w.w.BeginValue())
+}
+
+// MapsListsValueWriter writes the elements of an encoded sequence<constructs::Item>, each with Add or Next.
+type MapsListsValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *MapsListsValueWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *MapsListsValueWriter) Add(v *Item) {
+	if e := w.w.Element(0); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, for the writer that it gives to write.
+func (w *MapsListsValueWriter) Next() ItemWriter {
+	return ItemWriter{}.Within(w.w.BeginElement(0))
+}
+
+// MapsNestedValueWriter writes the elements of an encoded map<string, boolean>, each with Add or Next.
+type MapsNestedValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *MapsNestedValueWriter) End() { w.w.End() }
+
+// Add adds the next pair of the collection.
+func (w *MapsNestedValueWriter) Add(k string, v bool) {
+	if e := w.w.Element(0); e != nil {
+		e.String("", k, 0)
+		e.Bool(v)
+		w.w.DoneElement()
+	}
+}
+
+// MapsManyElementWriter writes the elements of an encoded map<int32, int32>, each with Add or Next.
+type MapsManyElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *MapsManyElementWriter) End() { w.w.End() }
+
+// Add adds the next pair of the collection.
+func (w *MapsManyElementWriter) Add(k int32, v int32) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(k)
+		e.Int32(v)
+		w.w.DoneElement()
+	}
 }
 
 // encoding/json has no maps with such keys.
@@ -13443,8 +13606,11 @@ func (b *SwitchesBuilder) SetFlags(v map[bool]byte) {
 // room are reported here.
 func (b *SwitchesBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var switchesSlots = []cdr.Slot{
-	{Name: "flags"},
+var switchesShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "flags"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // SwitchesWriter writes an encoded Switches in the caller's bytes, without an intermediate value, in any encoding.
@@ -13455,12 +13621,12 @@ type SwitchesWriter struct {
 
 // NewSwitchesWriter starts a sample in buf, encapsulation header included.
 func NewSwitchesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SwitchesWriter {
-	return SwitchesWriter{s.Open(buf, enc, switchesType, switchesSlots, false)}
+	return SwitchesWriter{s.Open(buf, enc, switchesType, &switchesShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (SwitchesWriter) Within(up *cdr.Writer) SwitchesWriter {
-	return SwitchesWriter{cdr.Nest(up, cdr.Appendable, switchesSlots, false)}
+	return SwitchesWriter{cdr.Nest(up, &switchesShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -14300,16 +14466,21 @@ func (b *LooseMapsBuilder) AddList(v Access) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *LooseMapsBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseMapsSlots) }
+func (b *LooseMapsBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], looseMapsShape.Slots)
+}
 
-var looseMapsSlots = []cdr.Slot{
-	{Name: "numbers", ID: 0, Code: 4},
-	{Name: "bits", ID: 1, Code: 5},
-	{Name: "access", ID: 2, Code: 1},
-	{Name: "large", ID: 3, Code: 3},
-	{Name: "packed", ID: 4, Code: 2},
-	{Name: "item", ID: 5, Code: 4},
-	{Name: "list", ID: 6, Code: 5},
+var looseMapsShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "numbers", ID: 0, Code: 4},
+		{Name: "bits", ID: 1, Code: 5},
+		{Name: "access", ID: 2, Code: 1},
+		{Name: "large", ID: 3, Code: 3},
+		{Name: "packed", ID: 4, Code: 2},
+		{Name: "item", ID: 5, Code: 4},
+		{Name: "list", ID: 6, Code: 5},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // LooseMapsWriter writes an encoded LooseMaps in the caller's bytes, without an intermediate value, in any encoding.
@@ -14320,12 +14491,12 @@ type LooseMapsWriter struct {
 
 // NewLooseMapsWriter starts a sample in buf, encapsulation header included.
 func NewLooseMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseMapsWriter {
-	return LooseMapsWriter{s.Open(buf, enc, looseMapsType, looseMapsSlots, false)}
+	return LooseMapsWriter{s.Open(buf, enc, looseMapsType, &looseMapsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseMapsWriter) Within(up *cdr.Writer) LooseMapsWriter {
-	return LooseMapsWriter{cdr.Nest(up, cdr.Mutable, looseMapsSlots, false)}
+	return LooseMapsWriter{cdr.Nest(up, &looseMapsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -15041,17 +15212,19 @@ func (b *NumbersBuilder) SetID(v *cdr.LongDouble) {
 // room are reported here.
 func (b *NumbersBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var numbersSlots = []cdr.Slot{
-	{Name: "mark"},
-	{Name: "big"},
-	{Name: "price"},
-	{Name: "tiny"},
-	{Name: "digit"},
-	{Name: "bigs"},
-	{Name: "grid"},
-	{Name: "prices"},
-	{Name: "key"},
-	{Name: "id"},
+var numbersShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "mark", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "big"},
+		{Name: "price"},
+		{Name: "tiny"},
+		{Name: "digit"},
+		{Name: "bigs"},
+		{Name: "grid"},
+		{Name: "prices"},
+		{Name: "key"},
+		{Name: "id"},
+	},
 }
 
 // NumbersWriter writes an encoded Numbers in the caller's bytes, without an intermediate value, in any encoding.
@@ -15062,12 +15235,12 @@ type NumbersWriter struct {
 
 // NewNumbersWriter starts a sample in buf, encapsulation header included.
 func NewNumbersWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NumbersWriter {
-	return NumbersWriter{s.Open(buf, enc, numbersType, numbersSlots, false)}
+	return NumbersWriter{s.Open(buf, enc, numbersType, &numbersShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NumbersWriter) Within(up *cdr.Writer) NumbersWriter {
-	return NumbersWriter{cdr.Nest(up, cdr.Final, numbersSlots, false)}
+	return NumbersWriter{cdr.Nest(up, &numbersShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -15078,9 +15251,8 @@ func (w *NumbersWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetMark sets mark.
 func (w *NumbersWriter) SetMark(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -15470,8 +15642,11 @@ func (b *BranchBuilder) AddChildren(v *Tree) {
 // room are reported here.
 func (b *BranchBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var branchSlots = []cdr.Slot{
-	{Name: "children"},
+var branchShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "children"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BranchWriter writes an encoded Branch in the caller's bytes, without an intermediate value, in any encoding.
@@ -15482,12 +15657,12 @@ type BranchWriter struct {
 
 // NewBranchWriter starts a sample in buf, encapsulation header included.
 func NewBranchWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BranchWriter {
-	return BranchWriter{s.Open(buf, enc, branchType, branchSlots, false)}
+	return BranchWriter{s.Open(buf, enc, branchType, &branchShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BranchWriter) Within(up *cdr.Writer) BranchWriter {
-	return BranchWriter{cdr.Nest(up, cdr.Appendable, branchSlots, false)}
+	return BranchWriter{cdr.Nest(up, &branchShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -15949,26 +16124,30 @@ func (b *TreeBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *TreeBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var treeSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "leaf"},
-	{Name: "branch"},
+var treeShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "leaf"},
+		{Name: "branch"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
 }
 
 // TreeWriter writes an encoded Tree in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type TreeWriter struct {
 	w cdr.Writer
 }
 
 // NewTreeWriter starts a sample in buf, encapsulation header included.
 func NewTreeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TreeWriter {
-	return TreeWriter{s.Open(buf, enc, treeType, treeSlots, true)}
+	return TreeWriter{s.Open(buf, enc, treeType, &treeShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TreeWriter) Within(up *cdr.Writer) TreeWriter {
-	return TreeWriter{cdr.Nest(up, cdr.Appendable, treeSlots, true)}
+	return TreeWriter{cdr.Nest(up, &treeShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -15984,18 +16163,25 @@ func (w *TreeWriter) discriminate(d int32) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *TreeWriter) SetDiscriminator(d int32) {
+	w.discriminate(d)
+	w.w.Pick(treeMember(d) + 1)
+}
+
 // SetLeaf sets leaf.
 func (w *TreeWriter) SetLeaf(v string) {
-	w.discriminate(0)
-	if e := w.w.Next(1); e != nil {
-		e.String("leaf", v, 8)
-		w.w.Done()
+	if !w.w.Chosen(1) {
+		w.discriminate(0)
 	}
+	w.w.String(1, v, 8)
 }
 
 // SetBranch sets branch.
 func (w *TreeWriter) SetBranch(v *Branch) {
-	w.discriminate(1)
+	if !w.w.Chosen(2) {
+		w.discriminate(1)
+	}
 	if e := w.w.Next(2); e != nil {
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -16007,17 +16193,10 @@ func (w *TreeWriter) SetBranch(v *Branch) {
 
 // BeginBranch begins branch, for the writer that it gives to write.
 func (w *TreeWriter) BeginBranch() BranchWriter {
-	w.discriminate(1)
-	return BranchWriter{}.Within(w.w.Begin(2))
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *TreeWriter) SetDiscriminator(d int32) {
-	if treeMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
+	if !w.w.Chosen(2) {
+		w.discriminate(1)
 	}
-	w.discriminate(d)
+	return BranchWriter{}.Within(w.w.Begin(2))
 }
 
 // Chain is the IDL struct constructs::Chain.
@@ -16308,9 +16487,12 @@ func (b *ChainBuilder) SetNext(v *Chain) {
 // room are reported here.
 func (b *ChainBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var chainSlots = []cdr.Slot{
-	{Name: "value"},
-	{Name: "next", ID: 1, Code: 4, Optional: true},
+var chainShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "value", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "next", ID: 1, Code: 4, Optional: true},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // ChainWriter writes an encoded Chain in the caller's bytes, without an intermediate value, in any encoding.
@@ -16321,12 +16503,12 @@ type ChainWriter struct {
 
 // NewChainWriter starts a sample in buf, encapsulation header included.
 func NewChainWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ChainWriter {
-	return ChainWriter{s.Open(buf, enc, chainType, chainSlots, false)}
+	return ChainWriter{s.Open(buf, enc, chainType, &chainShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ChainWriter) Within(up *cdr.Writer) ChainWriter {
-	return ChainWriter{cdr.Nest(up, cdr.Appendable, chainSlots, false)}
+	return ChainWriter{cdr.Nest(up, &chainShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -16337,9 +16519,8 @@ func (w *ChainWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetValue sets value.
 func (w *ChainWriter) SetValue(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -16834,14 +17015,16 @@ func (b *DefaultedBuilder) SetColor(v Color) {
 // room are reported here.
 func (b *DefaultedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var defaultedSlots = []cdr.Slot{
-	{Name: "five"},
-	{Name: "text"},
-	{Name: "yes"},
-	{Name: "ranged"},
-	{Name: "low"},
-	{Name: "high"},
-	{Name: "color"},
+var defaultedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "five", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "text"},
+		{Name: "yes", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "ranged", Width: 8, Run: cdr.Run{Members: 4, Size: 16, Align: 4, Plain: 8, Gaps: true}},
+		{Name: "low", Width: 1},
+		{Name: "high", Width: 2},
+		{Name: "color", Width: 4},
+	},
 }
 
 // DefaultedWriter writes an encoded Defaulted in the caller's bytes, without an intermediate value, in any encoding.
@@ -16852,12 +17035,12 @@ type DefaultedWriter struct {
 
 // NewDefaultedWriter starts a sample in buf, encapsulation header included.
 func NewDefaultedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DefaultedWriter {
-	return DefaultedWriter{s.Open(buf, enc, defaultedType, defaultedSlots, false)}
+	return DefaultedWriter{s.Open(buf, enc, defaultedType, &defaultedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (DefaultedWriter) Within(up *cdr.Writer) DefaultedWriter {
-	return DefaultedWriter{cdr.Nest(up, cdr.Final, defaultedSlots, false)}
+	return DefaultedWriter{cdr.Nest(up, &defaultedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -16868,66 +17051,64 @@ func (w *DefaultedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFive sets five.
 func (w *DefaultedWriter) SetFive(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetText sets text.
 func (w *DefaultedWriter) SetText(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("text", v, 8)
-		w.w.Done()
-	}
+	w.w.String(1, v, 8)
 }
 
 // SetYes sets yes.
 func (w *DefaultedWriter) SetYes(v bool) {
-	if e := w.w.Next(2); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 1 {
+		cdr.PutBool(b, v)
 	}
 }
 
 // SetRanged sets ranged.
 func (w *DefaultedWriter) SetRanged(v float64) {
-	if e := w.w.Next(3); e != nil {
-		if v < -10 || v > 10 {
-			cdr.OutOfRange(e, "ranged", v, "-10 to 10")
-		}
-		e.Float64(v)
-		w.w.Done()
+	if v < -10 || v > 10 {
+		cdr.RefuseRange(&w.w.Numbers, 3, v, "-10 to 10")
+		return
+	}
+	if b := w.w.Run(3); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetLow sets low.
 func (w *DefaultedWriter) SetLow(v byte) {
-	if e := w.w.Next(4); e != nil {
-		if v < 1 {
-			cdr.OutOfRange(e, "low", v, "at least 1")
-		}
-		e.Uint8(v)
-		w.w.Done()
+	if v < 1 {
+		cdr.RefuseRange(&w.w.Numbers, 4, v, "at least 1")
+		return
+	}
+	if b := w.w.In(4); len(b) >= 9 {
+		b[8] = v
 	}
 }
 
 // SetHigh sets high.
 func (w *DefaultedWriter) SetHigh(v int16) {
-	if e := w.w.Next(5); e != nil {
-		if v > 9 {
-			cdr.OutOfRange(e, "high", v, "at most 9")
-		}
-		e.Int16(v)
-		w.w.Done()
+	if v > 9 {
+		cdr.RefuseRange(&w.w.Numbers, 5, v, "at most 9")
+		return
+	}
+	if b := w.w.In(5); len(b) >= 12 {
+		cdr.PutInt16(b[10:], v)
 	}
 }
 
 // SetColor sets color.
 func (w *DefaultedWriter) SetColor(v Color) {
-	if e := w.w.Next(6); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(6, int32(v))
+		return
+	}
+	if b := w.w.In(6); len(b) >= 16 {
+		cdr.PutInt32(b[12:], int32(v))
 	}
 }
 
@@ -17115,24 +17296,27 @@ func (b *OlderBuilder) SetID(v int32) {
 // room are reported here.
 func (b *OlderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var olderSlots = []cdr.Slot{
-	{Name: "id"},
+var olderShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // OlderWriter writes an encoded Older in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type OlderWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewOlderWriter starts a sample in buf, encapsulation header included.
 func NewOlderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OlderWriter {
-	return OlderWriter{s.Open(buf, enc, olderType, olderSlots, false)}
+	return OlderWriter{s.OpenNumbers(buf, enc, olderType, &olderShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (OlderWriter) Within(up *cdr.Writer) OlderWriter {
-	return OlderWriter{cdr.Nest(up, cdr.Appendable, olderSlots, false)}
+	return OlderWriter{cdr.NestNumbers(up, &olderShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -17143,9 +17327,8 @@ func (w *OlderWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *OlderWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -17536,12 +17719,15 @@ func (b *NewerBuilder) SetMaybe(v *int32) {
 // room are reported here.
 func (b *NewerBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var newerSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "height"},
-	{Name: "all"},
-	{Name: "name"},
-	{Name: "maybe", ID: 4, Code: 2, Optional: true},
+var newerShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "height", Width: 4},
+		{Name: "all"},
+		{Name: "name"},
+		{Name: "maybe", ID: 4, Code: 2, Optional: true},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // NewerWriter writes an encoded Newer in the caller's bytes, without an intermediate value, in any encoding.
@@ -17552,12 +17738,12 @@ type NewerWriter struct {
 
 // NewNewerWriter starts a sample in buf, encapsulation header included.
 func NewNewerWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NewerWriter {
-	return NewerWriter{s.Open(buf, enc, newerType, newerSlots, false)}
+	return NewerWriter{s.Open(buf, enc, newerType, &newerShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NewerWriter) Within(up *cdr.Writer) NewerWriter {
-	return NewerWriter{cdr.Nest(up, cdr.Appendable, newerSlots, false)}
+	return NewerWriter{cdr.Nest(up, &newerShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -17568,17 +17754,15 @@ func (w *NewerWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *NewerWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetHeight sets height.
 func (w *NewerWriter) SetHeight(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutInt32(b[4:], v)
 	}
 }
 
@@ -17600,10 +17784,7 @@ func (w *NewerWriter) BeginAll() DefaultedWriter {
 
 // SetName sets name.
 func (w *NewerWriter) SetName(v string) {
-	if e := w.w.Next(3); e != nil {
-		e.String("name", v, 4)
-		w.w.Done()
-	}
+	w.w.String(3, v, 4)
 }
 
 // SetMaybe sets maybe.
@@ -17793,11 +17974,14 @@ func (b *OlderLooseBuilder) SetID(v int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
 func (b *OlderLooseBuilder) Finish() (int, error) {
-	return b.b.FinishMembers(b.has[:], olderLooseSlots)
+	return b.b.FinishMembers(b.has[:], olderLooseShape.Slots)
 }
 
-var olderLooseSlots = []cdr.Slot{
-	{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
+var olderLooseShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // OlderLooseWriter writes an encoded OlderLoose in the caller's bytes, without an intermediate value, in any encoding.
@@ -17808,12 +17992,12 @@ type OlderLooseWriter struct {
 
 // NewOlderLooseWriter starts a sample in buf, encapsulation header included.
 func NewOlderLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OlderLooseWriter {
-	return OlderLooseWriter{s.Open(buf, enc, olderLooseType, olderLooseSlots, false)}
+	return OlderLooseWriter{s.Open(buf, enc, olderLooseType, &olderLooseShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (OlderLooseWriter) Within(up *cdr.Writer) OlderLooseWriter {
-	return OlderLooseWriter{cdr.Nest(up, cdr.Mutable, olderLooseSlots, false)}
+	return OlderLooseWriter{cdr.Nest(up, &olderLooseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -18186,14 +18370,17 @@ func (b *NewerLooseBuilder) SetItem(v *Item) {
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
 func (b *NewerLooseBuilder) Finish() (int, error) {
-	return b.b.FinishMembers(b.has[:], newerLooseSlots)
+	return b.b.FinishMembers(b.has[:], newerLooseShape.Slots)
 }
 
-var newerLooseSlots = []cdr.Slot{
-	{Name: "height", ID: 1, Code: 2},
-	{Name: "all", ID: 2, Code: 4},
-	{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
-	{Name: "item", ID: 4, Code: 4},
+var newerLooseShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "height", ID: 1, Code: 2},
+		{Name: "all", ID: 2, Code: 4},
+		{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
+		{Name: "item", ID: 4, Code: 4},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // NewerLooseWriter writes an encoded NewerLoose in the caller's bytes, without an intermediate value, in any encoding.
@@ -18204,12 +18391,12 @@ type NewerLooseWriter struct {
 
 // NewNewerLooseWriter starts a sample in buf, encapsulation header included.
 func NewNewerLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NewerLooseWriter {
-	return NewerLooseWriter{s.Open(buf, enc, newerLooseType, newerLooseSlots, false)}
+	return NewerLooseWriter{s.Open(buf, enc, newerLooseType, &newerLooseShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NewerLooseWriter) Within(up *cdr.Writer) NewerLooseWriter {
-	return NewerLooseWriter{cdr.Nest(up, cdr.Mutable, newerLooseSlots, false)}
+	return NewerLooseWriter{cdr.Nest(up, &newerLooseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -18529,10 +18716,12 @@ func (b *StrictBuilder) SetTail(v byte) {
 // room are reported here.
 func (b *StrictBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var strictSlots = []cdr.Slot{
-	{Name: "text"},
-	{Name: "color"},
-	{Name: "tail"},
+var strictShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "text"},
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 2, Size: 5, Align: 4, Plain: 4}},
+		{Name: "tail", Width: 1},
+	},
 }
 
 // StrictWriter writes an encoded Strict in the caller's bytes, without an intermediate value, in any encoding.
@@ -18543,12 +18732,12 @@ type StrictWriter struct {
 
 // NewStrictWriter starts a sample in buf, encapsulation header included.
 func NewStrictWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StrictWriter {
-	return StrictWriter{s.Open(buf, enc, strictType, strictSlots, false)}
+	return StrictWriter{s.Open(buf, enc, strictType, &strictShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (StrictWriter) Within(up *cdr.Writer) StrictWriter {
-	return StrictWriter{cdr.Nest(up, cdr.Final, strictSlots, false)}
+	return StrictWriter{cdr.Nest(up, &strictShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -18559,25 +18748,24 @@ func (w *StrictWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
 func (w *StrictWriter) SetText(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("text", v, 3)
-		w.w.Done()
-	}
+	w.w.String(0, v, 3)
 }
 
 // SetColor sets color.
 func (w *StrictWriter) SetColor(v Color) {
-	if e := w.w.Next(1); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(1, int32(v))
+		return
+	}
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }
 
 // SetTail sets tail.
 func (w *StrictWriter) SetTail(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 5 {
+		b[4] = v
 	}
 }
 
@@ -18814,10 +19002,12 @@ func (b *StrictSentBuilder) SetTail(v byte) {
 // room are reported here.
 func (b *StrictSentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var strictSentSlots = []cdr.Slot{
-	{Name: "text"},
-	{Name: "color"},
-	{Name: "tail"},
+var strictSentShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "text"},
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 2, Size: 5, Align: 4, Plain: 4}},
+		{Name: "tail", Width: 1},
+	},
 }
 
 // StrictSentWriter writes an encoded StrictSent in the caller's bytes, without an intermediate value, in any encoding.
@@ -18828,12 +19018,12 @@ type StrictSentWriter struct {
 
 // NewStrictSentWriter starts a sample in buf, encapsulation header included.
 func NewStrictSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StrictSentWriter {
-	return StrictSentWriter{s.Open(buf, enc, strictSentType, strictSentSlots, false)}
+	return StrictSentWriter{s.Open(buf, enc, strictSentType, &strictSentShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (StrictSentWriter) Within(up *cdr.Writer) StrictSentWriter {
-	return StrictSentWriter{cdr.Nest(up, cdr.Final, strictSentSlots, false)}
+	return StrictSentWriter{cdr.Nest(up, &strictSentShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -18844,25 +19034,20 @@ func (w *StrictSentWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
 func (w *StrictSentWriter) SetText(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
-	}
+	w.w.String(0, v, 0)
 }
 
 // SetColor sets color.
 func (w *StrictSentWriter) SetColor(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetTail sets tail.
 func (w *StrictSentWriter) SetTail(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(2); len(b) >= 5 {
+		b[4] = v
 	}
 }
 
@@ -19095,11 +19280,16 @@ func (b *LooseSentBuilder) SetB(v *int32) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *LooseSentBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseSentSlots) }
+func (b *LooseSentBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], looseSentShape.Slots)
+}
 
-var looseSentSlots = []cdr.Slot{
-	{Name: "a", ID: 1, Code: 2},
-	{Name: "b", ID: 2 | cdr.MustUnderstand, Code: 2, Optional: true},
+var looseSentShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", ID: 1, Code: 2},
+		{Name: "b", ID: 2 | cdr.MustUnderstand, Code: 2, Optional: true},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // LooseSentWriter writes an encoded LooseSent in the caller's bytes, without an intermediate value, in any encoding.
@@ -19110,12 +19300,12 @@ type LooseSentWriter struct {
 
 // NewLooseSentWriter starts a sample in buf, encapsulation header included.
 func NewLooseSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseSentWriter {
-	return LooseSentWriter{s.Open(buf, enc, looseSentType, looseSentSlots, false)}
+	return LooseSentWriter{s.Open(buf, enc, looseSentType, &looseSentShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseSentWriter) Within(up *cdr.Writer) LooseSentWriter {
-	return LooseSentWriter{cdr.Nest(up, cdr.Mutable, looseSentSlots, false)}
+	return LooseSentWriter{cdr.Nest(up, &looseSentShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -19317,11 +19507,14 @@ func (b *LooseReceivedBuilder) SetA(v int32) {
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
 func (b *LooseReceivedBuilder) Finish() (int, error) {
-	return b.b.FinishMembers(b.has[:], looseReceivedSlots)
+	return b.b.FinishMembers(b.has[:], looseReceivedShape.Slots)
 }
 
-var looseReceivedSlots = []cdr.Slot{
-	{Name: "a", ID: 1, Code: 2},
+var looseReceivedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", ID: 1, Code: 2},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // LooseReceivedWriter writes an encoded LooseReceived in the caller's bytes, without an intermediate value, in any encoding.
@@ -19332,12 +19525,12 @@ type LooseReceivedWriter struct {
 
 // NewLooseReceivedWriter starts a sample in buf, encapsulation header included.
 func NewLooseReceivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseReceivedWriter {
-	return LooseReceivedWriter{s.Open(buf, enc, looseReceivedType, looseReceivedSlots, false)}
+	return LooseReceivedWriter{s.Open(buf, enc, looseReceivedType, &looseReceivedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseReceivedWriter) Within(up *cdr.Writer) LooseReceivedWriter {
-	return LooseReceivedWriter{cdr.Nest(up, cdr.Mutable, looseReceivedSlots, false)}
+	return LooseReceivedWriter{cdr.Nest(up, &looseReceivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -20829,25 +21022,28 @@ func (b *SentBuilder) SetLoose(v *LooseSent) {
 // room are reported here.
 func (b *SentBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var sentSlots = []cdr.Slot{
-	{Name: "text"},
-	{Name: "wide"},
-	{Name: "blob"},
-	{Name: "words"},
-	{Name: "picks"},
-	{Name: "named"},
-	{Name: "strict"},
-	{Name: "many"},
-	{Name: "table"},
-	{Name: "tail"},
-	{Name: "maybe", ID: 10, Code: 5, Optional: true},
-	{Name: "color"},
-	{Name: "last"},
-	{Name: "pairs"},
-	{Name: "firsts"},
-	{Name: "stricts"},
-	{Name: "rows"},
-	{Name: "loose"},
+var sentShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "text"},
+		{Name: "wide"},
+		{Name: "blob"},
+		{Name: "words"},
+		{Name: "picks"},
+		{Name: "named"},
+		{Name: "strict"},
+		{Name: "many"},
+		{Name: "table"},
+		{Name: "tail", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "maybe", ID: 10, Code: 5, Optional: true},
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "last"},
+		{Name: "pairs"},
+		{Name: "firsts"},
+		{Name: "stricts"},
+		{Name: "rows"},
+		{Name: "loose"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // SentWriter writes an encoded Sent in the caller's bytes, without an intermediate value, in any encoding.
@@ -20858,12 +21054,12 @@ type SentWriter struct {
 
 // NewSentWriter starts a sample in buf, encapsulation header included.
 func NewSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SentWriter {
-	return SentWriter{s.Open(buf, enc, sentType, sentSlots, false)}
+	return SentWriter{s.Open(buf, enc, sentType, &sentShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (SentWriter) Within(up *cdr.Writer) SentWriter {
-	return SentWriter{cdr.Nest(up, cdr.Appendable, sentSlots, false)}
+	return SentWriter{cdr.Nest(up, &sentShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -20874,10 +21070,7 @@ func (w *SentWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
 func (w *SentWriter) SetText(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
-	}
+	w.w.String(0, v, 0)
 }
 
 // SetWide sets wide.
@@ -20940,10 +21133,7 @@ func (w *SentWriter) SetPicks(v []int32) {
 
 // SetNamed sets named.
 func (w *SentWriter) SetNamed(v string) {
-	if e := w.w.Next(5); e != nil {
-		e.String("named", v, 0)
-		w.w.Done()
-	}
+	w.w.String(5, v, 0)
 }
 
 // SetStrict sets strict.
@@ -21031,34 +21221,26 @@ func (w *SentWriter) AddTable(k int32, v string) {
 
 // SetTail sets tail.
 func (w *SentWriter) SetTail(v byte) {
-	if e := w.w.Next(9); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(9); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetMaybe sets maybe.
 func (w *SentWriter) SetMaybe(v string) {
-	if e := w.w.Next(10); e != nil {
-		e.String("maybe", v, 0)
-		w.w.Done()
-	}
+	w.w.String(10, v, 0)
 }
 
 // SetColor sets color.
 func (w *SentWriter) SetColor(v int32) {
-	if e := w.w.Next(11); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(11); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetLast sets last.
 func (w *SentWriter) SetLast(v string) {
-	if e := w.w.Next(12); e != nil {
-		e.String("last", v, 0)
-		w.w.Done()
-	}
+	w.w.String(12, v, 0)
 }
 
 // SetPairs sets pairs.
@@ -21201,6 +21383,11 @@ func (w *SentWriter) AddRows(v []int32) {
 	}
 }
 
+// NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
+func (w *SentWriter) NextRows(n int) SentRowsElementWriter {
+	return SentRowsElementWriter{cdr.NestSequence(w.w.BeginElement(16), n, 0, true)}
+}
+
 // SetLoose sets loose.
 func (w *SentWriter) SetLoose(v *LooseSent) {
 	if e := w.w.Next(17); e != nil {
@@ -21215,6 +21402,22 @@ func (w *SentWriter) SetLoose(v *LooseSent) {
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *SentWriter) BeginLoose() LooseSentWriter {
 	return LooseSentWriter{}.Within(w.w.Begin(17))
+}
+
+// SentRowsElementWriter writes the elements of an encoded sequence<int32>, each with Add or Next.
+type SentRowsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *SentRowsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *SentRowsElementWriter) Add(v int32) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(v)
+		w.w.DoneElement()
+	}
 }
 
 // Received is the IDL struct constructs::Received.
@@ -23028,25 +23231,28 @@ func (b *ReceivedBuilder) SetLoose(v *LooseReceived) {
 // room are reported here.
 func (b *ReceivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var receivedSlots = []cdr.Slot{
-	{Name: "text"},
-	{Name: "wide"},
-	{Name: "blob"},
-	{Name: "words"},
-	{Name: "picks"},
-	{Name: "named"},
-	{Name: "strict"},
-	{Name: "many"},
-	{Name: "table"},
-	{Name: "tail"},
-	{Name: "maybe", ID: 10, Code: 5, Optional: true},
-	{Name: "color"},
-	{Name: "last"},
-	{Name: "pairs"},
-	{Name: "firsts"},
-	{Name: "stricts"},
-	{Name: "rows"},
-	{Name: "loose"},
+var receivedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "text"},
+		{Name: "wide"},
+		{Name: "blob"},
+		{Name: "words"},
+		{Name: "picks"},
+		{Name: "named"},
+		{Name: "strict"},
+		{Name: "many"},
+		{Name: "table"},
+		{Name: "tail", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "maybe", ID: 10, Code: 5, Optional: true},
+		{Name: "color"},
+		{Name: "last"},
+		{Name: "pairs"},
+		{Name: "firsts"},
+		{Name: "stricts"},
+		{Name: "rows"},
+		{Name: "loose"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // ReceivedWriter writes an encoded Received in the caller's bytes, without an intermediate value, in any encoding.
@@ -23057,12 +23263,12 @@ type ReceivedWriter struct {
 
 // NewReceivedWriter starts a sample in buf, encapsulation header included.
 func NewReceivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ReceivedWriter {
-	return ReceivedWriter{s.Open(buf, enc, receivedType, receivedSlots, false)}
+	return ReceivedWriter{s.Open(buf, enc, receivedType, &receivedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ReceivedWriter) Within(up *cdr.Writer) ReceivedWriter {
-	return ReceivedWriter{cdr.Nest(up, cdr.Appendable, receivedSlots, false)}
+	return ReceivedWriter{cdr.Nest(up, &receivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -23073,10 +23279,7 @@ func (w *ReceivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
 func (w *ReceivedWriter) SetText(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("text", v, 3)
-		w.w.Done()
-	}
+	w.w.String(0, v, 3)
 }
 
 // SetWide sets wide.
@@ -23139,10 +23342,7 @@ func (w *ReceivedWriter) SetPicks(v []int32) {
 
 // SetNamed sets named.
 func (w *ReceivedWriter) SetNamed(v string) {
-	if e := w.w.Next(5); e != nil {
-		e.String("named", v, 3)
-		w.w.Done()
-	}
+	w.w.String(5, v, 3)
 }
 
 // SetStrict sets strict.
@@ -23230,18 +23430,14 @@ func (w *ReceivedWriter) AddTable(k int32, v string) {
 
 // SetTail sets tail.
 func (w *ReceivedWriter) SetTail(v byte) {
-	if e := w.w.Next(9); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(9); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetMaybe sets maybe.
 func (w *ReceivedWriter) SetMaybe(v string) {
-	if e := w.w.Next(10); e != nil {
-		e.String("maybe", v, 3)
-		w.w.Done()
-	}
+	w.w.String(10, v, 3)
 }
 
 // SetColor sets color.
@@ -23254,10 +23450,7 @@ func (w *ReceivedWriter) SetColor(v Color) {
 
 // SetLast sets last.
 func (w *ReceivedWriter) SetLast(v string) {
-	if e := w.w.Next(12); e != nil {
-		e.String("last", v, 3)
-		w.w.Done()
-	}
+	w.w.String(12, v, 3)
 }
 
 // SetPairs sets pairs.
@@ -23400,6 +23593,11 @@ func (w *ReceivedWriter) AddRows(v []int32) {
 	}
 }
 
+// NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
+func (w *ReceivedWriter) NextRows(n int) ReceivedRowsElementWriter {
+	return ReceivedRowsElementWriter{cdr.NestSequence(w.w.BeginElement(16), n, 2, true)}
+}
+
 // SetLoose sets loose.
 func (w *ReceivedWriter) SetLoose(v *LooseReceived) {
 	if e := w.w.Next(17); e != nil {
@@ -23414,6 +23612,22 @@ func (w *ReceivedWriter) SetLoose(v *LooseReceived) {
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *ReceivedWriter) BeginLoose() LooseReceivedWriter {
 	return LooseReceivedWriter{}.Within(w.w.Begin(17))
+}
+
+// ReceivedRowsElementWriter writes the elements of an encoded sequence<int32, 2>, each with Add or Next.
+type ReceivedRowsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *ReceivedRowsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *ReceivedRowsElementWriter) Add(v int32) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(v)
+		w.w.DoneElement()
+	}
 }
 
 // SentChoice is the IDL union constructs::SentChoice.
@@ -23801,26 +24015,30 @@ func (b *SentChoiceBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *SentChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var sentChoiceSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "text"},
-	{Name: "picks"},
+var sentChoiceShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "text"},
+		{Name: "picks"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
 }
 
 // SentChoiceWriter writes an encoded SentChoice in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type SentChoiceWriter struct {
 	w cdr.Writer
 }
 
 // NewSentChoiceWriter starts a sample in buf, encapsulation header included.
 func NewSentChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SentChoiceWriter {
-	return SentChoiceWriter{s.Open(buf, enc, sentChoiceType, sentChoiceSlots, true)}
+	return SentChoiceWriter{s.Open(buf, enc, sentChoiceType, &sentChoiceShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (SentChoiceWriter) Within(up *cdr.Writer) SentChoiceWriter {
-	return SentChoiceWriter{cdr.Nest(up, cdr.Appendable, sentChoiceSlots, true)}
+	return SentChoiceWriter{cdr.Nest(up, &sentChoiceShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -23836,31 +24054,29 @@ func (w *SentChoiceWriter) discriminate(d int32) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *SentChoiceWriter) SetDiscriminator(d int32) {
+	w.discriminate(d)
+	w.w.Pick(sentChoiceMember(d) + 1)
+}
+
 // SetText sets text.
 func (w *SentChoiceWriter) SetText(v string) {
-	w.discriminate(1)
-	if e := w.w.Next(1); e != nil {
-		e.String("text", v, 0)
-		w.w.Done()
+	if !w.w.Chosen(1) {
+		w.discriminate(1)
 	}
+	w.w.String(1, v, 0)
 }
 
 // SetPicks sets picks.
 func (w *SentChoiceWriter) SetPicks(v []int32) {
-	w.discriminate(2)
+	if !w.w.Chosen(2) {
+		w.discriminate(2)
+	}
 	if e := w.w.Next(2); e != nil {
 		cdr.EncodeSequence(e, "picks", v, 0)
 		w.w.Done()
 	}
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *SentChoiceWriter) SetDiscriminator(d int32) {
-	if sentChoiceMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
-	}
-	w.discriminate(d)
 }
 
 // ReceivedChoice is the IDL union constructs::ReceivedChoice.
@@ -24259,26 +24475,30 @@ func (b *ReceivedChoiceBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *ReceivedChoiceBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var receivedChoiceSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "text"},
-	{Name: "picks"},
+var receivedChoiceShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "text"},
+		{Name: "picks"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
 }
 
 // ReceivedChoiceWriter writes an encoded ReceivedChoice in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ReceivedChoiceWriter struct {
 	w cdr.Writer
 }
 
 // NewReceivedChoiceWriter starts a sample in buf, encapsulation header included.
 func NewReceivedChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ReceivedChoiceWriter {
-	return ReceivedChoiceWriter{s.Open(buf, enc, receivedChoiceType, receivedChoiceSlots, true)}
+	return ReceivedChoiceWriter{s.Open(buf, enc, receivedChoiceType, &receivedChoiceShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ReceivedChoiceWriter) Within(up *cdr.Writer) ReceivedChoiceWriter {
-	return ReceivedChoiceWriter{cdr.Nest(up, cdr.Appendable, receivedChoiceSlots, true)}
+	return ReceivedChoiceWriter{cdr.Nest(up, &receivedChoiceShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -24294,31 +24514,29 @@ func (w *ReceivedChoiceWriter) discriminate(d int32) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *ReceivedChoiceWriter) SetDiscriminator(d int32) {
+	w.discriminate(d)
+	w.w.Pick(receivedChoiceMember(d) + 1)
+}
+
 // SetText sets text.
 func (w *ReceivedChoiceWriter) SetText(v string) {
-	w.discriminate(1)
-	if e := w.w.Next(1); e != nil {
-		e.String("text", v, 3)
-		w.w.Done()
+	if !w.w.Chosen(1) {
+		w.discriminate(1)
 	}
+	w.w.String(1, v, 3)
 }
 
 // SetPicks sets picks.
 func (w *ReceivedChoiceWriter) SetPicks(v []int32) {
-	w.discriminate(2)
+	if !w.w.Chosen(2) {
+		w.discriminate(2)
+	}
 	if e := w.w.Next(2); e != nil {
 		cdr.EncodeSequence(e, "picks", v, 2)
 		w.w.Done()
 	}
-}
-
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *ReceivedChoiceWriter) SetDiscriminator(d int32) {
-	if receivedChoiceMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
-	}
-	w.discriminate(d)
 }
 
 // Row is the IDL typedef constructs::Row.
@@ -29160,32 +29378,34 @@ func (b *NestBuilder) SetLast(v int32) {
 // room are reported here.
 func (b *NestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var nestSlots = []cdr.Slot{
-	{Name: "mark"},
-	{Name: "ragged"},
-	{Name: "matrix"},
-	{Name: "maybe", ID: 3, Code: 5, Optional: true},
-	{Name: "deep"},
-	{Name: "grid"},
-	{Name: "triples"},
-	{Name: "pair"},
-	{Name: "sheets"},
-	{Name: "same"},
-	{Name: "maps"},
-	{Name: "wide"},
-	{Name: "wides"},
-	{Name: "names"},
-	{Name: "name"},
-	{Name: "prices"},
-	{Name: "bigs"},
-	{Name: "paths"},
-	{Name: "labels"},
-	{Name: "items"},
-	{Name: "access"},
-	{Name: "blobs"},
-	{Name: "bools"},
-	{Name: "colors"},
-	{Name: "last"},
+var nestShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "mark", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "ragged"},
+		{Name: "matrix"},
+		{Name: "maybe", ID: 3, Code: 5, Optional: true},
+		{Name: "deep"},
+		{Name: "grid"},
+		{Name: "triples"},
+		{Name: "pair"},
+		{Name: "sheets"},
+		{Name: "same"},
+		{Name: "maps"},
+		{Name: "wide"},
+		{Name: "wides"},
+		{Name: "names"},
+		{Name: "name"},
+		{Name: "prices"},
+		{Name: "bigs"},
+		{Name: "paths"},
+		{Name: "labels"},
+		{Name: "items"},
+		{Name: "access"},
+		{Name: "blobs"},
+		{Name: "bools"},
+		{Name: "colors"},
+		{Name: "last", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
 }
 
 // NestWriter writes an encoded Nest in the caller's bytes, without an intermediate value, in any encoding.
@@ -29196,12 +29416,12 @@ type NestWriter struct {
 
 // NewNestWriter starts a sample in buf, encapsulation header included.
 func NewNestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestWriter {
-	return NestWriter{s.Open(buf, enc, nestType, nestSlots, false)}
+	return NestWriter{s.Open(buf, enc, nestType, &nestShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NestWriter) Within(up *cdr.Writer) NestWriter {
-	return NestWriter{cdr.Nest(up, cdr.Final, nestSlots, false)}
+	return NestWriter{cdr.Nest(up, &nestShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -29212,9 +29432,8 @@ func (w *NestWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetMark sets mark.
 func (w *NestWriter) SetMark(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -29247,6 +29466,11 @@ func (w *NestWriter) AddRagged(v []int32) {
 	}
 }
 
+// NextRagged begins the next element of ragged, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextRagged(n int) NestRaggedElementWriter {
+	return NestRaggedElementWriter{cdr.NestSequence(w.w.BeginElement(1), n, 0, true)}
+}
+
 // SetMatrix sets matrix.
 func (w *NestWriter) SetMatrix(v Matrix) {
 	if e := w.w.Next(2); e != nil {
@@ -29276,6 +29500,11 @@ func (w *NestWriter) AddMatrix(v Row) {
 	}
 }
 
+// NextMatrix begins the next element of matrix, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextMatrix(n int) NestMatrixElementWriter {
+	return NestMatrixElementWriter{cdr.NestSequence(w.w.BeginElement(2), n, 4, true)}
+}
+
 // SetMaybe sets maybe.
 func (w *NestWriter) SetMaybe(v Matrix) {
 	if e := w.w.Next(3); e != nil {
@@ -29303,6 +29532,11 @@ func (w *NestWriter) AddMaybe(v Row) {
 		cdr.EncodeSequence(e, "", v, 4)
 		w.w.DoneElement()
 	}
+}
+
+// NextMaybe begins the next element of maybe, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextMaybe(n int) NestMaybeElementWriter {
+	return NestMaybeElementWriter{cdr.NestSequence(w.w.BeginElement(3), n, 4, true)}
 }
 
 // SetDeep sets deep.
@@ -29366,6 +29600,11 @@ func (w *NestWriter) AddDeep(v [][]string) {
 	}
 }
 
+// NextDeep begins the next element of deep, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextDeep(n int) NestDeepElementWriter {
+	return NestDeepElementWriter{cdr.NestSequence(w.w.BeginElement(4), n, 0, false)}
+}
+
 // SetGrid sets grid.
 func (w *NestWriter) SetGrid(v *[2][2]Matrix) {
 	if e := w.w.Next(5); e != nil {
@@ -29417,6 +29656,11 @@ func (w *NestWriter) AddGrid(v Matrix) {
 	}
 }
 
+// NextGrid begins the next element of grid, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextGrid(n int) NestGridElementWriter {
+	return NestGridElementWriter{cdr.NestSequence(w.w.BeginElement(5), n, 0, false)}
+}
+
 // SetTriples sets triples.
 func (w *NestWriter) SetTriples(v []Triple) {
 	if e := w.w.Next(6); e != nil {
@@ -29446,6 +29690,11 @@ func (w *NestWriter) AddTriples(v *Triple) {
 	}
 }
 
+// NextTriples begins the next element of triples, of 3 elements, for the writer that it gives to write.
+func (w *NestWriter) NextTriples() NestTriplesElementWriter {
+	return NestTriplesElementWriter{cdr.NestArray(w.w.BeginElement(6), 3, true)}
+}
+
 // SetPair sets pair.
 func (w *NestWriter) SetPair(v *[2]Triple) {
 	if e := w.w.Next(7); e != nil {
@@ -29473,6 +29722,11 @@ func (w *NestWriter) AddPair(v *Triple) {
 		cdr.EncodeArray(e, v[:])
 		w.w.DoneElement()
 	}
+}
+
+// NextPair begins the next element of pair, of 3 elements, for the writer that it gives to write.
+func (w *NestWriter) NextPair() NestPairElementWriter {
+	return NestPairElementWriter{cdr.NestArray(w.w.BeginElement(7), 3, true)}
 }
 
 // SetSheets sets sheets.
@@ -29524,6 +29778,16 @@ func (w *NestWriter) AddSheets(k string, v Matrix) {
 	}
 }
 
+// NextSheets begins the next pair of sheets, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextSheets(k string, n int) NestSheetsValueWriter {
+	e := w.w.Element(8)
+	if e == nil {
+		return NestSheetsValueWriter{}
+	}
+	e.String("", k, 4)
+	return NestSheetsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+}
+
 // SetSame sets same.
 func (w *NestWriter) SetSame(v Sheets) {
 	if e := w.w.Next(9); e != nil {
@@ -29571,6 +29835,16 @@ func (w *NestWriter) AddSame(k string, v Matrix) {
 		e.End(begin1)
 		w.w.DoneElement()
 	}
+}
+
+// NextSame begins the next pair of same, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextSame(k string, n int) NestSameValueWriter {
+	e := w.w.Element(9)
+	if e == nil {
+		return NestSameValueWriter{}
+	}
+	e.String("", k, 4)
+	return NestSameValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
 }
 
 // SetMaps sets maps.
@@ -29622,6 +29896,11 @@ func (w *NestWriter) AddMaps(v map[int32]string) {
 		e.End(begin1)
 		w.w.DoneElement()
 	}
+}
+
+// NextMaps begins the next element of maps, of n pairs, for the writer that it gives to write.
+func (w *NestWriter) NextMaps(n int) NestMapsElementWriter {
+	return NestMapsElementWriter{cdr.NestMap(w.w.BeginElement(10), n, 0, false)}
 }
 
 // SetWide sets wide.
@@ -29797,6 +30076,11 @@ func (w *NestWriter) AddBigs(v []cdr.LongDouble) {
 	}
 }
 
+// NextBigs begins the next element of bigs, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextBigs(n int) NestBigsElementWriter {
+	return NestBigsElementWriter{cdr.NestSequence(w.w.BeginElement(16), n, 0, true)}
+}
+
 // SetPaths sets paths.
 func (w *NestWriter) SetPaths(v [][]Point) {
 	if e := w.w.Next(17); e != nil {
@@ -29842,6 +30126,11 @@ func (w *NestWriter) AddPaths(v []Point) {
 	}
 }
 
+// NextPaths begins the next element of paths, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextPaths(n int) NestPathsElementWriter {
+	return NestPathsElementWriter{cdr.NestSequence(w.w.BeginElement(17), n, 0, false)}
+}
+
 // SetLabels sets labels.
 func (w *NestWriter) SetLabels(v [][]Label) {
 	if e := w.w.Next(18); e != nil {
@@ -29885,6 +30174,11 @@ func (w *NestWriter) AddLabels(v []Label) {
 		e.End(begin1)
 		w.w.DoneElement()
 	}
+}
+
+// NextLabels begins the next element of labels, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextLabels(n int) NestLabelsElementWriter {
+	return NestLabelsElementWriter{cdr.NestSequence(w.w.BeginElement(18), n, 0, false)}
 }
 
 // SetItems sets items.
@@ -29936,6 +30230,16 @@ func (w *NestWriter) AddItems(k Color, v []Item) {
 	}
 }
 
+// NextItems begins the next pair of items, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextItems(k Color, n int) NestItemsValueWriter {
+	e := w.w.Element(19)
+	if e == nil {
+		return NestItemsValueWriter{}
+	}
+	e.Enum("", int32(k), 4, k.Valid())
+	return NestItemsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+}
+
 // SetAccess sets access.
 func (w *NestWriter) SetAccess(v [][]Access) {
 	if e := w.w.Next(20); e != nil {
@@ -29983,6 +30287,11 @@ func (w *NestWriter) AddAccess(v []Access) {
 	}
 }
 
+// NextAccess begins the next element of access, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextAccess(n int) NestAccessElementWriter {
+	return NestAccessElementWriter{cdr.NestSequence(w.w.BeginElement(20), n, 0, false)}
+}
+
 // SetBlobs sets blobs.
 func (w *NestWriter) SetBlobs(v [][]byte) {
 	if e := w.w.Next(21); e != nil {
@@ -30012,6 +30321,11 @@ func (w *NestWriter) AddBlobs(v []byte) {
 	}
 }
 
+// NextBlobs begins the next element of blobs, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextBlobs(n int) NestBlobsElementWriter {
+	return NestBlobsElementWriter{cdr.NestSequence(w.w.BeginElement(21), n, 0, true)}
+}
+
 // SetBools sets bools.
 func (w *NestWriter) SetBools(v [][]bool) {
 	if e := w.w.Next(22); e != nil {
@@ -30039,6 +30353,11 @@ func (w *NestWriter) AddBools(v []bool) {
 		cdr.EncodeBoolSequence(e, "", v, 0)
 		w.w.DoneElement()
 	}
+}
+
+// NextBools begins the next element of bools, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextBools(n int) NestBoolsElementWriter {
+	return NestBoolsElementWriter{cdr.NestSequence(w.w.BeginElement(22), n, 0, true)}
 }
 
 // SetColors sets colors.
@@ -30086,11 +30405,412 @@ func (w *NestWriter) AddColors(v []Color) {
 	}
 }
 
+// NextColors begins the next element of colors, of n elements, for the writer that it gives to write.
+func (w *NestWriter) NextColors(n int) NestColorsElementWriter {
+	return NestColorsElementWriter{cdr.NestSequence(w.w.BeginElement(23), n, 0, false)}
+}
+
 // SetLast sets last.
 func (w *NestWriter) SetLast(v int32) {
-	if e := w.w.Next(24); e != nil {
+	if b := w.w.Run(24); len(b) >= 4 {
+		cdr.PutInt32(b, v)
+	}
+}
+
+// NestRaggedElementWriter writes the elements of an encoded sequence<int32>, each with Add or Next.
+type NestRaggedElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestRaggedElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestRaggedElementWriter) Add(v int32) {
+	if e := w.w.Element(0); e != nil {
 		e.Int32(v)
-		w.w.Done()
+		w.w.DoneElement()
+	}
+}
+
+// NestMatrixElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type NestMatrixElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestMatrixElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestMatrixElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestMaybeElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type NestMaybeElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestMaybeElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestMaybeElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestDeepElementWriter writes the elements of an encoded sequence<sequence<string<4>>>, each with Add or Next.
+type NestDeepElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestDeepElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestDeepElementWriter) Add(v []string) {
+	if e := w.w.Element(0); e != nil {
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			e.String("", v[j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, of n elements, for the writer that it gives to write.
+func (w *NestDeepElementWriter) Next(n int) NestDeepElementElementWriter {
+	return NestDeepElementElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 0, false)}
+}
+
+// NestGridElementWriter writes the elements of an encoded constructs::Matrix, each with Add or Next.
+type NestGridElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestGridElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestGridElementWriter) Add(v Row) {
+	if e := w.w.Element(0); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, of n elements, for the writer that it gives to write.
+func (w *NestGridElementWriter) Next(n int) NestGridElementElementWriter {
+	return NestGridElementElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+}
+
+// NestTriplesElementWriter writes the elements of an encoded constructs::Triple, each with Add or Next.
+type NestTriplesElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestTriplesElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestTriplesElementWriter) Add(v int16) {
+	if e := w.w.Element(0); e != nil {
+		e.Int16(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestPairElementWriter writes the elements of an encoded constructs::Triple, each with Add or Next.
+type NestPairElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestPairElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestPairElementWriter) Add(v int16) {
+	if e := w.w.Element(0); e != nil {
+		e.Int16(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestSheetsValueWriter writes the elements of an encoded constructs::Matrix, each with Add or Next.
+type NestSheetsValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestSheetsValueWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestSheetsValueWriter) Add(v Row) {
+	if e := w.w.Element(0); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, of n elements, for the writer that it gives to write.
+func (w *NestSheetsValueWriter) Next(n int) NestSheetsValueElementWriter {
+	return NestSheetsValueElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+}
+
+// NestSameValueWriter writes the elements of an encoded constructs::Matrix, each with Add or Next.
+type NestSameValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestSameValueWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestSameValueWriter) Add(v Row) {
+	if e := w.w.Element(0); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, of n elements, for the writer that it gives to write.
+func (w *NestSameValueWriter) Next(n int) NestSameValueElementWriter {
+	return NestSameValueElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+}
+
+// NestMapsElementWriter writes the elements of an encoded map<int32, string<4>>, each with Add or Next.
+type NestMapsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestMapsElementWriter) End() { w.w.End() }
+
+// Add adds the next pair of the collection.
+func (w *NestMapsElementWriter) Add(k int32, v string) {
+	if e := w.w.Element(0); e != nil {
+		e.Int32(k)
+		e.String("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// NestBigsElementWriter writes the elements of an encoded sequence<long double>, each with Add or Next.
+type NestBigsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestBigsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestBigsElementWriter) Add(v cdr.LongDouble) {
+	if e := w.w.Element(0); e != nil {
+		e.LongDouble(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestPathsElementWriter writes the elements of an encoded sequence<constructs::Point>, each with Add or Next.
+type NestPathsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestPathsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestPathsElementWriter) Add(v *Point) {
+	if e := w.w.Element(0); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, for the writer that it gives to write.
+func (w *NestPathsElementWriter) Next() PointWriter {
+	return PointWriter{}.Within(w.w.BeginElement(0))
+}
+
+// NestLabelsElementWriter writes the elements of an encoded sequence<constructs::Label>, each with Add or Next.
+type NestLabelsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestLabelsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestLabelsElementWriter) Add(v *Label) {
+	if e := w.w.Element(0); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, for the writer that it gives to write.
+func (w *NestLabelsElementWriter) Next() LabelWriter {
+	return LabelWriter{}.Within(w.w.BeginElement(0))
+}
+
+// NestItemsValueWriter writes the elements of an encoded sequence<constructs::Item>, each with Add or Next.
+type NestItemsValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestItemsValueWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestItemsValueWriter) Add(v *Item) {
+	if e := w.w.Element(0); e != nil {
+		v.MarshalCDR(e)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, for the writer that it gives to write.
+func (w *NestItemsValueWriter) Next() ItemWriter {
+	return ItemWriter{}.Within(w.w.BeginElement(0))
+}
+
+// NestAccessElementWriter writes the elements of an encoded sequence<constructs::Access>, each with Add or Next.
+type NestAccessElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestAccessElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestAccessElementWriter) Add(v Access) {
+	if e := w.w.Element(0); e != nil {
+		e.CheckBits("", uint64(v), 12)
+		e.Uint16(uint16(v))
+		w.w.DoneElement()
+	}
+}
+
+// NestBlobsElementWriter writes the elements of an encoded sequence<octet>, each with Add or Next.
+type NestBlobsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestBlobsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestBlobsElementWriter) Add(v byte) {
+	if e := w.w.Element(0); e != nil {
+		e.Uint8(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestBoolsElementWriter writes the elements of an encoded sequence<boolean>, each with Add or Next.
+type NestBoolsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestBoolsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestBoolsElementWriter) Add(v bool) {
+	if e := w.w.Element(0); e != nil {
+		e.Bool(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestColorsElementWriter writes the elements of an encoded sequence<constructs::Color>, each with Add or Next.
+type NestColorsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestColorsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestColorsElementWriter) Add(v Color) {
+	if e := w.w.Element(0); e != nil {
+		e.Enum("", int32(v), 4, v.Valid())
+		w.w.DoneElement()
+	}
+}
+
+// NestDeepElementElementWriter writes the elements of an encoded sequence<string<4>>, each with Add or Next.
+type NestDeepElementElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestDeepElementElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestDeepElementElementWriter) Add(v string) {
+	if e := w.w.Element(0); e != nil {
+		e.String("", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// NestGridElementElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type NestGridElementElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestGridElementElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestGridElementElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestSheetsValueElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type NestSheetsValueElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestSheetsValueElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestSheetsValueElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestSameValueElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type NestSameValueElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestSameValueElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestSameValueElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
 	}
 }
 
@@ -30974,28 +31694,32 @@ func (b *NestingBuilder) SetDiscriminator(d int32) {
 // Finish completes the sample and gives its length.
 func (b *NestingBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var nestingSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "rows"},
-	{Name: "sheets"},
-	{Name: "wide"},
-	{Name: "triples"},
+var nestingShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "rows"},
+		{Name: "sheets"},
+		{Name: "wide"},
+		{Name: "triples"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
 }
 
 // NestingWriter writes an encoded Nesting in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type NestingWriter struct {
 	w cdr.Writer
 }
 
 // NewNestingWriter starts a sample in buf, encapsulation header included.
 func NewNestingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestingWriter {
-	return NestingWriter{s.Open(buf, enc, nestingType, nestingSlots, true)}
+	return NestingWriter{s.Open(buf, enc, nestingType, &nestingShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NestingWriter) Within(up *cdr.Writer) NestingWriter {
-	return NestingWriter{cdr.Nest(up, cdr.Appendable, nestingSlots, true)}
+	return NestingWriter{cdr.Nest(up, &nestingShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -31011,9 +31735,17 @@ func (w *NestingWriter) discriminate(d int32) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *NestingWriter) SetDiscriminator(d int32) {
+	w.discriminate(d)
+	w.w.Pick(nestingMember(d) + 1)
+}
+
 // SetRows sets rows.
 func (w *NestingWriter) SetRows(v []Row) {
-	w.discriminate(1)
+	if !w.w.Chosen(1) {
+		w.discriminate(1)
+	}
 	if e := w.w.Next(1); e != nil {
 		rowsBegin := e.BeginSequence("rows", len(v), 0, false)
 		for i := range v {
@@ -31030,7 +31762,9 @@ func (w *NestingWriter) SetRows(v []Row) {
 
 // BeginRows begins rows, of n elements that are added one by one.
 func (w *NestingWriter) BeginRows(n int) {
-	w.discriminate(1)
+	if !w.w.Chosen(1) {
+		w.discriminate(1)
+	}
 	w.w.BeginSequence(1, n, 0)
 }
 
@@ -31042,9 +31776,16 @@ func (w *NestingWriter) AddRows(v Row) {
 	}
 }
 
+// NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
+func (w *NestingWriter) NextRows(n int) NestingRowsElementWriter {
+	return NestingRowsElementWriter{cdr.NestSequence(w.w.BeginElement(1), n, 4, true)}
+}
+
 // SetSheets sets sheets.
 func (w *NestingWriter) SetSheets(v map[int32]Sheets) {
-	w.discriminate(2)
+	if !w.w.Chosen(2) {
+		w.discriminate(2)
+	}
 	if e := w.w.Next(2); e != nil {
 		sheetsBegin := e.BeginMap("sheets", len(v), 0, false)
 		sheetsKeys := cdr.SortedKeys(e, v)
@@ -31083,7 +31824,9 @@ func (w *NestingWriter) SetSheets(v map[int32]Sheets) {
 
 // BeginSheets begins sheets, of n pairs that are added one by one: in the order of their keys, if equal maps are to be encoded alike.
 func (w *NestingWriter) BeginSheets(n int) {
-	w.discriminate(2)
+	if !w.w.Chosen(2) {
+		w.discriminate(2)
+	}
 	w.w.BeginMap(2, n, 0, false)
 }
 
@@ -31115,9 +31858,21 @@ func (w *NestingWriter) AddSheets(k int32, v Sheets) {
 	}
 }
 
+// NextSheets begins the next pair of sheets, of n pairs, for the writer that it gives to write.
+func (w *NestingWriter) NextSheets(k int32, n int) NestingSheetsValueWriter {
+	e := w.w.Element(2)
+	if e == nil {
+		return NestingSheetsValueWriter{}
+	}
+	e.Int32(k)
+	return NestingSheetsValueWriter{cdr.NestMap(w.w.BeginValue(), n, 0, false)}
+}
+
 // SetWide sets wide.
 func (w *NestingWriter) SetWide(v string) {
-	w.discriminate(3)
+	if !w.w.Chosen(3) {
+		w.discriminate(3)
+	}
 	if e := w.w.Next(3); e != nil {
 		e.WString("wide", v, 4)
 		w.w.Done()
@@ -31126,7 +31881,9 @@ func (w *NestingWriter) SetWide(v string) {
 
 // SetTriples sets triples.
 func (w *NestingWriter) SetTriples(v *[2]Triple) {
-	w.discriminate(4)
+	if !w.w.Chosen(4) {
+		w.discriminate(4)
+	}
 	if e := w.w.Next(4); e != nil {
 		triplesBegin := e.BeginArray()
 		for i := range v {
@@ -31143,7 +31900,9 @@ func (w *NestingWriter) SetTriples(v *[2]Triple) {
 
 // BeginTriples begins triples, whose elements are added one by one, 2 in all.
 func (w *NestingWriter) BeginTriples() {
-	w.discriminate(4)
+	if !w.w.Chosen(4) {
+		w.discriminate(4)
+	}
 	w.w.BeginArray(4, 2)
 }
 
@@ -31155,13 +31914,113 @@ func (w *NestingWriter) AddTriples(v *Triple) {
 	}
 }
 
-// SetDiscriminator sets a discriminator that selects no member.
-func (w *NestingWriter) SetDiscriminator(d int32) {
-	if nestingMember(d) >= 0 {
-		w.w.Fail(0, "it selects a member, which has to be set")
-		return
+// NextTriples begins the next element of triples, of 3 elements, for the writer that it gives to write.
+func (w *NestingWriter) NextTriples() NestingTriplesElementWriter {
+	return NestingTriplesElementWriter{cdr.NestArray(w.w.BeginElement(4), 3, true)}
+}
+
+// NestingRowsElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type NestingRowsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestingRowsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestingRowsElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
 	}
-	w.discriminate(d)
+}
+
+// NestingSheetsValueWriter writes the elements of an encoded constructs::Sheets, each with Add or Next.
+type NestingSheetsValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestingSheetsValueWriter) End() { w.w.End() }
+
+// Add adds the next pair of the collection.
+func (w *NestingSheetsValueWriter) Add(k string, v Matrix) {
+	if e := w.w.Element(0); e != nil {
+		e.String("", k, 4)
+		begin1 := e.BeginSequence("", len(v), 0, false)
+		for j := range v {
+			if !e.Enter() {
+				break
+			}
+			cdr.EncodeSequence(e, "", v[j], 4)
+			e.LeaveElement("", j)
+		}
+		e.End(begin1)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next pair of the collection, of n elements, for the writer that it gives to write.
+func (w *NestingSheetsValueWriter) Next(k string, n int) NestingSheetsValueValueWriter {
+	e := w.w.Element(0)
+	if e == nil {
+		return NestingSheetsValueValueWriter{}
+	}
+	e.String("", k, 4)
+	return NestingSheetsValueValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+}
+
+// NestingTriplesElementWriter writes the elements of an encoded constructs::Triple, each with Add or Next.
+type NestingTriplesElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestingTriplesElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestingTriplesElementWriter) Add(v int16) {
+	if e := w.w.Element(0); e != nil {
+		e.Int16(v)
+		w.w.DoneElement()
+	}
+}
+
+// NestingSheetsValueValueWriter writes the elements of an encoded constructs::Matrix, each with Add or Next.
+type NestingSheetsValueValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestingSheetsValueValueWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestingSheetsValueValueWriter) Add(v Row) {
+	if e := w.w.Element(0); e != nil {
+		cdr.EncodeSequence(e, "", v, 4)
+		w.w.DoneElement()
+	}
+}
+
+// Next begins the next element of the collection, of n elements, for the writer that it gives to write.
+func (w *NestingSheetsValueValueWriter) Next(n int) NestingSheetsValueValueElementWriter {
+	return NestingSheetsValueValueElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+}
+
+// NestingSheetsValueValueElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type NestingSheetsValueValueElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *NestingSheetsValueValueElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *NestingSheetsValueValueElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
+	}
 }
 
 // LooseNest is the IDL struct constructs::LooseNest.
@@ -31837,14 +32696,19 @@ func (b *LooseNestBuilder) AddMany(v *Nesting) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *LooseNestBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseNestSlots) }
+func (b *LooseNestBuilder) Finish() (int, error) {
+	return b.b.FinishMembers(b.has[:], looseNestShape.Slots)
+}
 
-var looseNestSlots = []cdr.Slot{
-	{Name: "id", ID: 9 | cdr.MustUnderstand, Code: 2},
-	{Name: "matrix", ID: 4, Code: 5},
-	{Name: "rows", ID: 2, Code: 5, Optional: true},
-	{Name: "nesting", ID: 7, Code: 4},
-	{Name: "many", ID: 8, Code: 5},
+var looseNestShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", ID: 9 | cdr.MustUnderstand, Code: 2},
+		{Name: "matrix", ID: 4, Code: 5},
+		{Name: "rows", ID: 2, Code: 5, Optional: true},
+		{Name: "nesting", ID: 7, Code: 4},
+		{Name: "many", ID: 8, Code: 5},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // LooseNestWriter writes an encoded LooseNest in the caller's bytes, without an intermediate value, in any encoding.
@@ -31855,12 +32719,12 @@ type LooseNestWriter struct {
 
 // NewLooseNestWriter starts a sample in buf, encapsulation header included.
 func NewLooseNestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseNestWriter {
-	return LooseNestWriter{s.Open(buf, enc, looseNestType, looseNestSlots, false)}
+	return LooseNestWriter{s.Open(buf, enc, looseNestType, &looseNestShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseNestWriter) Within(up *cdr.Writer) LooseNestWriter {
-	return LooseNestWriter{cdr.Nest(up, cdr.Mutable, looseNestSlots, false)}
+	return LooseNestWriter{cdr.Nest(up, &looseNestShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -31906,6 +32770,11 @@ func (w *LooseNestWriter) AddMatrix(v Row) {
 	}
 }
 
+// NextMatrix begins the next element of matrix, of n elements, for the writer that it gives to write.
+func (w *LooseNestWriter) NextMatrix(n int) LooseNestMatrixElementWriter {
+	return LooseNestMatrixElementWriter{cdr.NestSequence(w.w.BeginElement(1), n, 4, true)}
+}
+
 // SetRows sets rows.
 func (w *LooseNestWriter) SetRows(v map[int32]Row) {
 	if e := w.w.Next(2); e != nil {
@@ -31937,6 +32806,16 @@ func (w *LooseNestWriter) AddRows(k int32, v Row) {
 		cdr.EncodeSequence(e, "", v, 4)
 		w.w.DoneElement()
 	}
+}
+
+// NextRows begins the next pair of rows, of n elements, for the writer that it gives to write.
+func (w *LooseNestWriter) NextRows(k int32, n int) LooseNestRowsValueWriter {
+	e := w.w.Element(2)
+	if e == nil {
+		return LooseNestRowsValueWriter{}
+	}
+	e.Int32(k)
+	return LooseNestRowsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 4, true)}
 }
 
 // SetNesting sets nesting.
@@ -31987,6 +32866,38 @@ func (w *LooseNestWriter) AddMany(v *Nesting) {
 // NextMany begins the next element of many, for the writer that it gives to write.
 func (w *LooseNestWriter) NextMany() NestingWriter {
 	return NestingWriter{}.Within(w.w.BeginElement(4))
+}
+
+// LooseNestMatrixElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type LooseNestMatrixElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *LooseNestMatrixElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *LooseNestMatrixElementWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
+	}
+}
+
+// LooseNestRowsValueWriter writes the elements of an encoded constructs::Row, each with Add or Next.
+type LooseNestRowsValueWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *LooseNestRowsValueWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *LooseNestRowsValueWriter) Add(v float64) {
+	if e := w.w.Element(0); e != nil {
+		e.Float64(v)
+		w.w.DoneElement()
+	}
 }
 
 // KeyPart is the IDL struct constructs::KeyPart.
@@ -32202,9 +33113,12 @@ func (b *KeyPartBuilder) SetNote(v string) {
 // room are reported here.
 func (b *KeyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var keyPartSlots = []cdr.Slot{
-	{Name: "id"},
-	{Name: "note"},
+var keyPartShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "note"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // KeyPartWriter writes an encoded KeyPart in the caller's bytes, without an intermediate value, in any encoding.
@@ -32215,12 +33129,12 @@ type KeyPartWriter struct {
 
 // NewKeyPartWriter starts a sample in buf, encapsulation header included.
 func NewKeyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyPartWriter {
-	return KeyPartWriter{s.Open(buf, enc, keyPartType, keyPartSlots, false)}
+	return KeyPartWriter{s.Open(buf, enc, keyPartType, &keyPartShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (KeyPartWriter) Within(up *cdr.Writer) KeyPartWriter {
-	return KeyPartWriter{cdr.Nest(up, cdr.Appendable, keyPartSlots, false)}
+	return KeyPartWriter{cdr.Nest(up, &keyPartShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -32231,18 +33145,14 @@ func (w *KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *KeyPartWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetNote sets note.
 func (w *KeyPartWriter) SetNote(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("note", v, 0)
-		w.w.Done()
-	}
+	w.w.String(1, v, 0)
 }
 
 // Forests is the IDL typedef constructs::Forests.
@@ -32591,10 +33501,13 @@ func (b *ForestBuilder) SetHeight(v int32) {
 // room are reported here.
 func (b *ForestBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var forestSlots = []cdr.Slot{
-	{Name: "kind"},
-	{Name: "trees"},
-	{Name: "height"},
+var forestShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "kind", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 4, Plain: 1}},
+		{Name: "trees"},
+		{Name: "height", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // ForestWriter writes an encoded Forest in the caller's bytes, without an intermediate value, in any encoding.
@@ -32605,12 +33518,12 @@ type ForestWriter struct {
 
 // NewForestWriter starts a sample in buf, encapsulation header included.
 func NewForestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ForestWriter {
-	return ForestWriter{s.Open(buf, enc, forestType, forestSlots, false)}
+	return ForestWriter{s.Open(buf, enc, forestType, &forestShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (ForestWriter) Within(up *cdr.Writer) ForestWriter {
-	return ForestWriter{cdr.Nest(up, cdr.Appendable, forestSlots, false)}
+	return ForestWriter{cdr.Nest(up, &forestShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -32621,9 +33534,8 @@ func (w *ForestWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetKind sets kind.
 func (w *ForestWriter) SetKind(v byte) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -32663,9 +33575,8 @@ func (w *ForestWriter) NextTrees() ForestWriter {
 
 // SetHeight sets height.
 func (w *ForestWriter) SetHeight(v int32) {
-	if e := w.w.Next(2); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -33673,18 +34584,21 @@ func (b *SequenceKeysBuilder) SetRest(v string) {
 // room are reported here.
 func (b *SequenceKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var sequenceKeysSlots = []cdr.Slot{
-	{Name: "numbers"},
-	{Name: "blob"},
-	{Name: "flags"},
-	{Name: "words"},
-	{Name: "rows"},
-	{Name: "parts"},
-	{Name: "colors"},
-	{Name: "bigs"},
-	{Name: "labels"},
-	{Name: "forest"},
-	{Name: "rest"},
+var sequenceKeysShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "numbers"},
+		{Name: "blob"},
+		{Name: "flags"},
+		{Name: "words"},
+		{Name: "rows"},
+		{Name: "parts"},
+		{Name: "colors"},
+		{Name: "bigs"},
+		{Name: "labels"},
+		{Name: "forest"},
+		{Name: "rest"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // SequenceKeysWriter writes an encoded SequenceKeys in the caller's bytes, without an intermediate value, in any encoding.
@@ -33695,12 +34609,12 @@ type SequenceKeysWriter struct {
 
 // NewSequenceKeysWriter starts a sample in buf, encapsulation header included.
 func NewSequenceKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SequenceKeysWriter {
-	return SequenceKeysWriter{s.Open(buf, enc, sequenceKeysType, sequenceKeysSlots, false)}
+	return SequenceKeysWriter{s.Open(buf, enc, sequenceKeysType, &sequenceKeysShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (SequenceKeysWriter) Within(up *cdr.Writer) SequenceKeysWriter {
-	return SequenceKeysWriter{cdr.Nest(up, cdr.Appendable, sequenceKeysSlots, false)}
+	return SequenceKeysWriter{cdr.Nest(up, &sequenceKeysShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -33794,6 +34708,11 @@ func (w *SequenceKeysWriter) AddRows(v []int16) {
 		cdr.EncodeSequence(e, "", v, 0)
 		w.w.DoneElement()
 	}
+}
+
+// NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
+func (w *SequenceKeysWriter) NextRows(n int) SequenceKeysRowsElementWriter {
+	return SequenceKeysRowsElementWriter{cdr.NestSequence(w.w.BeginElement(4), n, 0, true)}
 }
 
 // SetParts sets parts.
@@ -33927,9 +34846,22 @@ func (w *SequenceKeysWriter) BeginForest() ForestWriter {
 
 // SetRest sets rest.
 func (w *SequenceKeysWriter) SetRest(v string) {
-	if e := w.w.Next(10); e != nil {
-		e.String("rest", v, 0)
-		w.w.Done()
+	w.w.String(10, v, 0)
+}
+
+// SequenceKeysRowsElementWriter writes the elements of an encoded sequence<int16>, each with Add or Next.
+type SequenceKeysRowsElementWriter struct {
+	w cdr.Writer
+}
+
+// End ends the collection. What is wrong is reported by the Finish of the sample.
+func (w *SequenceKeysRowsElementWriter) End() { w.w.End() }
+
+// Add adds the next element of the collection.
+func (w *SequenceKeysRowsElementWriter) Add(v int16) {
+	if e := w.w.Element(0); e != nil {
+		e.Int16(v)
+		w.w.DoneElement()
 	}
 }
 
@@ -34115,8 +35047,11 @@ func (b *BulkyPartBuilder) SetBlob(v *[4096]byte) {
 // room are reported here.
 func (b *BulkyPartBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var bulkyPartSlots = []cdr.Slot{
-	{Name: "blob"},
+var bulkyPartShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "blob"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BulkyPartWriter writes an encoded BulkyPart in the caller's bytes, without an intermediate value, in any encoding.
@@ -34127,12 +35062,12 @@ type BulkyPartWriter struct {
 
 // NewBulkyPartWriter starts a sample in buf, encapsulation header included.
 func NewBulkyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BulkyPartWriter {
-	return BulkyPartWriter{s.Open(buf, enc, bulkyPartType, bulkyPartSlots, false)}
+	return BulkyPartWriter{s.Open(buf, enc, bulkyPartType, &bulkyPartShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BulkyPartWriter) Within(up *cdr.Writer) BulkyPartWriter {
-	return BulkyPartWriter{cdr.Nest(up, cdr.Appendable, bulkyPartSlots, false)}
+	return BulkyPartWriter{cdr.Nest(up, &bulkyPartShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -34417,8 +35352,11 @@ func (b *BulkyKeysBuilder) AddParts(v *BulkyPart) {
 // room are reported here.
 func (b *BulkyKeysBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var bulkyKeysSlots = []cdr.Slot{
-	{Name: "parts"},
+var bulkyKeysShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "parts"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // BulkyKeysWriter writes an encoded BulkyKeys in the caller's bytes, without an intermediate value, in any encoding.
@@ -34429,12 +35367,12 @@ type BulkyKeysWriter struct {
 
 // NewBulkyKeysWriter starts a sample in buf, encapsulation header included.
 func NewBulkyKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BulkyKeysWriter {
-	return BulkyKeysWriter{s.Open(buf, enc, bulkyKeysType, bulkyKeysSlots, false)}
+	return BulkyKeysWriter{s.Open(buf, enc, bulkyKeysType, &bulkyKeysShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (BulkyKeysWriter) Within(up *cdr.Writer) BulkyKeysWriter {
-	return BulkyKeysWriter{cdr.Nest(up, cdr.Appendable, bulkyKeysSlots, false)}
+	return BulkyKeysWriter{cdr.Nest(up, &bulkyKeysShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -34803,13 +35741,16 @@ func (b *LooseSequenceKeysBuilder) SetNumbers(v []float64) {
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
 func (b *LooseSequenceKeysBuilder) Finish() (int, error) {
-	return b.b.FinishMembers(b.has[:], looseSequenceKeysSlots)
+	return b.b.FinishMembers(b.has[:], looseSequenceKeysShape.Slots)
 }
 
-var looseSequenceKeysSlots = []cdr.Slot{
-	{Name: "rest", ID: 3, Code: 2},
-	{Name: "parts", ID: 2 | cdr.MustUnderstand, Code: 5},
-	{Name: "numbers", ID: 1 | cdr.MustUnderstand, Code: 7},
+var looseSequenceKeysShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "rest", ID: 3, Code: 2},
+		{Name: "parts", ID: 2 | cdr.MustUnderstand, Code: 5},
+		{Name: "numbers", ID: 1 | cdr.MustUnderstand, Code: 7},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // LooseSequenceKeysWriter writes an encoded LooseSequenceKeys in the caller's bytes, without an intermediate value, in any encoding.
@@ -34820,12 +35761,12 @@ type LooseSequenceKeysWriter struct {
 
 // NewLooseSequenceKeysWriter starts a sample in buf, encapsulation header included.
 func NewLooseSequenceKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseSequenceKeysWriter {
-	return LooseSequenceKeysWriter{s.Open(buf, enc, looseSequenceKeysType, looseSequenceKeysSlots, false)}
+	return LooseSequenceKeysWriter{s.Open(buf, enc, looseSequenceKeysType, &looseSequenceKeysShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseSequenceKeysWriter) Within(up *cdr.Writer) LooseSequenceKeysWriter {
-	return LooseSequenceKeysWriter{cdr.Nest(up, cdr.Mutable, looseSequenceKeysSlots, false)}
+	return LooseSequenceKeysWriter{cdr.Nest(up, &looseSequenceKeysShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.

@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Nought is the IDL struct empties::Nought.
 type Nought struct {
@@ -160,7 +160,7 @@ func NewNoughtBuilder(buf []byte) (b NoughtBuilder) {
 // room are reported here.
 func (b *NoughtBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var noughtSlots []cdr.Slot
+var noughtShape cdr.Shape
 
 // NoughtWriter writes an encoded Nought in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
@@ -170,12 +170,12 @@ type NoughtWriter struct {
 
 // NewNoughtWriter starts a sample in buf, encapsulation header included.
 func NewNoughtWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NoughtWriter {
-	return NoughtWriter{s.Open(buf, enc, noughtType, noughtSlots, false)}
+	return NoughtWriter{s.Open(buf, enc, noughtType, &noughtShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (NoughtWriter) Within(up *cdr.Writer) NoughtWriter {
-	return NoughtWriter{cdr.Nest(up, cdr.Final, noughtSlots, false)}
+	return NoughtWriter{cdr.Nest(up, &noughtShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -333,7 +333,9 @@ func NewOpenBuilder(buf []byte) (b OpenBuilder) {
 // room are reported here.
 func (b *OpenBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var openSlots []cdr.Slot
+var openShape = cdr.Shape{
+	Extensibility: cdr.Appendable,
+}
 
 // OpenWriter writes an encoded Open in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
@@ -343,12 +345,12 @@ type OpenWriter struct {
 
 // NewOpenWriter starts a sample in buf, encapsulation header included.
 func NewOpenWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OpenWriter {
-	return OpenWriter{s.Open(buf, enc, openType, openSlots, false)}
+	return OpenWriter{s.Open(buf, enc, openType, &openShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (OpenWriter) Within(up *cdr.Writer) OpenWriter {
-	return OpenWriter{cdr.Nest(up, cdr.Appendable, openSlots, false)}
+	return OpenWriter{cdr.Nest(up, &openShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -502,9 +504,11 @@ func NewLooseBuilder(buf []byte) (b LooseBuilder) {
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
-func (b *LooseBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseSlots) }
+func (b *LooseBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], looseShape.Slots) }
 
-var looseSlots []cdr.Slot
+var looseShape = cdr.Shape{
+	Extensibility: cdr.Mutable,
+}
 
 // LooseWriter writes an encoded Loose in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
@@ -514,12 +518,12 @@ type LooseWriter struct {
 
 // NewLooseWriter starts a sample in buf, encapsulation header included.
 func NewLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseWriter {
-	return LooseWriter{s.Open(buf, enc, looseType, looseSlots, false)}
+	return LooseWriter{s.Open(buf, enc, looseType, &looseShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseWriter) Within(up *cdr.Writer) LooseWriter {
-	return LooseWriter{cdr.Nest(up, cdr.Mutable, looseSlots, false)}
+	return LooseWriter{cdr.Nest(up, &looseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -704,24 +708,26 @@ func (b *DerivedBuilder) SetA(v int32) {
 // room are reported here.
 func (b *DerivedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var derivedSlots = []cdr.Slot{
-	{Name: "a"},
+var derivedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
 }
 
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type DerivedWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
 func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
-	return DerivedWriter{s.Open(buf, enc, derivedType, derivedSlots, false)}
+	return DerivedWriter{s.OpenNumbers(buf, enc, derivedType, &derivedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.Nest(up, cdr.Final, derivedSlots, false)}
+	return DerivedWriter{cdr.NestNumbers(up, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -732,9 +738,8 @@ func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
 func (w *DerivedWriter) SetA(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -913,24 +918,26 @@ func (b *RenamedBuilder) SetA(v int32) {
 // room are reported here.
 func (b *RenamedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var renamedSlots = []cdr.Slot{
-	{Name: "a"},
+var renamedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "a", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+	},
 }
 
 // RenamedWriter writes an encoded Renamed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type RenamedWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewRenamedWriter starts a sample in buf, encapsulation header included.
 func NewRenamedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RenamedWriter {
-	return RenamedWriter{s.Open(buf, enc, renamedType, renamedSlots, false)}
+	return RenamedWriter{s.OpenNumbers(buf, enc, renamedType, &renamedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (RenamedWriter) Within(up *cdr.Writer) RenamedWriter {
-	return RenamedWriter{cdr.Nest(up, cdr.Final, renamedSlots, false)}
+	return RenamedWriter{cdr.NestNumbers(up, &renamedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -941,9 +948,8 @@ func (w *RenamedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
 func (w *RenamedWriter) SetA(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -1930,20 +1936,22 @@ func (b *HolderBuilder) SetRenamed(v *Renamed) {
 // room are reported here.
 func (b *HolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var holderSlots = []cdr.Slot{
-	{Name: "before"},
-	{Name: "id"},
-	{Name: "none"},
-	{Name: "open"},
-	{Name: "loose"},
-	{Name: "after"},
-	{Name: "nothings"},
-	{Name: "opens"},
-	{Name: "pair"},
-	{Name: "loosePair"},
-	{Name: "elsewhere"},
-	{Name: "set"},
-	{Name: "renamed"},
+var holderShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "before"},
+		{Name: "id", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "none"},
+		{Name: "open"},
+		{Name: "loose"},
+		{Name: "after", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "nothings"},
+		{Name: "opens"},
+		{Name: "pair"},
+		{Name: "loosePair"},
+		{Name: "elsewhere"},
+		{Name: "set"},
+		{Name: "renamed"},
+	},
 }
 
 // HolderWriter writes an encoded Holder in the caller's bytes, without an intermediate value, in any encoding.
@@ -1954,12 +1962,12 @@ type HolderWriter struct {
 
 // NewHolderWriter starts a sample in buf, encapsulation header included.
 func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
-	return HolderWriter{s.Open(buf, enc, holderType, holderSlots, false)}
+	return HolderWriter{s.Open(buf, enc, holderType, &holderShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
-	return HolderWriter{cdr.Nest(up, cdr.Final, holderSlots, false)}
+	return HolderWriter{cdr.Nest(up, &holderShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1986,9 +1994,8 @@ func (w *HolderWriter) BeginBefore() NoughtWriter {
 
 // SetID sets id.
 func (w *HolderWriter) SetID(v byte) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Run(1); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
@@ -2042,9 +2049,8 @@ func (w *HolderWriter) BeginLoose() LooseWriter {
 
 // SetAfter sets after.
 func (w *HolderWriter) SetAfter(v int32) {
-	if e := w.w.Next(5); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Run(5); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -2753,15 +2759,18 @@ func (b *LooseHolderBuilder) SetAfter(v int16) {
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
 func (b *LooseHolderBuilder) Finish() (int, error) {
-	return b.b.FinishMembers(b.has[:], looseHolderSlots)
+	return b.b.FinishMembers(b.has[:], looseHolderShape.Slots)
 }
 
-var looseHolderSlots = []cdr.Slot{
-	{Name: "none", ID: 2, Code: 4},
-	{Name: "open", ID: 3, Code: 4},
-	{Name: "loose", ID: 4, Code: 4, Optional: true},
-	{Name: "nothings", ID: 5, Code: 5},
-	{Name: "after", ID: 6, Code: 1},
+var looseHolderShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "none", ID: 2, Code: 4},
+		{Name: "open", ID: 3, Code: 4},
+		{Name: "loose", ID: 4, Code: 4, Optional: true},
+		{Name: "nothings", ID: 5, Code: 5},
+		{Name: "after", ID: 6, Code: 1},
+	},
+	Extensibility: cdr.Mutable,
 }
 
 // LooseHolderWriter writes an encoded LooseHolder in the caller's bytes, without an intermediate value, in any encoding.
@@ -2772,12 +2781,12 @@ type LooseHolderWriter struct {
 
 // NewLooseHolderWriter starts a sample in buf, encapsulation header included.
 func NewLooseHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseHolderWriter {
-	return LooseHolderWriter{s.Open(buf, enc, looseHolderType, looseHolderSlots, false)}
+	return LooseHolderWriter{s.Open(buf, enc, looseHolderType, &looseHolderShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (LooseHolderWriter) Within(up *cdr.Writer) LooseHolderWriter {
-	return LooseHolderWriter{cdr.Nest(up, cdr.Mutable, looseHolderSlots, false)}
+	return LooseHolderWriter{cdr.Nest(up, &looseHolderShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3279,26 +3288,30 @@ func (b *EitherBuilder) SetSomething(v int32) {
 // Finish completes the sample and gives its length.
 func (b *EitherBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var eitherSlots = []cdr.Slot{
-	{Name: "discriminator"},
-	{Name: "nothing"},
-	{Name: "something"},
+var eitherShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "discriminator"},
+		{Name: "nothing"},
+		{Name: "something"},
+	},
+	Extensibility: cdr.Appendable,
+	Union:         true,
 }
 
 // EitherWriter writes an encoded Either in the caller's bytes, without an intermediate value, in any encoding.
-// One member is set, which sets the discriminator.
+// One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type EitherWriter struct {
 	w cdr.Writer
 }
 
 // NewEitherWriter starts a sample in buf, encapsulation header included.
 func NewEitherWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) EitherWriter {
-	return EitherWriter{s.Open(buf, enc, eitherType, eitherSlots, true)}
+	return EitherWriter{s.Open(buf, enc, eitherType, &eitherShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (EitherWriter) Within(up *cdr.Writer) EitherWriter {
-	return EitherWriter{cdr.Nest(up, cdr.Appendable, eitherSlots, true)}
+	return EitherWriter{cdr.Nest(up, &eitherShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3314,9 +3327,17 @@ func (w *EitherWriter) discriminate(d bool) {
 	}
 }
 
+// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
+func (w *EitherWriter) SetDiscriminator(d bool) {
+	w.discriminate(d)
+	w.w.Pick(eitherMember(d) + 1)
+}
+
 // SetNothing sets nothing.
 func (w *EitherWriter) SetNothing(v *Nought) {
-	w.discriminate(true)
+	if !w.w.Chosen(1) {
+		w.discriminate(true)
+	}
 	if e := w.w.Next(1); e != nil {
 		if e.Enter() {
 			v.MarshalCDR(e)
@@ -3328,13 +3349,17 @@ func (w *EitherWriter) SetNothing(v *Nought) {
 
 // BeginNothing begins nothing, for the writer that it gives to write.
 func (w *EitherWriter) BeginNothing() NoughtWriter {
-	w.discriminate(true)
+	if !w.w.Chosen(1) {
+		w.discriminate(true)
+	}
 	return NoughtWriter{}.Within(w.w.Begin(1))
 }
 
 // SetSomething sets something.
 func (w *EitherWriter) SetSomething(v int32) {
-	w.discriminate(false)
+	if !w.w.Chosen(2) {
+		w.discriminate(false)
+	}
 	if e := w.w.Next(2); e != nil {
 		e.Int32(v)
 		w.w.Done()

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // Holder is the IDL struct testtypes::inner::Holder.
 type Holder struct {
@@ -320,11 +320,14 @@ func (b *HolderBuilder) SetTail(v byte) {
 // room are reported here.
 func (b *HolderBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var holderSlots = []cdr.Slot{
-	{Name: "at"},
-	{Name: "name"},
-	{Name: "after"},
-	{Name: "tail"},
+var holderShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "at"},
+		{Name: "name"},
+		{Name: "after", Width: 4, Run: cdr.Run{Members: 2, Size: 5, Align: 4, Plain: 4}},
+		{Name: "tail", Width: 1},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // HolderWriter writes an encoded Holder in the caller's bytes, without an intermediate value, in any encoding.
@@ -335,12 +338,12 @@ type HolderWriter struct {
 
 // NewHolderWriter starts a sample in buf, encapsulation header included.
 func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
-	return HolderWriter{s.Open(buf, enc, holderType, holderSlots, false)}
+	return HolderWriter{s.Open(buf, enc, holderType, &holderShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
-	return HolderWriter{cdr.Nest(up, cdr.Appendable, holderSlots, false)}
+	return HolderWriter{cdr.Nest(up, &holderShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -367,24 +370,19 @@ func (w *HolderWriter) BeginAt() testtypes.PointWriter {
 
 // SetName sets name.
 func (w *HolderWriter) SetName(v string) {
-	if e := w.w.Next(1); e != nil {
-		e.String("name", v, 4)
-		w.w.Done()
-	}
+	w.w.String(1, v, 4)
 }
 
 // SetAfter sets after.
 func (w *HolderWriter) SetAfter(v float32) {
-	if e := w.w.Next(2); e != nil {
-		e.Float32(v)
-		w.w.Done()
+	if b := w.w.Run(2); len(b) >= 4 {
+		cdr.PutFloat32(b, v)
 	}
 }
 
 // SetTail sets tail.
 func (w *HolderWriter) SetTail(v byte) {
-	if e := w.w.Next(3); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.In(3); len(b) >= 5 {
+		b[4] = v
 	}
 }

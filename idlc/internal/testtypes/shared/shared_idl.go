@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion4
+const _ = cdr.GeneratedVersion5
 
 // A moment, as seconds and a fraction.
 type Stamp struct {
@@ -228,25 +228,27 @@ func (b *StampBuilder) SetNanosec(v uint32) {
 // room are reported here.
 func (b *StampBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var stampSlots = []cdr.Slot{
-	{Name: "sec"},
-	{Name: "nanosec"},
+var stampShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "sec", Width: 4, Run: cdr.Run{Members: 2, Size: 8, Align: 4, Plain: 4}},
+		{Name: "nanosec", Width: 4},
+	},
 }
 
 // StampWriter writes an encoded Stamp in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type StampWriter struct {
-	w cdr.Writer
+	w cdr.Numbers
 }
 
 // NewStampWriter starts a sample in buf, encapsulation header included.
 func NewStampWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StampWriter {
-	return StampWriter{s.Open(buf, enc, stampType, stampSlots, false)}
+	return StampWriter{s.OpenNumbers(buf, enc, stampType, &stampShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (StampWriter) Within(up *cdr.Writer) StampWriter {
-	return StampWriter{cdr.Nest(up, cdr.Final, stampSlots, false)}
+	return StampWriter{cdr.NestNumbers(up, &stampShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -257,17 +259,15 @@ func (w *StampWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetSec sets sec.
 func (w *StampWriter) SetSec(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.In(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetNanosec sets nanosec.
 func (w *StampWriter) SetNanosec(v uint32) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint32(v)
-		w.w.Done()
+	if b := w.w.In(1); len(b) >= 8 {
+		cdr.PutUint32(b[4:], v)
 	}
 }
 
@@ -508,9 +508,12 @@ func (b *TaggedBuilder) SetAt(v *Stamp) {
 // room are reported here.
 func (b *TaggedBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
-var taggedSlots = []cdr.Slot{
-	{Name: "tag"},
-	{Name: "at"},
+var taggedShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "tag"},
+		{Name: "at"},
+	},
+	Extensibility: cdr.Appendable,
 }
 
 // TaggedWriter writes an encoded Tagged in the caller's bytes, without an intermediate value, in any encoding.
@@ -521,12 +524,12 @@ type TaggedWriter struct {
 
 // NewTaggedWriter starts a sample in buf, encapsulation header included.
 func NewTaggedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TaggedWriter {
-	return TaggedWriter{s.Open(buf, enc, taggedType, taggedSlots, false)}
+	return TaggedWriter{s.Open(buf, enc, taggedType, &taggedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
 func (TaggedWriter) Within(up *cdr.Writer) TaggedWriter {
-	return TaggedWriter{cdr.Nest(up, cdr.Appendable, taggedSlots, false)}
+	return TaggedWriter{cdr.Nest(up, &taggedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -537,10 +540,7 @@ func (w *TaggedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTag sets tag.
 func (w *TaggedWriter) SetTag(v string) {
-	if e := w.w.Next(0); e != nil {
-		e.String("tag", v, 16)
-		w.w.Done()
-	}
+	w.w.String(0, v, 16)
 }
 
 // SetAt sets at.

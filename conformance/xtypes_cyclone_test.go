@@ -71,6 +71,8 @@ func TestXTypes13_7_3_4_TypeObjectsOfCycloneDDS(t *testing.T) {
 	files, err := filepath.Glob("testdata/xtypes/*.idl")
 	require.NoError(t, err)
 	seen := map[string]bool{}
+	var questions []question
+	var asked []*xtypes.Type
 	for _, file := range files {
 		unit, report := idlc.Check(file, idlc.Options{})
 		require.False(t, report.Failed(), "%s", report)
@@ -84,6 +86,21 @@ func TestXTypes13_7_3_4_TypeObjectsOfCycloneDDS(t *testing.T) {
 			}
 			seen[ours.Name()] = true
 			compareWithPeer(t, ours, theirs[0], theirs[1], cycloneDiffers[ours.Name()])
+			x, y := describe(t, ours), described{theirs[0], theirs[1]}
+			questions = append(questions, question{x, y, xtypes.DefaultConsistency()}, question{y, x, xtypes.DefaultConsistency()})
+			asked = append(asked, ours)
+		}
+	}
+	// By its own rules, theirs are assignable from ours and ours from theirs.
+	for i, answer := range askCyclone(t, questions) {
+		typ := asked[i/2]
+		switch why := cycloneLacks(typ); {
+		case why != "":
+			require.Contains(t, []string{typeRefused, ended}, answer, "%s: reason to be refused: %s", typ, why)
+		case cycloneDiffers[typ.Name()][0] == unionIDs:
+			require.Equal(t, notMatched, answer, "%s: members of one name have other ids: %s", typ, unionIDs)
+		default:
+			require.Equal(t, matched, answer, "%s", typ)
 		}
 	}
 	for name := range cycloneDiffers {

@@ -76,9 +76,10 @@ func Match(readerName, writerName string, reader, writer *Type, c Consistency) e
 // Assignable tells whether the reader's type is assignable from the writer's (XTypes 1.3 §7.2.4): nil if so, otherwise an *AssignError that names
 // the member where they part.
 //
-// Two things are less strict than the text, because type objects do not tell: enumerations and bitmasks of which one is final match by the rules for
-// appendable ones (Annex B has no flags of theirs), and ids of members count in mutable unions only (they are not in the samples of others, and
-// implementations number them from 0 or from 1).
+// Two things are less strict than the text: enumerations and bitmasks of which one is final match by the rules for appendable ones, because type
+// objects do not tell (Annex B has no flags of theirs), and ids of members of unions that are not mutable count only where they are those of XTypes.
+// They are not in samples, and implementations number them from 0, which is the id of the discriminator, or from 1. One thing is stricter: a key has to
+// be a key in both types, and not just a member, for the two would not tell instances apart alike.
 func Assignable(reader, writer *Type, c Consistency) error {
 	for _, t := range []*Type{reader, writer} {
 		if missing := t.Incomplete(); len(missing) > 0 {
@@ -321,7 +322,7 @@ func (a *assigner) enum(r, w *Type) {
 }
 
 // shared checks that names and ids of members belong together, and gives the pairs with the same id.
-func (a *assigner) shared(r, w *Type) (pairs [][2]*Member) {
+func (a *assigner) shared(rule string, r, w *Type) (pairs [][2]*Member) {
 	for _, y := range w.all {
 		x := r.byID[y.ID]
 		if x != nil {
@@ -331,10 +332,10 @@ func (a *assigner) shared(r, w *Type) (pairs [][2]*Member) {
 			continue
 		}
 		if x != nil && x.hash != y.hash {
-			a.within(x.Name, func() { a.fail(ruleStructure, "has id %d, which is that of %s in the writer's type", x.ID, y.Name) })
+			a.within(x.Name, func() { a.fail(rule, "has id %d, which is that of %s in the writer's type", x.ID, y.Name) })
 		}
 		if z := r.named(y); z != nil && z.ID != y.ID {
-			a.within(z.Name, func() { a.fail(ruleStructure, "has id %d, and %d in the writer's type", z.ID, y.ID) })
+			a.within(z.Name, func() { a.fail(rule, "has id %d, and %d in the writer's type", z.ID, y.ID) })
 		}
 	}
 	return pairs
@@ -365,7 +366,7 @@ func (a *assigner) structure(r, w *Type, keys bool) {
 	if !a.extensibility(r, w) {
 		return
 	}
-	pairs := a.shared(r, w)
+	pairs := a.shared(ruleStructure, r, w)
 	if len(pairs) == 0 && len(r.all)+len(w.all) > 0 {
 		a.fail(ruleStructure, "they have no member in common")
 	}
@@ -432,8 +433,9 @@ func (a *assigner) union(r, w *Type, keys bool) {
 		}
 		a.strongly(r.disc.Type, w.disc.Type, keys)
 	})
-	if r.d.Extensibility == cdr.Mutable {
-		a.shared(r, w)
+	byLabel := r.d.Extensibility != cdr.Mutable && (r.byID[0] != nil || w.byID[0] != nil) // ids tell nothing: members of one label are the same
+	if !byLabel {
+		a.shared(ruleUnion, r, w)
 	}
 	common := false
 	for _, y := range w.all {
@@ -442,9 +444,13 @@ func (a *assigner) union(r, w *Type, keys bool) {
 			common = common || x != nil && slices.Contains(x.Labels, l)
 			switch {
 			case x != nil:
-				a.kase(x, y, keys)
+				a.kase(x, y, byLabel)
 			case r.d.Extensibility == cdr.Final:
 				a.within(y.Name, func() { a.fail(ruleUnion, "label %d is not in the reader's union, and the unions are final", l) })
+			case a.c.PreventTypeWidening:
+				a.within(y.Name, func() {
+					a.fail(rulePolicy, "prevent_type_widening is set, and label %d is not in the reader's union", l)
+				})
 			}
 		}
 	}
@@ -453,7 +459,7 @@ func (a *assigner) union(r, w *Type, keys bool) {
 			y := w.Case(l)
 			switch {
 			case y != nil && !slices.Contains(y.Labels, l): // the writer's default
-				a.kase(x, y, keys)
+				a.kase(x, y, byLabel)
 			case y == nil && r.d.Extensibility == cdr.Final:
 				a.within(x.Name, func() { a.fail(ruleUnion, "label %d is not in the writer's union, and the unions are final", l) })
 			}
@@ -461,7 +467,7 @@ func (a *assigner) union(r, w *Type, keys bool) {
 	}
 	x, y := r.defaultCase(), w.defaultCase()
 	if x != nil && y != nil {
-		a.kase(x, y, keys)
+		a.kase(x, y, byLabel)
 	}
 	if !common && (x == nil || y == nil) {
 		a.fail(ruleUnion, "the unions have no label in common")
@@ -477,8 +483,9 @@ func (t *Type) defaultCase() *Member {
 	return nil
 }
 
-func (a *assigner) kase(x, y *Member, keys bool) {
-	if !a.c.IgnoreMemberNames && x.hash != y.hash && !x.DefaultCase && !y.DefaultCase {
+// kase compares members that the same label selects.
+func (a *assigner) kase(x, y *Member, sameName bool) {
+	if sameName && !a.c.IgnoreMemberNames && x.hash != y.hash && !x.DefaultCase && !y.DefaultCase {
 		a.within(x.Name, func() { a.fail(ruleUnion, "is %s in the writer's union", y.Name) })
 	}
 	a.within(x.Name, func() { a.strongly(x.Type, y.Type, false) })

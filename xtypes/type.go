@@ -190,6 +190,9 @@ func (t *Type) Len() int {
 // Target is what an alias stands for.
 func (t *Type) Target() *Type { return t.d.Target }
 
+// IgnoreLiteralNames tells whether enumerators are assigned by value alone.
+func (t *Type) IgnoreLiteralNames() bool { return t.d.IgnoreLiteralNames }
+
 // Literals are the enumerators, in the order of declaration.
 func (t *Type) Literals() []Literal { return t.d.Literals }
 

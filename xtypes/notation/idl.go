@@ -458,7 +458,11 @@ func (w *idlWriter) bits(t *xtypes.Type) string {
 }
 
 func (w *idlWriter) enum(t *xtypes.Type, name string) {
-	w.line("%senum %s {", w.bits(t), name)
+	byValue := ""
+	if t.IgnoreLiteralNames() {
+		byValue = "@ignore_literal_names "
+	}
+	w.line("%s%senum %s {", byValue, w.bits(t), name)
 	w.open = append(w.open, "")
 	next := int32(0)
 	for i, l := range t.Literals() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/idlc"
 	"github.com/omg-dds-go/dds/xtypes"
 )
@@ -86,6 +87,18 @@ module m {
 		require.NoError(t, err)
 		require.Equal(t, string(out), string(again))
 	}
+}
+
+// What type objects do not carry is kept as well.
+func TestIDLKeepsHowEnumsAreAssigned(t *testing.T) {
+	types := compile(t, "@ignore_literal_names @final enum E { A, B };")
+	out, err := IDL(types)
+	require.NoError(t, err)
+	got := compile(t, string(out))[0]
+	require.True(t, got.IgnoreLiteralNames(), "%s", out)
+	require.Equal(t, cdr.Final, got.Extensibility(), "%s", out)
+	_, err = XML(types)
+	require.ErrorContains(t, err, "DDS-XML has no @ignore_literal_names")
 }
 
 func TestIDLSaysWhatItCannotSay(t *testing.T) {

@@ -116,6 +116,9 @@ func (w *xmlWriter) declaration(t *xtypes.Type) {
 	if t.Verbatim() != nil {
 		w.fail("DDS-XML has no @verbatim")
 	}
+	if t.IgnoreLiteralNames() {
+		w.fail("DDS-XML has no @ignore_literal_names")
+	}
 	if t.AutoIDHash() {
 		w.fail("DDS-XML has no @autoid")
 	}

@@ -131,6 +131,9 @@ func (c *checker) lookup(n *scopedName, what string) any {
 		switch {
 		case e == nil:
 			hint := ""
+			if what == "type" && !c.strict && n.String() == "char16" {
+				return WChar // as the data model of XTypes and DDS-XML call it
+			}
 			if w := foreignTypes[n.String()]; w != "" && what == "type" {
 				hint = "IDL calls it " + w
 			} else {

@@ -139,6 +139,8 @@ func (c *checker) namedType(n *scopedName, incomplete bool) Type {
 		return found
 	case *Bitmask:
 		return found
+	case Primitive:
+		return found
 	case *Alias:
 		if !incomplete && !isComplete(found) {
 			c.report.errorf(n.Pos, "", "type %s is not complete here", found.Name)

@@ -15,6 +15,8 @@ func TestFindings(t *testing.T) {
 		{"type of another language", "struct X { int32_t a; bool b; };",
 			"fuzz.idl:1:12: unknown type int32_t; IDL calls it int32\nfuzz.idl:1:23: unknown type bool; IDL calls it boolean\n"},
 		{"type of another language that exists", "typedef long int; struct X { int a; };", ""},
+		{"type of XTypes", "struct X { char16 a; sequence<char16, 3> b; };", ""},
+		{"type of XTypes that exists", "typedef long char16; struct X { @default(70000) char16 a; };", ""},
 		{"comma behind the last enumerator", "enum E { A, B, }; bitmask M { C, };", ""},
 		{"one error for the use of what did not parse", "struct X { lung a; }; typedef sequence<X, 3 Y; struct Z { Y y; X x; };",
 			"fuzz.idl:1:12: unknown type lung; did you mean long?\nfuzz.idl:1:45: unexpected \"Y\", expected \">\"\n"},

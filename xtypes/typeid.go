@@ -211,7 +211,7 @@ func (a *archive) string(p *string, bound int) {
 // optional reads or writes whether an optional member is present.
 func (a *archive) optional(present bool) bool {
 	if a.plain {
-		return a.r.fault == noFault
+		return !a.reading || a.r.fault == noFault
 	}
 	var b uint8
 	if present {

@@ -148,7 +148,7 @@ func hashInName(name string) (h [4]byte, ok bool) {
 
 // object is TypeObject of Annex B.
 func (a *archive) object(o *TypeObject) {
-	if !a.reading && o.raw != nil {
+	if !a.reading && o.raw != nil && a.plain == o.plain {
 		a.w.align(4)
 		a.w.buf = append(a.w.buf, o.raw...)
 		return
@@ -213,7 +213,7 @@ func (a *archive) builtinOfType(v **Verbatim) {
 	if !a.optional(*v != nil) {
 		return
 	}
-	if a.reading {
+	if a.reading || *v == nil {
 		*v = &Verbatim{}
 	}
 	a.delimited(func() {
@@ -274,7 +274,7 @@ func (a *archive) builtin(b *memberBuiltin) {
 	}
 	text := func(p **string) {
 		if a.optional(*p != nil) {
-			if a.reading {
+			if a.reading || *p == nil {
 				*p = new(string)
 			}
 			a.string(*p, 0)
@@ -285,7 +285,7 @@ func (a *archive) builtin(b *memberBuiltin) {
 	}
 	value := func(p **paramValue) {
 		if a.optional(*p != nil) {
-			if a.reading {
+			if a.reading || *p == nil {
 				*p = new(paramValue)
 			}
 			a.value(*p)

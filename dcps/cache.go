@@ -33,6 +33,7 @@ type cache struct {
 	instances   map[InstanceHandle]*instance
 	recent      *instance // of the latest sample, which is likely that of the next
 	first, last *item     // all entries in order of arrival, or of their source timestamps
+	runs        runs      // samples behind all entries
 	samples     int       // entries with data
 	unread      int       // entries not read
 	pass        uint64
@@ -53,6 +54,8 @@ type cache struct {
 	left func(*item)
 	// keyOf gives the key of a new instance, where its handle does not hold it; nil otherwise.
 	keyOf func(*item) []byte
+	// unroll makes entries of runs.
+	unroll func(n int, wasted bool)
 	// missed is told of an instance whose DEADLINE passed, and how often.
 	missed func(h InstanceHandle, times int64)
 }
@@ -177,6 +180,12 @@ func finite(d time.Duration) int64 {
 
 // write puts a sample in. If it is refused for want of room the caller keeps the item; otherwise the cache has it.
 func (c *cache) write(it *item, now int64) outcome {
+	c.flat()
+	return c.put(it, now)
+}
+
+// put is write behind all entries, and before the runs.
+func (c *cache) put(it *item, now int64) outcome {
 	in := c.instanceOf(it.handle)
 	v := passes
 	if c.expired(it, now) {
@@ -308,6 +317,7 @@ func (c *cache) room(in *instance) outcome {
 
 // fits applies RESOURCE_LIMITS to items that are to be let in together.
 func (c *cache) fits(set []*item) outcome {
+	c.flat()
 	more := make(map[InstanceHandle]int)
 	samples, instances := 0, 0
 	for _, it := range set {
@@ -372,6 +382,7 @@ func (c *cache) revive(in *instance) {
 
 // dispose makes an instance NOT_ALIVE_DISPOSED. What this reader never saw alive stays unknown.
 func (c *cache) dispose(h InstanceHandle, by *item, now int64) {
+	c.flat()
 	in := c.instances[h]
 	if in == nil || in.state == InstanceNotAliveDisposed || (c.rules&ruleExclusive != 0 && !in.admits(by.src)) {
 		return
@@ -385,6 +396,7 @@ func (c *cache) dispose(h InstanceHandle, by *item, now int64) {
 
 // unregister takes a writer from an instance, which loses its owner or its last writer by it.
 func (c *cache) unregister(h InstanceHandle, by *item, now int64) {
+	c.flat()
 	if in := c.instances[h]; in != nil {
 		c.leave(in, by, now)
 	}
@@ -413,6 +425,7 @@ func (c *cache) register(h InstanceHandle, src *source) {
 
 // depart takes a writer from all its instances; they are disposed first if it said so.
 func (c *cache) depart(by *item, dispose bool, now int64) {
+	c.flat()
 	var its []*instance
 	for _, in := range c.instances {
 		if in.has(by.src) {

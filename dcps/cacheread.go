@@ -59,6 +59,12 @@ func (s *selection) entry(it *item) bool {
 
 // any tells whether a read with the selection would find something.
 func (c *cache) any(s *selection) bool {
+	if c.anyRun(s) {
+		return true
+	}
+	if s.query != nil {
+		c.flat()
+	}
 	if c.first == nil || (c.unread == 0 && s.samples == SampleNotRead) {
 		return false
 	}
@@ -83,6 +89,12 @@ type sighting struct {
 
 // anySince is any for a selection that is asked about again and again.
 func (c *cache) anySince(s *selection, seen *sighting) bool {
+	if c.anyRun(s) {
+		return true
+	}
+	if s.query != nil {
+		c.flat()
+	}
 	if h := seen.hit; h != nil && h.link == seen.link && s.entry(h) && s.instance(h.inst) {
 		return true
 	}
@@ -105,10 +117,27 @@ type collection struct {
 	items []*item
 	infos []SampleInfo
 	turn  uint32 // how often it was used: a handle of an earlier turn is stale
+
+	// Instead of items, samples of runs; then infos are filled in when somebody asks.
+	samples                   []sampleOfRun
+	runs                      []partOfRun
+	at                        int // in runs, of the latest info
+	in                        InstanceHandle
+	view                      ViewState // and so on, at that time
+	disposedGen, noWritersGen int32
+}
+
+// count is the number of samples.
+func (c *collection) count() int {
+	return len(c.items) + len(c.samples) // one of the two
 }
 
 // collect reads or takes. What it finds is appended to out, which is empty.
 func (c *cache) collect(s *selection, out *collection) {
+	if c.takeRuns(s, out) {
+		return
+	}
+	c.flatFor(s)
 	c.pass++
 	if s.query != nil && s.query.Ordered() {
 		c.gatherSorted(s, out)

@@ -17,6 +17,7 @@ func (c *cache) purgeBy(in *instance, delay, now int64) {
 
 // retune follows a change of the policies that may change. DEADLINE begins anew for each instance.
 func (c *cache) retune(q *qos.DataReader, now int64) {
+	c.flat()
 	c.rules, c.separation = rulesOf(q), finite(q.TimeBasedFilter.MinimumSeparation)
 	c.purgeNoWriters = int64(q.ReaderDataLifecycle.AutopurgeNowriterSamplesDelay)
 	c.purgeDisposed = int64(q.ReaderDataLifecycle.AutopurgeDisposedSamplesDelay)
@@ -42,6 +43,10 @@ func (c *cache) expired(it *item, now int64) bool {
 
 // tick does what is due at now.
 func (c *cache) tick(now int64) {
+	if at := c.wakeAt(); at == 0 || at > now {
+		return
+	}
+	c.flat()
 	for {
 		it, ok := c.expiries.take(now)
 		if !ok {

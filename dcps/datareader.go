@@ -524,7 +524,7 @@ func (l LoanedSamples) Len() int {
 	if !l.live() {
 		return 0
 	}
-	return len(l.c.items)
+	return l.c.count()
 }
 
 // Info gives the SampleInfo of the sample with index i, 0 <= i < Len(), until Close.
@@ -532,12 +532,18 @@ func (l LoanedSamples) Info(i int) *SampleInfo {
 	if i < 0 || i >= l.Len() {
 		return new(SampleInfo)
 	}
+	if len(l.c.samples) > 0 {
+		return l.c.info(i)
+	}
 	return &l.c.infos[i]
 }
 
 // Encoded gives the bytes of the sample with index i, for the generated View; nil if it has no valid data. They are
 // valid until Close.
 func (l LoanedSamples) Encoded(i int) []byte {
+	if l.live() && uint(i) < uint(len(l.c.samples)) {
+		return l.c.samples[i].buf
+	}
 	if i < 0 || i >= l.Len() || !l.c.infos[i].ValidData {
 		return nil
 	}

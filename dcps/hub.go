@@ -402,7 +402,13 @@ func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 		if w == nil || (len(w.matches) == 0 && !w.path.Keeps()) {
 			continue
 		}
-		h.deliver(w, m, at)
+		if m.Kind != kindData || m.Flags != 0 || !w.simple() {
+			h.deliver(w, m, at)
+			continue
+		}
+		for j := range w.matches {
+			h.extend(&w.matches[j], m, at)
+		}
 	}
 	h.flush()
 }

@@ -37,6 +37,7 @@ const (
 	// What concerns the reader's cache, in the order of delivery.
 	itemData     itemKind = iota
 	itemFiltered          // a sample that the reader's filter has kept out
+	itemRun               // samples of one writer; see run.go
 	itemDispose
 	itemUnregister
 	itemRegister
@@ -102,6 +103,11 @@ type item struct {
 	earlier, later *item  // entries of the instance
 	expiry         int32  // place in cache.expiries
 	link           uint64 // cache.links when it was put in; 0 when it is not in
+
+	// Of itemRun. In a cache it is linked by after only.
+	run  []sampleOfRun
+	from int // those before were handed out
+	room int // bytes that it may still grow by, if it is lent
 
 	lentBefore, lentAfter *item // of lending, if loan is not nil
 

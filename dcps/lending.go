@@ -15,7 +15,7 @@ type lending struct {
 	from int  // least bytes; 0: never
 	pins bool // also what is handed out by loan
 
-	count atomic.Int32 // samples that are lent; raised by the polling goroutine
+	count atomic.Int32 // items that are lent; raised by the polling goroutine, and by the holder of the lock for what it has already
 	// cold is how often the reader has to take before samples are lent to it again: it did not do so in time, and a writer
 	// has waited. Stored by the holder of the lock, the polling goroutine looks.
 	cold atomic.Int32
@@ -34,11 +34,14 @@ func (l *lending) init(q qos.DataReader, from int) {
 	l.pins = q.Reliability.Kind == qos.ReliabilityReliable && q.History.Kind == qos.HistoryKeepAll
 }
 
+// lends tells whether the reader takes samples in time.
+func (l *lending) lends() bool { return l.from > 0 && l.cold.Load() == 0 }
+
 // receive makes an item with the bytes of a message, for the polling goroutine: lent if that is worth it, otherwise a copy.
 // It is not lent if it may be held back for long.
 func (r *reader) receive(m *derecho.Message, soon bool) *item {
 	l := &r.lending
-	if soon && l.from > 0 && len(m.Payload) >= l.from && l.cold.Load() == 0 {
+	if soon && len(m.Payload) >= l.from && l.lends() {
 		if loan := m.Lend(); loan != nil {
 			it := r.pool.get(0)
 			it.loan, it.buf = loan, m.Payload
@@ -107,7 +110,11 @@ func (l *lending) reclaim() {
 	for it := l.first; it != nil; {
 		next := it.lentAfter
 		if it.refs == 1 {
-			l.keep(it)
+			if it.kind == itemRun {
+				l.keepRun(it)
+			} else {
+				l.keep(it)
+			}
 			l.cold.Store(coldTakes)
 		}
 		it = next
@@ -116,7 +123,7 @@ func (l *lending) reclaim() {
 
 // handOver sees to samples that go out of the reader's hands.
 func (l *lending) handOver(s *selection, c *collection) {
-	if cold := l.cold.Load(); cold > 0 && s.take && len(c.items) > 0 {
+	if cold := l.cold.Load(); cold > 0 && s.take && c.count() > 0 {
 		l.cold.Store(cold - 1)
 	}
 	others := int32(2) // the cache, and this collection

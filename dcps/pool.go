@@ -67,18 +67,22 @@ func roundUp(size int) int {
 	return (size + step - 1) / step * step
 }
 
+// memory is the size of the buffers that an item keeps.
+func (it *item) memory() int { return cap(it.own) + cap(it.run)*sampleOfRunBytes }
+
 // drop takes an item back that nobody refers to. Items that were not made by get are left to the garbage collector.
 func (p *itemPool) drop(it *item) {
 	if !it.pooled {
 		return
 	}
-	*it = item{own: it.own[:0], pooled: true, next: p.dropped.first}
+	clear(it.run)
+	*it = item{own: it.own[:0], run: it.run[:0], pooled: true, next: p.dropped.first}
 	if p.dropped.first == nil {
 		p.dropped.last = it
 	}
 	p.dropped.first = it
 	p.dropped.n++
-	p.dropped.bytes += cap(it.own)
+	p.dropped.bytes += it.memory()
 	if p.dropped.n == flushAt {
 		p.flush()
 	}
@@ -96,7 +100,7 @@ func (p *itemPool) flush() {
 		}
 		for c.first != nil && (have+c.n > maxPooled || haveBytes+c.bytes > maxPooledBytes) {
 			c.n--
-			c.bytes -= cap(c.first.own)
+			c.bytes -= c.first.memory()
 			c.first = c.first.next
 		}
 		if c.first == nil {

@@ -61,6 +61,9 @@ type reader struct {
 	pool                     itemPool // put by the holder of mu
 
 	lending lending
+	// wantsRuns: the polling goroutine may make runs. Stored with mu held.
+	wantsRuns atomic.Bool
+	runPool   itemPool // of runs; like pool
 
 	// Guarded by mu.
 	cache          *cache
@@ -81,6 +84,8 @@ type reader struct {
 	kept           uint64 // samples that the content filter kept out
 	deadlineMissed DeadlineMissedStatus
 	spare          []*collection
+	spareRun       *item // for split
+	forRuns        int   // takes that runs would serve; see countTake
 }
 
 func (r *reader) setup() {
@@ -104,7 +109,7 @@ func (r *reader) newCache() {
 	}
 	r.cache = newCache(q)
 	r.cache.release, r.cache.keyOf = r.release, keyOf()
-	r.cache.left = r.lending.unlist
+	r.cache.left, r.cache.unroll = r.lending.unlist, r.unroll
 	r.lending.init(r.q, r.p.settings.LendBytes)
 	r.cache.missed = func(h InstanceHandle, times int64) {
 		r.miss(h, times)
@@ -134,7 +139,16 @@ func (r *reader) handleNow() InstanceHandle {
 func (r *reader) release(it *item) {
 	if it.refs--; it.refs == 0 {
 		r.lending.end(it)
-		r.pool.drop(it)
+		switch {
+		case it.kind != itemRun:
+			r.pool.drop(it)
+		case r.spareRun == nil:
+			clear(it.run)
+			*it = item{own: it.own[:0], run: it.run[:0], pooled: true}
+			r.spareRun = it
+		default:
+			r.runPool.drop(it)
+		}
 	}
 }
 
@@ -286,8 +300,11 @@ func (r *reader) admit(it *item) {
 
 // deliver gives an item to the cache; false if it has to wait for room.
 func (r *reader) deliver(it *item) bool {
-	if it.kind == itemSet {
+	switch it.kind {
+	case itemSet:
 		return r.deliverSet(it)
+	case itemRun:
+		return r.deliverRun(it)
 	}
 	s, seq := it.src, it.writerSeq // the cache may give it back for reuse
 	line := r.lineOf(s)
@@ -465,7 +482,7 @@ func (r *reader) tryCollect(op string, s *selection) (*collection, error) {
 	}
 	s.inOrder = s.inOrder || r.inOrder
 	c := r.collectLocked(s)
-	if len(c.items) == 0 {
+	if c.count() == 0 {
 		r.spare = append(r.spare, c)
 		if s.only == onlyThis && r.cache.instances[s.handle] == nil {
 			return nil, &Error{Op: op, Entity: r.what, Code: ErrBadParameter, Detail: fmt.Sprintf("instance %v is not known", s.handle)}
@@ -488,6 +505,7 @@ func (r *reader) collectLocked(s *selection) *collection {
 			r.cache.tick(t)
 		}
 	}
+	r.countTake(s)
 	r.cache.collect(s, c)
 	r.lending.handOver(s, c)
 	r.changed &^= DataAvailableStatusBit
@@ -508,7 +526,14 @@ func (r *reader) giveBack(c *collection) {
 		r.release(it)
 		c.items[i] = nil
 	}
+	for i := range c.runs {
+		r.release(c.runs[i].it)
+	}
 	r.pool.flush()
+	r.runPool.flush()
+	clear(c.runs)
+	clear(c.samples)
+	c.runs, c.samples, c.at = c.runs[:0], c.samples[:0], 0
 	c.items, c.infos = c.items[:0], c.infos[:0]
 	c.turn++
 	r.spare = append(r.spare, c)
@@ -519,6 +544,7 @@ func (r *reader) finish() {
 	r.lock()
 	defer r.unlock()
 	defer r.dropLent() // behind those that are parked
+	r.cache.flat()
 	r.cache.dropAllHeld()
 	for r.parkedHead != nil {
 		it := r.parkedHead

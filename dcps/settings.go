@@ -45,7 +45,8 @@ type Settings struct {
 	// takes a core for that as long as it waits. Default: DDS_SPIN, else 30 µs.
 	Spin time.Duration
 	// LendBytes is the size from which on samples are read where the writer put them, in its ring, and not copied at delivery: 1
-	// for all, -1 for none. A sample that lies unread while a writer needs the room is copied then. Default: DDS_LEND, else 1024.
+	// for all, -1 for none. Samples of a topic without key that RELIABLE readers with KEEP_ALL take by loan are lent together, many at a time,
+	// whatever their size. A sample that lies unread while a writer needs the room is copied then. Default: DDS_LEND, else 1024.
 	LendBytes int
 	// Witness is the name of the participant whose vote decides when a failure of the network splits the domain into
 	// halves (WithName); equal at all processes of a domain. Without one, neither of two equal halves goes on. Default:

@@ -91,6 +91,7 @@ func (sub *Subscriber) inOrder(readers []*reader, s *selection) []AnyDataReader 
 	var all []entry
 	for _, r := range readers {
 		r.lock()
+		r.cache.flat()
 		for it := r.cache.first; it != nil; it = it.after {
 			if s.entry(it) && s.instance(it.inst) {
 				all = append(all, entry{it.order, r})

@@ -88,6 +88,12 @@ func (l *lender) needed(pos uint64) uint64 {
 // wants is what the sender tells of its threads that wait for room. Any goroutine.
 func (l *lender) wants() uint64 { return l.e.table.Row(l.e.senders[l.rank]).Load(sst.Wants) }
 
+// Share is Lend for one more who gives it back: the loan of a message keeps those behind it in their place, too. Only for who has the loan.
+func (n *Loan) Share() *Loan {
+	n.refs.Add(1)
+	return n
+}
+
 // Release gives the message back. Any goroutine. The poller passes that on when it passes next; it is woken for a sender that
 // waits. No wake-up is lost: refs is stored before Wants is loaded here, and who waits stores Wants before it
 // rings the poller, which loads refs then.

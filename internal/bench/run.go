@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/pprof"
 	"sync/atomic"
 	"time"
@@ -124,10 +123,9 @@ type run struct {
 	stop, done  chan struct{} // of progress; nil if it does not run
 }
 
-// schedule begins one now. Over tcp other goroutines send what is written, so they may not wait for a sleep to end. And with several
-// processors the runtime leaves one to who sleeps for a millisecond anyway.
+// schedule begins one now. Over tcp other goroutines send what is written, so they may not wait for a sleep to end.
 func (r *run) schedule() *pacer {
-	return &pacer{clock: r.clock, start: r.clock.now(), rate: r.Rate, spin: r.Spin, silent: r.Spin && r.shm && runtime.GOMAXPROCS(0) == 1}
+	return &pacer{clock: r.clock, start: r.clock.now(), rate: r.Rate, spin: r.Spin, silent: r.Spin && r.shm}
 }
 
 func (r *run) ready(ctx context.Context) error {

@@ -183,6 +183,9 @@ var foreignTypes = map[string]string{
 	"float32_t": "float", "float64_t": "double", "char8": "char", "char16": "wchar", "char16_t": "wchar", "wchar_t": "wchar",
 	"vector": "sequence", "list": "sequence", "str": "string", "String": "string", "std::string": "string", "std::wstring": "wstring",
 	"uint": "unsigned long", "ulong": "unsigned long", "ushort": "unsigned short", "size_t": "unsigned long long", "uchar": "octet",
+	"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+	"f32": "float", "f64": "double", "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64", "BYTE": "octet", "WORD": "unsigned short",
+	"DWORD": "unsigned long", "QWORD": "unsigned long long", "BOOL": "boolean", "rune": "wchar", "real": "double",
 }
 
 // unknownHint tells what may be meant by a name that is not known: one that is declared later, or one that looks like it.

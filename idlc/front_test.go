@@ -90,6 +90,49 @@ func TestVendorStyles(t *testing.T) {
 	}
 }
 
+// TestMappedPackageOfAnotherName compiles what refers to a package whose name is not the last element of its path.
+func TestMappedPackageOfAnotherName(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("base.idl", "module base { enum Kind { A, B }; struct Point { long x; Kind kind; }; };")
+	write("user.idl", "#include \"base.idl\"\nmodule user { struct Line { base::Point from; sequence<base::Kind> kinds; }; };")
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base = "github.com/omg-dds-go/dds/idlc/internal/mapped/"
+	overlay := map[string]string{}
+	compile := func(file, to string, opts Options) {
+		out, report := Compile(filepath.Join(dir, file), opts)
+		if report.Failed() || len(out) != 1 {
+			t.Fatalf("%s: %d files\n%s", file, len(out), report.Explain())
+		}
+		write(to+"/"+out[0].Path, string(out[0].Content))
+		overlay[filepath.Join(root, "idlc", "internal", "mapped", to, out[0].Path)] = filepath.Join(dir, to, out[0].Path)
+	}
+	compile("base.idl", "msgs", Options{Package: "other", ImportPath: base + "msgs"})
+	compile("user.idl", "user", Options{ImportPath: base + "user", Map: map[string]string{"base": base + "msgs"}})
+	list, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("overlay.json", string(list))
+	cmd := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "./idlc/internal/mapped/msgs", "./idlc/internal/mapped/user")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // describeUnit writes a model down, in words close to IDL.
 func describeUnit(u *Unit) string {
 	var b strings.Builder

@@ -112,6 +112,15 @@ func keywordHint(c chunk, pos Pos) string {
 	return ""
 }
 
+// notCompared is the hint for operators that constants do not have.
+const notCompared = "constants of IDL are not compared, and have the operators | ^ & << >> + - * / % ~ only"
+
+// isMember tells whether token i of a declaration stands behind the type and the name of a member.
+func isMember(c chunk, i int) bool {
+	return i >= 2 && c.toks[i-1].Type == kindIdent && c.toks[i-2].Type == kindIdent && !reserved[c.toks[i-1].Value] &&
+		!slices.ContainsFunc([]string{"const", "struct", "union", "enum", "bitset", "case"}, c.toks[0].word)
+}
+
 // habitHint tells what IDL has for what C and C++ would have where parsing stopped.
 func habitHint(c chunk, pos Pos) string {
 	i := slices.IndexFunc(c.toks, func(t token) bool { return t.Pos == pos })
@@ -131,7 +140,15 @@ func habitHint(c chunk, pos Pos) string {
 	case slices.ContainsFunc(c.toks[:i], func(t token) bool { return t.word("signed") }):
 		return "numbers have a sign unless they are unsigned: leave signed out"
 	case before.Value == t.Value && (t.is("&") || t.is("|")), t.is("=") && i+1 < len(c.toks) && c.toks[i+1].is("="):
-		return "constants of IDL are not compared, and have the operators | ^ & << >> + - * / % ~ only"
+		return notCompared
+	case c.toks[0].word("const") && i > 3 && slices.ContainsFunc([]string{"<", ">", "=", "?"}, t.is):
+		return notCompared
+	case t.is("]") && before.is("["):
+		return "an array has a size; what has none is a sequence<T>"
+	case t.is("=") && isMember(c, i):
+		return "a member has its default in front: @default(value)"
+	case t.is(":") && isMember(c, i):
+		return "numbers of some bits are in a bitset: bitfield<bits> name"
 	case t.is("*") || t.is("&"):
 		return "IDL has no pointers; @external and @optional members are some in Go"
 	case t.is("<") && slices.Contains([]string{"vector", "list", "array", "optional"}, before.Value):

@@ -150,8 +150,11 @@ func (p *preprocessor) text(toks []token) {
 func (p *preprocessor) mistaken(t token) []token {
 	if t.Type == kindInvalid {
 		hint := ""
-		if t.Value == "'" {
+		switch t.Value {
+		case "'":
 			hint = "a character literal is one character between single quotes"
+		case "!":
+			hint = notCompared
 		}
 		p.report.errorf(t.Pos, hint, "unexpected character %q", t.Value)
 		return nil

@@ -34,6 +34,7 @@ type printer struct {
 	pkg     *goPackage
 	body    bytes.Buffer
 	imports map[string]string // path to name
+	foreign map[string]bool   // paths that -map gives: only who generated them knows the name of the package
 	sizes   *sizer
 	types   *typeBuilder
 
@@ -108,7 +109,7 @@ func (p *plan) print() []OutFile {
 }
 
 func newPrinter(p *plan, g *goPackage) *printer {
-	w := &printer{plan: p, pkg: g, imports: map[string]string{}, sizes: &sizer{known: map[sizeOf]int64{}}, types: newTypeBuilder()}
+	w := &printer{plan: p, pkg: g, imports: map[string]string{}, foreign: map[string]bool{}, sizes: &sizer{known: map[sizeOf]int64{}}, types: newTypeBuilder()}
 	w.use(cdrPath)
 	return w
 }
@@ -254,7 +255,7 @@ func (w *printer) head() string {
 	for _, std := range []bool{true, false} {
 		for _, p := range paths {
 			if std != strings.Contains(strings.Split(p, "/")[0], ".") {
-				if path.Base(p) == w.imports[p] {
+				if path.Base(p) == w.imports[p] && !w.foreign[p] {
 					fmt.Fprintf(&b, "\t%q\n", p)
 				} else {
 					fmt.Fprintf(&b, "\t%s %q\n", w.imports[p], p)
@@ -355,6 +356,7 @@ func (w *printer) importPackage(g *goPackage) string {
 		name = g.name + itoa(n)
 	}
 	w.imports[g.path] = name
+	w.foreign[g.path] = !slices.Contains(w.plan.packages, g)
 	return name
 }
 

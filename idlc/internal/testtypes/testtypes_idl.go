@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/omg-dds-go/dds/cdr"
-	"github.com/omg-dds-go/dds/idlc/internal/testtypes/shared"
+	shared "github.com/omg-dds-go/dds/idlc/internal/testtypes/shared"
 )
 
 // This file was written for this version of the runtime.

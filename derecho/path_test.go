@@ -5,13 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/rdma/mem"
+	"github.com/omg-dds-go/dds/rdma/shm"
 )
 
 // memLog is a Log in memory that can be made to fail and to wait.
@@ -157,6 +163,55 @@ func TestHold(t *testing.T) {
 		<-done
 		rr.wait(t, "the held message", func() bool { return len(rr.got) == 2 })
 	})
+}
+
+// Where many want the processor, each look at a full ring may take long: the deadline counts from the first one on.
+func TestDeadlineAmongManyThatCompute(t *testing.T) {
+	var net mem.Network
+	c := &cluster{t: t, cfg: Config{fabric: func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error) {
+		return net.Attach(rdma.PeerInfo{ID: id, PID: uint32(os.Getpid()), Name: cfg.Name, Fingerprint: cfg.Fingerprint}, bell.Bell, ev), nil
+	}}}
+	w, _ := c.join()
+	w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered, Reads: []Subgroup{ordered}})
+	w.Hold(ordered.ID, 7, true)
+	try := func() error {
+		s, err := w.Reserve(context.Background(), ordered.ID, 7, 1, time.Now().Add(5*time.Millisecond))
+		if err == nil {
+			s.Abort()
+		}
+		return err
+	}
+	for try() == nil { // the hold is on its way
+	}
+	var stop atomic.Bool
+	var hogs, begun sync.WaitGroup
+	for range 4 * runtime.GOMAXPROCS(0) {
+		begun.Add(1)
+		hogs.Go(func() {
+			begun.Done()
+			for !stop.Load() {
+			}
+		})
+	}
+	begun.Wait()
+	looks := func() time.Duration {
+		const n = 4
+		start := time.Now()
+		for range n {
+			runtime.Gosched()
+		}
+		return time.Since(start) / n
+	}
+	look := looks()
+	start := time.Now()
+	err := try()
+	took := time.Since(start)
+	look = max(look, looks())
+	stop.Store(true)
+	hogs.Wait()
+	require.ErrorIs(t, err, ErrTimeout)
+	t.Logf("a look takes %v; Reserve with a deadline of 5ms took %v", look, took)
+	require.Less(t, took, 5*time.Millisecond+spinRounds/3*look)
 }
 
 // An Outlet gives what Reserve would give at once, and otherwise nothing: before the node is a sender, while the channel is held, and

@@ -126,9 +126,13 @@ func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 			return Slot{}, fmt.Errorf("%w: %s", err, e.life().waitsFor(sg, ch))
 		case errors.Is(err, smc.ErrTooLarge):
 			return Slot{}, fmt.Errorf("%w: %d bytes, at most %d (half of RingBytes)", ErrTooLarge, size, n.MaxPayload(sg))
-		case e.desc.Mode == Unordered && (!errors.Is(err, errTurn) || round >= spinRounds):
+		}
+		// Where many want the processor a round takes long.
+		looks := round < spinRounds && ctx.Err() == nil && (deadline.IsZero() || time.Now().Before(deadline))
+		switch {
+		case e.desc.Mode == Unordered && (!errors.Is(err, errTurn) || !looks):
 			return Slot{}, ErrWouldBlock
-		case round < spinRounds:
+		case looks:
 			runtime.Gosched()
 			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue

@@ -73,6 +73,9 @@ func (d *descriptor) channels() []ChannelID {
 // union lists the channels of all members that are let, ascending.
 func (d *descriptor) union(let func(channelDesc) bool) (all []ChannelID) {
 	for i := range d.Members {
+		if !slices.ContainsFunc(d.Members[i].Channels, let) {
+			continue
+		}
 		before := all
 		all = make([]ChannelID, 0, max(len(before), len(d.Members[i].Channels)))
 		for _, c := range d.Members[i].Channels {
@@ -209,13 +212,15 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 			before = &descriptor{Subgroup: sg.ID, Mode: sg.Mode}
 		}
 		now := *before
+		waited := c.unrecovered(sg.ID)
 		anew := c.recover(before)
+		waiting := c.unrecovered(sg.ID)
 		if len(anew) > 0 {
 			before = before.without(anew)
 		}
 		heirs := c.heirs(before)
-		members := c.members(&now, eps)
-		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Waiting: c.unrecovered(sg.ID)}
+		members := c.members(&now, eps, waited, waiting)
+		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Waiting: waiting}
 		kept := before.kept()
 		next.Fresh = slices.DeleteFunc(next.kept(), func(ch ChannelID) bool {
 			_, known := slices.BinarySearch(kept, ch)

@@ -87,7 +87,9 @@ func (m *machine) welcomed(w welcome, b []byte) {
 	maps.Copy(m.cat.bereaved, w.bereaved)
 	maps.Copy(m.cat.recovery, w.recovery)
 	for i, s := range w.subgroups {
-		m.cat.subgroups[s.ID] = &descriptor{Subgroup: s.ID, Mode: s.Mode, Epoch: w.epochs[i], Members: m.cat.allMembers(s.ID), Logs: w.logs[i], Waiting: m.cat.unrecovered(s.ID)}
+		waiting := m.cat.unrecovered(s.ID)
+		members := m.cat.members(&descriptor{Subgroup: s.ID}, w.endpoints, nil, waiting)
+		m.cat.subgroups[s.ID] = &descriptor{Subgroup: s.ID, Mode: s.Mode, Epoch: w.epochs[i], Members: members, Logs: w.logs[i], Waiting: waiting}
 	}
 	for _, p := range w.members {
 		if m.links[NodeID(p.ID)] == nil && p.ID != uint64(m.id) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"runtime/pprof"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -230,7 +229,6 @@ func (l *life) prepare(ep *Endpoint) error {
 // reports false if this was not to be: the incarnation has ended, or an endpoint could not be announced. Those
 // that the group refuses because of their logs are left out.
 func (l *life) addAll(ctx context.Context, eps []Endpoint) bool {
-	eps = slices.Clone(eps)
 	for i := range eps {
 		if l.prepare(&eps[i]) != nil {
 			return false
@@ -323,7 +321,7 @@ func (n *Node) resume(l *life) {
 	case <-n.ctx.Done():
 		return
 	}
-	if !l.addAll(n.ctx, n.endpoints) {
+	if !l.addAll(n.ctx, n.endpoints.values()) {
 		return
 	}
 	if n.outage.CompareAndSwap(excluded, nil) { // else it is isolated by now, and that ends by itself

@@ -7,18 +7,15 @@ import (
 )
 
 // members derives who sends and receives in a subgroup from who did before, when endpoints have come or gone since. An endpoint concerns
-// one channel: the others are not looked at, of which there may be thousands. In a Logged subgroup channels also come and go with
-// their logs, and all are looked at.
-func (c *catalogue) members(before *descriptor, eps []Endpoint) []memberDesc {
+// one channel: the others are not looked at, of which there may be thousands, except those that waited for logs, or do so now: nobody sends or
+// receives them meanwhile.
+func (c *catalogue) members(before *descriptor, eps []Endpoint, waited, waiting []ChannelID) []memberDesc {
 	sg := before.Subgroup
-	if before.Mode == Logged {
-		return c.allMembers(sg)
-	}
-	m := memberList{slices.Clone(before.Members)}
-	var channels []ChannelID
+	m := memberList{list: slices.Clone(before.Members)}
+	channels := slices.Concat(waited, waiting)
 	for _, ep := range eps {
-		if ep.Writes.ID == sg {
-			m.setWriter(ep.Node, ep.ID, c.find(ep.Node, ep.ID) != nil)
+		if ep.Writes.ID == sg && c.find(ep.Node, ep.ID) == nil {
+			m.setWriter(ep.Node, ep.ID, false)
 		}
 		if ep.names(sg) {
 			channels = append(channels, ep.Channel)
@@ -26,30 +23,20 @@ func (c *catalogue) members(before *descriptor, eps []Endpoint) []memberDesc {
 	}
 	slices.Sort(channels)
 	for _, ch := range slices.Compact(channels) {
-		m.setReceivers(ch, c.receivers(keptChannel{sg, ch}))
+		k := keptChannel{sg, ch}
+		_, waits := slices.BinarySearch(waiting, ch)
+		for _, e := range c.onChannel[k] {
+			if e.Writes.ID == sg {
+				m.setWriter(e.Node, e.ID, !waits)
+			}
+		}
+		if waits {
+			m.setReceivers(ch, nil) // before it is known what was sent of a channel nobody sends or receives
+		} else {
+			m.setReceivers(ch, c.receivers(k))
+		}
 	}
 	return slices.DeleteFunc(m.list, func(d memberDesc) bool { return !d.sends() && !d.receives() })
-}
-
-// allMembers derives the same from all endpoints.
-func (c *catalogue) allMembers(sg SubgroupID) []memberDesc {
-	waiting := c.unrecovered(sg)
-	var m memberList
-	var channels []ChannelID
-	for _, e := range c.naming[sg] {
-		if slices.Contains(waiting, e.Channel) {
-			continue // before it is known what was sent of a channel nobody sends or receives
-		}
-		if e.Writes.ID == sg {
-			m.setWriter(e.Node, e.ID, true)
-		}
-		channels = append(channels, e.Channel)
-	}
-	slices.Sort(channels)
-	for _, ch := range slices.Compact(channels) {
-		m.setReceivers(ch, c.receivers(keptChannel{sg, ch}))
-	}
-	return m.list
 }
 
 // receivers are the nodes that receive a channel, and whether they keep its state. One that nobody sends or keeps has none.
@@ -65,8 +52,12 @@ func (c *catalogue) receivers(k keptChannel) map[NodeID]bool {
 	return keeps
 }
 
-// memberList is a list of members, ascending, that is changed. What its elements list stays as it is: epochs share it.
-type memberList struct{ list []memberDesc }
+// memberList is a list of members, ascending, that is changed. What the elements list that it began with stays as it is: epochs share it.
+type memberList struct {
+	list []memberDesc
+	// writers and channels of these members are copies.
+	writers, channels []NodeID
+}
 
 // at is a member, which is put into the list if it is not there.
 func (m *memberList) at(id NodeID) *memberDesc {
@@ -79,11 +70,15 @@ func (m *memberList) at(id NodeID) *memberDesc {
 
 func (m *memberList) setWriter(node NodeID, id EndpointID, writes bool) {
 	d := m.at(node)
-	switch i, there := slices.BinarySearch(d.Writers, id); {
-	case writes && !there:
-		d.Writers = slices.Concat(d.Writers[:i], []EndpointID{id}, d.Writers[i:])
-	case !writes && there:
-		d.Writers = slices.Concat(d.Writers[:i], d.Writers[i+1:])
+	i, there := slices.BinarySearch(d.Writers, id)
+	if writes == there {
+		return
+	}
+	d.Writers = owned(&m.writers, node, d.Writers)
+	if writes {
+		d.Writers = slices.Insert(d.Writers, i, id)
+	} else {
+		d.Writers = slices.Delete(d.Writers, i, i+1)
 	}
 }
 
@@ -94,17 +89,29 @@ func (m *memberList) setReceivers(ch ChannelID, keeps map[NodeID]bool) {
 	for i := range m.list {
 		d := &m.list[i]
 		keep, receives := keeps[d.Node]
-		switch i, there := d.position(ch); {
-		case receives && !(there && d.Channels[i].Replica == keep):
-			rest := d.Channels[i:]
-			if there {
-				rest = rest[1:]
-			}
-			d.Channels = slices.Concat(d.Channels[:i], []channelDesc{{ch, keep}}, rest)
-		case !receives && there:
-			d.Channels = slices.Concat(d.Channels[:i], d.Channels[i+1:])
+		i, there := d.position(ch)
+		if receives == there && (!there || d.Channels[i].Replica == keep) {
+			continue
+		}
+		d.Channels = owned(&m.channels, d.Node, d.Channels)
+		switch {
+		case !receives:
+			d.Channels = slices.Delete(d.Channels, i, i+1)
+		case there:
+			d.Channels[i].Replica = keep
+		default:
+			d.Channels = slices.Insert(d.Channels, i, channelDesc{ch, keep})
 		}
 	}
+}
+
+// owned is a list of a member that may be changed: a copy, with room for one more, unless it is one already.
+func owned[E any](copies *[]NodeID, node NodeID, list []E) []E {
+	if slices.Contains(*copies, node) {
+		return list
+	}
+	*copies = append(*copies, node)
+	return append(make([]E, 0, len(list)+1), list...)
 }
 
 // position is where a channel is among those that the member receives, or would be.

@@ -2,10 +2,27 @@ package derecho
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// allMembers is a naive twin of members: it derives them from all endpoints.
+func (c *catalogue) allMembers(sg SubgroupID) []memberDesc {
+	waiting := c.unrecovered(sg)
+	var m memberList
+	for _, e := range c.all {
+		if !e.names(sg) || slices.Contains(waiting, e.Channel) {
+			continue
+		}
+		if e.Writes.ID == sg {
+			m.setWriter(e.Node, e.ID, true)
+		}
+		m.setReceivers(e.Channel, c.receivers(keptChannel{sg, e.Channel}))
+	}
+	return m.list
+}
 
 // membersByNode is a naive twin of the catalogue: it derives who sends and receives in a subgroup from all endpoints.
 func membersByNode(eps []*Endpoint, sg SubgroupID) map[NodeID]map[ChannelID]bool {
@@ -117,11 +134,81 @@ func cloneMembers(list []memberDesc) []memberDesc {
 	return clone
 }
 
+// The same holds where channels wait for logs, begin with some of them, and begin anew when more come.
+func TestMembersFollowFromLogs(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	c := newCatalogue()
+	sg := Subgroup{1, Logged}
+	logOf := func(node NodeID) uint64 { return 0x10 + uint64(node) }
+	waited, begun := 0, 0
+	id := EndpointID(0)
+	for range 20000 {
+		node, ch := NodeID(1+random.IntN(4)), ChannelID(1+random.IntN(5))
+		switch pick := random.IntN(100); {
+		case pick < 40:
+			id++
+			e := Endpoint{Node: node, ID: id, Channel: ch}
+			if random.IntN(3) > 0 {
+				e.Reads = []Subgroup{sg}
+			}
+			if random.IntN(3) == 0 || e.Reads == nil {
+				e.Writes = sg
+			}
+			if e.Reads != nil && random.IntN(2) == 0 {
+				log := &LogState{ID: logOf(node)}
+				if random.IntN(2) == 0 { // it was with others
+					log.Epoch, log.Begun, log.Seq, log.History = 1+uint32(random.IntN(3)), 3, uint64(random.IntN(9)), 0x11
+					log.Written = random.IntN(2) == 0
+					for other := NodeID(1); other <= 4; other++ {
+						if other == node || random.IntN(2) == 0 {
+							log.Logs = append(log.Logs, logOf(other))
+						}
+					}
+				}
+				e.Replica, e.Log = true, log
+			}
+			if _, foreign := c.foreign(&e); !foreign {
+				c.add(e)
+			}
+		case pick < 80 && len(c.all) > 0:
+			e := c.all[random.IntN(len(c.all))]
+			c.remove(e.Node, e.ID)
+		case pick < 84:
+			c.removeNodes(func(id NodeID) bool { return id == node })
+		case pick < 90:
+			for r, a := range c.loading {
+				c.loaded(r, a.epoch)
+				break
+			}
+		case pick < 95:
+			for r, a := range c.loading {
+				c.lacks(r, a.epoch)
+				break
+			}
+		default:
+			c.hurry(keptChannel{sg.ID, ch})
+		}
+		waited += len(c.unrecovered(sg.ID))
+		if d := c.subgroups[sg.ID]; d != nil {
+			require.True(t, sameMembers(c.allMembers(sg.ID), d.Members), "%v, and from all endpoints %v", d.Members, c.allMembers(sg.ID))
+			begun = int(d.Epoch)
+		}
+	}
+	t.Logf("%d epochs; on average %.1f of 5 channels wait for logs", begun, float64(waited)/20000)
+	require.Greater(t, begun, 5000)
+	require.Greater(t, waited, 2000)
+}
+
 // What an endpoint costs the catalogue does not depend on how many there are, in objects; nor does it allocate for each of them.
 func TestEndpointAmongMany(t *testing.T) {
+	for _, mode := range []Mode{Ordered, Logged} {
+		endpointAmongMany(t, Subgroup{1, mode})
+	}
+}
+
+func endpointAmongMany(t *testing.T, sg Subgroup) {
 	objects := func(n int) float64 {
 		c := newCatalogue()
-		sg := Subgroup{1, Ordered}
 		for i := range n {
 			c.add(Endpoint{Node: NodeID(1 + i%2), ID: EndpointID(i + 1), Channel: ChannelID(i/4 + 1), Writes: sg, Reads: []Subgroup{sg}})
 		}
@@ -134,6 +221,6 @@ func TestEndpointAmongMany(t *testing.T) {
 		})
 	}
 	few, many := objects(100), objects(4000)
-	t.Logf("%.0f objects with 100 endpoints of the subgroup, %.0f with 4,000", few, many)
+	t.Logf("mode %d: %.0f objects with 100 endpoints of the subgroup, %.0f with 4,000", sg.Mode, few, many)
 	require.LessOrEqual(t, many, few+2)
 }

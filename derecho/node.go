@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +42,7 @@ type Node struct {
 	cancel context.CancelFunc
 	// turn is held while endpoints are changed, or announced again; it guards endpoints.
 	turn      chan struct{}
-	endpoints []Endpoint // that AddEndpoint has announced, in that order
+	endpoints endpointList // that AddEndpoint has announced, in that order
 
 	failure atomic.Pointer[error] // why the node can not go on
 	outage  atomic.Pointer[error] // why nothing can be sent for now
@@ -91,7 +90,7 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	if cfg.fabric == nil {
 		cfg.fabric = realFabric
 	}
-	n := &Node{cfg: cfg, h: h, turn: make(chan struct{}, 1)}
+	n := &Node{cfg: cfg, h: h, turn: make(chan struct{}, 1), endpoints: newEndpointList()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.turn <- struct{}{} // an incarnation that is excluded at once waits until this one was looked at
 	l, err := n.begin(newID())
@@ -218,7 +217,8 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 		err := l.add(ctx, ep)
 		switch {
 		case err == nil:
-			n.endpoints = append(n.endpoints, ep)
+			ep.Node = 0 // each incarnation has another
+			n.endpoints.insert(&ep)
 		case errors.Is(err, ErrTimeout):
 			err = l.giveUp(ep, err)
 		}
@@ -254,12 +254,12 @@ func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) e
 		if err := n.takeTurn(ctx); err != nil {
 			return err
 		}
-		i := slices.IndexFunc(n.endpoints, func(ep Endpoint) bool { return ep.ID == id })
-		if i < 0 {
+		ep := n.endpoints.find(0, id)
+		if ep == nil {
 			<-n.turn
 			return fmt.Errorf("%w: no endpoint %d", ErrConfig, id)
 		}
-		n.endpoints[i].Info = info // an incarnation that begins meanwhile announces it so
+		ep.Info = info // an incarnation that begins meanwhile announces it so
 		l := n.life.Load()
 		err := l.await(ctx, func(m *machine, done func(error)) { m.changeEndpoint(id, info, done) })
 		<-n.turn
@@ -288,7 +288,9 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 		return err
 	}
 	defer func() { <-n.turn }()
-	n.endpoints = slices.DeleteFunc(n.endpoints, func(ep Endpoint) bool { return ep.ID == id })
+	if ep := n.endpoints.find(0, id); ep != nil {
+		n.endpoints.delete(ep)
+	}
 	err := n.await(ctx, func(m *machine, done func(error)) { m.removeEndpoint(id, done) })
 	if errors.Is(err, ErrExcluded) { // it went with all others, and is not announced again
 		return nil

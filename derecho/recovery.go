@@ -115,10 +115,8 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 
 // storedOf are the channels of a subgroup of which there is a log, ascending.
 func (c *catalogue) storedOf(sg SubgroupID) (channels []ChannelID) {
-	for _, e := range c.naming[sg] {
-		if e.Log != nil {
-			channels = append(channels, e.Channel)
-		}
+	for _, e := range c.storing[sg] {
+		channels = append(channels, e.Channel)
 	}
 	slices.Sort(channels)
 	return slices.Compact(channels)
@@ -246,8 +244,8 @@ func (c *catalogue) logOf(r replica) uint64 {
 // logged is the latest epoch that any log knows: epochs go on from there, so that positions in logs of
 // different runs and nodes can be compared.
 func (c *catalogue) logged(sg SubgroupID) (epoch uint32) {
-	for _, e := range c.naming[sg] {
-		if e.Log != nil && !mutant.Is("restart-epochs") {
+	for _, e := range c.storing[sg] {
+		if !mutant.Is("restart-epochs") {
 			epoch = max(epoch, e.Log.Begun)
 		}
 	}

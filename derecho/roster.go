@@ -49,14 +49,14 @@ func (l *endpointList) values() []Endpoint {
 // members agree on, so what is derived from them is the same everywhere.
 type roster struct {
 	endpointList
-	naming    map[SubgroupID][]*Endpoint  // those that name a subgroup
+	storing   map[SubgroupID][]*Endpoint  // those with a log that name a subgroup
 	onChannel map[keptChannel][]*Endpoint // those of a channel that name a subgroup
 	onLog     map[uint64][]*Endpoint      // those with a log; all of one node (catalogue.twin)
 }
 
 func newRoster() roster {
 	return roster{
-		endpointList: newEndpointList(), naming: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{}, onLog: map[uint64][]*Endpoint{},
+		endpointList: newEndpointList(), storing: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{}, onLog: map[uint64][]*Endpoint{},
 	}
 }
 
@@ -67,7 +67,9 @@ func (r *roster) insert(e *Endpoint) {
 	}
 	for _, sg := range e.subgroups() {
 		k := keptChannel{sg.ID, e.Channel}
-		r.naming[sg.ID] = append(r.naming[sg.ID], e)
+		if e.Log != nil {
+			r.storing[sg.ID] = append(r.storing[sg.ID], e)
+		}
 		r.onChannel[k] = append(r.onChannel[k], e)
 	}
 }
@@ -78,7 +80,9 @@ func (r *roster) delete(e *Endpoint) {
 		removeFrom(r.onLog, e.Log.ID, e)
 	}
 	for _, sg := range e.subgroups() {
-		removeFrom(r.naming, sg.ID, e)
+		if e.Log != nil {
+			removeFrom(r.storing, sg.ID, e)
+		}
 		removeFrom(r.onChannel, keptChannel{sg.ID, e.Channel}, e)
 	}
 }

@@ -25,6 +25,9 @@ func TestRosterFindsWhatIsThere(t *testing.T) {
 		switch pick := random.IntN(100); {
 		case pick < 55:
 			e := &Endpoint{Node: NodeID(1 + random.IntN(4)), ID: EndpointID(i + 1), Channel: ChannelID(random.IntN(5))}
+			if random.IntN(2) == 0 {
+				e.Log = &LogState{ID: uint64(e.Node)}
+			}
 			for range random.IntN(3) {
 				e.Reads = append(e.Reads, Subgroup{SubgroupID(1 + random.IntN(3)), Ordered})
 			}
@@ -44,7 +47,7 @@ func TestRosterFindsWhatIsThere(t *testing.T) {
 		}
 		require.Equal(t, len(there), len(r.all))
 		for sg := range SubgroupID(5) {
-			require.Equal(t, filter(func(e *Endpoint) bool { return sg != 0 && e.names(sg) }), r.naming[sg])
+			require.Equal(t, filter(func(e *Endpoint) bool { return sg != 0 && e.Log != nil && e.names(sg) }), r.storing[sg])
 			for ch := range ChannelID(6) {
 				k := keptChannel{sg, ch}
 				require.Equal(t, filter(func(e *Endpoint) bool { return sg != 0 && e.names(sg) && e.Channel == ch }), r.onChannel[k])
@@ -58,6 +61,7 @@ func TestRosterFindsWhatIsThere(t *testing.T) {
 	}
 	require.Empty(t, r.all)
 	require.Empty(t, r.byID)
-	require.Empty(t, r.naming)
+	require.Empty(t, r.storing)
+	require.Empty(t, r.onLog)
 	require.Empty(t, r.onChannel)
 }

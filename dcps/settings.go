@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -28,7 +30,8 @@ type Settings struct {
 	Peers []string
 	// Listen is where the tcp transport accepts its peers. Default: DDS_LISTEN, else a free port of 127.0.0.1.
 	Listen string
-	// Dir is where the logs of PERSISTENT topics are. Default: DDS_DIR. Without it, PERSISTENT is refused.
+	// Dir is where the logs of PERSISTENT topics are: a directory, which is made with the first of them. Default: DDS_DIR. Without it,
+	// PERSISTENT is refused.
 	Dir string
 	// Subgroups is how many subgroups topics are hashed onto, per delivery path; equal at all processes of a domain.
 	// Default 8.
@@ -109,8 +112,14 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 			return s, fmt.Errorf("%s, %q, is not host:port: %w", from, s.Listen, err)
 		}
 	}
+	from = "Settings.Dir"
 	if s.Dir == "" {
-		s.Dir = getenv("DDS_DIR")
+		s.Dir, from = getenv("DDS_DIR"), "DDS_DIR"
+	}
+	if s.Dir != "" {
+		if err := checkDir(s.Dir); err != nil {
+			return s, fmt.Errorf("%s is %q, where logs can not be: %w; name a directory that this user may write to, or unset it if no topic is PERSISTENT", from, s.Dir, err)
+		}
 	}
 	if s.Subgroups == 0 {
 		s.Subgroups = defaultSubgroups
@@ -160,6 +169,32 @@ func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, err
 		return s, fmt.Errorf("%s is %q; it must be the name of a participant, UTF-8 of at most %d bytes without control characters", from, s.Witness, maxWitness)
 	}
 	return s, nil
+}
+
+// checkDir tells whether logs can be made in a directory, which need not be there yet. It makes nothing.
+func checkDir(dir string) error {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for {
+		info, err := os.Stat(at)
+		switch up := filepath.Dir(at); {
+		case errors.Is(err, fs.ErrNotExist) && up != at:
+			at = up // where it will be made
+			continue
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s is not a directory", at)
+		}
+		// The standard library has no names for them.
+		const writeAndEnter, asEffectiveUser = 2 | 1, 0x200                               // W_OK | X_OK, AT_EACCESS
+		if err := syscall.Faccessat(-1, at, writeAndEnter, asEffectiveUser); err != nil { // -1: the path is absolute
+			return &fs.PathError{Op: "write to", Path: at, Err: err}
+		}
+		return nil
+	}
 }
 
 // lendBytes is Settings.LendBytes.

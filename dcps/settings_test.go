@@ -1,14 +1,60 @@
 package dcps
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// A place where no logs can be is refused when the participant is made, not when the first topic needs it.
+func TestDirIsChecked(t *testing.T) {
+	dir, err := os.MkdirTemp("", "dds")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	require.NoError(t, os.Chmod(dir, 0o755)) // others may read
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	refused := func(dir, says string) {
+		t.Helper()
+		_, err := NewDomainParticipant(patiently(t), 0, WithSettings(Settings{Dir: dir}))
+		require.ErrorIs(t, err, ErrBadParameter)
+		for _, part := range []string{"Settings.Dir", dir, says, "name a directory"} {
+			require.ErrorContains(t, err, part)
+		}
+	}
+	refused(file, file+" is not a directory")
+	refused(filepath.Join(file, "logs"), "not a directory")
+	refused("/dev/null", "/dev/null is not a directory")
+	refused("/dev/null/logs", "not a directory")
+	t.Setenv("DDS_DIR", file)
+	_, err = NewDomainParticipant(patiently(t), 0)
+	require.ErrorContains(t, err, "DDS_DIR is")
+
+	there := filepath.Join(dir, "some", "where")
+	s, err := Settings{Dir: there}.withDefaults(func(string) string { return "" })
+	require.NoError(t, err)
+	require.Equal(t, there, s.Dir)
+	require.NoDirExists(t, filepath.Dir(there), "it is made with the first log")
+
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	user := os.Geteuid()
+	if user == 0 {
+		require.NoError(t, syscall.Setfsuid(65534)) // who may do less
+		defer func() { require.NoError(t, syscall.Setfsuid(user)) }()
+	} else {
+		require.NoError(t, os.Chmod(dir, 0o555))
+	}
+	require.ErrorIs(t, checkDir(dir), fs.ErrPermission)
+	require.ErrorIs(t, checkDir(there), fs.ErrPermission)
+}
 
 func TestSettingsAreChecked(t *testing.T) {
 	for _, c := range []struct {

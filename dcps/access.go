@@ -27,8 +27,8 @@ type access struct {
 
 	streams map[endpointKey][]*stream // by writer
 	all     []*stream                 // in the order in which they came
-	// buried are writers that do not exist any more, and whose streams have ended, while there are others of their process: of a
-	// set that has a part of theirs nothing can be seen any more. What comes of one topic may be far behind another's, but not by more
+	// buried are writers that do not exist any more, or not for this process, as it was excluded, and whose streams have ended, while there are
+	// others of their process: of a set that has a part of theirs nothing can be seen any more. What comes of one topic may be far behind another's, but not by more
 	// than maxBuried writers that have ended since: older ones are forgotten. The oldest is first in graves.
 	buried   map[endpointKey]bool
 	graves   []endpointKey

@@ -341,6 +341,9 @@ func (h *hub) readerGone(w, r *endpoint) {
 	for i, m := range w.matches {
 		if m.r == r.reader {
 			w.matches = append(w.matches[:i:i], w.matches[i+1:]...)
+			if !r.withdrawn() {
+				m.bury() // its process was excluded: the other readers, which lose the writers next, do not show sets without this one's part
+			}
 			h.dropStream(m)
 			if r.withdrawn() {
 				return

@@ -255,6 +255,38 @@ func TestGroupSetOfASilentLossyWriter(t *testing.T) {
 	})
 }
 
+// When a Subscriber's process is cut off from the domain its readers lose the writers one after the other: of a set that waits for a part nothing is
+// seen by that. When it is back, a reader that is closed is not waited for.
+func TestGroupSetWhenTheReadersAreExcluded(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
+		set := func(value int32) {
+			s.begin(t)
+			for _, w := range s.writers {
+				write(t, w, 1, value)
+			}
+			s.end(t)
+		}
+		set(1)
+		require.Equal(t, "1:1 | 1:1", s.seen(t))
+		late := &delayed{d: d, at: s.b}
+		late.hold(t, s.writers[1].writer) // whose reader loses it first
+		set(2)
+		require.Equal(t, "data | data", s.seen(t))
+		d.bus.exclude(s.b)
+		require.Equal(t, "- | -", s.seen(t), "only that there are no writers")
+		late.drop()
+		d.bus.rejoin(s.b)
+		synctest.Wait()
+		set(3)
+		require.Equal(t, "1:3 | 1:3", s.seen(t))
+		require.NoError(t, s.readers[0].Close())
+		s.readers = s.readers[1:]
+		set(4)
+		require.Equal(t, "1:4", s.seen(t))
+	})
+}
+
 // A part that found no room matters to those only who were to get it: a Subscriber without a reader of its topic, or whose reader came after
 // the set had begun, sees the others.
 func TestGroupSetWithoutWhoWasSilent(t *testing.T) {

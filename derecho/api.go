@@ -133,7 +133,8 @@ type Handler interface {
 	// group is told. It is called again, with another ID, when the node has joined again.
 	Entered(id NodeID)
 	// EndpointAdded and EndpointRemoved come in the same order at every member, own endpoints
-	// included. A node that joins gets EndpointAdded for all that exist before Join returns.
+	// included. A node that joins gets EndpointAdded for all that exist before Join returns. What this node
+	// sends after it was told of a reader reaches that reader.
 	EndpointAdded(ep Endpoint)
 	EndpointRemoved(ep Endpoint)
 	// EndpointChanged says that an endpoint has another Info from now on (Node.ChangeEndpoint). It comes at the same place of
@@ -145,7 +146,7 @@ type Handler interface {
 	// NodeJoined and NodeLeft report members; a leaving node's endpoints are removed first.
 	NodeJoined(id NodeID)
 	NodeLeft(id NodeID)
-	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused.
+	// Deliver hands over one batch of a subgroup, in delivery order. The slice is reused. EndpointAdded was called for whoever writes.
 	Deliver(sg SubgroupID, batch []Message)
 	// Reclaim says that a sender waits for room that is lent here, or that an epoch is over: whatever is not in use is to be
 	// copied and released.

@@ -152,6 +152,9 @@ func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
 	if ep == nil {
 		return
 	}
+	if m.waiting(*ep) != nil {
+		m.catchUp() // it is told of first, as it was
+	}
 	now := *ep
 	if now.Info = info; !mutant.Is("stale-info") {
 		*ep = now
@@ -318,7 +321,7 @@ func (m *machine) command(from NodeID, b []byte) {
 
 // renew begins the epochs that a command has brought without an endpoint of its own.
 func (m *machine) renew(next []*descriptor) {
-	if m.install(next) == nil {
+	if m.installHere(next, false) == nil {
 		m.announce(next)
 	}
 }
@@ -381,9 +384,9 @@ func (m *machine) added(eps []Endpoint) {
 		}
 	}
 	// The new epochs first: what is written after the layer above knows of a reader reaches it.
-	err := m.install(changed)
+	err := m.installHere(changed, slices.ContainsFunc(eps, func(ep Endpoint) bool { return ep.Node == m.id }))
 	for _, ep := range eps {
-		m.showEndpoint(ep)
+		m.introduce(ep)
 	}
 	m.announce(changed)
 	for _, ep := range eps {
@@ -425,7 +428,7 @@ func (m *machine) removed(node NodeID, id EndpointID) {
 	if e := m.cat.find(node, id); e != nil {
 		waits := m.lastEpochsOf(*e)
 		ep, changed, asked, _ := m.cat.remove(node, id)
-		err := m.install(changed)
+		err := m.installHere(changed, node == m.id)
 		m.announce(changed)
 		m.ask(asked)
 		m.whenDrained(waits, func() { m.gone(ep, err) })
@@ -435,7 +438,11 @@ func (m *machine) removed(node NodeID, id EndpointID) {
 // gone: an endpoint has ended here.
 func (m *machine) gone(ep Endpoint, err error) {
 	delete(m.writers, endpointKey{ep.Node, ep.ID})
-	m.hideEndpoint(ep)
+	if u := m.waiting(ep); u != nil {
+		u.gone = true
+	} else {
+		m.hideEndpoint(ep)
+	}
 	if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
 		delete(m.own, ep.ID)
 		p.answer(err)

@@ -73,14 +73,20 @@ func (e *epoch) mayDeliver() bool {
 	} else if e.g.m.holding {
 		return false
 	}
-	if !mutant.Is("open-unwaited") && !e.ready && e.desc.Mode != Unordered && !e.whole && !e.agreed() {
-		for _, i := range *e.receivers.Load() {
-			if e.table.Row(i).Load(e.table.Opened()) == 0 {
-				return false
-			}
-		}
-		e.ready = true
+	return mutant.Is("open-unwaited") || e.desc.Mode == Unordered || e.whole || e.agreed() || e.readByAll()
+}
+
+// readByAll: every receiver can read all rows.
+func (e *epoch) readByAll() bool {
+	if e.ready {
+		return true
 	}
+	for _, i := range *e.receivers.Load() {
+		if e.table.Row(i).Load(e.table.Opened()) == 0 {
+			return false
+		}
+	}
+	e.ready = true
 	return true
 }
 

@@ -20,6 +20,7 @@
 //	machine    the protocol: Step(now), no goroutine, clock or I/O  machine.go  join.go  control.go
 //	catalogue  endpoints -> descriptors of subgroups, pure          catalogue.go  members.go  roster.go
 //	subgroup   the sequence of epochs of one subgroup               subgroup.go
+//	reach      who is told of endpoints that senders reach late     reach.go
 //	epoch      table, rings and predicates of one epoch             epoch.go  deliver.go
 //	agreement  how a view ends when members fail                    agreement.go  quorum.go
 //	trim       how an epoch ends when members fail                  cut.go
@@ -35,9 +36,10 @@
 //
 // # Epochs
 //
-// A change without failure does not stop the stream: each sender closes its ring of epoch e and
-// writes on in the ring of e+1 at once; receivers deliver e to its end, then e+1 (docs/adr/0003). An
-// epoch is released when every member has told that it drained it.
+// A change without failure does not stop the stream: each sender goes on in epoch e until all members
+// can read the rows of e+1 (docs/adr/0031), then closes its ring of e and writes on in that of e+1;
+// receivers deliver e to its end, then e+1 (docs/adr/0003). An epoch is released when every member has
+// told that it drained it.
 //
 // # Failures
 //

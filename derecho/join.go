@@ -209,6 +209,9 @@ func (m *machine) controlDrained(e *epoch) {
 		stay := e.agree.decision.stay
 		failed = func(id NodeID) bool { i := e.desc.member(id); return i >= 0 && !stay.has(i) }
 	}
+	if cut || len(change.leaves) > 0 {
+		m.catchUp() // the layer above knows all of whoever goes
+	}
 	before := m.view.members
 	// Also at a node that leaves: another that leaves with it may be gone before it.
 	m.view.members = slices.DeleteFunc(slices.Clone(before), func(p rdma.PeerInfo) bool {
@@ -309,7 +312,7 @@ func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool)
 		}
 	}
 	changed, asked := m.cat.removeNodes(failed)
-	err := m.install(changed)
+	err := m.installHere(changed, true)
 	m.announce(changed)
 	m.ask(asked)
 	left := map[NodeID]int{}

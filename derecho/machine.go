@@ -89,7 +89,8 @@ type machine struct {
 	expelled   map[NodeID]bool      // nodes that the group went on without
 	shown      endpointList         // that the layer above knows
 	shownNodes []NodeID
-	encoding   int // states that are being encoded; a node that leaves waits for them
+	unshown    []unshown // that it is told of when messages of this node reach them (reach.go)
+	encoding   int       // states that are being encoded; a node that leaves waits for them
 	// holding: members were removed by an agreement that is not carried out here yet; data waits.
 	holding   bool
 	welcoming []byte                          // what the nodes that joined with this view need
@@ -189,6 +190,7 @@ func (m *machine) Step(now time.Duration) bool {
 	if m.dead() {
 		return true
 	}
+	work = m.showReached() || work
 	work = m.runDeferred() || work
 	if m.dead() {
 		return true
@@ -401,6 +403,7 @@ func (m *machine) fail(err error) {
 
 // end lets everybody go who waits for the group.
 func (m *machine) end(err error) {
+	m.unshown = nil
 	for _, id := range slices.Sorted(maps.Keys(m.own)) {
 		m.own[id].answer(err)
 	}

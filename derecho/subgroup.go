@@ -18,7 +18,8 @@ type subgroup struct {
 	idle   int // looks in a row that found no work, up to idleAfter
 	// newest is the latest descriptor, whether or not this node is a member.
 	newest *descriptor
-	// sending is the epoch that takes new messages; nil if this node has no writer.
+	// sending is the epoch that takes new messages; nil if this node has no writer. It may be behind newest while members make
+	// themselves able to read each other's rows.
 	sending atomic.Pointer[epoch]
 	log     *logger // Logged only, from the first epoch in which this node receives
 
@@ -62,8 +63,8 @@ func (g *subgroup) current() *epoch {
 	return nil
 }
 
-// install begins a new epoch: messages go there from now on, and those of the old one come to their
-// end. Nobody waits.
+// install prepares a new epoch: its rows are opened. Messages go there from when all members can read them, or at once, and those of
+// the old one come to their end. Nobody waits.
 func (g *subgroup) install(d *descriptor) error {
 	g.newest = d
 	g.unannounced = slices.ContainsFunc(d.keptBy(g.m.id), d.fresh) || slices.Contains(d.heirs(), g.m.id)
@@ -87,6 +88,25 @@ func (g *subgroup) install(d *descriptor) error {
 		next.tellHolds(g.holds)
 		next.openRows(g.ring())
 	}
+	if next == nil || !g.mayPrepare(next) {
+		g.begin(next)
+	}
+	if next != nil && g.current() == next { // those before it are drained, if perhaps not released
+		g.startServing(next)
+	}
+	return nil
+}
+
+// mayPrepare: this node goes on sending in the epoch that it is in until all members of the next one can read its rows (takeOver).
+// To the others it is one that executes the command late, so all that has to be right is what it does itself meanwhile: docs/adr/0031.
+func (g *subgroup) mayPrepare(next *epoch) bool {
+	now := g.sending.Load()
+	return g.id != 0 && now != nil && next.sender != nil &&
+		!slices.Contains(now.gone, true) // perhaps they keep its ring full, for ever
+}
+
+// begin has messages go to an epoch from now on, to none if there is none or this node has no writer in it.
+func (g *subgroup) begin(next *epoch) {
 	if next != nil && next.sender != nil {
 		g.sending.Store(next)
 	} else {
@@ -94,14 +114,46 @@ func (g *subgroup) install(d *descriptor) error {
 	}
 	// After the new epoch takes messages: whoever finds the old one closed looks for the new one.
 	for _, e := range g.epochs {
-		if e != next {
-			e.close()
+		if e == next {
+			break // those behind it are being prepared
+		}
+		e.close()
+	}
+}
+
+// reached: messages of this node go to this epoch or a later one.
+func (g *subgroup) reached(epoch uint32) bool {
+	now := g.sending.Load()
+	return now == nil || now.desc.Epoch >= epoch
+}
+
+// takeOver has messages go to the last epoch that all members can read, and could read all before. It reports whether there is one.
+func (g *subgroup) takeOver() bool {
+	now := g.sending.Load()
+	if now == nil || now.desc.Epoch == g.newest.Epoch {
+		return false
+	}
+	next := now
+	for _, e := range g.epochs {
+		if e.desc.Epoch > now.desc.Epoch {
+			if !e.readByAll() {
+				break
+			}
+			next = e
 		}
 	}
-	if next != nil && g.current() == next { // those before it are drained, if perhaps not released
-		g.startServing(next)
+	if next == now {
+		return false
 	}
-	return nil
+	g.begin(next)
+	return true
+}
+
+// catchUp has messages go to the newest epoch, whether members can read it or not.
+func (g *subgroup) catchUp() {
+	if g.id != 0 && !g.reached(g.newest.Epoch) {
+		g.begin(g.epochs[len(g.epochs)-1])
+	}
 }
 
 // announce tells the layer above which channels this node begins to receive, and whether their
@@ -162,6 +214,7 @@ func (g *subgroup) drained(e *epoch) {
 		return
 	}
 	if next := g.current(); next != nil {
+		g.m.meet(next)
 		g.startServing(next)
 	}
 }
@@ -435,7 +488,7 @@ func (g *subgroup) setHold(ch ChannelID, held bool) {
 
 // step makes one pass over the epochs.
 func (g *subgroup) step() bool {
-	work := false
+	work := g.takeOver()
 	// A trigger may release an epoch, or install one.
 	for i := 0; i < len(g.epochs); i++ {
 		e := g.epochs[i]

@@ -40,7 +40,7 @@ func newChecker(plan Plan) *checker {
 		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
-		found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{},
+		readers: map[knownReaders][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{},
 	}
 }
 
@@ -115,6 +115,8 @@ type checker struct {
 	known   map[derecho.NodeID][]string
 	infos   map[knownAt]uint64 // of endpoints, as nodes were told
 	asked   map[string]uint64  // and as their owners want it
+	readers map[knownReaders][]string
+	due     map[string][]string // by reader: what was written by those that knew it
 	got     map[derecho.NodeID]map[string]bool
 	order   map[stream]number
 	group   map[derecho.NodeID]uint64
@@ -165,19 +167,17 @@ func (c *checker) event(i int, e Event) {
 		c.sent[e.Text] = s
 		key := sendKey{e.SG, e.Epoch}
 		c.sends[key] = append(c.sends[key], e.Text)
+		c.addressed(e)
 	case Deliver:
 		c.deliver(e)
 	case Known:
-		c.known[e.Node] = append(c.known[e.Node], e.Text)
-		c.infos[knownAt{e.Node, e.Text}] = e.Seq
-		c.asked[e.Text] = max(c.asked[e.Text], e.Seq)
+		c.shown(e)
 	case Asked:
 		c.asked[e.Text] = e.Seq
 	case Changed:
 		c.changed(e)
 	case Forgotten:
-		c.known[e.Node] = slices.DeleteFunc(c.known[e.Node], func(s string) bool { return s == e.Text })
-		delete(c.infos, knownAt{e.Node, e.Text})
+		c.forgotten(e)
 	case Load:
 		c.loads = append(c.loads, load{e.Node, c.group[e.Node], e})
 	case Decision:
@@ -211,6 +211,8 @@ func (c *checker) deliver(e Event) {
 		c.failf("A1: it was sent by %s in subgroup %d epoch %d", s.node, s.sg, s.epoch)
 	case e.Channel == 0:
 		c.failf("A1: of an unknown writer")
+	case !slices.Contains(c.known[e.Node], fmt.Sprintf("%s/%d", e.Sender, e.Writer)):
+		c.failf("A1: %s was not told of writer %s/%d", e.Node, e.Sender, e.Writer)
 	case c.got[e.Node][e.Text]:
 		c.failf("A1: delivered twice")
 	}

@@ -189,6 +189,7 @@ func (c *checker) checkFinal(events []Event) {
 				c.failf("A9: %s and %s know different endpoints: %v and %v", e.Node, first.Node, c.known[e.Node], c.known[first.Node])
 			}
 			c.upToDate(e.Node)
+			c.reached(e.Node)
 			for sg, epoch := range c.last[e.Node] {
 				at := place{c.group[e.Node], sg, epoch}
 				if t := c.epochs[at]; sg != 0 && slices.Contains(t.receivers, e.Node) {

@@ -31,6 +31,7 @@ type process struct {
 	f         *sim.Fabric
 	scheduled bool
 	idle      bool // it takes no step, while its application and its memory go on
+	hangs     bool // in a script: it stands still when it is told of the next endpoint of its own
 	inbox     []func()
 	joined    bool
 	leaving   bool
@@ -391,7 +392,16 @@ func (r *run) observeOthers(p *process, sg derecho.SubgroupID, epoch uint32) {
 // the Handler
 
 func (p *process) EndpointAdded(ep derecho.Endpoint) {
-	p.run.emit(Event{Kind: Known, Node: p.id, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID), Seq: version(ep.Info)})
+	e := Event{Kind: Known, Node: p.id, Channel: ep.Channel, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID), Seq: version(ep.Info)}
+	for _, sg := range ep.Reads {
+		e.SG = sg.ID
+	}
+	p.run.emit(e)
+	if p.hangs && ep.Node == p.id {
+		p.hangs = false
+		p.run.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+		p.f.Pause(true)
+	}
 }
 
 func (p *process) EndpointRemoved(ep derecho.Endpoint) {
@@ -430,7 +440,7 @@ func (p *process) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 	for _, m := range batch {
 		text := string(m.Payload)
 		p.run.emit(Event{
-			Kind: Deliver, Node: p.id, SG: sg, Channel: m.Channel, Epoch: m.Epoch, Seq: m.Seq, Sender: m.Sender, Text: text,
+			Kind: Deliver, Node: p.id, SG: sg, Channel: m.Channel, Epoch: m.Epoch, Seq: m.Seq, Sender: m.Sender, Writer: m.Writer, Text: text,
 		})
 		p.borrow(&m, text)
 		if m.Epoch < p.from[m.Channel] {

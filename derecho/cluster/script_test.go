@@ -21,10 +21,12 @@ import (
 //	start A [host=N] [alone]          starts one more; alone: nothing passes between it and the others, until heal
 //	copy A B [host=N] [alone]         starts B on a copy of the disk of A
 //	writer A CHANNEL | reader A CHANNEL | remove A CHANNEL
+//	reader A CHANNEL hangs            A stands still as soon as it is a member of the channel's subgroup
 //	send A CHANNEL TEXT...            a message for each text, which the case must not have had before
 //	crash A | restart A | leave A | pause A | resume A
 //	cut A B | one-way A B | heal      nothing passes between two, from one to the other
 //	pass TIME                         virtual time passes
+//	so-far                            prints what has happened, as rest does
 //	rest                              so much of it that nothing happens any more; it comes at the end by itself
 //	history A CHANNEL                 prints what is kept of a channel
 //	disk A CHANNEL                    prints what is on disk of a channel
@@ -54,7 +56,7 @@ var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 	"send": (*script).send, "crash": (*script).crash, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
 	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
-	"copy": (*script).copy,
+	"copy": (*script).copy, "so-far": (*script).soFar,
 }
 
 // script is a case that is being played.
@@ -156,8 +158,13 @@ func (s *script) announce(args []datadriven.Arg, writes bool) {
 	p.nextEP++
 	ep.ID = p.nextEP
 	p.wanted[ep.ID] = ep
+	p.hangs = len(args) > 2 && args[2].Key == "hangs"
 	p.guard(func() { p.announce(ep) })
 	p.look()
+	if p.hangs {
+		s.let(s.r.plan.Lease / 10) // for less than a lease
+		return
+	}
 	s.settle()
 }
 
@@ -277,6 +284,8 @@ func (s *script) rest([]datadriven.Arg) {
 	}
 	s.tell()
 }
+
+func (s *script) soFar([]datadriven.Arg) { s.tell() }
 
 // tell prints what was not printed yet. Processes that have the same to say share a line.
 func (s *script) tell() {

@@ -57,6 +57,7 @@ type Event struct {
 	Epoch   uint32
 	Seq     uint64 // also: which Info of its endpoint
 	Sender  derecho.NodeID
+	Writer  derecho.EndpointID // of Deliver
 	Text    string
 	What    *derecho.Event // of Decision
 	State   *derecho.State // of Final

@@ -66,6 +66,8 @@ var List = []Mutant{
 	{"release-early", "an epoch is given up before all have drained it: the missing barrier"},
 	{"unread-forever", "a member waits for ever for a row that it has not read and whose owner has given it up"},
 	{"stale-info", "who joins is told of endpoints as they were before they changed"},
+	{"show-unreached", "a node is told of a reader that what it writes does not reach yet"},
+	{"meet-late", "messages of a writer come before the layer above is told of it"},
 	{"epochs-overlap", "a new epoch delivers before the old one has ended"},
 	{"leave-early", "a node that leaves does not wait until the others have what they need of it"},
 	{"transfer-late", "a state is taken after the epoch has begun"},

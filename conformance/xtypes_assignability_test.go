@@ -111,12 +111,19 @@ var assignments = []struct {
 	{"structs: what must be understood is in both", `@mutable struct S { @id(1) long a; };`, `@mutable struct S { @id(1) long a; @id(2) @must_understand @optional long b; };`, nil, ""},
 	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; };`, `@mutable struct S { @id(1) @key long a; @id(2) long b; };`, nil, ""},
 	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; };`, `@mutable struct S { @id(1) @key long a; @id(2) @key long b; };`, nil, "b: is a key, and not in the reader's type (XTypes 1.3 §7.2.4, structures)"},
-	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; };`, `@mutable struct S { @id(1) long a; };`, nil, "a: is a key, and not in the writer's type (XTypes 1.3 §7.2.4, structures)"},
+	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; @id(2) long b; };`, `@mutable struct S { @id(2) long b; };`, nil, "a: is a key, and not in the writer's type (XTypes 1.3 §7.2.4, structures)"},
+	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; };`, `@mutable struct S { @id(1) long a; };`, nil, ""},
+	{"structs: keys are in both", `@final struct S { long a; long b; };`, `@final struct S { long a; @key long b; };`, nil, ""},
+	{"structs: bounds of the writer's keys count", `@final struct S { @key string<4> a; };`, `@final struct S { string<9> a; };`, nil, ""},
+	{"structs: bounds of the writer's keys count", `@final struct S { string<4> a; };`, `@final struct S { @key string<9> a; };`, nil, "a: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
+	{"structs: a key without keys is all key", `@final struct In { long x; long y; }; @final struct S { @key In i; };`, `@final struct In { @key long x; @key long y; }; @final struct S { @key In i; };`, nil, ""},
+	{"structs: a key without keys is all key", `@final struct In { long x; long y; }; @final struct S { @key In i; };`, `@final struct In { @key long x; long y; }; @final struct S { @key In i; };`, nil, "i.y: is a key, and none in the writer's type (XTypes 1.3 §7.2.4, structures)"},
+	{"structs: a key without keys is all key", `@final struct In { string<4> x; }; @final struct S { @key In i; };`, `@final struct In { string<9> x; }; @final struct S { @key In i; };`, nil, "i.x: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
 	{"structs: keys of members that are none are erased", `@final struct In { @key long x; long y; }; @final struct S { @key long a; In i; };`, `@final struct In { long x; @key long y; }; @final struct S { @key long a; In i; };`, nil, ""},
 	{"structs: keys of members that are none are erased", `@final struct In { @key string<4> x; long y; }; @final struct S { @key long a; In i; };`, `@final struct In { @key string<9> x; long y; }; @final struct S { @key long a; In i; };`, nil, ""},
 	{"structs: keys of members that are none are erased", `@final struct In { @key string<4> x; long y; }; @final struct S { @key In i; };`, `@final struct In { @key string<9> x; long y; }; @final struct S { @key In i; };`, nil, "i.x: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
 	{"structs: the key within a key is assignable", `@appendable struct In { @key long x; long y; }; @appendable struct S { @key In i; };`, `@appendable struct In { @key long x; long y; long z; }; @appendable struct S { @key In i; };`, nil, ""},
-	{"structs: the key within a key is assignable", `@appendable struct In { @key long x; long y; }; @appendable struct S { @key In i; };`, `@appendable struct In { @key long x; @key long y; }; @appendable struct S { @key In i; };`, nil, "i.y: is a key, and not in the reader's type (XTypes 1.3 §7.2.4, structures)"},
+	{"structs: the key within a key is assignable", `@appendable struct In { @key long x; long y; }; @appendable struct S { @key In i; };`, `@appendable struct In { @key long x; @key long y; }; @appendable struct S { @key In i; };`, nil, "i.y: is a key, and none in the reader's type (XTypes 1.3 §7.2.4, structures)"},
 	{"structs: the members of a union that is a key are assignable", `union U switch (@key long) { case 1: long a; }; @appendable struct S { @key U u; long b; };`, `union U switch (@key long) { case 1: long a; case 2: long c; }; @appendable struct S { @key U u; };`, nil, ""},
 	{"structs: the members of a union that is a key are assignable", `union U switch (@key long) { case 1: string<4> a; }; @appendable struct S { @key U u; long b; };`, `union U switch (@key long) { case 1: long a; }; @appendable struct S { @key U u; };`, nil, "u.a: string<4> against int32 (XTypes 1.3 §7.2.4, primitive types)"},
 	{"structs: members of a final one must be delimited", inner2 + `@final struct S { In a; long b; };`, inner3 + `@final struct S { In a; long b; };`, nil, ""},
@@ -212,6 +219,16 @@ func throughObject(t *testing.T, typ *xtypes.Type) *xtypes.Type {
 	got, err := r.Type(mapping.Minimal[0].ID)
 	require.NoError(t, err)
 	return got
+}
+
+func TestXTypes13_7_2_4_SameKey(t *testing.T) {
+	key, two, none := topicType(t, `@mutable struct S { @id(1) @key long a; @id(2) long b; };`), topicType(t, `@mutable struct S { @id(1) @key long a; @id(2) @key long b; };`),
+		topicType(t, `@mutable struct S { @id(1) long a; @id(2) long b; };`)
+	require.NoError(t, xtypes.SameKey(key, key))
+	require.NoError(t, xtypes.SameKey(none, none))
+	require.EqualError(t, xtypes.SameKey(key, two), "xtypes: S is not assignable from S: b: is a key in one of the types only, and instances would not be the same (XTypes 1.3 §7.2.4, structures)")
+	require.ErrorContains(t, xtypes.SameKey(key, none), "a: is a key in one of the types only")
+	require.ErrorContains(t, xtypes.SameKey(none, key), "a: is a key in one of the types only")
 }
 
 func TestXTypes13_7_6_3_4_CoercionDisallowed(t *testing.T) {

@@ -89,7 +89,11 @@ func (m *typeMatcher) compare(r, w *announcement, rules xtypes.Consistency) type
 			return typeVerdict{fmt.Sprintf("%s of the %s is not known: %s", n.typeName, n.role(), t.why), true}
 		}
 	}
-	if err := xtypes.Assignable(m.typeOf(r).typ, m.typeOf(w).typ, rules); err != nil {
+	err := xtypes.Assignable(m.typeOf(r).typ, m.typeOf(w).typ, rules)
+	if err == nil {
+		err = xtypes.SameKey(m.typeOf(r).typ, m.typeOf(w).typ) // the text lets them match, but what a writer disposes has its key only
+	}
+	if err != nil {
 		return typeVerdict{why: strings.TrimPrefix(err.Error(), "xtypes: ")}
 	}
 	return typeVerdict{}

@@ -15,8 +15,10 @@ type Consistency struct {
 	IgnoreSequenceBounds bool // of sequences and maps
 	IgnoreStringBounds   bool
 	IgnoreMemberNames    bool
-	PreventTypeWidening  bool // the writer's type may have no members that the reader's has not
-	ForceTypeValidation  bool // types that are not known do not match
+	// PreventTypeWidening has the writer's type have no members that the reader's has not: "a wider type is not assignable to a narrower one"
+	// (§7.6.3.4.1). A narrower one is to a wider one as ever.
+	PreventTypeWidening bool
+	ForceTypeValidation bool // types that are not known do not match
 	// XCDR1 tells that samples come in XCDR1, where nothing delimits a value of an appendable type.
 	XCDR1 bool
 }
@@ -78,8 +80,10 @@ func Match(readerName, writerName string, reader, writer *Type, c Consistency) e
 //
 // Two things are less strict than the text: enumerations and bitmasks of which one is final match by the rules for appendable ones, because type
 // objects do not tell (Annex B has no flags of theirs), and ids of members of unions that are not mutable count only where they are those of XTypes.
-// They are not in samples, and implementations number them from 0, which is the id of the discriminator, or from 1. One thing is stricter: a key has to
-// be a key in both types, and not just a member, for the two would not tell instances apart alike.
+// They are not in samples, and implementations number them from 0, which is the id of the discriminator, or from 1.
+//
+// A member that is a key in one type only needs to be a member of the other (XTypes 1.3 §7.2.4.4.8). Such types do not tell instances apart alike:
+// SameKey tells whether two do.
 func Assignable(reader, writer *Type, c Consistency) error {
 	for _, t := range []*Type{reader, writer} {
 		if missing := t.Incomplete(); len(missing) > 0 {
@@ -97,6 +101,20 @@ func Assignable(reader, writer *Type, c Consistency) error {
 	}
 	a.err.Reader, a.err.Writer = reader.String(), writer.String()
 	return a.err
+}
+
+// SameKey tells whether the keys of two assignable types consist of the same members: nil if so, otherwise an *AssignError. XTypes lets types match of
+// which it is not so, but then a reader finds no instance of its own in a key that a writer disposes.
+func SameKey(reader, writer *Type) error {
+	r, w := reader.Resolve(), writer.Resolve()
+	for _, types := range [][2]*Type{{r, w}, {w, r}} {
+		for _, m := range types[0].all {
+			if o := types[1].byID[m.ID]; m.Key && (o == nil || !o.Key) {
+				return &AssignError{reader.String(), writer.String(), m.Name, ruleStructure, "is a key in one of the types only, and instances would not be the same"}
+			}
+		}
+	}
+	return nil
 }
 
 // assigner compares two types. The first difference sticks.
@@ -366,23 +384,27 @@ func (a *assigner) structure(r, w *Type, keys bool) {
 	if !a.extensibility(r, w) {
 		return
 	}
+	// Of a member that is a key, the key holders have to be assignable, which have no other members than keys. All are keys where none is marked.
+	holders := keys && a.inKey()
+	isKey := func(t *Type, m *Member) bool { return keys && (m.Key || holders && !t.Keyed()) }
 	pairs := a.shared(ruleStructure, r, w)
 	if len(pairs) == 0 && len(r.all)+len(w.all) > 0 {
 		a.fail(ruleStructure, "they have no member in common")
 	}
 	for _, m := range r.all {
-		a.alone(m, w.byID[m.ID], "the writer's", keys)
+		o := w.byID[m.ID]
+		a.alone(m, o, "the writer's", isKey(r, m), o != nil && (!holders || isKey(w, o)))
 	}
 	for _, m := range w.all {
 		o := r.byID[m.ID]
-		a.alone(m, o, "the reader's", keys)
+		a.alone(m, o, "the reader's", isKey(w, m), o != nil && (!holders || isKey(r, o)))
 		if o == nil && a.c.PreventTypeWidening {
 			a.within(m.Name, func() { a.fail(rulePolicy, "prevent_type_widening is set, and the reader's type does not have it") })
 		}
 	}
 	if r.d.Extensibility == cdr.Mutable {
 		for _, p := range pairs {
-			a.member(p[0], p[1], keys, a.types)
+			a.member(p[0], p[1], isKey(w, p[1]), a.types)
 		}
 		return
 	}
@@ -396,18 +418,21 @@ func (a *assigner) structure(r, w *Type, keys bool) {
 				a.fail(ruleStructure, "is optional in one of the types, which are %s", w.d.Extensibility)
 			}
 		})
-		a.member(x, y, keys, a.strongly)
+		a.member(x, y, isKey(w, y), a.strongly)
 	}
 	if r.d.Extensibility == cdr.Final && len(r.all) != len(w.all) {
 		a.fail(ruleStructure, "they are final and have %d and %d members", len(r.all), len(w.all))
 	}
 }
 
-// alone checks what a member may be that the other type does not have: o is its counterpart there, nil for none.
-func (a *assigner) alone(m, o *Member, other string, keys bool) {
+// alone checks what a member may be that the other type does not have: o is its counterpart there, nil for none. A key must be there (XTypes 1.3
+// §7.2.4.4.8: "members marked as key in either T1 or T2 appear in both"); keyThere tells whether what is there is enough.
+func (a *assigner) alone(m, o *Member, other string, key, keyThere bool) {
 	a.within(m.Name, func() {
 		switch {
-		case keys && m.Key && (o == nil || !o.Key):
+		case key && !keyThere && o != nil:
+			a.fail(ruleStructure, "is a key, and none in %s type", other)
+		case key && !keyThere:
 			a.fail(ruleStructure, "is a key, and not in %s type", other)
 		case o == nil && m.MustUnderstand && !m.Optional:
 			a.fail(ruleStructure, "must be understood and is not optional, and %s type does not have it", other)
@@ -415,8 +440,9 @@ func (a *assigner) alone(m, o *Member, other string, keys bool) {
 	})
 }
 
-func (a *assigner) member(x, y *Member, keys bool, compare func(r, w *Type, keys bool)) {
-	name, key := x.Name, keys && x.Key && y.Key
+// member compares two members; key tells whether the writer's is one, for which there are more rules.
+func (a *assigner) member(x, y *Member, key bool, compare func(r, w *Type, keys bool)) {
+	name := x.Name
 	if key {
 		name = keyMark + name
 	}

@@ -399,13 +399,7 @@ func (r *xmlReader) number(n *node, path []string, low, high int64, names ...str
 
 // value is a number, or that of a constant.
 func (r *xmlReader) value(s string, path []string) (v int64, ok bool) {
-	v, err := strconv.ParseInt(s, 0, 64)
-	for i := len(path); err != nil && i >= 0; i-- {
-		if c, ok := r.constants[strings.Join(append(path[:i:i], s), "::")]; ok {
-			v, err = strconv.ParseInt(c, 0, 64)
-			break
-		}
-	}
+	v, err := strconv.ParseInt(r.constant(s, path), 0, 64)
 	return v, err == nil
 }
 
@@ -511,7 +505,65 @@ func (r *xmlReader) member(n *node, path []string) xtypes.Member {
 	m := xtypes.Member{Name: n.attr("name"), AutoID: n.attr("id") == "", ID: uint32(r.number(n, path, 0, 1<<28-1, "id")), Key: r.flag(n, "key"), Optional: r.flag(n, "optional"),
 		MustUnderstand: r.flag(n, "mustUnderstand"), External: r.flag(n, "external")}
 	m.Type = r.typ(n, path)
+	m.Default, m.Min, m.Max = r.literal(n, m.Type, "default", path), r.literal(n, m.Type, "min", path), r.literal(n, m.Type, "max", path)
 	return m
+}
+
+// literal reads a value of a type, as RTI Connext has it in the attributes default, min and max; nil if there is none, or it is wrong and reported.
+func (r *xmlReader) literal(n *node, t *xtypes.Type, attribute string, path []string) any {
+	s := n.attr(attribute)
+	if s == "" || t == nil || r.broken[t.Resolve()] {
+		return nil
+	}
+	t = t.Resolve()
+	switch k := t.Kind(); {
+	case k == xtypes.TKString8 || k == xtypes.TKString16:
+		if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
+			s = s[1 : len(s)-1]
+		}
+		return s
+	case k == xtypes.TKEnum:
+		if l, ok := t.LiteralByName(strings.Trim(s[strings.LastIndex(s, ":")+1:], "()")); ok {
+			return l.Value
+		}
+	case k == xtypes.TKBoolean:
+		if b, err := strconv.ParseBool(strings.ToLower(s)); err == nil {
+			return b
+		}
+	case k == xtypes.TKChar8 || k == xtypes.TKChar16:
+		if len(s) >= 3 && s[0] == '\'' && s[len(s)-1] == '\'' {
+			s = s[1 : len(s)-1]
+		}
+		return s
+	case k == xtypes.TKFloat32:
+		if f, err := strconv.ParseFloat(r.constant(s, path), 32); err == nil {
+			return float32(f)
+		}
+	case k == xtypes.TKFloat64 || k == xtypes.TKFloat128:
+		if f, err := strconv.ParseFloat(r.constant(s, path), 64); err == nil {
+			return f
+		}
+	case k.Integer() || k == xtypes.TKByte:
+		text := r.constant(s, path)
+		if v, err := strconv.ParseInt(text, 0, 64); err == nil {
+			return v
+		}
+		if v, err := strconv.ParseUint(text, 0, 64); err == nil {
+			return v
+		}
+	}
+	r.fail(n, attribute, "%s=%q is no value of type %s", attribute, s, t)
+	return nil
+}
+
+// constant gives the text of the constant that is called so, or else what was given.
+func (r *xmlReader) constant(s string, path []string) string {
+	for i := len(path); i >= 0; i-- {
+		if c, ok := r.constants[strings.Join(append(path[:i:i], s), "::")]; ok {
+			return c
+		}
+	}
+	return s
 }
 
 func (r *xmlReader) union(d *xtypes.TypeDescriptor, n *node, path []string) {

@@ -76,6 +76,31 @@ bitset Bits {
     Bits b;
 };
 `,
+		`<dds><types><const name="TEN" type="short" value="10"/><const name="HALF" type="double" value="0.5"/>
+		   <enum name="E"><enumerator name="A"/><enumerator name="B"/></enum>
+		   <struct name="S" extensibility="final">
+		     <member name="a" type="int32" default="-3" min="-5" max="TEN"/><member name="b" type="uint64" default="18446744073709551615"/>
+		     <member name="c" type="string" default="it's"/><member name="d" type="wstring" default='"quoted"'/><member name="e" type="nonBasic" nonBasicTypeName="E" default="(E::B)"/>
+		     <member name="f" type="float32" default="1.1" min="HALF"/><member name="g" type="float64" max="1e9"/><member name="h" type="boolean" default="true"/>
+		     <member name="i" type="char8" default="'x'"/><member name="j" type="octet" default="0x1F" optional="true"/>
+		   </struct></types></dds>`: `
+enum E {
+  A,
+  B
+};
+@final struct S {
+  @default(-3) @min(-5) @max(10) long a;
+  @default(18446744073709551615) unsigned long long b;
+  @default("it's") string c;
+  @default("quoted") wstring d;
+  @default(::B) E e;
+  @default(1.1) @min(0.5) float f;
+  @max(1e+09) double g;
+  @default(TRUE) boolean h;
+  @default('\x78') char i;
+  @optional @default(31) octet j;
+};
+`,
 	} {
 		types, err := ParseXML([]byte(text))
 		require.NoError(t, err)
@@ -97,6 +122,9 @@ func TestXMLErrors(t *testing.T) {
 		`<types><struct name="S"><member name="a" type="long" key="maybe"/></struct></types>`:                                                                          `1:59: <struct name="S">: key="maybe" is no boolean`,
 		`<types><struct name="S"><member name="a" type="string" stringMaxLength="N"/></struct></types>`:                                                                `1:73: <struct name="S">: stringMaxLength="N" is no number from -1 to 2147483647`,
 		`<types><struct name="S"><member name="a" type="long" arrayDimensions="2,0"/></struct></types>`:                                                                `1:71: <struct name="S">: arrayDimensions="0" is no number from 1 to 2147483647`,
+		`<types><struct name="S"><member name="a" type="long" default="x"/></struct></types>`:                                                                          `1:63: <struct name="S">: default="x" is no value of type int32`,
+		`<types><struct name="S"><member name="a" type="uint8" max="300"/></struct></types>`:                                                                           `1:39: <struct name="S">: a maximum: 300 is not in the range of uint8`,
+		`<types><struct name="S"><member name="a" type="long" arrayDimensions="2" min="1"/></struct></types>`:                                                          `1:79: <struct name="S">: min="1" is no value of type int32[2]`,
 		`<types><struct name="S" extensibility="soft"/></types>`:                                                                                                       `1:40: <struct name="S">: extensibility "soft" is none of final, appendable, mutable`,
 		`<types><struct name="S"><member name="a" type="long"/><member name="a" type="long"/></struct></types>`:                                                        `1:69: <struct name="S">: a is the name of members 0 and 1`,
 		`<types><struct name="S"><member name="ab" type="long"/><member name="aB" type="long"/></struct></types>`:                                                      `1:70: <struct name="S">: aB clashes with ab: in IDL, names may not differ in case only`,

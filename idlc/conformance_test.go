@@ -35,7 +35,7 @@ Made by ` + "`go test ./idlc -run TestConformance -update`" + `, which fills eve
 const conformanceOutro = `
 Left out: fixed has no counterpart in the type system of XTypes 1.3, and a case label beyond 9223372036854775807 none in its type objects, so types with them have neither type
 object nor dynamic data. Interfaces, valuetypes, components, native types, exceptions, template modules and any describe no data: they are skipped with a warning, or refused with -strict.
-@verbatim is printed before or behind a declaration only; @range is checked for members and not for elements.
+@verbatim within a declaration is left out, with a warning; @range is checked for members and not for elements.
 `
 
 // conformanceRows name constructs, and a member of a generated type that has each.

@@ -463,6 +463,17 @@ struct S { long a; };`
 	code := string(files[0].Content)
 	require.Regexp(t, `(?s)const before = 1\n.*type S struct .*const after = 2\n`, code)
 	require.NotContains(t, code, "int x;")
+	files, report = compileText(`struct R { long a; };
+@verbatim(placement=BEFORE_DECLARATION, text="// For everybody.\nvar all = 1") @verbatim(language="*", text="#include <x.h>") @verbatim(language="go", placement=BEGIN_FILE, text="const first = 1")
+@verbatim(language="Go", placement=END_FILE, text="const last = 1") @verbatim(language="go", placement=BEGIN_DECLARATION, text="x int") @verbatim(text="// A comment.")
+struct S { @verbatim("x") long a; };
+struct T { long a; };`)
+	require.False(t, report.Failed(), "%s", report)
+	require.Regexp(t, `(?s)const first = 1\n.*type R struct .*// For everybody.\nvar all = 1\n.*// A comment.\n.*type S struct .*type T struct.*const last = 1\n$`, string(files[0].Content))
+	require.NotContains(t, string(files[0].Content), "x.h")
+	require.Contains(t, report.String(), "warning: @verbatim of S is for all languages and no Go: it is left out; give it a language, as in language=\"c++\"")
+	require.Contains(t, report.String(), "warning: @verbatim of S is left out: Go code has no place for BEGIN_DECLARATION")
+	require.Contains(t, report.String(), "warning: @verbatim of member a is left out: Go code has no place for it")
 	_, report = compileText(`@verbatim(language="go", text="func {") struct S { long a; };`)
 	require.Contains(t, report.String(), "the Go code with the @verbatim text of S does not parse")
 }

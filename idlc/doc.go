@@ -76,7 +76,8 @@
 // reads an encoded sample where it lies; a Builder, which writes one in place, and a Writer, which does so in all encodings and
 // descends into what it consists of; and NewX and SetDefaults, where defaults are not all zero. docs/idl.md has the whole table.
 //
-// @verbatim for language "go" is printed before or behind a declaration, not in other places.
+// @verbatim for language "go" is printed, and so is that for all languages ("*", the default) if it is Go: in front of all declarations of the
+// package, behind them, or before or behind its own. Anything else of them is left out with a warning.
 //
 // Not done: @range is checked for members and not for elements; views decode maps,
 // sequences of sequences and of wide strings, and what has @try_construct on its elements, into new memory.

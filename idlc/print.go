@@ -96,6 +96,9 @@ func (g *goPackage) outputLimit() int {
 func (p *plan) print() []OutFile {
 	var files []OutFile
 	for _, g := range p.packages {
+		for _, d := range g.decls {
+			p.leftOut(d)
+		}
 		content, ok := p.printParts(g)
 		if !ok {
 			content, ok = p.printWhole(g)
@@ -119,6 +122,9 @@ func (p *plan) printWhole(g *goPackage) ([]byte, bool) {
 	w := newPrinter(p, g)
 	limit := g.outputLimit()
 	for _, d := range g.decls {
+		w.verbatim(d, "BEGIN_FILE")
+	}
+	for _, d := range g.decls {
 		w.verbatim(d, "BEFORE_DECLARATION")
 		w.decl(d)
 		w.verbatim(d, "AFTER_DECLARATION")
@@ -126,6 +132,9 @@ func (p *plan) printWhole(g *goPackage) ([]byte, bool) {
 			p.report.errorf(d.common().Pos, "split the file", "the Go code up to %s is larger than %d bytes", d.common().Name, limit)
 			return nil, false
 		}
+	}
+	for _, d := range g.decls {
+		w.verbatim(d, "END_FILE")
 	}
 	return w.finish()
 }
@@ -225,12 +234,56 @@ func (w *printer) finish() ([]byte, bool) {
 func (g *goPackage) verbatim() Decl {
 	for _, d := range g.decls {
 		for _, v := range d.common().Verbatim {
-			if strings.EqualFold(v.Language, "go") {
+			if v.printed() {
 				return d
 			}
 		}
 	}
 	return nil
+}
+
+// forGo tells whether text is meant for Go, or for all languages. What is for all but no Go is left out with a warning.
+func (v *Verbatim) forGo() bool {
+	if v.Language != "*" {
+		return strings.EqualFold(v.Language, "go")
+	}
+	_, err := goparser.ParseFile(gotoken.NewFileSet(), "", "package p\nconst _ = 0\n"+v.Text+"\n", goparser.SkipObjectResolution)
+	return err == nil
+}
+
+// printed tells whether text is printed: Go has no place for it within a declaration.
+func (v *Verbatim) printed() bool {
+	return v.Placement != "BEGIN_DECLARATION" && v.Placement != "END_DECLARATION" && v.forGo()
+}
+
+// leftOut warns of text for Go, or for all languages, that is not printed.
+func (p *plan) leftOut(d Decl) {
+	c := d.common()
+	for _, v := range c.Verbatim {
+		switch {
+		case v.Language != "*" && !strings.EqualFold(v.Language, "go"):
+		case !v.forGo():
+			p.report.warnf(c.Pos, `give it a language, as in language="c++"`, "@verbatim of %s is for all languages and no Go: it is left out", c.Name)
+		case !v.printed():
+			p.report.warnf(c.Pos, "", "@verbatim of %s is left out: Go code has no place for %s", c.Name, v.Placement)
+		}
+	}
+	var members []*Member
+	switch d := d.(type) {
+	case *Struct:
+		members = d.Members
+	case *Union:
+		for _, k := range d.Cases {
+			members = append(members, &k.Member)
+		}
+	}
+	for _, m := range members {
+		for _, v := range m.Verbatim {
+			if v.Language == "*" || strings.EqualFold(v.Language, "go") {
+				p.report.warnf(m.Pos, "put it in front of the declaration", "@verbatim of member %s is left out: Go code has no place for it", m.Name)
+			}
+		}
+	}
 }
 
 // commentName is the name of a file on a line of a comment: in quotes if it would not stay there as it is.
@@ -296,10 +349,10 @@ func printable(r rune) rune {
 	return r
 }
 
-// verbatim prints what an author wants in the Go code. Text for all languages ("*") is no Go, and not printed.
+// verbatim prints what an author wants in the Go code at some place.
 func (w *printer) verbatim(d Decl, placement string) {
 	for _, v := range d.common().Verbatim {
-		if strings.EqualFold(v.Language, "go") && v.Placement == placement {
+		if v.Placement == placement && v.printed() {
 			w.p(v.Text)
 			w.p()
 		}

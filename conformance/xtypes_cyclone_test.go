@@ -16,14 +16,14 @@ import (
 )
 
 // cycloneTypes compiles a file with the idlc of Eclipse Cyclone DDS and gives the TypeInformation and the TypeMapping of each topic type.
-func cycloneTypes(t *testing.T, file string) map[string][2][]byte {
+func cycloneTypes(t *testing.T, file string, flags ...string) map[string][2][]byte {
 	t.Helper()
 	compiler, err := exec.LookPath("idlc")
 	if err != nil {
 		t.Skip("idlc of Eclipse Cyclone DDS (Debian: cyclonedds-tools) is not installed")
 	}
 	out := t.TempDir()
-	text, err := exec.CommandContext(t.Context(), compiler, "-o", out, file).CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), compiler, append(flags, "-o", out, file)...).CombinedOutput()
 	require.NoError(t, err, "%s", text)
 	code, err := os.ReadFile(filepath.Join(out, strings.TrimSuffix(filepath.Base(file), ".idl")+".c"))
 	require.NoError(t, err)

@@ -145,6 +145,8 @@ func TestXTypes13_7_6_3_4_ReaderDecides(t *testing.T) {
 		{"bounds of keys count always", byDefault, endpoints[newer.Berth, older.Berth], "name: the reader's string has a bound of 4, the writer's of 64"},
 		{"final types do not grow", byDefault, endpoints[older.Sealed, newer.Sealed], "they are final and have 3 and 2 members"},
 		{"final types do not shrink", byDefault, endpoints[newer.Sealed, older.Sealed], "they are final and have 2 and 3 members"},
+		{"keys are the same", byDefault, endpoints[older.Slip, newer.Slip], "part: is a key in one of the types only, and instances would not be the same"},
+		{"keys are the same, from the other side", byDefault, endpoints[newer.Slip, older.Slip], "part: is a key in one of the types only"},
 		{"member names count", byDefault, endpoints[older.Gauge, newer.Gauge], "depth: has id 2, which is that of level in the writer's type"},
 		{"ignore_member_names", names, endpoints[older.Gauge, newer.Gauge], ""},
 		{"force_type_validation of known types", force, trackUp, ""},

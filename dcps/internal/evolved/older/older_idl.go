@@ -1309,3 +1309,254 @@ func (w *GaugeWriter) SetLevel(v int32) {
 		w.w.Done()
 	}
 }
+
+// Slip is the IDL struct fleet::Slip.
+type Slip struct {
+	// Key.
+	ID   int32 `json:"id"`
+	Part int32 `json:"part"`
+}
+
+var slipType = cdr.Define(cdr.TypeInfo{
+	Name:          "fleet::Slip",
+	Extensibility: cdr.Mutable,
+	Keyed:         true,
+	MaxSize:       20,
+	MaxKeySize:    4,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1\xdf\xe6;M\x11a\xcfH\xdb\xff\x10\xd4/9\x007\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf22\x92\x9d\xf5)\xf0\x19\xba\xb6EX\x1a\xa5J\x00W\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00K\x00\x00\x00\x01\x00\x00\x00\xf1\xdf\xe6;M\x11a\xcfH\xdb\xff\x10\xd4/9\x003\x00\x00\x00\xf1Q\x04\x00\x01\x00\x00\x00\x00\x00\x00\x00#\x00\x00\x00\x02\x00\x00\x00\v\x00\x00\x00\x01\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\v\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\xf4\xc98_\x00k\x00\x00\x00\x01\x00\x00\x00\xf22\x92\x9d\xf5)\xf0\x19\xba\xb6EX\x1a\xa5J\x00S\x00\x00\x00\xf2Q\x04\x00\x14\x00\x00\x00\x00\x00\x00\x00\f\x00\x00\x00fleet::Slip\x003\x00\x00\x00\x02\x00\x00\x00\x11\x00\x00\x00\x01\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00\x02\x00\x00\x00\x01\x00\x04\x00\x05\x00\x00\x00part\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf22\x92\x9d\xf5)\xf0\x19\xba\xb6EX\x1a\xa5J\xf1\xdf\xe6;M\x11a\xcfH\xdb\xff\x10\xd4/9",
+	Text: `@mutable struct fleet::Slip {
+	@key @id(1) int32 id;
+	@id(2) int32 part;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Slip) CDRType() *cdr.TypeInfo { return slipType }
+
+var slipIDs = []uint32{
+	1,
+	2,
+}
+
+// MarshalCDR writes all members.
+func (m *Slip) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Mutable)
+	var h cdr.MemberMark
+	h = e.BeginMember(1|cdr.MustUnderstand, 2)
+	e.Int32(m.ID)
+	e.EndMember(h)
+	h = e.BeginMember(2, 2)
+	e.Int32(m.Part)
+	e.EndMember(h)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *Slip) UnmarshalCDR(d *cdr.Decoder) {
+	var at [2]cdr.Position
+	s := d.BeginMutable(slipIDs, at[:])
+	d.Select(at[0])
+	m.ID = d.Int32("id")
+	d.Select(at[1])
+	m.Part = d.Int32("part")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *Slip) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Slip) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Slip) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	var at [2]cdr.Position
+	s := d.BeginMutable(slipIDs, at[:])
+	d.Select(at[0])
+	e.Int32(d.Int32("id"))
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Slip) SkipCDR(d *cdr.Decoder) { d.SkipMutable(slipIDs) }
+
+// Clone gives a copy that shares no memory with m.
+func (m *Slip) Clone() Slip {
+	c := *m
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Slip) Equal(o *Slip) bool {
+	return m.ID == o.ID &&
+		m.Part == o.Part
+}
+
+// SlipView reads the members of an encoded Slip where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type SlipView struct {
+	s  cdr.Sample
+	at [2]int32 // offsets of the members
+}
+
+// NewSlipView checks the structure of an encoded sample, encapsulation header included.
+func NewSlipView(sample []byte) (SlipView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, slipType); err != nil {
+		return SlipView{}, err
+	}
+	var v SlipView
+	v.ScanCDR(&d)
+	if err := d.Close(slipType); err != nil {
+		return SlipView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *SlipView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	var at [2]cdr.Position
+	s := d.BeginMutable(slipIDs, at[:])
+	d.Select(at[0])
+	v.at[0] = d.Locate("id", 4, 4)
+	d.Select(at[1])
+	v.at[1] = d.Locate("part", 4, 4)
+	d.End(s)
+}
+
+// ID reads id.
+func (v SlipView) ID() int32 { return v.s.Int32(v.at[0]) }
+
+// Part reads part.
+func (v SlipView) Part() int32 { return v.s.Int32(v.at[1]) }
+
+// SlipViews reads the elements of an encoded sequence or array of Slip.
+type SlipViews struct{ c cdr.Elements }
+
+// SlipViewsOf is for generated code.
+func SlipViewsOf(c cdr.Elements) SlipViews { return SlipViews{c} }
+
+// Len is the number of elements.
+func (vs SlipViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs SlipViews) At(i int) SlipView {
+	var d cdr.Decoder
+	var v SlipView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs SlipViews) All() iter.Seq2[int, SlipView] {
+	return func(yield func(int, SlipView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v SlipView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var slipMembers = []string{
+	"id",
+	"part",
+}
+
+// SlipBuilder builds an encoded Slip in the caller's bytes, without an intermediate value.
+// The members may be set in any order, each once. Optional ones that are not set are absent.
+type SlipBuilder struct {
+	b   cdr.Builder
+	has [2]bool
+}
+
+// NewSlipBuilder starts a sample in buf, encapsulation header included.
+func NewSlipBuilder(buf []byte) (b SlipBuilder) {
+	b.b.Init(buf, slipType, slipMembers)
+	return b
+}
+
+// SetID sets id.
+func (b *SlipBuilder) SetID(v int32) {
+	if e := b.b.Member(0, b.has[0]); e != nil {
+		h := e.BeginMember(1|cdr.MustUnderstand, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[0] = b.b.EndMember(0)
+	}
+}
+
+// SetPart sets part.
+func (b *SlipBuilder) SetPart(v int32) {
+	if e := b.b.Member(1, b.has[1]); e != nil {
+		h := e.BeginMember(2, 2)
+		e.Int32(v)
+		e.EndMember(h)
+		b.has[1] = b.b.EndMember(1)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
+func (b *SlipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], slipShape.Slots) }
+
+var slipShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+		{Name: "part", ID: 2, Code: 2},
+	},
+	Extensibility: cdr.Mutable,
+}
+
+// SlipWriter writes an encoded Slip in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type SlipWriter struct {
+	w cdr.Writer
+}
+
+// NewSlipWriter starts a sample in buf, encapsulation header included.
+func NewSlipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SlipWriter {
+	return SlipWriter{s.Open(buf, enc, slipType, &slipShape)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (SlipWriter) Within(up *cdr.Writer) SlipWriter {
+	return SlipWriter{cdr.Nest(up, &slipShape)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w *SlipWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w *SlipWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetID sets id.
+func (w *SlipWriter) SetID(v int32) {
+	if e := w.w.Next(0); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}
+
+// SetPart sets part.
+func (w *SlipWriter) SetPart(v int32) {
+	if e := w.w.Next(1); e != nil {
+		e.Int32(v)
+		w.w.Done()
+	}
+}

@@ -165,6 +165,35 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// Who waits because of a reader that goes, full to the end, goes on in the next epoch.
+func TestHolderGoes(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		w, _ := c.join()
+		r, _ := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		r.Hold(ordered.ID, 7, true)
+		e, err := w.sendingEpoch(ordered.ID, 7)
+		require.NoError(t, err)
+		for e.held.Load() == 0 { // it is on its way
+			runtime.Gosched()
+		}
+		sent := make(chan error, 1)
+		go func() {
+			s, err := w.Reserve(ctxFor(t), ordered.ID, 7, 1, time.Time{})
+			if err == nil {
+				s.Abort()
+			}
+			sent <- err
+		}()
+		for e.waiting.Load() == 0 {
+			runtime.Gosched()
+		}
+		require.NoError(t, r.RemoveEndpoint(ctxFor(t), 1))
+		require.NoError(t, <-sent)
+	})
+}
+
 // Where many want the processor, each look at a full ring may take long: the deadline counts from the first one on.
 func TestDeadlineAmongManyThatCompute(t *testing.T) {
 	var net mem.Network

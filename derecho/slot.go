@@ -154,11 +154,15 @@ func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 }
 
 // tryReserve takes room unless the channel is held, which counts as full, or nobody receives it before its logs are there.
+//
+// A hold of an epoch that is closed counts no more: whoever is full may be a receiver that has gone, and an epoch that is released is not
+// told that it has room. Who waits sees that it is closed: close stores that before it wakes all, and who waits takes the channel that is
+// closed then before it looks.
 func (e *epoch) tryReserve(ch ChannelID, size int) (smc.Reservation, error) {
 	if len(e.desc.Waiting) > 0 && slices.Contains(e.desc.Waiting, ch) {
 		return smc.Reservation{}, ErrRecovering
 	}
-	if held := e.held.Load(); held != 0 {
+	if held := e.held.Load(); held != 0 && !e.sender.Closed() {
 		if bit, ok := e.bit(ch); ok && held&(1<<bit) != 0 {
 			return smc.Reservation{}, smc.ErrFull
 		}

@@ -131,7 +131,8 @@ func TestLendEndsWithTheLastNode(t *testing.T) {
 	select {
 	case <-gone:
 	case <-time.After(30 * time.Second):
-		t.Fatal("it still waits")
+		stacks := make([]byte, 1<<20)
+		t.Fatalf("it still waits, with %d nodes left\n%s", thePoller.lives.Load(), stacks[:runtime.Stack(stacks, true)])
 	}
 	Nudge() // there is nobody to be told
 }

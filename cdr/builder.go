@@ -1,7 +1,6 @@
 package cdr
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -15,28 +14,28 @@ import (
 // order once that one is set; members of variable size are set in the order of their declaration. Room for
 // members of fixed size is claimed, and cleared, as soon as their offset is known.
 type Builder struct {
-	e     Encoder // behind all that has been laid out; between FieldEncoder and EndField within the member
-	pos   int     // of e, before FieldEncoder
-	whole []byte
-	info  *TypeInfo
-	names []string // of the members
-	mark  Mark
-	next  int  // how many members of variable size are set
-	ready bool // Init has been called, and no list is open: one condition, so that Member and Variable are inlined
-	list  elements
+	e      Encoder // behind all that has been laid out; between FieldEncoder and EndField within the member
+	pos    int     // of e, before FieldEncoder
+	header *[HeaderSize]byte
+	info   *TypeInfo
+	names  []string // of the members
+	list   elements
+	next   uint32 // how many members of variable size are set
+	ready  bool   // Init has been called, and no list is open: one condition, so that Member and Variable are inlined
 }
 
 // Init starts a sample in buf. names are those of the members, for errors.
 func (b *Builder) Init(buf []byte, t *TypeInfo, names []string) {
-	b.whole, b.info, b.names, b.ready = buf, t, names, true
-	enc := DefaultEncapsulation(t)
+	b.info, b.names, b.ready = t, names, true
 	if len(buf) < HeaderSize {
-		b.e.start(nil, enc)
 		b.e.fail(&Error{Err: ErrShortBuffer, Detail: fmt.Sprintf("buffer has %d bytes, at least %d needed", len(buf), HeaderSize)})
 		return
 	}
-	b.e.start(buf[HeaderSize:], enc)
-	b.mark = b.e.Begin(t.Extensibility)
+	b.header = (*[HeaderSize]byte)(buf)
+	b.e.start(buf[HeaderSize:len(buf):len(buf)], CDR2LE) // or one of the others, which differ in the header only
+	if t.Extensibility != Final {
+		b.e.Uint32(0) // the DHEADER
+	}
 }
 
 // Claim makes room up to the offset end for members of fixed size, i being the first of them.
@@ -52,11 +51,15 @@ func (b *Builder) Claim(i, end int) {
 // Head is Claim for the members before the first of variable size. It gives the body up to the offset end, for them to be stored in;
 // nil if an error has been kept.
 func (b *Builder) Head(i, end int) []byte {
-	b.Claim(i, end)
-	if b.e.err != nil {
+	e := &b.e
+	if end > len(e.buf) { // or after an error
+		b.Claim(i, end)
 		return nil
 	}
-	return b.e.buf[:end:end]
+	head := e.buf[:end:end]
+	clear(head[e.pos:])
+	e.pos = end
+	return head
 }
 
 // Len is the offset behind what has been laid out.
@@ -65,7 +68,7 @@ func (b *Builder) Len() int { return b.e.pos }
 // Field gives the n bytes of member i, of fixed size, at the offset at. It lies behind the first so many members of
 // variable size. nil means that an error has been kept for Finish.
 func (b *Builder) Field(i, behind, at, n int) []byte {
-	if b.next < behind && b.info != nil {
+	if int(b.next) < behind && b.info != nil {
 		b.outOfOrder(i)
 	}
 	if b.e.err != nil || b.info == nil {
@@ -88,14 +91,14 @@ func (b *Builder) FieldEncoder(i, behind, at, n int) *Encoder {
 func (b *Builder) EndField(i int) bool {
 	b.e.pos = b.pos
 	if b.e.err == nil {
-		b.e.buf = b.whole[HeaderSize:]
+		b.e.buf = b.e.buf[:cap(b.e.buf)]
 	}
 	return b.EndMember(i)
 }
 
 // Variable gives the encoder for member i, which is the k-th of variable size; nil means that an error has been kept.
 func (b *Builder) Variable(i, k int) *Encoder {
-	if b.next == k && b.ready && b.e.err == nil {
+	if int(b.next) == k && b.ready && b.e.err == nil {
 		return &b.e
 	}
 	return b.refuse(i, k)
@@ -105,17 +108,27 @@ func (b *Builder) Variable(i, k int) *Encoder {
 // EndVariable in one call.
 func (b *Builder) String(i, k int, v string, bound int) bool {
 	e := &b.e
-	// After an error, or before Init, e.buf is empty.
-	pad := -e.pos & 3
-	start := e.pos + pad + 4
-	end := start + len(v) + 1
-	if b.next != k || b.list.left > 0 || end > len(e.buf) || bound > 0 && len(v) > bound || uint64(len(v)) >= math.MaxUint32 || strings.IndexByte(v, 0) >= 0 {
+	at := AlignUp(e.pos, 4)
+	end := at + 4 + len(v) + 1
+	// After an error e.buf is empty.
+	if int(b.next) != k || !b.ready || end > len(e.buf) || bound > 0 && len(v) > bound || uint64(len(v)) >= math.MaxUint32 {
 		return b.stringSlow(i, k, v, bound)
 	}
-	room := e.buf[e.pos:end]
-	binary.LittleEndian.PutUint32(room, 0) // at most 3 are padding
-	binary.LittleEndian.PutUint32(room[pad:], uint32(len(v)+1))
-	room[pad+4+copy(room[pad+4:], v)] = 0
+	if n := len(v); n >= 8 && n <= 16 { // two words, which may overlap, cost less than a call
+		// A byte is 0 if the subtraction borrows from its highest bit, which was 0. A byte above one that is 0 may look so, too.
+		const ones = 0x0101_0101_0101_0101
+		first, last := wordOf(v), wordOf(v[n-8:])
+		if ((first-ones)&^first|(last-ones)&^last)&(ones<<7) != 0 {
+			return b.stringSlow(i, k, v, bound)
+		}
+	} else if strings.IndexByte(v, 0) >= 0 {
+		return b.stringSlow(i, k, v, bound)
+	}
+	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
+	room := e.buf[at:end]
+	binary.LittleEndian.PutUint32(room, uint32(len(v)+1))
+	copy(room[4:], v)
+	room[len(room)-1] = 0
 	e.pos = end
 	b.next++
 	return true
@@ -139,7 +152,7 @@ func (b *Builder) refuse(i, k int) *Encoder {
 	case b.e.err != nil || b.info == nil:
 	case b.list.left > 0:
 		b.incomplete()
-	case b.next < k:
+	case int(b.next) < k:
 		b.outOfOrder(i)
 	default:
 		b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "set twice; a member of variable size is set once"})
@@ -213,8 +226,12 @@ func (b *Builder) outOfOrder(i int) {
 // Finish completes the sample and gives its length. has tells which members are set: all must be.
 func (b *Builder) Finish(has []bool) (int, error) {
 	if b.info != nil && b.list.left == 0 && b.e.err == nil {
-		if i := bytes.IndexByte(bytesOfBools(has), 0); i >= 0 {
-			b.notSet(i)
+		// One by one, as they were stored: a load of several at once has to wait for the stores.
+		for i, set := range has {
+			if !set {
+				b.notSet(i)
+				break
+			}
 		}
 	}
 	return b.finish()
@@ -244,9 +261,15 @@ func (b *Builder) finish() (int, error) {
 	if b.list.left > 0 {
 		b.incomplete()
 	}
-	b.e.End(b.mark)
-	end := b.e.pos
-	n, err := b.e.finish(b.whole, DefaultEncapsulation(b.info), "build", b.info)
+	enc, end := DefaultEncapsulation(b.info), b.e.pos
+	if enc != CDR2LE {
+		b.e.End(Mark{dheader: 4}) // which Init has begun
+	}
+	var header []byte
+	if b.header != nil {
+		header = b.header[:]
+	}
+	n, err := b.e.finish(header, enc, "build", b.info)
 	b.e.pos = end // Finish may be called again, after a change
 	return n, err
 }

@@ -61,8 +61,12 @@ func (e *Encoder) open(buf []byte, t *TypeInfo, enc Encapsulation, x Extensibili
 func (e *Encoder) finish(buf []byte, enc Encapsulation, op string, t *TypeInfo) (int, error) {
 	e.release()
 	pad := padding(e.pos)
-	if pad > 0 {
-		clear(e.take(1, pad))
+	if end := e.pos + pad; end > len(e.buf) {
+		e.takeSlow(end)
+	} else {
+		for ; e.pos < end; e.pos++ {
+			e.buf[e.pos] = 0
+		}
 	}
 	if e.err != nil {
 		return 0, describe(e.err, op, t.Name)

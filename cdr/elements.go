@@ -4,11 +4,11 @@ import "fmt"
 
 // elements is a sequence that a builder is given element by element, so that nobody has to hold all of it.
 type elements struct {
-	member int
-	n      int
-	left   int // of n; 0 while no sequence is open
+	member uint32
+	n      uint32
+	left   uint32 // of n; 0 while no sequence is open
 	mark   Mark
-	header MemberMark // of a member of a mutable type
+	header int // the start of a member of a mutable type; 0 for others
 }
 
 // BeginElements starts member i, a sequence of n elements that is the k-th of variable size, and tells whether it is complete: if there
@@ -19,7 +19,7 @@ func (b *Builder) BeginElements(i, k, n, bound int, primitive bool) bool {
 
 // EndElement ends what Element began and tells whether it was the last one, with which the member is complete.
 func (b *Builder) EndElement() bool {
-	return b.endElement() && b.EndVariable(b.list.member)
+	return b.endElement() && b.EndVariable(int(b.list.member))
 }
 
 // BeginMemberElements is BeginElements for a member of a mutable type.
@@ -30,7 +30,7 @@ func (b *Builder) BeginMemberElements(i int, has bool, id uint32, code, n, bound
 
 // EndMemberElement is EndElement for a member of a mutable type.
 func (b *Builder) EndMemberElement() bool {
-	return b.endElement() && b.EndMember(b.list.member)
+	return b.endElement() && b.EndMember(int(b.list.member))
 }
 
 func (b *Builder) beginElements(i, n, bound int, primitive bool, header MemberMark) bool {
@@ -39,7 +39,7 @@ func (b *Builder) beginElements(i, n, bound int, primitive bool, header MemberMa
 		b.EndMember(i)
 		return false
 	}
-	b.list = elements{member: i, n: n, left: n, mark: mark, header: header}
+	b.list = elements{member: uint32(i), n: uint32(n), left: uint32(n), mark: mark, header: header.start}
 	b.ready = n == 0
 	return n == 0 && b.endElements()
 }
@@ -49,7 +49,7 @@ func (b *Builder) Element(i int) *Encoder {
 	switch {
 	case b.e.err != nil || b.info == nil:
 		return nil
-	case b.list.left == 0 || b.list.member != i:
+	case b.list.left == 0 || int(b.list.member) != i:
 		b.e.fail(&Error{Path: b.names[i], Err: ErrMember, Detail: "an element more than it was begun with"})
 		return nil
 	case !b.e.Enter():
@@ -61,7 +61,7 @@ func (b *Builder) Element(i int) *Encoder {
 // endElement tells whether it was the last element.
 func (b *Builder) endElement() bool {
 	l := &b.list
-	b.e.LeaveElement(b.names[l.member], l.n-l.left)
+	b.e.LeaveElement(b.names[l.member], int(l.n-l.left))
 	if b.e.err != nil {
 		return false
 	}
@@ -72,7 +72,7 @@ func (b *Builder) endElement() bool {
 func (b *Builder) endElements() bool {
 	b.ready = true
 	b.e.End(b.list.mark)
-	b.e.EndMember(b.list.header)
+	b.e.EndMember(MemberMark{start: b.list.header})
 	return b.e.err == nil
 }
 

@@ -13,14 +13,14 @@ const MaxDepth = 128
 //
 // Generated code calls it member by member. After the first error nothing more is written.
 type Encoder struct {
-	buf  []byte // the body; its start is the origin of alignment. Emptied by an error, so that one test finds both
-	pos  int    // next byte, pos <= len(buf) unless measuring
-	mask int    // the largest alignment less 1: 7 (XCDR1) or 3 (XCDR2)
+	buf []byte // the body; its start is the origin of alignment. Emptied by an error, so that one test finds both
+	pos int    // next byte, pos <= len(buf) unless measuring
 	// origin is where alignment counts from: 0, or the start of the innermost XCDR1 parameter. It is a multiple of 4.
 	origin int
-	depth  int
 	err    *Error
 	keys   *keyScratch // nil until a map is met
+	mask   int         // the largest alignment less 1: 7 (XCDR1) or 3 (XCDR2)
+	depth  uint8       // MaxDepth at most
 	big    bool
 	v2     bool
 	only   bool // measure only: buf is nil
@@ -134,9 +134,11 @@ func (e *Encoder) LeaveElement(name string, i int) {
 
 // Mark remembers where a delimited value began.
 type Mark struct {
-	dheader int  // offset behind the DHEADER; 0 for none: a DHEADER is never at offset -4
-	list    bool // an XCDR1 parameter list, which ends with a sentinel
+	dheader int // offset behind the DHEADER; 0 for none: a DHEADER is never at offset -4; or listMark
 }
+
+// listMark stands for an XCDR1 parameter list, which ends with a sentinel.
+const listMark = -1
 
 // Begin starts a struct or a union.
 func (e *Encoder) Begin(x Extensibility) Mark {
@@ -146,7 +148,10 @@ func (e *Encoder) Begin(x Extensibility) Mark {
 	case e.v2:
 		return e.beginDelimited()
 	}
-	return Mark{list: x == Mutable}
+	if x == Mutable {
+		return Mark{dheader: listMark}
+	}
+	return Mark{}
 }
 
 func (e *Encoder) beginDelimited() Mark {
@@ -156,7 +161,7 @@ func (e *Encoder) beginDelimited() Mark {
 
 // End completes what Begin, BeginSequence, BeginMap or BeginArray started.
 func (e *Encoder) End(m Mark) {
-	if m.list {
+	if m.dheader == listMark {
 		e.sentinel()
 		return
 	}

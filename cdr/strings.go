@@ -180,3 +180,9 @@ func appendUTF8(dst, units []byte, big bool) []byte {
 	}
 	return dst
 }
+
+// wordOf is the first eight bytes of v as a number; the compiler makes one load of it.
+func wordOf(v string) uint64 {
+	_ = v[7]
+	return uint64(v[0]) | uint64(v[1])<<8 | uint64(v[2])<<16 | uint64(v[3])<<24 | uint64(v[4])<<32 | uint64(v[5])<<40 | uint64(v[6])<<48 | uint64(v[7])<<56
+}

@@ -48,11 +48,6 @@ func memoryOf[T any](v *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v)), int(unsafe.Sizeof(*v)))
 }
 
-// bytesOfBools gives the memory of s, for reading: each byte is 0 or 1.
-func bytesOfBools(s []bool) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
-}
-
 // aliasString gives b as a string without copying. The string changes if b does: views say so.
 func aliasString(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))

@@ -12,6 +12,7 @@ import (
 // Only the innermost writer may write. Each has a key that is used once, and the stream knows by one number whose turn it is and with which
 // member: a writer that is not the innermost one, has ended, or belongs to an earlier sample is told from the one that may by a comparison.
 type Stream struct {
+	e Encoder
 	// next is the key of the innermost writer plus the number of its next member; or plus listOpen, while elements of the member before are to come.
 	// It is 0 while nobody may write: during a member, and after a mistake that is not told yet.
 	next  uint64
@@ -19,7 +20,6 @@ type Stream struct {
 	bad   uint64 // key and number of the first member of a run that was set when it was not next; 0 for none
 	was   uint64 // next before that
 	last  uint32 // number of the key that was given last
-	e     Encoder
 	whole []byte
 	info  *TypeInfo
 	enc   Encapsulation
@@ -429,12 +429,24 @@ func (w *Writer) Room(i, n, bound int) []byte {
 	return e.buf[e.pos-n : e.pos : e.pos] // Done may have moved them
 }
 
-// String is Next, a string, and Done.
+// String is Next, a string, and Done, in one for a member that is next and has no header.
 func (w *Writer) String(i int, v string, bound int) {
-	if e := w.Next(i); e != nil {
-		e.String("", v, bound)
-		w.Done()
+	if w.s == nil || !w.turn(i) || w.shape.Extensibility == Mutable || w.shape.Slots[i].Optional {
+		if e := w.Next(i); e != nil {
+			e.String("", v, bound)
+			w.Done()
+		}
+		return
 	}
+	w.at = i + 1
+	e := w.encoder()
+	e.String("", v, bound)
+	if e.err != nil {
+		w.locate(w.shape.Slots[i].Name)
+		return
+	}
+	w.pos = e.pos
+	w.s.next = w.key + uint64(w.at)
 }
 
 // Chosen tells whether the discriminator of a union has been written. That it selects another member than i is an error.

@@ -154,14 +154,14 @@ func (w *writer) tailRoom() ([]*writer, int) {
 func (w *writer) number(r *reservation, all []*writer) {
 	p := &w.pub.present
 	if !p.coherent && !p.ordered {
-		r.seq = w.seq.Add(1)
+		r.seq = w.turn.another()
 		return
 	}
 	if p.ordered {
 		p.order.Lock()
 		defer p.order.Unlock()
 	}
-	r.seq = w.seq.Add(1)
+	r.seq = w.turn.another()
 	if p.coherent && (p.open.Load() > 0 || w.set.first != 0) {
 		r.flags |= flagInSet
 		if w.set.first == 0 {
@@ -174,7 +174,7 @@ func (w *writer) number(r *reservation, all []*writer) {
 	r.flags |= flagOrdered
 	le, n := binary.LittleEndian, 0
 	for _, o := range all {
-		if seq := o.seq.Load(); o != w && seq > 0 {
+		if seq := o.turn.number(); o != w && seq > 0 {
 			r.tail = le.AppendUint32(r.tail, uint32(o.id))
 			r.tail = le.AppendUint64(r.tail, seq)
 			n++
@@ -246,7 +246,7 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 	for _, w := range writers {
 		if w.set.first != 0 {
 			in = append(in, w)
-			end.parts = append(end.parts, part{w.id, w.set.first, w.seq.Load()})
+			end.parts = append(end.parts, part{w.id, w.set.first, w.turn.number()})
 			w.set.first = 0
 		}
 	}
@@ -304,7 +304,7 @@ func (w *writer) placeSetEnd(ctx context.Context, op string, size int) (e setEnd
 	_, err = w.place(ctx, 0, size, w.deadlineFrom(time.Now()), &e.slot)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1) // and so is the set, which readers count as lost
-		w.seq.Add(1)
+		w.turn.another()
 		return e, nil
 	}
 	if err != nil {
@@ -321,7 +321,7 @@ func (w *writer) sendSetEnd(e *setEndSlot, end *setEnd) {
 	}
 	payload := end.encode()
 	copy(e.slot.bytes(), payload)
-	w.commit(&e.slot, w.header(kindSetEnd, w.seq.Add(1), 0, now()), len(payload))
+	w.commit(&e.slot, w.header(kindSetEnd, w.turn.another(), 0, now()), len(payload))
 	if w.resends {
 		w.inFlight.Add(-1)
 	}

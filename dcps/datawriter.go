@@ -377,6 +377,11 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 	if err != nil {
 		return Loan{}, err
 	}
+	if u.direct != nil {
+		if l, ok := u.lendDirectly(maxBytes, at); ok {
+			return l, nil
+		}
+	}
 	of := u.loans.get(u)
 	of.asked = at != atCall
 	r := &of.r

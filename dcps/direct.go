@@ -26,19 +26,55 @@ func (w *writer) reserveDirectly(size int, from, at int64, r *reservation) bool 
 	if !w.ended.Load() {
 		s, ok = w.direct.Try(size)
 	}
-	if ok {
-		r.seq = w.seq.Add(1)
-	}
-	w.turn.leave()
 	if !ok {
+		w.turn.leave()
 		return false
 	}
+	r.seq = w.turn.number() + 1
+	w.turn.leaveAt(r.seq)
 	if at == atCall {
 		at = from
 	}
 	r.slot.node, r.node, r.at, r.exclusions = s, s.Node(), at, exclusions
 	r.sent, r.direct, r.waits, r.inFlight, r.flags, r.tail = true, true, false, false, 0, nil
 	return true
+}
+
+// lendDirectly is DataWriter.Loan of such a writer, if it has no other loan like that: the turn that guards the place guards
+// leases.first, too. If it reports false the writer has no such loan.
+func (w *writer) lendDirectly(room int, at int64) (l Loan, ok bool) {
+	from := sampleClock.now()
+	if room > w.maxSize || w.defers() || !w.turn.try() {
+		return Loan{}, false
+	}
+	exclusions := w.doubt.exclusions.Load() // before the place is taken: see doubt
+	first, s := &w.loans.first, derecho.Slot{}
+	turn := first.turn.Load()
+	if turn%leaseStates == leaseFree && !w.ended.Load() {
+		s, ok = w.direct.Try(room)
+	}
+	if !ok {
+		w.turn.leave()
+		return Loan{}, false
+	}
+	if first.asked = at != atCall; !first.asked {
+		at = from
+	}
+	seq := w.turn.number() + 1
+	r := &first.r // whose other fields are those of all that go directly
+	r.slot.node, r.node, r.seq, r.at, r.exclusions = s, s.Node(), seq, at, exclusions
+	turn++ // leaseLent
+	first.turn.Store(turn)
+	w.turn.leaveAt(seq)
+	if !w.loans.open(first, turn) {
+		return Loan{}, false
+	}
+	return Loan{of: first, turn: turn, at: atCall, room: s.Bytes(), ring: s.Ring()}, true
+}
+
+// unhindered tells whether what was lent can be published directly: nothing has happened to the process, and nobody counts samples.
+func (w *writer) unhindered(r *reservation) bool {
+	return r.direct && w.p.failure.Load() == nil && w.p.outage.Load() == nil && w.instances.Load() == nil && r.node == w.direct.Node()
 }
 
 // publishDirectly publishes a message with such a place.

@@ -3,6 +3,7 @@ package dcps
 import (
 	"testing"
 
+	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 )
@@ -39,8 +40,44 @@ func TestWhoGoesDirectly(t *testing.T) {
 			w := n.writerOf(t, pq, wq)
 			require.Equal(t, c.want, w.untyped().direct != nil)
 			write(t, w, 1, 1)
-			require.Equal(t, uint64(1), w.untyped().seq.Load())
+			require.Equal(t, uint64(1), w.untyped().turn.number())
 			require.NoError(t, w.Close())
 		})
 	}
+}
+
+// Who lends one at a time always lends the same lease, which keeps no ring mapped in between; who lends several at once gets others. All
+// count as out until they end.
+func TestLeasesOfWhoGoesDirectly(t *testing.T) {
+	d := onCore(t, Settings{})
+	n := d.node(t)
+	w, r := n.writer(t, writerQos(blocking(patience))), n.reader(t, readerQos())
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	first := &w.loans.first
+	publish := func(l *Loan, value int32) {
+		size, err := cdr.MarshalTo(l.Bytes(), &track{ID: 1, Value: value}, w.enc)
+		require.NoError(t, err)
+		require.NoError(t, l.Publish(size))
+	}
+	for round := range int32(3) {
+		a, err := w.Loan(patiently(t), 100)
+		require.NoError(t, err)
+		require.Same(t, first, a.of)
+		b, err := w.Loan(patiently(t), 100)
+		require.NoError(t, err)
+		require.NotSame(t, first, b.of)
+		require.Equal(t, 2, w.loans.out())
+		publish(&b, 2*round+1)
+		require.Equal(t, 1, w.loans.out())
+		publish(&a, 2*round)
+		require.Zero(t, w.loans.out())
+		require.Zero(t, first.r.slot)
+		require.Equal(t, uint64(leaseFree), first.state())
+		gone, err := w.Loan(patiently(t), 100)
+		require.NoError(t, err)
+		require.Same(t, first, gone.of)
+		require.NoError(t, gone.Discard())
+	}
+	require.Equal(t, "1:0 1:1 1:2 1:3 1:4 1:5", values(t, r, 6))
+	require.Equal(t, uint64(9), w.turn.number())
 }

@@ -8,8 +8,8 @@ import "sync/atomic"
 // All words are sequentially consistent. A sample is in doubt if its process was excluded between the reservation of its
 // place and its acknowledgement; one of two goroutines sees that:
 //
-//	the polling one   raises exclusions, then reads writer.seq and writer.acked
-//	the writing one   reads exclusions, takes place and number (writer.seq), publishes, then reads exclusions again
+//	the polling one   raises exclusions, then reads the number of writer.turn and writer.acked
+//	the writing one   reads exclusions, takes place and number, publishes, then reads exclusions again
 //
 // If the second reading still shows the first one's value, the number was there when the polling goroutine looked.
 type doubt struct {

@@ -75,7 +75,16 @@ func (l *Loan) Publish(n int) error {
 	if err != nil {
 		return err
 	}
-	defer w.loans.put(l.of)
+	if w.unhindered(r) {
+		at := r.at
+		if l.at != atCall {
+			at = l.at
+		}
+		w.publishDirectly(r, w.header(kindData, r.seq, 0, at), n)
+		w.loans.done(l.of)
+		return nil
+	}
+	defer w.loans.done(l.of)
 	// From here on the room is this goroutine's: Close waits for it, as for every slot that is reserved.
 	w.takeOff(r)
 	err = w.broken(op)
@@ -150,7 +159,7 @@ func (l *Loan) Discard() error {
 	switch {
 	case err == nil:
 		w.waste(r)
-		w.loans.put(l.of)
+		w.loans.done(l.of)
 	case errors.Is(err, ErrPreconditionNotMet):
 		return nil
 	}
@@ -160,48 +169,69 @@ func (l *Loan) Discard() error {
 // lease is the writer's side of a loan. Leases are used again: turn tells the loans of one from each other.
 type lease struct {
 	w     *writer
-	r     reservation
-	asked bool // At among the options of DataWriter.Loan gave r its timestamp
-	// turn is odd while the lease is lent. Who makes it even, by compare-and-swap, has the reservation: one of the
-	// copies of the loan, or Close.
+	r     reservation // of who lends, and then of who has ended the loan
+	asked bool        // At among the options of DataWriter.Loan gave r its timestamp
+	// turn modulo leaseStates is the state. Who makes it leaseEnded, by compare-and-swap, has the reservation: one of the
+	// copies of the loan, or Close. A copy makes it leaseFree when it has done with r.
 	turn atomic.Uint64
 }
 
-func (l *lease) take(turn uint64) bool { return l.turn.CompareAndSwap(turn, turn+1) }
+// The states of a lease, one after the other.
+const (
+	leaseFree  = 0
+	leaseLent  = 1
+	leaseEnded = 2
 
-// leases are those of a writer. They are at most as many as there were loans at once.
+	leaseStates = 3
+)
+
+func (l *lease) state() uint64 { return l.turn.Load() % leaseStates }
+
+func (l *lease) take(turn uint64) bool { return l.turn.CompareAndSwap(turn, turn+leaseEnded-leaseLent) }
+
+// leases are those of a writer. They are at most as many as there were loans at once, and one.
 //
-// A writer that lends one at a time uses spare and takes no lock. Words and their writers (all atomics are sequentially
+// A writer that goes directly and lends one at a time uses first and takes no lock. Words and their writers (all atomics are sequentially
 // consistent):
 //
-//	spare   a lease that nobody has: who swaps it out has it
-//	closed  set by close, before it looks at the turns. Who lends makes its turn odd and looks at closed after that: so either
+//	first   its turn is made leaseLent by who has the writer's turn, if it is leaseFree
+//	closed  set by close, before it looks at the turns. Who lends makes its turn leaseLent and looks at closed after that: so either
 //	        close finds the lease lent, or the lender finds that it is closed. Both may; then the turn tells whose it is
 type leases struct {
-	spare  atomic.Pointer[lease]
+	first  lease
 	closed atomic.Bool
 
 	mu   sync.Mutex
-	all  []*lease
-	free []*lease // besides spare
+	all  []*lease // besides first
+	free []*lease
+}
+
+func (s *leases) init(w *writer) {
+	s.first.w = w
+	s.first.r.sent, s.first.r.direct = true, true
 }
 
 // lend makes a loan of a lease from get, which has a reservation, and gives its turn; 0 if the writer is closed.
 func (s *leases) lend(l *lease) (turn uint64) {
-	turn = l.turn.Add(1)
-	if s.closed.Load() {
-		if l.take(turn) {
-			l.w.waste(&l.r)
-		} // else close has it
+	turn = l.turn.Add(leaseLent - leaseFree)
+	if !s.open(l, turn) {
 		return 0
 	}
 	return turn
 }
 
-func (s *leases) get(w *writer) *lease {
-	if l := s.spare.Swap(nil); l != nil {
-		return l
+// open tells whether a lease that was lent just now may be. If not, its reservation is given up.
+func (s *leases) open(l *lease, turn uint64) bool {
+	if !s.closed.Load() {
+		return true
 	}
+	if l.take(turn) {
+		l.w.waste(&l.r)
+	} // else close has it
+	return false
+}
+
+func (s *leases) get(w *writer) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free) - 1; n >= 0 {
@@ -214,15 +244,28 @@ func (s *leases) get(w *writer) *lease {
 	return l
 }
 
-// put takes back a lease that get or end gave. It does not keep the ring of its reservation mapped.
-func (s *leases) put(l *lease) {
+// done takes back a lease that end gave. It does not keep the ring of its reservation mapped.
+func (s *leases) done(l *lease) {
 	l.r.slot, l.r.tail = slot{}, nil
-	if s.spare.CompareAndSwap(nil, l) {
-		return
+	l.turn.Store(l.turn.Load() + leaseStates - leaseEnded) // nobody else changes it
+	if l != &s.first {
+		s.put(l)
 	}
+}
+
+// put takes back a lease of get that is not lent.
+func (s *leases) put(l *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = append(s.free, l)
+}
+
+// each goes through all, with mu held.
+func (s *leases) each(f func(l *lease)) {
+	f(&s.first)
+	for _, l := range s.all {
+		f(l)
+	}
 }
 
 // lent tells whether a loan has not ended.
@@ -246,12 +289,12 @@ func (s *leases) close() []reservation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var left []reservation
-	for _, l := range s.all {
-		if turn := l.turn.Load(); turn%2 == 1 && l.take(turn) {
+	s.each(func(l *lease) {
+		if turn := l.turn.Load(); turn%leaseStates == leaseLent && l.take(turn) {
 			left = append(left, l.r)
 			l.r = reservation{}
 		}
-	}
+	})
 	return left
 }
 
@@ -260,9 +303,11 @@ func (s *leases) out() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, l := range s.all {
-		n += int(l.turn.Load() % 2)
-	}
+	s.each(func(l *lease) {
+		if l.state() == leaseLent {
+			n++
+		}
+	})
 	return n
 }
 

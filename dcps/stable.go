@@ -73,7 +73,7 @@ func (w *writer) confirmed(ctx context.Context, op string, durable bool) error {
 		return err
 	}
 	w.batch.hurry()
-	upTo := w.seq.Load()
+	upTo := w.turn.number()
 	wait := w.p.core.WaitAcked
 	if durable {
 		wait = w.p.core.WaitDurable
@@ -106,7 +106,7 @@ func (w *writer) reachable(ctx context.Context, op string, durable bool) error {
 // stability follows what becomes of a writer's samples, for the status STABLE. Nobody does unless somebody wants to know: then a goroutine
 // waits for all that was sent, and after that for the next message; for a PERSISTENT writer, another one waits for the disks.
 //
-//	wanted  stored true, for good, before the goroutines look at writer.seq. Who sends has raised seq before it looks at wanted: so
+//	wanted  stored true, for good, before the goroutines look at the latest number. Who sends has raised that before it looks at wanted: so
 //	        either it rings, or they see its number
 type stability struct {
 	wanted          atomic.Bool
@@ -175,7 +175,7 @@ func (w *writer) advance(bell chan struct{}, durable bool, move func(s *StableSt
 			wait = w.p.core.WaitDurable
 		}
 		for {
-			upTo := w.seq.Load()
+			upTo := w.turn.number()
 			if upTo > reached && wait(w.lifetime, w.at.sg) != nil {
 				upTo = reached // the end of the outage rings, or the next message
 			}

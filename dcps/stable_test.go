@@ -99,7 +99,7 @@ func TestStableStatus(t *testing.T) {
 		},
 	} {
 		require.NoError(t, set(AnyStatus))
-		before := w.seq.Load()
+		before := w.turn.number()
 		write(t, w, 2, 1)
 		for s := range heard {
 			if s.Stable > before && s.Durable > before {
@@ -144,7 +144,7 @@ func TestStableStatusInDoubt(t *testing.T) {
 	require.ErrorIs(t, loan.Publish(50), ErrPreconditionNotMet)
 	write(t, w, 1, 2)
 	require.NoError(t, w.WaitForStable(patiently(t)), "it was told")
-	seq := w.seq.Load()
+	seq := w.turn.number()
 	require.NoError(t, w.await(patiently(t), "test", func() bool { return w.stability.now.Stable == seq }))
 	require.Equal(t, int32(1), w.StableStatus().DoubtCount)
 }

@@ -6,22 +6,39 @@ import (
 	"time"
 )
 
-// turn is a lock that a caller gives up waiting for. While nobody waits it costs two atomic operations.
+// turn is a lock that a caller gives up waiting for, and the latest number that was given out under it. While nobody waits it costs two
+// atomic operations, with the number.
 //
 // Words and their writers (all atomics are sequentially consistent):
 //
-//	held     1 while somebody has the turn; by compare-and-swap
-//	waiting  how many wait. Who waits counts itself before it tries, and who leaves looks after it has stored held: so
+//	word     twice the number, and 1 while somebody has the turn. Whoever takes the turn swaps it; the rest is stored by who has it
+//	waiting  how many wait. Who waits counts itself before it tries, and who leaves looks after it has stored word: so
 //	         either the one finds it free, or the other finds somebody to wake
 //	wake     a token for one of those who wait, who then tries again
 type turn struct {
-	held    atomic.Int32
+	word    atomic.Uint64
 	waiting atomic.Int32
 	wake    chan struct{} // capacity 1
 }
 
 // try takes the turn if nobody has it.
-func (t *turn) try() bool { return t.held.CompareAndSwap(0, 1) }
+func (t *turn) try() bool {
+	for {
+		is := t.word.Load()
+		if is&1 != 0 {
+			return false
+		}
+		if t.word.CompareAndSwap(is, is|1) {
+			return true
+		}
+	}
+}
+
+// number is the latest one. Any goroutine.
+func (t *turn) number() uint64 { return t.word.Load() >> 1 }
+
+// another gives the next number out. Who has the turn.
+func (t *turn) another() uint64 { return t.word.Add(2) >> 1 }
 
 func (t *turn) init() { t.wake = make(chan struct{}, 1) }
 
@@ -51,8 +68,11 @@ func (t *turn) take(ctx context.Context, deadline time.Time) (expired bool, err 
 }
 
 // leave ends the turn. A token that nobody took yet is as good as another.
-func (t *turn) leave() {
-	t.held.Store(0)
+func (t *turn) leave() { t.leaveAt(t.number()) }
+
+// leaveAt is leave, which makes n the latest number.
+func (t *turn) leaveAt(n uint64) {
+	t.word.Store(n << 1)
 	if t.waiting.Load() > 0 {
 		t.next()
 	}

@@ -45,7 +45,7 @@ func TestTurn(t *testing.T) {
 	}
 	wg.Wait()
 	require.GreaterOrEqual(t, n, 8*500)
-	require.Zero(t, u.held.Load())
+	require.Zero(t, u.word.Load())
 	require.Zero(t, u.waiting.Load())
 }
 

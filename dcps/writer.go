@@ -42,7 +42,6 @@ type writer struct {
 	typed     AnyDataWriter
 
 	turn      turn                              // who has it takes number and place
-	seq       atomic.Uint64                     // latest number; stored by the holder of turn
 	acked     atomic.Uint64                     // WaitForAcknowledgments has seen these confirmed
 	doubt     doubt                             // about samples that the group went on without
 	resends   bool                              // it is owed to late readers what the group went on without; see resend.go
@@ -80,6 +79,7 @@ func (w *writer) setup() {
 	w.init(w.pub.p, what("writer", w.topic.name), w)
 	w.status = newStatusCondition(&w.entity)
 	w.turn.init()
+	w.loans.init(w)
 	w.lifetime, w.die = context.WithCancel(context.Background())
 	w.stamped = math.MinInt64
 	w.stability.init()
@@ -438,7 +438,7 @@ func (w *writer) unknown(op string, cause error) error {
 // outlived notes that the group went on without this process. The polling goroutine's.
 func (w *writer) outlived() {
 	w.doubt.exclusions.Add(1)
-	if w.acked.Load() < w.seq.Load() {
+	if w.acked.Load() < w.turn.number() {
 		w.doubt.raised.Add(1)
 	}
 }
@@ -528,7 +528,7 @@ func (w *writer) sayClosing(ctx context.Context) error {
 			break
 		}
 	}
-	seq := w.seq.Add(1)
+	seq := w.turn.another()
 	// Without channel: a full reader does not hold the farewell up, which takes no room there.
 	s, err := w.p.core.reserve(ctx, w.at.sg, 0, 0, deadline)
 	if errors.Is(err, derecho.ErrWouldBlock) {

@@ -21,8 +21,12 @@ type failedLog struct {
 
 // LogFailed notes that a member does not log a subgroup any more: from now on the writers of PERSISTENT topics on it
 // fail, at every process that has heard of it, until that member has left. Err tells of it too. A node without
-// endpoints has left already, or is about to: it holds nobody up.
+// endpoints has left already, or is about to: it holds nobody up. nil: this member logs again.
 func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
+	if err == nil {
+		h.forgetFailed(func(f failedLog) bool { return f.sg == sg && f.node == node })
+		return
+	}
 	if slices.ContainsFunc(h.failed, func(f failedLog) bool { return f.sg == sg && f.node == node }) {
 		return
 	}
@@ -54,7 +58,11 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 
 // forgetLogs lets writers go on that a member which has left kept from it.
 func (h *hub) forgetLogs(node derecho.NodeID) {
-	h.failed = slices.DeleteFunc(h.failed, func(f failedLog) bool { return f.node == node })
+	h.forgetFailed(func(f failedLog) bool { return f.node == node })
+}
+
+func (h *hub) forgetFailed(which func(failedLog) bool) {
+	h.failed = slices.DeleteFunc(h.failed, which)
 	h.p.logErrs.Range(func(key, _ any) bool {
 		sg := key.(derecho.SubgroupID)
 		if i := slices.IndexFunc(h.failed, func(f failedLog) bool { return f.sg == sg }); i >= 0 {

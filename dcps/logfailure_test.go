@@ -50,7 +50,7 @@ func TestReplicaLogFailure(t *testing.T) {
 	loan, err := w.Loan(patiently(t), 100)
 	require.NoError(t, err)
 	d.bus.settle(t)
-	b.p.hub.LogFailed(w.at.sg, a.p.core.ID(), nil)
+	b.p.hub.LogFailed(w.at.sg, a.p.core.ID(), derecho.ErrLog)
 
 	want := []string{`writer of topic "Track"`, fmt.Sprintf("display (pid %d on %s)", os.Getpid(), a.p.host), `PERSISTENT topics "Track"`}
 	_, full := w.Loan(patiently(t), 100)

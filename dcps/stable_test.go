@@ -49,7 +49,7 @@ func TestStableWithoutLog(t *testing.T) {
 	_ = w.StableStatus()
 	require.NoError(t, w.await(patiently(t), "test", func() bool { return w.stability.now.Stable == 1 }))
 	require.Zero(t, w.StableStatus().Durable)
-	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), nil)
+	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), derecho.ErrLog)
 	d.settle(t)
 	require.NoError(t, w.WaitForStable(patiently(t)), "also when the hub knows of it")
 	require.ErrorIs(t, w.WaitForDurable(patiently(t)), derecho.ErrLog)

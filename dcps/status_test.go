@@ -267,6 +267,8 @@ func TestLogFailure(t *testing.T) {
 	err := w.Write(patiently(t), &track{})
 	require.ErrorIs(t, err, ErrOutOfResources)
 	require.ErrorIs(t, err, derecho.ErrLog)
+	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), nil)
+	write(t, w, 1, 2)
 }
 
 func TestMalformedAnnouncementIsReported(t *testing.T) {

@@ -165,7 +165,8 @@ type Handler interface {
 	// its own. What it returns is an upcall like the others, and takes the state over; it is not called
 	// if another state is on its way by then.
 	ReadState(sg SubgroupID, ch ChannelID, state []byte) (load func())
-	// LogFailed reports that a member (maybe this one) can not log the subgroup any more.
+	// LogFailed reports that a member (maybe this one) can not log the subgroup any more. nil: this one can again, as the node that had the
+	// same log has given it up (ErrCopied).
 	LogFailed(sg SubgroupID, node NodeID, err error)
 	// Silence tells, with every heartbeat of this node while another member is silent, for how long it has been,
 	// and 0 when it is heard again. It is much less than Config.Lease for one that is well; the group goes on

@@ -21,14 +21,15 @@ func (m *machine) submit(cmd []byte) {
 // addEndpoint announces an endpoint of this node; done is called when all that belongs to it is set up
 // here.
 func (m *machine) addEndpoint(ep Endpoint, done func(error)) {
-	m.addEndpoints([]Endpoint{ep}, func(_ Endpoint, err error) { done(err) })
+	m.addEndpoints([]Endpoint{ep}, false, func(_ Endpoint, err error) { done(err) })
 }
 
-// addEndpoints announces several, together as far as nothing keeps them apart; done is called for each.
-func (m *machine) addEndpoints(eps []Endpoint, done func(Endpoint, error)) {
+// addEndpoints announces several, together as far as nothing keeps them apart; done is called for each. rejoins: they are those of a
+// node that has joined again.
+func (m *machine) addEndpoints(eps []Endpoint, rejoins bool, done func(Endpoint, error)) {
 	m.gathering = true
 	for _, ep := range eps {
-		m.gather(ep, func(err error) { done(ep, err) })
+		m.gather(ep, rejoins, func(err error) { done(ep, err) })
 	}
 	m.gathering = false
 	if len(m.announcing) > 0 {
@@ -36,14 +37,14 @@ func (m *machine) addEndpoints(eps []Endpoint, done func(Endpoint, error)) {
 	}
 }
 
-func (m *machine) gather(ep Endpoint, done func(error)) {
+func (m *machine) gather(ep Endpoint, rejoins bool, done func(error)) {
 	switch {
 	case m.own[ep.ID] != nil:
 		done(fmt.Errorf("%w: endpoint %d exists", ErrConfig, ep.ID))
 	case m.phase != joined:
 		done(ErrClosed)
 	default:
-		p := &pendingEndpoint{ep: ep, done: done}
+		p := &pendingEndpoint{ep: ep, done: done, rejoins: rejoins}
 		m.own[ep.ID] = p
 		m.propose(p)
 	}
@@ -392,6 +393,7 @@ func (m *machine) added(eps []Endpoint) {
 	for _, ep := range eps {
 		if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
 			p.added = true
+			m.unrefuse(p)
 			m.whenReady(func() bool { return p.removing || m.cat.recovered(ep) }, func() {
 				if !p.removing {
 					p.answer(err)

@@ -1,6 +1,10 @@
 package derecho
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/omg-dds-go/dds/internal/mutant"
+)
 
 // A log is one process's at a time: the lock on its directory sees to that. A directory that was copied has the identity of the
 // original and a lock of its own. Two such logs would count as one, for the majority of the logs and for whose state is known to be
@@ -16,7 +20,7 @@ const livingBeats = 2 * Heartbeats
 
 // twin is a node that has announced the log of an endpoint as its own.
 func (c *catalogue) twin(ep *Endpoint) (node NodeID, is bool) {
-	if ep.Log == nil {
+	if ep.Log == nil || mutant.Is("copied-unnoticed") {
 		return 0, false
 	}
 	for _, e := range c.onLog[ep.Log.ID] { // all of one node
@@ -25,44 +29,82 @@ func (c *catalogue) twin(ep *Endpoint) (node NodeID, is bool) {
 	return 0, false
 }
 
+// pulse counts the heartbeats of another node, from the first look at it in a view.
+type pulse struct {
+	of    *agreement // of the view, in which the heartbeats are counted
+	node  NodeID
+	since uint64
+}
+
+// lives is told a heartbeat and reports whether there were enough of that node in that view.
+func (p *pulse) lives(of *agreement, node NodeID, beat uint64) bool {
+	if p.of != of || p.node != node {
+		*p = pulse{of, node, beat}
+	}
+	return beat >= p.since+livingBeats
+}
+
 // postpone keeps an endpoint of this node that was not taken, as another node has its log, until the log is free or the other is known to live.
+// Then AddEndpoint fails. Nobody waits for an answer when a node has joined again and announces what its application has: its endpoint goes on to
+// wait, as the process that goes may as well be the other.
 func (m *machine) postpone(ep Endpoint) {
 	p := m.own[ep.ID]
 	if p == nil || ep.Node != m.id {
 		return
 	}
 	var other NodeID
-	var of *agreement // in which the heartbeats are counted
-	var since uint64
+	var heard pulse
 	lives := func() bool {
 		views := m.groups[0].epochs
 		e := views[len(views)-1]
 		i := e.desc.member(other)
-		if i < 0 {
-			return false
-		}
-		beat := e.agree.load(i, e.table.Beat())
-		if of != e.agree {
-			of, since = e.agree, beat
-		}
-		return beat >= since+livingBeats
+		return i >= 0 && heard.lives(e.agree, other, e.agree.load(i, e.table.Beat()))
 	}
 	free := func() (is bool) {
 		other, is = m.cat.twin(&ep)
 		return !is
 	}
-	m.whenReady(func() bool { return p.removing || free() || lives() }, func() {
-		switch {
-		case p.removing:
+	again := func() {
+		if p.removing {
 			m.withdraw(p)
+			m.unrefuse(p)
 			p.answer(nil)
-		case free():
+		} else {
 			m.propose(p)
-		default:
-			m.withdraw(p)
-			p.answer(fmt.Errorf("%w: this node, %s, and %s have the log %016x, so the directory of one is a copy of the other's: "+
-				"stop one of the two, and give it a directory of its own; what is stored is sent to it",
-				ErrCopied, m.member(m.id), m.member(other), ep.Log.ID))
 		}
+	}
+	m.whenReady(func() bool { return p.removing || p.refused || free() || lives() }, func() {
+		if p.removing || !p.refused && free() {
+			again()
+			return
+		}
+		if !p.refused {
+			err := fmt.Errorf("%w: this node, %s, and %s have the log %016x, so the directory of one is a copy of the other's: "+
+				"stop one of the two, and give it a directory of its own; what is stored is sent to it",
+				ErrCopied, m.member(m.id), m.member(other), ep.Log.ID)
+			if !p.rejoins {
+				m.withdraw(p)
+				p.answer(err)
+				return
+			}
+			p.refused = true
+			m.h.LogFailed(ep.logged(), m.id, err)
+			p.answer(nil)
+		}
+		m.whenReady(func() bool { return p.removing || free() }, again)
 	})
+}
+
+// unrefuse: an endpoint does not wait for its log any more. If no other does, the layer above is told.
+func (m *machine) unrefuse(p *pendingEndpoint) {
+	if !p.refused {
+		return
+	}
+	p.refused = false
+	for _, other := range m.own {
+		if other.refused && other.ep.logged() == p.ep.logged() {
+			return
+		}
+	}
+	m.h.LogFailed(p.ep.logged(), m.id, nil)
 }

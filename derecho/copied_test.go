@@ -1,6 +1,9 @@
 package derecho
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +40,56 @@ func TestCopiedLog(t *testing.T) {
 			require.ErrorContains(t, err, "have the log 0000000000000011")
 		})
 	}
+}
+
+// A node that has joined again meets another with its log. Its endpoint is left out, which is told, and announced when the other has given the log up.
+func TestCopiedLogAtRejoin(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 17} }
+		a, ra := c.join()
+		b, rb := c.join()
+		keeps := Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true}
+		a.mustAdd(t, keeps)
+		rb.wait(t, "the original", func() bool { return len(rb.endpoints) == 1 })
+		require.True(t, b.life.Load().addAll(ctxFor(t), []Endpoint{keeps}), "the others of its endpoints work")
+		rb.wait(t, "the refusal", func() bool { return errors.Is(rb.failed, ErrCopied) })
+		require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
+		ra.wait(t, "the endpoint", func() bool { return slices.Contains(ra.endpoints, fmt.Sprintf("+%s/1", b.ID())) })
+		rb.wait(t, "that it logs again", func() bool { return rb.failed == nil })
+		require.NoError(t, b.RemoveEndpoint(ctxFor(t), 1))
+
+		// One that is withdrawn while it waits is not announced any more, and nothing is refused then.
+		a.mustAdd(t, keeps)
+		require.True(t, b.life.Load().addAll(ctxFor(t), []Endpoint{keeps}))
+		rb.wait(t, "the refusal", func() bool { return errors.Is(rb.failed, ErrCopied) })
+		require.NoError(t, b.RemoveEndpoint(ctxFor(t), 1))
+		rb.wait(t, "that nothing is refused", func() bool { return rb.failed == nil })
+		require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
+		b.mustAdd(t, Endpoint{ID: 2, Channel: 8, Reads: []Subgroup{ordered}})
+		ra.wait(t, "another endpoint", func() bool { return slices.Contains(ra.endpoints, fmt.Sprintf("+%s/2", b.ID())) })
+		announced := 0
+		ra.note(func() {
+			for _, e := range ra.endpoints {
+				if e == fmt.Sprintf("+%s/1", b.ID()) {
+					announced++
+				}
+			}
+		})
+		require.Equal(t, 1, announced)
+	})
+}
+
+// Heartbeats prove that a node lives if enough of them came since it was looked at in a view: of that node, and in that view.
+func TestPulse(t *testing.T) {
+	var p pulse
+	one, next := &agreement{}, &agreement{}
+	require.False(t, p.lives(one, 1, 90), "what came before proves nothing")
+	require.False(t, p.lives(one, 1, 90+livingBeats-1))
+	require.False(t, p.lives(one, 2, 90+livingBeats), "of another")
+	require.True(t, p.lives(one, 2, 90+2*livingBeats))
+	require.False(t, p.lives(next, 2, 90+4*livingBeats), "in another view they are counted anew")
+	require.True(t, p.lives(next, 2, 90+5*livingBeats))
 }
 
 // postponed: an endpoint of the node waits, though it was announced.

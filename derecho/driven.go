@@ -146,7 +146,7 @@ func (d *Driven) AddEndpoints(eps []Endpoint, done func(Endpoint, error)) {
 		}
 		good = append(good, ep)
 	}
-	d.m.addEndpoints(good, done)
+	d.m.addEndpoints(good, false, done)
 }
 
 // ChangeEndpoint is Node.ChangeEndpoint; done is called with its result.

@@ -227,7 +227,7 @@ func (l *life) prepare(ep *Endpoint) error {
 
 // addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It
 // reports false if this was not to be: the incarnation has ended, or an endpoint could not be announced. Those
-// that the group refuses because of their logs are left out.
+// that the group refuses because of their logs are left out; if another node has the log, until it gives it up.
 func (l *life) addAll(ctx context.Context, eps []Endpoint) bool {
 	for i := range eps {
 		if l.prepare(&eps[i]) != nil {
@@ -236,9 +236,8 @@ func (l *life) addAll(ctx context.Context, eps []Endpoint) bool {
 	}
 	answers := make(chan error, len(eps))
 	l.post(func(m *machine) {
-		m.addEndpoints(eps, func(ep Endpoint, err error) {
-			// What was stored by the others meanwhile, or before they met this node; or they have met the original of its log.
-			if errors.Is(err, ErrHistory) || errors.Is(err, ErrCopied) {
+		m.addEndpoints(eps, true, func(ep Endpoint, err error) {
+			if errors.Is(err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
 				m.h.LogFailed(ep.logged(), m.id, err)
 				err = nil
 			}

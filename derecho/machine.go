@@ -140,6 +140,8 @@ type pendingEndpoint struct {
 	done                       func(error) // nil when answered
 	submitted, added, removing bool
 	changing                   []func(error) // of each change under way
+	rejoins                    bool          // the node has joined again, and nobody waits for the answer to what becomes of one endpoint
+	refused                    bool          // as another node has the log, and it lives: Handler.LogFailed was told
 }
 
 // shell is what the machine reports to the node around it.

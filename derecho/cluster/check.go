@@ -40,6 +40,7 @@ func newChecker(plan Plan) *checker {
 		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
+		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
 		readers: map[knownReaders][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{},
 	}
 }
@@ -127,6 +128,8 @@ type checker struct {
 	durable map[derecho.NodeID]map[string]bool // what is on the disk of a node
 	found   map[logOf]lastEpoch                // what a log held when it was announced last
 	begun   map[begun]bool                     // groups that have had a stored channel
+	logs    map[derecho.NodeID]uint64          // of those that have announced what it holds
+	refused map[derecho.NodeID]bool            // as theirs is the copy of another's
 	// histories are those with which the epochs of a log began.
 	histories map[logOf][]written
 	faulty    bool
@@ -195,6 +198,15 @@ func (c *checker) event(i int, e Event) {
 		c.durable[e.Node][e.Text] = true
 	case Found:
 		c.found[logOf{e.Log, e.Channel}] = lastEpoch{e.Epoch, e.Logs}
+		c.logs[e.Node] = e.Log
+		delete(c.refused, e.Node)
+	case Refused:
+		if e.Log != 0 {
+			c.refused[e.Node] = true
+		}
+	}
+	if c.refused[e.Node] && (e.Kind == Durable || e.Kind == Begun) {
+		c.failf("P5: %s writes to the copy of a log", e.Node)
 	}
 	if _, over := c.ended[e.Node]; over && (e.Kind == Send || e.Kind == Deliver || e.Kind == Decision && e.What.Kind != derecho.Decided) {
 		c.failf("M5: %s acts after its end", e.Node)
@@ -369,6 +381,7 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	c.last[node][w.Subgroup], c.group[node] = w.Epoch, w.Group
 	t.installed[node] = true
 	t.kept = w.Kept
+	c.twins(w)
 	c.reborn(w.Group, w)
 	if w.Subgroup == 0 && w.Epoch > 1 {
 		c.primary(i, at, t)

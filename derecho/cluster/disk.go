@@ -20,7 +20,7 @@ type disk struct {
 	starts   file
 	messages file
 	err      error // of all that is written from now on
-	copied   bool  // from another, of which only scripts make use
+	copied   bool  // from another, which lives
 	crashIn  int   // operations until the process ends in the middle of its writing; 0: it does not
 	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log says of itself (nil: what it holds).
 	honest func(f *file) int
@@ -47,11 +47,18 @@ type entry struct {
 
 func (r *run) newDisk() *disk { return &disk{run: r, id: r.pick.Uint64() | 1} }
 
-// copy is what somebody has who copies the directory.
+// copy is what somebody has who copies the directory: all that was written, on a disk that has it, whatever the original does with it.
 func (d *disk) copy() *disk {
-	c := &disk{run: d.run, id: d.id, copied: true, starts: d.starts, messages: d.messages}
-	c.starts.entries, c.messages.entries = slices.Clone(d.starts.entries), slices.Clone(d.messages.entries)
-	return c
+	of := func(f file) file { return file{entries: slices.Clone(f.entries), synced: len(f.entries)} }
+	return &disk{run: d.run, id: d.id, copied: true, starts: of(d.starts), messages: of(d.messages)}
+}
+
+// medium is what the trace calls the log by what is on the disk: a copy has the identity of the original, which is odd, and a content of its own.
+func (d *disk) medium() uint64 {
+	if d.copied {
+		return d.id + 1
+	}
+	return d.id
 }
 
 // crash loses some of what was not synced. What is left is on disk, though the process has told nobody.
@@ -75,11 +82,11 @@ func (f *file) lose(pick func(n int) int) {
 func (f *file) sync(p *process) {
 	for _, e := range f.entries[f.synced:] {
 		if e.start == nil {
-			p.run.emit(Event{Kind: Durable, Node: p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: p.disk.id, Text: e.text})
+			p.run.emit(Event{Kind: Durable, Node: p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: p.disk.medium(), Text: e.text})
 			continue
 		}
 		for _, c := range e.start.Channels {
-			p.run.emit(Event{Kind: Begun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.id, Logs: c.Logs, History: c.History, Written: c.Written, Text: string(c.State)})
+			p.run.emit(Event{Kind: Begun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, History: c.History, Written: c.Written, Text: string(c.State)})
 		}
 	}
 	f.synced = len(f.entries)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,6 +70,23 @@ func (c *checker) reborn(group uint64, w derecho.Event) {
 		if !last.restored(l.Logs) {
 			c.failf("P4: epoch %d begins with the logs %016x of channel %d, no majority of those of epoch %d, the last that they know: %016x",
 				w.Epoch, l.Logs, l.Channel, last.epoch, last.logs)
+		}
+	}
+}
+
+// twins: of the members of an epoch that keep a stored channel no two have one log.
+func (c *checker) twins(w derecho.Event) {
+	if w.Subgroup != channels[logged].ID {
+		return
+	}
+	of := map[uint64]derecho.NodeID{}
+	for _, n := range slices.Sorted(maps.Keys(w.Kept)) {
+		log := c.logs[n]
+		if other, twice := of[log]; twice && log != 0 && len(w.Kept[n]) > 0 {
+			c.failf("P5: %s and %s keep one log, %016x, in epoch %d", other, n, log, w.Epoch)
+		}
+		if len(w.Kept[n]) > 0 {
+			of[log] = n
 		}
 	}
 }

@@ -81,11 +81,11 @@ func disown(p *process, was file, keeps func(k int, e entry) bool) (lost int) {
 		}
 		lost++
 		if e.start == nil {
-			p.run.emit(Event{Kind: Lost, Node: p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: p.disk.id, Text: e.text})
+			p.run.emit(Event{Kind: Lost, Node: p.id, Channel: e.ch, Epoch: e.epoch, Seq: e.seq, Log: p.disk.medium(), Text: e.text})
 			continue
 		}
 		for _, c := range e.start.Channels {
-			p.run.emit(Event{Kind: Unbegun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.id, Text: string(c.State)})
+			p.run.emit(Event{Kind: Unbegun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Text: string(c.State)})
 		}
 	}
 	return lost

@@ -89,5 +89,6 @@ var catches = map[string]catch{
 	"restart-epochs":        {kind: "restart", seed: 4, violates: "P2"},
 	"history-lost":          {kind: "restart", seed: 15, violates: "P3"},
 	"unread-forever":        {kind: "stranger", seed: 7, violates: "M7"},
+	"copied-unnoticed":      {kind: "twin", seed: 1, violates: "P5"},
 	"log-channels-alike":    {kind: "mover", seed: 1, violates: "P2"},
 }

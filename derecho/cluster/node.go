@@ -568,7 +568,11 @@ func (p *process) announce(eps ...derecho.Endpoint) {
 		}
 		if errors.Is(err, derecho.ErrHistory) || errors.Is(err, derecho.ErrCopied) && p.disk.copied {
 			delete(p.wanted, ep.ID)
-			p.run.emit(Event{Kind: Refused, Node: p.id, Channel: ep.Channel, Text: err.Error()})
+			e := Event{Kind: Refused, Node: p.id, Channel: ep.Channel, Text: err.Error()}
+			if errors.Is(err, derecho.ErrCopied) {
+				e.Log = p.disk.id
+			}
+			p.run.emit(e)
 			return
 		}
 		p.tolerate("add", err)

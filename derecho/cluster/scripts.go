@@ -28,6 +28,8 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Length = 5, 5, 18*p.Lease
 	case "mover":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 2, 2, true, 14*p.Lease
+	case "twin":
+		p.Nodes, p.Hosts, p.Revive, p.Length = 3+rng.IntN(3), 1+rng.IntN(3), false, 30*p.Lease
 	case "restart":
 		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
 		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
@@ -47,6 +49,8 @@ func (r *run) script() {
 		r.stranger(r.plan.Lease)
 	case "mover":
 		r.mover(r.plan.Lease)
+	case "twin":
+		r.twin(r.plan.Lease)
 	case "restart":
 		r.outbreaks()
 	}
@@ -297,6 +301,57 @@ func (r *run) mover(at time.Duration) {
 		}
 	})
 	r.plot(at+7*lease+r.w.Between(0, 5*lease), func() { r.raise(stays.disk) })
+}
+
+// twin is a script against logs: a process starts on a copy of the disk of another that lives and writes, and announces the same channel,
+// as soon as it has joined or later. It goes before the others do. Then all die, at once or one after the other, and come
+// back; or one of them does at once, before the others have noticed that it died, and that is no copy.
+func (r *run) twin(at time.Duration) {
+	lease := r.plan.Lease
+	host := func() uint64 { return 1 + uint64(r.rng.IntN(r.plan.Hosts)) }
+	var hosts []uint64
+	for range r.plan.Nodes {
+		hosts = append(hosts, host())
+	}
+	const loggers = 3
+	var disks []*disk
+	for i, p := range r.cast(hosts...) {
+		if disks = append(disks, p.disk); i < loggers {
+			p.enlist(logged, true)
+		}
+	}
+	r.rest()
+	for range 40 {
+		r.plot(at+r.w.Between(-lease, 20*lease), r.scribble)
+	}
+	original, beside := disks[r.rng.IntN(loggers)], host()
+	writes, early, soon := r.rng.IntN(2) == 0, r.rng.IntN(2) == 0, r.rng.IntN(2) == 0
+	r.plot(at, func() {
+		r.emit(Event{Kind: Fault_, Text: "a copy of the disk of " + r.owner(original).id.String() + " is made"})
+		copied := r.start(beside, original.copy())
+		announce := func() {
+			if copied.joined && !copied.gone {
+				copied.enlist(logged, writes)
+			}
+		}
+		if early {
+			r.when(copied, installsView, 1, func() { r.w.After(0, announce) })
+		} else {
+			r.w.After(2*lease+r.w.Between(0, lease), announce)
+		}
+		r.w.After(8*lease, func() { copied.crash("at rest") }) // and is not started again
+	})
+	r.plot(at+10*lease, func() {
+		if soon {
+			r.fell(original)
+			r.raise(original)
+		}
+	})
+	spread := []time.Duration{0, 10 * r.w.MaxDelay, 3 * lease}[r.rng.IntN(3)]
+	for _, d := range disks {
+		r.plot(at+14*lease+r.w.Between(0, spread+1), func() { r.fell(d) })
+		r.plot(at+18*lease+r.w.Between(0, 5*lease), func() { r.raise(d) })
+	}
 }
 
 // outbreak is how many leases pass from one restart to the next: enough that a majority of the logs is waited for, and

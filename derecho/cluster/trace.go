@@ -62,7 +62,7 @@ type Event struct {
 	What    *derecho.Event // of Decision
 	State   *derecho.State // of Final
 	Row     *derecho.Row   // of Told
-	Log     uint64         // of Durable, Begun, Lost, Unbegun and Found
+	Log     uint64         // of Durable, Begun, Lost, Unbegun and Found; of Refused if it is a copy
 	Logs    []uint64       // of Begun and Found: those that have the channel in the epoch
 	History uint64         // of Begun
 	Written bool           // of Begun

@@ -88,6 +88,7 @@ var List = []Mutant{
 	{"history-lost", "a log with another history of a channel is given that of the members"},
 	{"announce-unbegun", "a log is announced while it has not written yet that a channel began in it"},
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},
+	{"copied-unnoticed", "a log that another node has is taken as one more"},
 	{"bereft-goes-on", "nobody looks for logs when the last that had the state have failed"},
 
 	// Order and stability.

@@ -85,7 +85,10 @@ func (h *hub) NodeFailed(id derecho.NodeID) {
 // Isolated implements derecho.Handler: nothing can be sent, and the writers of all other processes are not alive, until
 // it is over.
 func (h *hub) Isolated(err error) {
-	h.isolated = err != nil
+	h.isolated = err != nil && !h.view.excluded
+	if err != nil && h.view.excluded { // it joins again, and is not let in
+		err = fmt.Errorf("%w; %w", h.view.exclusion, err)
+	}
 	for _, m := range h.members {
 		h.look(m)
 	}
@@ -108,6 +111,7 @@ func (h *hub) Excluded(err error) {
 	h.isolated = false
 	h.failed = nil
 	h.p.logErrs.Clear()
+	h.view.exclusion = err
 	h.cutOff(err, true)
 	h.p.interrupt(err)
 }
@@ -131,6 +135,9 @@ func (p *DomainParticipant) interrupt(err error) {
 // interrupted gives the error of an operation that can not be done for now, or nil.
 func (p *DomainParticipant) interrupted(op, entity string) error {
 	if err := p.outage.Load(); err != nil {
+		if !p.enabled() {
+			return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: outsideDetail, Err: *err}
+		}
 		return failure(op, entity, "", *err)
 	}
 	return nil
@@ -155,6 +162,8 @@ const (
 	isolatedDetail = "this process hears too few of the others to go on without them. It goes on by itself once it hears them: " +
 		"look after the network, and after the processes that are named here. One that has ended is not heard again, also if it was started anew: " +
 		"then start this one anew, too"
+	outsideDetail = "the processes that are left of the domain can let nobody in, because they hear too few of the others. This one joins by itself " +
+		"once they do: look after the network, and after the processes that are named here"
 	excludedDetail = "the others went on without this process, because they did not hear it for longer than Settings.Lease. It is joining again " +
 		"by itself: try again once DomainParticipant.Err is nil"
 )

@@ -78,7 +78,9 @@ type DomainParticipant struct {
 }
 
 // NewDomainParticipant joins a domain (DDS: create_participant). It returns once this process knows the writers and
-// readers that exist.
+// readers that exist. That may never be if the processes that are left of the domain are too few to let anybody in; then the listener
+// hears of it (ViewIsolated), and when ctx ends the error tells, besides ErrTimeout, which they are and whom they wait for
+// (derecho.ErrNoMajority).
 func NewDomainParticipant(ctx context.Context, id DomainID, opts ...ParticipantOption) (*DomainParticipant, error) {
 	return newParticipant(ctx, nil, id, opts)
 }
@@ -155,6 +157,9 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 	c.ctx = ctx
 	core, err := c.core(p.hub, c)
 	if err != nil {
+		if errors.Is(err, derecho.ErrTimeout) && errors.Is(err, derecho.ErrNoMajority) {
+			return &Error{Op: op, Entity: where, Code: ErrTimeout, Detail: outsideDetail, Err: err}
+		}
 		if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "listen" && e.Net == "tcp" {
 			return &Error{Op: op, Entity: where, Code: ErrBadParameter, Detail: "Settings.Listen or DDS_LISTEN names an address that this host can not listen on", Err: err}
 		}
@@ -256,7 +261,8 @@ func (p *DomainParticipant) Done() <-chan struct{} {
 //
 // Nothing can be sent for now (ErrPreconditionNotMet) while this process hears too few of the others to go on without
 // them (derecho.ErrNoMajority), and while it joins again after the others went on without it (derecho.ErrExcluded). Both
-// end by themselves; WaitForDomain waits for it.
+// end by themselves; WaitForDomain waits for it. While Enable waits because the processes that are left of the domain hear too few of
+// the others to let anybody in, Err tells that, too (derecho.ErrNoMajority), and names them.
 func (p *DomainParticipant) Err() error {
 	if p.absent() {
 		return noParticipant("Err")

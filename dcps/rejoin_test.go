@@ -338,3 +338,63 @@ func TestCoreIsolated(t *testing.T) {
 	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
 	other.end()
 }
+
+// Of two processes that talk over TCP one dies. Who comes then, which may be that one anew, can not be let in, and is told so: by the
+// listener and Err while it waits, and by the error when it gives up. It is in when the other was started anew, too.
+func TestCoreNewcomer(t *testing.T) {
+	t.Setenv("DDS_TRANSPORT", "tcp") // for the attendants
+	d := onCore(t, Settings{Lease: testLease, Transport: "tcp"})
+	survivor, dies := d.attendant(t), d.attendant(t)
+	for _, a := range []*attendant{survivor, dies} {
+		require.Equal(t, "match", a.do("match 2"))
+	}
+	dies.signal(syscall.SIGKILL)
+	_ = dies.cmd.Wait()
+	named := func(err error, entity string) {
+		t.Helper()
+		require.ErrorIs(t, err, derecho.ErrNoMajority)
+		require.ErrorContains(t, err, entity)
+		require.ErrorContains(t, err, fmt.Sprintf("member (pid %d on ", survivor.cmd.Process.Pid), "who waits")
+		require.ErrorContains(t, err, fmt.Sprintf("member (process %d on ", dies.cmd.Process.Pid), "for whom")
+		require.ErrorContains(t, err, "if they have ended, start member anew, too", "and what to do")
+	}
+	f := NewDomainParticipantFactory()
+	require.NoError(t, f.SetQos(createdDisabled))
+	newcomer := func(ctx context.Context) (*DomainParticipant, chan ViewChange, chan error) {
+		told, enabled := make(chan ViewChange, 8), make(chan error, 1)
+		p, err := f.NewDomainParticipant(ctx, d.id, WithSettings(d.settings), WithName("newcomer"), WithParticipantListener(ParticipantListener{
+			OnViewChanged: func(_ *DomainParticipant, s ViewChangedStatus) {
+				for _, c := range s.Changes {
+					told <- c
+				}
+			},
+		}))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = p.Close() })
+		go func() { enabled <- p.Enable(ctx) }()
+		c := <-told
+		require.Equal(t, ViewIsolated, c.Why)
+		named(c.Err, "no majority")
+		require.Eventually(t, func() bool { return p.Err() != nil }, patience, time.Millisecond)
+		require.ErrorIs(t, p.Err(), ErrPreconditionNotMet)
+		named(p.Err(), "can let nobody in")
+		return p, told, enabled
+	}
+	ctx, cancel := context.WithCancel(patiently(t))
+	_, _, enabled := newcomer(ctx)
+	cancel()
+	err := <-enabled
+	require.ErrorIs(t, err, ErrTimeout)
+	require.ErrorIs(t, err, context.Canceled)
+	named(err, "can let nobody in")
+
+	p, told, enabled := newcomer(patiently(t))
+	survivor.signal(syscall.SIGKILL)
+	_ = survivor.cmd.Wait()
+	require.NoError(t, <-enabled)
+	require.NoError(t, p.Err())
+	require.Equal(t, ViewJoined, (<-told).Why)
+	require.Equal(t, ViewResumed, (<-told).Why)
+	require.False(t, p.ViewChangedStatus().Away)
+	d.attendant(t).end() // is let in
+}

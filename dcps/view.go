@@ -19,7 +19,8 @@ const (
 	ViewLeft
 	// ViewFailed: the domain goes on without a process, which died or was not heard for too long.
 	ViewFailed
-	// ViewIsolated: this process hears too few of the others to go on. ViewResumed or ViewExcluded follows.
+	// ViewIsolated: this process hears too few of the others to go on. ViewResumed or ViewExcluded follows. Or it is to join, for the
+	// first time or after ViewExcluded, and those that are left of the domain are too few to let it in: ViewResumed or ViewRejoined follows.
 	ViewIsolated
 	// ViewResumed: this process hears enough of them again, and has missed nothing.
 	ViewResumed
@@ -124,6 +125,7 @@ type hubView struct {
 	// after it is in a view again.
 	isolated, excluded bool
 	back               bool // excluded, and in a view again
+	exclusion          error
 }
 
 // member describes a node; one that is not in the view by its ID alone.

@@ -706,8 +706,8 @@ func (a *agreement) reach(stay, dead, killed set) {
 				missing = append(missing, fmt.Sprintf("%s (process %d on %s)", p.Name, p.PID, p.Host))
 			}
 		}
-		a.m.isolate(fmt.Errorf("%w: %d of %d members are not heard, and what is left is no majority: %s",
-			ErrNoMajority, len(missing), len(a.watches), joinNames(missing)))
+		a.m.isolate(fmt.Sprintf("%d of %d members are not heard, and what is left is no majority: %s",
+			len(missing), len(a.watches), joinNames(missing)))
 	}
 }
 
@@ -715,7 +715,7 @@ func (a *agreement) reach(stay, dead, killed set) {
 func (a *agreement) reachable() {
 	if a.told {
 		a.told = false
-		a.m.isolate(nil)
+		a.m.isolate("")
 	}
 }
 

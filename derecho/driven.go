@@ -109,6 +109,7 @@ func (d *Driven) hasFailed(err error)                 { d.cb.Failed(err) }
 func (d *Driven) isExcluded(error)                    {} // nobody sends while it is driven
 func (d *Driven) wasExcluded(err error)               { d.cb.Excluded(err) }
 func (d *Driven) isIsolated(err error)                { d.cb.Isolated(err) }
+func (d *Driven) isWaiting(err error)                 { d.m.h.Isolated(err) }
 func (d *Driven) isRecovering(map[keptChannel]string) {}
 func (d *Driven) newGroup(*subgroup)                  {}
 func (d *Driven) post(ev func(*machine))              { d.cb.Post(func() { d.m.handle(ev) }) }

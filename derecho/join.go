@@ -10,7 +10,7 @@ import (
 )
 
 func (m *machine) status() status {
-	return status{alone: m.phase == alone, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, before: m.view.before}
+	return status{alone: m.phase == alone, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, before: m.view.before, cutOff: m.cutOff}
 }
 
 func (m *machine) broadcastStatus() {
@@ -48,9 +48,23 @@ func (m *machine) decide() {
 		m.phase, m.sponsor = joining, member
 		m.broadcastStatus()
 		m.send(member, msgJoin, nil)
+		m.tellWait()
 	case first:
 		m.found()
 	}
+}
+
+// tellWait tells why this node is not let into the group, if the member that it asked says so: it may be for long, and nobody else
+// can tell who waits in Join. It is over when the node has joined (entered).
+func (m *machine) tellWait() {
+	why := m.statuses[m.sponsor].cutOff
+	if m.phase != joining || why == "" || why == m.waits {
+		return
+	}
+	m.waits = why
+	p := m.links[m.sponsor].Peer() // a status goes with its link
+	m.shell.isWaiting(fmt.Errorf("%w: %s is in the group and lets nobody in, as %s; it goes on by itself if it hears them; if they have ended, start %s anew, too",
+		ErrNoMajority, memberInfo(p), why, p.Name))
 }
 
 // found begins a group of one.
@@ -121,6 +135,9 @@ func (m *machine) enter() {
 func (m *machine) entered() {
 	if m.dead() {
 		return
+	}
+	if m.waits != "" {
+		m.shell.isWaiting(nil)
 	}
 	m.shell.hasJoined()
 	if m.leaveOnEntry {

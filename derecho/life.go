@@ -45,6 +45,10 @@ type life struct {
 	// recovering tells why nothing can be sent on some channels; stored by the poller.
 	recovering atomic.Pointer[map[keptChannel]string]
 
+	// waiting tells why the group does not let this incarnation in; stored by the poller, nil if nothing is known of that, and again
+	// once it has joined.
+	waiting atomic.Pointer[error]
+
 	joined chan struct{} // closed when the node is a member
 	over   chan struct{} // closed when the life is over, for the reason in err
 	err    atomic.Pointer[error]
@@ -93,6 +97,20 @@ func (l *life) isIsolated(err error) {
 		l.n.outage.Store(nil)
 	} else {
 		l.n.outage.Store(&err)
+	}
+}
+
+// isWaiting: that it is over is told to the layer above here if the node joins for the first time; else resume does, when
+// all endpoints are announced again. It comes before hasJoined, so before resume looks at the outage.
+func (l *life) isWaiting(err error) {
+	if err != nil {
+		l.waiting.Store(&err)
+		l.m.h.Isolated(err)
+		return
+	}
+	l.waiting.Store(nil)
+	if l.n.outage.Load() == nil {
+		l.m.h.Isolated(nil)
 	}
 }
 

@@ -64,6 +64,7 @@ type machine struct {
 	parts    map[NodeID][]byte   // message that comes in several parts
 	unsent   map[NodeID][]unsent // messages to members to which there is no link yet
 	sponsor  NodeID              // whom this node asked to announce it
+	waits    string              // why that one can not, as the layer above was told
 
 	view     view
 	cat      *catalogue
@@ -91,6 +92,7 @@ type machine struct {
 	shownNodes []NodeID
 	unshown    []unshown // that it is told of when messages of this node reach them (reach.go)
 	encoding   int       // states that are being encoded; a node that leaves waits for them
+	cutOff     string    // why nothing can be agreed on, as the layer above was told
 	// holding: members were removed by an agreement that is not carried out here yet; data waits.
 	holding   bool
 	welcoming []byte                          // what the nodes that joined with this view need
@@ -155,6 +157,8 @@ type shell interface {
 	wasExcluded(error)
 	// isIsolated: nothing can be agreed on, because too few members are heard; nil: it can again.
 	isIsolated(error)
+	// isWaiting: the group can let nobody in for now, because too few of its members are heard; nil: this node has joined.
+	isWaiting(error)
 	isRecovering(map[keptChannel]string)
 	newGroup(*subgroup)
 	startLogger(*logger)
@@ -325,10 +329,21 @@ func (m *machine) hideNode(id NodeID) {
 	m.h.NodeLeft(id)
 }
 
-// isolate tells that nothing can be agreed on any more, or can be again.
-func (m *machine) isolate(err error) {
+// isolate tells that nothing can be agreed on any more, as some text says, or can be again. Those who have asked to join are told, too;
+// who asks later has it from the status of this node.
+func (m *machine) isolate(why string) {
+	var err error
+	if why != "" {
+		err = fmt.Errorf("%w: %s", ErrNoMajority, why)
+	}
+	m.cutOff = why
 	m.shell.isIsolated(err)
 	m.h.Isolated(err)
+	for _, id := range slices.Sorted(maps.Keys(m.asked)) {
+		if !m.view.has(id) {
+			m.send(id, msgStatus, m.status().encode())
+		}
+	}
 	for _, g := range m.order {
 		for _, e := range g.epochs {
 			e.wakeAll()
@@ -609,6 +624,7 @@ func (m *machine) message(l rdma.Link, b []byte) {
 				m.broadcastStatus()
 			}
 			m.decide()
+			m.tellWait()
 			if m.phase >= joined && s.alone && m.view.has(id) {
 				m.welcomeAgain(id)
 			}

@@ -82,7 +82,8 @@ const partingTime = 2 * time.Second
 
 // Join makes this process a member of the domain's group, and founds it if there is none. When it
 // returns h has been told of all endpoints that exist. Errors: ErrConfig, ErrPeerLost, ErrTimeout
-// when ctx ends first.
+// when ctx ends first; that is ErrNoMajority, too, if the members that are left can let nobody in. h is told so while Join waits
+// (Handler.Isolated).
 func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -116,6 +117,9 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 			}
 		case <-ctx.Done():
 			err = fmt.Errorf("%w: joining domain %d: %w", ErrTimeout, cfg.Domain, ctx.Err())
+			if p := l.waiting.Load(); p != nil {
+				err = fmt.Errorf("%w; %w", err, *p)
+			}
 			n.cancel()
 			l.post((*machine).leave)
 			select {
@@ -170,6 +174,9 @@ func (n *Node) down() error {
 		return ErrClosed
 	}
 	if p := n.outage.Load(); p != nil {
+		if w := n.life.Load().waiting.Load(); w != nil { // it is excluded, and can not join again
+			return fmt.Errorf("%w; %w", *p, *w)
+		}
 		return *p
 	}
 	return nil

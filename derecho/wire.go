@@ -188,6 +188,7 @@ type status struct {
 	members uint32
 	group   uint64 // drawn by the founder of the group; 0 for a node that is in none
 	before  ending // of the view before the one that the node is in
+	cutOff  string // why nobody can join, if this node hears too few members to agree on anything
 }
 
 func (s status) encode() []byte {
@@ -197,6 +198,7 @@ func (s status) encode() []byte {
 	w.u32(s.members)
 	w.u64(s.group)
 	w.ending(s.before)
+	w.bytes([]byte(s.cutOff))
 	return w.b
 }
 
@@ -225,7 +227,7 @@ func (r *reader) ending() ending {
 
 func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
-	s := status{alone: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), before: r.ending()}
+	s := status{alone: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), before: r.ending(), cutOff: string(r.bytes())}
 	return s, r.err()
 }
 

@@ -416,7 +416,7 @@ func (p *process) EndpointChanged(ep derecho.Endpoint) {
 // Isolated implements derecho.Handler.
 func (p *process) Isolated(err error) {
 	e := Event{Kind: Isolated, Node: p.id}
-	p.isolated = err != nil
+	p.isolated = err != nil && p.joined // else it is no member: it waits for one who is
 	if err != nil {
 		e.Text = err.Error()
 	}

@@ -389,6 +389,19 @@ func TestGarbageAtTheDoor(t *testing.T) {
 	require.Empty(t, n.ups)
 }
 
+// A fabric may be closed before its scan has come to dial.
+func TestCloseBeforeTheFirstDial(t *testing.T) {
+	n := newNode(t, Config{Domain: newDomain(), Peers: []string{"127.0.0.1:9"}})
+	n.cancel()
+	scanned := make(chan struct{})
+	go func() { defer close(scanned); n.scan() }()
+	select {
+	case <-scanned:
+	case <-time.After(15 * time.Second):
+		t.Fatal("the scan, which Close waits for, waits for a dial that is not made")
+	}
+}
+
 func TestSlotsAreFreedByClose(t *testing.T) {
 	domain := newDomain()
 	a := start(t, Config{Domain: domain})

@@ -96,21 +96,25 @@ func (f *Fabric) askAgain(ctx context.Context, id uint64, x *expectation) {
 }
 
 // keepDialling dials one configured address for as long as the fabric lives. It reports to first
-// when the address was linked to, or refused, or has not answered for a while.
+// when the address was linked to, or refused, or has not answered for a while; also in a fabric that
+// is closed before it comes to dial, since Close waits for who waits for that.
 func (f *Fabric) keepDialling(addr string, first chan<- struct{}) {
-	reported := false
-	for f.ctx.Err() == nil {
-		if !f.linkedTo(addr) {
-			_ = f.dialTCP(addr, addr, firstDialTime)
-		}
-		if !reported {
-			reported = true
-			first <- struct{}{}
-		}
+	f.dialUnlinked(addr)
+	first <- struct{}{}
+	for {
 		select {
 		case <-time.After(redialEvery):
+			f.dialUnlinked(addr)
 		case <-f.ctx.Done():
+			return
 		}
+	}
+}
+
+// dialUnlinked dials a configured address if there is no link to it.
+func (f *Fabric) dialUnlinked(addr string) {
+	if f.ctx.Err() == nil && !f.linkedTo(addr) {
+		_ = f.dialTCP(addr, addr, firstDialTime)
 	}
 }
 

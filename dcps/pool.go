@@ -70,14 +70,19 @@ func roundUp(size int) int {
 // memory is the size of the buffers that an item keeps.
 func (it *item) memory() int { return cap(it.own) + cap(it.run)*sampleOfRunBytes }
 
+// reset makes an item as new, but for its buffers.
+func (it *item) reset() {
+	clear(it.run)
+	*it = item{own: it.own[:0], run: it.run[:0], pooled: true}
+}
+
 // drop takes an item back that nobody refers to. Items that were not made by get are left to the garbage collector.
 func (p *itemPool) drop(it *item) {
 	if !it.pooled {
 		return
 	}
-	clear(it.run)
-	*it = item{own: it.own[:0], run: it.run[:0], pooled: true, next: p.dropped.first}
-	if p.dropped.first == nil {
+	it.reset()
+	if it.next = p.dropped.first; it.next == nil {
 		p.dropped.last = it
 	}
 	p.dropped.first = it

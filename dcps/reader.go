@@ -142,9 +142,8 @@ func (r *reader) release(it *item) {
 		switch {
 		case it.kind != itemRun:
 			r.pool.drop(it)
-		case r.spareRun == nil:
-			clear(it.run)
-			*it = item{own: it.own[:0], run: it.run[:0], pooled: true}
+		case r.spareRun == nil && it.memory() <= maxRunBytes:
+			it.reset()
 			r.spareRun = it
 		default:
 			r.runPool.drop(it)
@@ -171,6 +170,7 @@ func (r *reader) apply(it *item) {
 		}
 		r.depart(it.src, it.receiveNs)
 	case itemAltered:
+		r.cache.flat() // what has come already keeps its LIFESPAN
 		it.src.strength, it.src.lifespan = it.ctl.strength, it.ctl.lifespan
 	case itemAlive, itemNotAlive:
 		it.src.absent = it.kind == itemNotAlive

@@ -1,6 +1,8 @@
 package dcps
 
 import (
+	"slices"
+
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/omg-dds-go/dds/topic"
@@ -38,7 +40,7 @@ const (
 	// maxRunBytes bounds a run, as all of it is given back to its writer together; so does a share of the ring.
 	maxRunBytes = 64 << 10
 	runShare    = 16 // of the ring
-	// copiedRunBytes is the memory of a run of samples that are copied, unless one is larger.
+	// copiedRunBytes bounds a run of samples that are copied, and the pieces that its memory comes in.
 	copiedRunBytes = 32 << 10
 
 	// runsAfter is how many takes a run would have served make that runs are made; after they had to be unrolled, runsAgain.
@@ -80,14 +82,7 @@ func (h *hub) extend(t *match, m *derecho.Message, at int64) {
 
 // extends tells whether a message may be the next one of a run.
 func (it *item) extends(src *source, m *derecho.Message) bool {
-	if it.kind != itemRun || it.src != src || it.epoch != m.Epoch || it.writerSeq >= m.WriterSeq {
-		return false
-	}
-	size := len(m.Payload)
-	if it.loan != nil {
-		return it.room >= size
-	}
-	return aligned(len(it.own))+size <= cap(it.own)
+	return it.kind == itemRun && it.src == src && it.epoch == m.Epoch && it.writerSeq < m.WriterSeq && len(m.Payload) <= it.room
 }
 
 // aligned is the next place in memory for a sample, with 8-byte members.
@@ -98,34 +93,33 @@ func aligned(n int) int { return (n + 7) &^ 7 }
 func (r *reader) beginRun(src *source, m *derecho.Message, at int64) *item {
 	it := r.runPool.get(0)
 	it.kind, it.src, it.handle, it.epoch, it.receiveNs = itemRun, src, HandleNil, m.Epoch, at
+	it.room = copiedRunBytes
 	if r.lending.lends() {
 		it.loan = m.Lend()
 	}
 	if it.loan != nil {
 		it.room = min(maxRunBytes, r.p.settings.RingBytes/runShare)
 		r.lending.count.Add(1)
-	} else if n := max(copiedRunBytes, len(m.Payload)); cap(it.own) < n {
-		it.own = make([]byte, 0, n)
 	}
 	return it
 }
 
 func (it *item) extend(m *derecho.Message) {
 	buf := m.Payload
+	it.room -= len(buf)
 	if it.loan == nil {
 		buf = it.copied(buf)
-	} else {
-		it.room -= len(buf)
 	}
 	it.run = append(it.run, sampleOfRun{buf, m.Seq, m.WriterSeq, m.Timestamp})
 	it.writerSeq = m.WriterSeq
 }
 
-// copied copies a sample into the item's memory, behind those that are there.
+// copied copies a sample into the item's memory, behind those that are there. That grows with the run: where samples of several writers
+// alternate, or come one by one, there is one in each.
 func (it *item) copied(sample []byte) []byte {
 	from := aligned(len(it.own))
 	if from+len(sample) > cap(it.own) { // those before stay where they are
-		it.own, from = make([]byte, 0, max(copiedRunBytes, len(sample))), 0
+		it.own, from = make([]byte, 0, max(min(2*cap(it.own), copiedRunBytes), roundUp(len(sample)))), 0
 	}
 	it.own = append(it.own[:from], sample...)
 	return it.own[from:len(it.own):len(it.own)]
@@ -302,6 +296,8 @@ func (r *reader) unroll(n int, wasted bool) {
 		r.forRuns = -runsAgain
 	}
 	c := r.cache
+	news := c.news
+	defer func() { c.news = news }() // they were told of when they came
 	c.runs.samples -= n
 	for ; n > 0; n-- {
 		it := c.runs.first
@@ -359,7 +355,11 @@ func (r *reader) single(of *item) *item {
 
 // keepRun makes the bytes of a run that are not handed out its own.
 func (l *lending) keepRun(it *item) {
-	it.own = it.own[:0]
+	size := 0
+	for _, x := range it.run[it.from:] {
+		size = aligned(size) + len(x.buf)
+	}
+	it.own = slices.Grow(it.own[:0], size)
 	for i := it.from; i < len(it.run); i++ {
 		it.run[i].buf = it.copied(it.run[i].buf)
 	}

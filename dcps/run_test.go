@@ -111,7 +111,7 @@ func TestRunsAgainstSingles(t *testing.T) {
 			}
 		}
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
-			switch op := rapid.SampledFrom([]string{"deliver", "deliver", "deliver", "take", "take", "take", "other", "close", "look", "prefer"}).Draw(rt, "op"); op {
+			switch op := rapid.SampledFrom([]string{"deliver", "deliver", "deliver", "take", "take", "take", "other", "close", "look", "prefer", "alter"}).Draw(rt, "op"); op {
 			case "prefer": // as if it had taken by loan for long
 				a.lock()
 				a.forRuns = runsAfter
@@ -149,6 +149,14 @@ func TestRunsAgainstSingles(t *testing.T) {
 					clear(batch[i].Payload) // nobody may keep it
 				}
 				none = encoded("none")
+			case "alter": // all that comes has expired, or nothing does; what has come stays
+				lifespan := rapid.SampledFrom([]int64{0, 1}).Draw(rt, "lifespan")
+				for _, w := range writers {
+					for _, m := range n.p.hub.endpoints[endpointKey{w.p.core.ID(), w.id}].matches {
+						it := &item{kind: itemAltered, src: m.src, ctl: &control{lifespan: lifespan}}
+						m.r.post(it, it)
+					}
+				}
 			case "take", "other":
 				opts := []ReadOption{MaxSamples(rapid.IntRange(0, 6).Draw(rt, "max"))}
 				if rapid.Bool().Draw(rt, "in order") {
@@ -191,6 +199,9 @@ func TestRunsAgainstSingles(t *testing.T) {
 						rt.Fatalf("condition %d is %t, want %t", i, got, want)
 					}
 				}
+			}
+			if got, want := a.StatusChanges(), b.StatusChanges(); got != want {
+				rt.Fatalf("changes %v, want %v", got, want)
 			}
 			if got, want := a.SampleLostStatus(), b.SampleLostStatus(); got != want {
 				rt.Fatalf("lost %v, want %v", got, want)
@@ -326,4 +337,39 @@ func TestRunsDoNotAllocate(t *testing.T) {
 			require.NoError(t, r.Close())
 		})
 	}
+}
+
+// Runs of one sample each, as they come where writers alternate, take no more memory than entries do; also when they are copied because a writer
+// is in need of the room.
+func TestMemoryOfShortRuns(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	topic := n.sheets(t, "Sheet")
+	writers := []*DataWriter[sheet]{n.sheetWriter(t, topic), n.sheetWriter(t, topic)}
+	payload, err := cdr.Marshal(&sheet{"short"}, writers[0].enc)
+	require.NoError(t, err)
+	r := n.sheetReader(t, topic)
+	d.bus.settle(t)
+	r.lock()
+	r.wantsRuns.Store(true)
+	r.unlock()
+	batch := make([]derecho.Message, 64)
+	for i := range batch {
+		w := writers[i%2]
+		h := derecho.Header{Writer: w.id, Kind: kindData, WriterSeq: uint64(i + 1)}
+		batch[i] = derecho.Message{Header: h, Sender: w.p.core.ID(), Channel: w.at.ch, Epoch: 1, Seq: uint64(i + 1), Payload: payload}
+	}
+	n.p.hub.Deliver(writers[0].at.sg, batch)
+	r.lock()
+	defer r.unlock()
+	short := 0
+	for it := r.cache.runs.first; it != nil; it = it.after {
+		short++
+		require.LessOrEqual(t, it.memory(), 256)
+		it.own, it.run[0].buf = nil, payload // as if it was lent
+		r.lending.keepRun(it)
+		require.LessOrEqual(t, it.memory(), 256)
+		require.Equal(t, payload, it.run[0].buf)
+	}
+	require.Greater(t, short, 60)
 }

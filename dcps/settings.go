@@ -181,6 +181,9 @@ func checkDir(dir string) error {
 		info, err := os.Stat(at)
 		switch up := filepath.Dir(at); {
 		case errors.Is(err, fs.ErrNotExist) && up != at:
+			if _, err := os.Lstat(at); err == nil {
+				return fmt.Errorf("%s is a link to what is not there", at)
+			}
 			at = up // where it will be made
 			continue
 		case err != nil:

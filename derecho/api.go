@@ -132,8 +132,8 @@ type Handler interface {
 	// Entered says that this node has become a member, under this ID, before anything else of the
 	// group is told. It is called again, with another ID, when the node has joined again.
 	Entered(id NodeID)
-	// EndpointAdded and EndpointRemoved come in the same order at every member, own endpoints
-	// included. A node that joins gets EndpointAdded for all that exist before Join returns. What this node
+	// EndpointAdded comes in the same order at every member, own endpoints included; EndpointRemoved when the last message of the
+	// endpoint was delivered here, so its place among other endpoints may differ. A node that joins gets EndpointAdded for all that exist before Join returns. What this node
 	// sends after it was told of a reader reaches that reader.
 	EndpointAdded(ep Endpoint)
 	EndpointRemoved(ep Endpoint)

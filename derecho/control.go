@@ -358,12 +358,18 @@ func (m *machine) refuse(ep Endpoint, history uint64) {
 		return
 	}
 	m.withdraw(p)
+	waited := p.refused
+	m.unrefuse(p)
 	if p.removing {
 		p.answer(nil)
 		return
 	}
-	p.answer(fmt.Errorf("%w: the log of this node, %016x, holds history %016x of channel %016x, up to epoch %d, and the members go on with history %016x: "+
-		"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.History, uint64(ep.Channel), ep.Log.Epoch, history))
+	err := fmt.Errorf("%w: the log of this node, %016x, holds history %016x of channel %016x, up to epoch %d, and the members go on with history %016x: "+
+		"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.History, uint64(ep.Channel), ep.Log.Epoch, history)
+	if waited { // for its log; who announced it has had an answer
+		m.h.LogFailed(ep.logged(), m.id, err)
+	}
+	p.answer(err)
 }
 
 func (m *machine) added(eps []Endpoint) {
@@ -395,9 +401,12 @@ func (m *machine) added(eps []Endpoint) {
 			p.added = true
 			m.unrefuse(p)
 			m.whenReady(func() bool { return p.removing || m.cat.recovered(ep) }, func() {
-				if !p.removing {
-					p.answer(err)
-				}
+				reached := m.reachedBy(ep)
+				m.whenReady(func() bool { return p.removing || reached() }, func() {
+					if !p.removing {
+						p.answer(err)
+					}
+				})
 			})
 		}
 	}

@@ -115,3 +115,28 @@ func TestTwin(t *testing.T) {
 	fails(1)(s)
 	require.False(t, comes(2), "the other has failed")
 }
+
+// A node that has joined again waits for its log. When that is free the members go on with another history than it holds by then: that is told.
+func TestForeignAfterCopied(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		holds := func(history uint64) func(SubgroupID, ChannelID) *LogState {
+			return func(SubgroupID, ChannelID) *LogState {
+				return &LogState{ID: 17, Epoch: 3, Begun: 3, Seq: 5, Logs: []uint64{17}, History: history, Written: true}
+			}
+		}
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		c.cfg.LogState = holds(0x11)
+		a, _ := c.join()
+		keeps := Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true}
+		a.mustAdd(t, keeps)
+		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 18} }
+		other, _ := c.join()
+		other.mustAdd(t, keeps)
+		c.cfg.LogState = holds(0x22)
+		b, rb := c.join()
+		require.True(t, b.life.Load().addAll(ctxFor(t), []Endpoint{keeps}))
+		rb.wait(t, "that the log is a copy", func() bool { return errors.Is(rb.failed, ErrCopied) })
+		require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
+		rb.wait(t, "that its history is another", func() bool { return errors.Is(rb.failed, ErrHistory) })
+	})
+}

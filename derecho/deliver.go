@@ -82,7 +82,7 @@ func (e *epoch) readByAll() bool {
 		return true
 	}
 	for _, i := range *e.receivers.Load() {
-		if e.table.Row(i).Load(e.table.Opened()) == 0 {
+		if e.table.Row(i).Load(e.table.Opened())&readsAll == 0 {
 			return false
 		}
 	}

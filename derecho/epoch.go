@@ -316,9 +316,26 @@ func (e *epoch) allOpen() bool {
 	return true
 }
 
-func (e *epoch) tellOpened() {
-	e.table.Store(e.table.Opened(), 1)
-	e.kick()
+func (e *epoch) tellOpened() { e.tellBegun(readsAll) }
+
+// Bits of the column Opened.
+const (
+	readsAll  = 1 << iota // the member can read the rows of all
+	sendsHere             // what it sends from now on goes to this epoch, or to a later one
+)
+
+func (e *epoch) tellBegun(bit uint64) {
+	if told := e.table.Row(e.me).Load(e.table.Opened()); told&bit == 0 {
+		e.table.Store(e.table.Opened(), told|bit)
+		e.kick()
+	}
+}
+
+// sentByAll: what any other member sends from now on goes to this epoch, or to a later one.
+func (e *epoch) sentByAll() bool {
+	return e.drained || !slices.ContainsFunc(e.senders, func(i int) bool {
+		return i != e.me && !e.gone[i] && e.table.Row(i).Load(e.table.Opened())&sendsHere == 0
+	})
 }
 
 // hasNews: some sender published or promised.

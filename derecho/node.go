@@ -211,7 +211,7 @@ func (n *Node) takeTurn(ctx context.Context) error {
 }
 
 // AddEndpoint announces an endpoint of this node. When it returns, EndpointAdded was called for it
-// here, and a writer can send. ep.Node is filled in.
+// here, a writer can send, and what other members write from then on reaches a reader. ep.Node is filled in.
 func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 	if err := checkEndpoint(ep); err != nil {
 		return err

@@ -38,6 +38,22 @@ func (m *machine) introduce(ep Endpoint) {
 	m.showReached()
 }
 
+// reachedBy tells when what any member writes from then on reaches an endpoint of this node: whoever has announced a reader, and
+// asks for something then, by whatever way, gets the answer.
+func (m *machine) reachedBy(ep Endpoint) func() bool {
+	var begins []*epoch
+	for _, sg := range ep.Reads {
+		if g := m.groups[sg.ID]; g != nil && len(g.epochs) > 0 {
+			if e := g.epochs[len(g.epochs)-1]; !e.superseded() && e.receiving {
+				begins = append(begins, e)
+			}
+		}
+	}
+	return func() bool {
+		return mutant.Is("answer-early") || !slices.ContainsFunc(begins, func(e *epoch) bool { return !e.sentByAll() })
+	}
+}
+
 // showReached tells the layer above of the endpoints that have waited for long enough.
 func (m *machine) showReached() bool {
 	shown := false

@@ -112,12 +112,18 @@ func (g *subgroup) begin(next *epoch) {
 	} else {
 		g.sending.Store(nil)
 	}
-	// After the new epoch takes messages: whoever finds the old one closed looks for the new one.
+	// After the new epoch takes messages: whoever finds the old one closed looks for the new one, and who is told that this node sends there
+	// (epoch.sentByAll) gets what it sends from then on.
 	for _, e := range g.epochs {
+		if e != next {
+			e.close()
+		}
+		if e.sender != nil && g.id != 0 {
+			e.tellBegun(sendsHere)
+		}
 		if e == next {
 			break // those behind it are being prepared
 		}
-		e.close()
 	}
 }
 

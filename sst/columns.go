@@ -73,7 +73,8 @@ func (l Layout) LogFailed() int { return l.last() + 2 }
 // Drained is the column: non-zero when the owner has delivered all of the epoch.
 func (l Layout) Drained() int { return l.last() + 3 }
 
-// Opened is the column: non-zero when the owner can read the rows of all members.
+// Opened is the column of what the owner tells of the beginning of the epoch: whether it can read the rows of all members, and
+// whether it sends there. Bits come, and do not go.
 func (l Layout) Opened() int { return l.last() + 4 }
 
 // Cells is the number of cells of a row.

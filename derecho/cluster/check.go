@@ -41,7 +41,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{},
 	}
 }
 
@@ -117,7 +117,8 @@ type checker struct {
 	infos   map[knownAt]uint64 // of endpoints, as nodes were told
 	asked   map[string]uint64  // and as their owners want it
 	readers map[knownReaders][]string
-	due     map[string][]string // by reader: what was written by those that knew it
+	ready   map[derecho.ChannelID][]string
+	due     map[string][]string // by reader: what was written by those that knew it, or since it was ready
 	got     map[derecho.NodeID]map[string]bool
 	order   map[stream]number
 	group   map[derecho.NodeID]uint64
@@ -175,6 +176,8 @@ func (c *checker) event(i int, e Event) {
 		c.deliver(e)
 	case Known:
 		c.shown(e)
+	case Ready:
+		c.ready[e.Channel] = append(c.ready[e.Channel], e.Text)
 	case Asked:
 		c.asked[e.Text] = e.Seq
 	case Changed:

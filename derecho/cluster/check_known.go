@@ -31,11 +31,17 @@ func (c *checker) forgotten(e Event) {
 	for ch := range channels {
 		k := knownReaders{e.Node, ch}
 		c.readers[k] = slices.DeleteFunc(c.readers[k], is)
+		if strings.HasPrefix(e.Text, e.Node.String()+"/") {
+			c.ready[ch] = slices.DeleteFunc(c.ready[ch], is)
+		}
 	}
 }
 
-// addressed: a message is written, to the readers that its sender knows.
+// addressed: a message is written, to the readers that its sender knows, and to those that were ready before, whether it knows them or not.
 func (c *checker) addressed(e Event) {
+	for _, reader := range c.ready[e.Channel] {
+		c.due[reader] = append(c.due[reader], e.Text)
+	}
 	for _, reader := range c.readers[knownReaders{e.Node, e.Channel}] {
 		c.due[reader] = append(c.due[reader], e.Text)
 	}
@@ -49,7 +55,7 @@ func (c *checker) reached(node derecho.NodeID) {
 		}
 		for _, text := range c.due[reader] {
 			if s := c.sent[text]; !c.failed(s.node) && c.group[s.node] == c.group[node] && !c.got[node][text] {
-				c.failf("A9: %.40s of %s, which knew the reader %s and lives, did not reach it", text, s.node, reader)
+				c.failf("A9: %.40s of %s, which knew the reader %s, or wrote when that was ready, and lives, did not reach it", text, s.node, reader)
 			}
 		}
 	}

@@ -564,6 +564,9 @@ func (p *process) announce(eps ...derecho.Endpoint) {
 	p.d.AddEndpoints(eps, func(ep derecho.Endpoint, err error) {
 		if err == nil {
 			p.ready[ep.ID] = ep
+			if len(ep.Reads) > 0 {
+				p.run.emit(Event{Kind: Ready, Node: p.id, Channel: ep.Channel, Text: fmt.Sprintf("%s/%d", p.id, ep.ID)})
+			}
 			return
 		}
 		if errors.Is(err, derecho.ErrHistory) || errors.Is(err, derecho.ErrCopied) && p.disk.copied {

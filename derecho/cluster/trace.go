@@ -40,10 +40,11 @@ const (
 	Refused  // a log is refused, for it holds another history of a channel, or is the copy of one
 	Asked    // the application gives an endpoint another Info, number Seq
 	Changed  // the layer above is told of it
+	Ready    // a reader is announced: what is written from now on reaches it
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed"}
+	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready"}
 
 // Event is one line of a trace.
 type Event struct {

@@ -67,6 +67,7 @@ var List = []Mutant{
 	{"unread-forever", "a member waits for ever for a row that it has not read and whose owner has given it up"},
 	{"stale-info", "who joins is told of endpoints as they were before they changed"},
 	{"show-unreached", "a node is told of a reader that what it writes does not reach yet"},
+	{"answer-early", "a reader counts as announced before what others write reaches it"},
 	{"meet-late", "messages of a writer come before the layer above is told of it"},
 	{"epochs-overlap", "a new epoch delivers before the old one has ended"},
 	{"leave-early", "a node that leaves does not wait until the others have what they need of it"},

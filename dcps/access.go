@@ -400,7 +400,9 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 			switch {
 			case n > 0 && o.queue[n-1].end.number == end.number && o.complete(n, p):
 				lengths[o] = n
-			case n > 0 && o.queue[n-1].end.number == end.number, o.gone, o.lost(p), o.passed(p), p.lost() && o.expects(p):
+			case n > 0 && o.queue[n-1].end.number == end.number, o.lost(p), o.passed(p), p.lost() && o.expects(p):
+				return map[*stream]int{}, false
+			case o.gone && (len(o.queue) == 0 || !o.expects(p)): // what is before the part, as a set that is free, leaves first
 				return map[*stream]int{}, false
 			case o.expects(p):
 				return nil, false

@@ -255,6 +255,78 @@ func TestGroupSetOfASilentLossyWriter(t *testing.T) {
 	})
 }
 
+// A set that comes during an access is seen in the next one, also if its writer dies in the midst of another set meanwhile: what is lost of that comes
+// behind it.
+func TestSetBeforeALostOneWhileAReaderStandsStill(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B", "C")
+		write(t, s.writers[0], 1, 1)
+		require.Equal(t, "1:1 | data | data", s.seen(t))
+		require.NoError(t, s.sub.BeginAccess())
+		s.begin(t)
+		for _, w := range s.writers {
+			write(t, w, 1, 2)
+		}
+		s.end(t)
+		s.begin(t)
+		write(t, s.writers[1], 1, 3)
+		synctest.Wait()
+		d.crash(s.a)
+		synctest.Wait()
+		require.NoError(t, s.sub.EndAccess())
+		require.Equal(t, "1:2 | 1:2 | 1:2", s.seen(t))
+		require.Equal(t, int32(1), s.readers[1].SampleLostStatus().TotalCount)
+	})
+}
+
+// Sets that wait in the stream of a writer that is gone leave it one after the other: for the second one the first is not in the way.
+func TestGroupSetsOfAWriterThatIsGoneWait(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B", "C")
+		late := &delayed{d: d, at: s.b}
+		late.hold(t, s.writers[2].writer)
+		for value := range int32(3) {
+			s.begin(t)
+			for _, w := range s.writers {
+				write(t, w, 1, value)
+			}
+			s.end(t)
+		}
+		require.NoError(t, s.writers[1].Close())
+		require.Equal(t, "data | data | data", s.seen(t))
+		late.release()
+		require.Equal(t, "1:0 1:1 1:2 | 1:0 1:1 1:2 | 1:0 1:1 1:2", s.seen(t))
+		for _, r := range s.readers {
+			require.Zero(t, r.SampleLostStatus().TotalCount)
+		}
+	})
+}
+
+// Nor does a set that waits for room go for one that is lost behind it.
+func TestSetBeforeALostOneWaitsForRoom(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStageOn(t, d, present(qos.PresentationTopic, true, false))
+		r := readerOn(t, s.b, s.sub, "A", readerQos(func(q *qos.DataReader) { q.ResourceLimits.MaxSamples = 1 }))
+		w := writerOn(t, s.a, s.pub, "A", writerQos())
+		synctest.Wait()
+		late := &delayed{d: d, at: s.b}
+		late.hold(t, w.writer) // all is on its way when the reader makes the writer wait
+		write(t, w, 1, 1)
+		s.begin(t)
+		write(t, w, 1, 2)
+		s.end(t)
+		s.begin(t)
+		write(t, w, 1, 3)
+		synctest.Wait()
+		late.release()
+		d.crash(s.a)
+		synctest.Wait()
+		require.Equal(t, int32(1), r.SampleLostStatus().TotalCount)
+		require.Equal(t, "1:1", taken(t, r))
+		require.Equal(t, "1:2", taken(t, r))
+	})
+}
+
 // When a Subscriber's process is cut off from the domain its readers lose the writers one after the other: of a set that waits for a part nothing is
 // seen by that. When it is back, a reader that is closed is not waited for.
 func TestGroupSetWhenTheReadersAreExcluded(t *testing.T) {

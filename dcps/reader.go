@@ -179,9 +179,12 @@ func (r *reader) apply(it *item) {
 		r.refuse(it.ctl.peer, it.ctl.bad)
 	case itemLost:
 		r.lose(1)
-		line := r.lineOf(it.src)
-		line.lastSeq, it.src.heard = max(line.lastSeq, it.writerSeq), true
-		r.release(it)
+		if r.closed {
+			r.discard(it)
+			return
+		}
+		it.kind = itemNothing // its number counts behind what waits of its writer, which otherwise would seem to have come already
+		r.follow(it)
 	case itemHistoryComplete:
 		r.complete = true
 	case itemFailed:
@@ -270,7 +273,11 @@ func (r *reader) refuse(p Peer, bad []qos.Incompatibility) {
 
 // depart takes a writer from its instances, behind what came of it before.
 func (r *reader) depart(s *source, at int64) {
-	it := &item{kind: itemGone, refs: 1, src: s, receiveNs: at, sourceNs: at}
+	r.follow(&item{kind: itemGone, refs: 1, src: s, receiveNs: at, sourceNs: at})
+}
+
+// follow lets an item in behind what waits for its cut.
+func (r *reader) follow(it *item) {
 	if n := len(r.staged); n > 0 {
 		it.order = r.staged[n-1].order
 		r.staged = append(r.staged, it)

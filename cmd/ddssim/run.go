@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,6 +24,8 @@ const (
 	exitOK        = 0
 	exitViolation = 1
 	exitUsage     = 2
+
+	exitInterrupted = 130
 )
 
 // maxNodes bounds -nodes and -sweep.
@@ -81,7 +85,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		fs.PrintDefaults()
 		return nil, err
 	case err != nil:
-		fmt.Fprintf(stderr, "ddssim: %v%s ddssim -help explains\n", err, meant(fs, err))
+		fmt.Fprintf(stderr, "ddssim: %v%s ddssim -help explains\n", err, cmp.Or(suggest.Flag(fs, err), ";"))
 		return nil, err
 	}
 	if err := s.check(fs.Args()); err != nil {
@@ -89,22 +93,6 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// meant ends the sentence that says that a flag is not known.
-func meant(fs *flag.FlagSet, err error) string {
-	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !unknown {
-		return ";"
-	}
-	near := suggest.DidYouMean(name, func(yield func(string) bool) {
-		more := true
-		fs.VisitAll(func(f *flag.Flag) { more = more && yield(f.Name) })
-	})
-	if near == "" {
-		return ";"
-	}
-	return ", " + strings.Replace(near, "did you mean ", "did you mean -", 1)
 }
 
 func (s *settings) check(rest []string) (err error) {
@@ -151,8 +139,8 @@ func (s *settings) check(rest []string) (err error) {
 	return nil
 }
 
-// run is the command.
-func run(args []string, stdout, stderr io.Writer) int {
+// run is the command. When ctx ends it starts no more runs, and tells what those found that there were.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parseFlags(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -168,7 +156,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "ddssim: %v\n", err)
 			return exitUsage
 		}
-		end = s.runAll(stdout, stderr, scenarios, []job{scenarioJob(scenario)})
+		end = s.runAll(ctx, stdout, stderr, scenarios, []job{scenarioJob(scenario)})
 	case s.sweep != 0:
 		var (
 			jobs  []job
@@ -183,8 +171,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 				count = count.Plus(c)
 			})
 		}
-		end = s.runAll(stdout, stderr, scenarios, jobs)
-		if s.pairs > 0 {
+		end = s.runAll(ctx, stdout, stderr, scenarios, jobs)
+		if s.pairs > 0 && ctx.Err() == nil {
 			fmt.Fprintf(stdout, "pairs of crashes: %d in all; %d with the two the other way round, %d the same as a step earlier, %d but for what nobody can read, %d thinned out; %d run\n",
 				count.Full, count.Mirrored, count.Same, count.Unseen, count.Thinned(), count.Ran)
 		}
@@ -194,7 +182,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 			seed := s.from + uint64(i)
 			jobs[i] = func(each report) { each(s.replay(seed, s.options), cluster.Run(seed, s.options)) }
 		}
-		end = s.runAll(stdout, stderr, seeds, jobs)
+		end = s.runAll(ctx, stdout, stderr, seeds, jobs)
+	}
+	if ctx.Err() != nil && (end.result == nil || end.result.Err == nil) {
+		fmt.Fprintln(stdout, "interrupted; no violation until then")
+		return exitInterrupted
 	}
 	return s.tell(end, stdout, stderr)
 }
@@ -222,9 +214,9 @@ const (
 	scenarios = "scenarios"
 )
 
-// runAll executes jobs until one fails, and prints the figures. Of several that fail it is the first in
+// runAll executes jobs until one fails or ctx ends, and prints the figures. Of several that fail it is the first in
 // their order.
-func (s *settings) runAll(stdout, stderr io.Writer, what string, jobs []job) outcome {
+func (s *settings) runAll(ctx context.Context, stdout, stderr io.Writer, what string, jobs []job) outcome {
 	var (
 		mu          sync.Mutex
 		end         = outcome{number: -1}
@@ -241,7 +233,7 @@ func (s *settings) runAll(stdout, stderr io.Writer, what string, jobs []job) out
 	telling.Go(func() { far.tell(stderr, ticker.C, stop) })
 	for range min(s.workers, len(jobs)) {
 		wg.Go(func() {
-			for !failed.Load() {
+			for !failed.Load() && ctx.Err() == nil {
 				number := int(next.Add(1)) - 1
 				if number >= len(jobs) {
 					return
@@ -264,7 +256,7 @@ func (s *settings) runAll(stdout, stderr io.Writer, what string, jobs []job) out
 					if r.Err != nil {
 						failed.Store(true)
 					}
-					return r.Err == nil && !failed.Load()
+					return r.Err == nil && !failed.Load() && ctx.Err() == nil
 				})
 				far.done.Add(1)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,19 @@ import (
 
 func command(args ...string) (code int, stdout, stderr string) {
 	var out, err strings.Builder
-	code = run(args, &out, &err)
+	code = run(context.Background(), args, &out, &err)
 	return code, out.String(), err.String()
+}
+
+// Ctrl-C ends no run in its middle, and keeps the figures of those before.
+func TestInterrupt(t *testing.T) {
+	for _, args := range [][]string{{"-seeds", "1000000", "-nodes", "3"}, {"-sweep", "3", "-pairs", "1"}} {
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(300*time.Millisecond, stop)
+		var out, errs strings.Builder
+		require.Equal(t, exitInterrupted, run(ctx, args, &out, &errs))
+		require.Regexp(t, `(?s)^\d+ (seeds|scenarios) in .*\ninterrupted; no violation until then\n$`, out.String())
+	}
 }
 
 func TestSeeds(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/omg-dds-go/dds/idlc"
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 const (
@@ -65,7 +67,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		fmt.Fprint(stderr, rules)
 		return nil, err
 	case err != nil:
-		fmt.Fprintf(stderr, "idlgen: %v; idlgen -help explains\n", err)
+		fmt.Fprintf(stderr, "idlgen: %v%s idlgen -help explains\n", err, cmp.Or(suggest.Flag(fs, err), ";"))
 		return nil, err
 	}
 	s.files = fs.Args()

@@ -59,6 +59,7 @@ func TestStatus(t *testing.T) {
 		{"help", []string{"-help"}, 0, "usage: idlgen"},
 		{"no file", nil, 2, "no IDL file given"},
 		{"unknown flag", []string{"-x", "track.idl"}, 2, "idlgen: flag provided but not defined: -x; idlgen -help explains\n"},
+		{"misspelt flag", []string{"-chek", "track.idl"}, 2, "idlgen: flag provided but not defined: -chek, did you mean -check? idlgen -help explains\n"},
 		{"bad map", []string{"-map", "flight", "track.idl"}, 2, "write MODULE=IMPORT/PATH"},
 		{"map to two paths at once", []string{"-map", "flight=a=b", "track.idl"}, 2, `"a=b" is not the import path of a Go package`},
 		{"map to a path relative to nothing", []string{"-map", "flight=./a", "track.idl"}, 2, `"./a" is not the import path of a Go package`},

@@ -71,7 +71,7 @@ var layers = map[string]layer{
 	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}, tests: []string{"dcps/internal/...", "internal/datadriven"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest"}},
-	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation"}},
+	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation", "internal/suggest"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster", "internal/suggest"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"cdr", "filter", "idlc", "qos", "xtypes"}},
 	// The bytes of every construct, beside other implementations.

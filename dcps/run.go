@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -27,7 +28,8 @@ type sampleOfRun struct {
 	sourceNs  int64
 }
 
-const sampleOfRunBytes = 48
+// sampleOfRunBytes is what one takes.
+var sampleOfRunBytes = int(reflect.TypeFor[sampleOfRun]().Size())
 
 // runs are those in a cache, oldest first.
 type runs struct {

@@ -37,8 +37,11 @@ type TypeDescriptor struct {
 	Bound         uint32   // of a string, sequence or map; 0 for none
 	Dims          []uint32 // of an array
 	Target        *Type    // of an alias
-	BitBound      uint16   // of an enumeration (0 for 32) or a bitmask (0 for 32)
-	Literals      []Literal
+	// Unit, Default, Min and Max are what annotations of an alias say, as those of a Member.
+	Unit              string
+	Default, Min, Max any
+	BitBound          uint16 // of an enumeration (0 for 32) or a bitmask (0 for 32)
+	Literals          []Literal
 	// IgnoreLiteralNames lets enumerators be assigned by value alone (@ignore_literal_names); type objects do not carry it.
 	IgnoreLiteralNames bool
 	Bitflags           []Bitflag
@@ -302,24 +305,29 @@ func (b *builder) member(m *Member) error {
 		return b.errorf(m.Name[:16]+"...", "name has %d bytes, at most %d are allowed", len(m.Name), maxName)
 	case m.Key && m.Optional:
 		return b.errorf(m.Name, "a key cannot be optional")
-	case m.Optional && b.d.Kind == TKUnion:
-		return b.errorf(m.Name, "members of a union cannot be optional")
+	case b.d.Kind == TKUnion && (m.Optional || m.Key || m.MustUnderstand): // Annex B: T1, T2, D and X apply
+		return b.errorf(m.Name, "members of a union cannot be optional or keys, and which there is need not be understood")
 	case len(m.Labels) > 0 && b.d.Kind != TKUnion:
 		return b.errorf(m.Name, "has case labels, which only members of a union have")
 	}
 	if err := b.part(m.Name, m.Type); err != nil {
 		return err
 	}
+	return b.constraints(m.Name, m.Type, &m.Default, &m.Min, &m.Max)
+}
+
+// constraints gives the values of annotations the form of the type that they are of.
+func (b *builder) constraints(member string, t *Type, standard, least, most *any) error {
 	for _, v := range []struct {
 		what string
 		is   *any
-	}{{"default", &m.Default}, {"minimum", &m.Min}, {"maximum", &m.Max}} {
+	}{{"default", standard}, {"minimum", least}, {"maximum", most}} {
 		if *v.is == nil {
 			continue
 		}
-		x, err := scalar(m.Type, *v.is)
+		x, err := scalar(t, *v.is)
 		if err != nil {
-			return b.errorf(m.Name, "%s: %v", v.what, err)
+			return b.errorf(member, "%s: %v", v.what, err)
 		}
 		*v.is = x
 	}
@@ -418,7 +426,8 @@ func (b *builder) enum() error {
 			return b.errorf(l.Name, "is declared twice")
 		case twice:
 			return b.errorf(l.Name, "has value %d, which %s has as well", l.Value, other)
-		case l.Value>>(d.BitBound-1) != 0 && l.Value>>(d.BitBound-1) != -1:
+		case l.Value < -1<<(d.BitBound-1) || int64(l.Value) >= 1<<min(int(d.BitBound), 8*enumWidth(d.BitBound)-1):
+			// The bits hold numbers with a sign or without one; what is on the wire has one.
 			return b.errorf(l.Name, "value %d does not fit into %d bits", l.Value, d.BitBound)
 		case l.Default && def != "":
 			return b.errorf(l.Name, "is the default, as is %s", def)
@@ -520,7 +529,7 @@ func (b *builder) alias() error {
 			return b.errorf("", "stands for itself")
 		}
 	}
-	return nil
+	return b.constraints("", b.d.Target, &b.d.Default, &b.d.Min, &b.d.Max)
 }
 
 func (b *builder) collection() error {

@@ -12,13 +12,7 @@ import (
 func (t *Type) width() int {
 	switch t.d.Kind {
 	case TKEnum:
-		switch {
-		case t.d.BitBound <= 8:
-			return 1
-		case t.d.BitBound <= 16:
-			return 2
-		}
-		return 4
+		return enumWidth(t.d.BitBound)
 	case TKBitmask:
 		return bitsWidth(int(t.d.BitBound))
 	case TKBitset:
@@ -26,6 +20,8 @@ func (t *Type) width() int {
 	}
 	return t.d.Kind.Size()
 }
+
+func enumWidth(bits uint16) int { return bitsWidth(min(int(bits), 32)) }
 
 func bitsWidth(bits int) int {
 	switch {

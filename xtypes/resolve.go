@@ -190,12 +190,20 @@ func (r *Registry) descriptor(o *TypeObject) (d TypeDescriptor, err error) {
 		}
 		for i := range o.members {
 			d.Members = append(d.Members, o.memberAt(i, part))
+			if o.kind == TKUnion && d.Discriminator.Type != nil && d.Discriminator.Type.Resolve().d.Kind == TKUint32 {
+				for k, l := range d.Members[i].Labels {
+					d.Members[i].Labels[k] = int64(uint32(l))
+				}
+			}
 			if o.plain && d.Base != nil {
 				d.Members[i].ID += uint32(d.Base.Resolve().NumMembers())
 			}
 		}
 	case TKAlias:
 		d.Target = part(&o.related)
+		if d.Target != nil {
+			d.Unit, d.Min, d.Max = o.builtin.unitText(), o.builtin.min.in(d.Target), o.builtin.max.in(d.Target)
+		}
 	case TKSequence, TKArray, TKMap:
 		d.Elem, d.ElemFlags = part(&o.elem.typ), elemFlags(o.elem.flags)
 		if o.kind == TKMap {
@@ -207,12 +215,17 @@ func (r *Registry) descriptor(o *TypeObject) (d TypeDescriptor, err error) {
 			d.Literals = append(d.Literals, Literal{Name: l.detail.text(), Value: l.value, Default: l.flags&flagDefault != 0})
 		}
 	case TKBitmask:
+		d.Extensibility = cdr.Appendable
 		for _, l := range o.literals {
 			d.Bitflags = append(d.Bitflags, Bitflag{Name: l.detail.text(), Position: l.position})
 		}
 	case TKBitset:
 		for _, l := range o.literals {
-			d.Bitfields = append(d.Bitfields, Bitfield{Name: l.detail.text(), Position: l.position, Bits: l.bits, Holder: l.holder})
+			name := l.detail.text()
+			if l.detail.name == "" && (o.equivalence == Complete || l.detail.hash == nameHash("")) {
+				name = ""
+			}
+			d.Bitfields = append(d.Bitfields, Bitfield{Name: name, Position: l.position, Bits: l.bits, Holder: l.holder, Unit: l.detail.builtin.unitText()})
 		}
 	}
 	return d, err
@@ -252,8 +265,9 @@ func (o *TypeObject) memberAt(i int, part func(*TypeIdentifier) *Type) Member {
 		m.Labels = append(m.Labels, int64(l))
 	}
 	b := &x.detail.builtin
-	if b.unit != nil {
-		m.Unit = *b.unit
+	m.Unit = b.unitText()
+	if o.kind == TKUnion { // others may set flags that do not apply
+		m.Optional, m.Key, m.MustUnderstand = false, false, false
 	}
 	if b.hashID != nil {
 		m.HasHashID, m.HashID = true, *b.hashID
@@ -262,6 +276,13 @@ func (o *TypeObject) memberAt(i int, part func(*TypeIdentifier) *Type) Member {
 		m.Min, m.Max = b.min.in(m.Type), b.max.in(m.Type)
 	}
 	return m
+}
+
+func (b *memberBuiltin) unitText() string {
+	if b.unit == nil {
+		return ""
+	}
+	return *b.unit
 }
 
 // in gives the value in the form of t. One that is not of the type says nothing.

@@ -100,6 +100,7 @@ type Bitfield struct {
 	Position uint16
 	Bits     uint8
 	Holder   Kind // integer or boolean that holds the value
+	Unit     string
 	Doc      string
 }
 
@@ -238,6 +239,12 @@ func (t *Type) Verbatim() *Verbatim { return t.d.Verbatim }
 
 // Doc is the comment of the declaration.
 func (t *Type) Doc() string { return t.d.Doc }
+
+// Constraints gives what annotations of an alias say of its values; nil for nothing.
+func (t *Type) Constraints() (standard, least, most any) { return t.d.Default, t.d.Min, t.d.Max }
+
+// Unit is what @unit says of an alias.
+func (t *Type) Unit() string { return t.d.Unit }
 
 // Resolve looks through aliases.
 func (t *Type) Resolve() *Type {

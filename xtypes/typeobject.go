@@ -511,6 +511,9 @@ func (k *objectMaker) object(t *Type) *TypeObject {
 		}
 	case TKAlias:
 		o.related = k.part(t.d.Target)
+		if k.ek == Complete {
+			o.builtin = builtinOf(t.d.Target, t.d.Unit, t.d.Min, t.d.Max)
+		}
 	case TKSequence, TKArray, TKMap:
 		o.bound, o.bounds = t.d.Bound, t.d.Dims
 		o.elem = objectMember{flags: t.elem.flags(), typ: k.part(t.d.Elem)}
@@ -526,9 +529,20 @@ func (k *objectMaker) object(t *Type) *TypeObject {
 		}
 		slices.SortFunc(o.literals, func(x, y objectLiteral) int { return cmp.Compare(x.position, y.position) })
 	case TKBitset:
-		for _, f := range t.allBitfields() { // Annex B has no base of a bitset
+		named := 0
+		fields := t.allBitfields() // Annex B has no base of a bitset
+		for i, f := range fields {
 			if f.Name != "" {
-				o.literals = append(o.literals, objectLiteral{position: f.Position, bits: f.Bits, holder: f.Holder, detail: k.detail(f.Name)})
+				named = int(f.Position) + int(f.Bits)
+			}
+			// One without a name tells only where the next one begins, which the position of that tells, too. Behind the last one it may make
+			// the bitset wider, which nothing else tells.
+			if f.Name != "" || i == len(fields)-1 && bitsWidth(named) < t.width() {
+				l := objectLiteral{position: f.Position, bits: f.Bits, holder: f.Holder, detail: k.detail(f.Name)}
+				if k.ek == Complete {
+					l.detail.builtin = builtinOf(nil, f.Unit, nil, nil)
+				}
+				o.literals = append(o.literals, l)
 			}
 		}
 	}
@@ -570,7 +584,11 @@ func (k *objectMaker) detail(name string) memberDetail {
 
 func (k *objectMaker) member(t *Type, m *Member) objectMember {
 	o := objectMember{id: m.ID, flags: m.flags(), typ: k.part(m.Type), detail: k.detail(m.Name)}
+	unsigned := t.disc != nil && t.disc.Type.Resolve().d.Kind == TKUint32
 	for _, l := range m.Labels {
+		if unsigned { // all of them have room, those from 2^31 as negative numbers
+			l = int64(int32(l))
+		}
 		if l < math.MinInt32 || l > math.MaxInt32 {
 			k.err = fmt.Errorf("xtypes: %s.%s: case label %d: a type object has labels of 32 bits", t.d.Name, m.Name, l)
 			return o
@@ -579,24 +597,30 @@ func (k *objectMaker) member(t *Type, m *Member) objectMember {
 	}
 	slices.Sort(o.labels)
 	if k.ek == Complete {
-		b := &o.detail.builtin
-		if m.Unit != "" {
-			b.unit = &m.Unit
-		}
+		o.detail.builtin = builtinOf(m.Type, m.Unit, m.Min, m.Max)
 		if m.HasHashID {
-			b.hashID = &m.HashID
+			o.detail.builtin.hashID = &m.HashID
 		}
-		b.min, b.max = paramOf(m.Type, m.Min), paramOf(m.Type, m.Max)
 	}
 	return o
 }
 
+// builtinOf gives what annotations say of the values of t.
+func builtinOf(t *Type, unit string, least, most any) memberBuiltin {
+	b := memberBuiltin{min: paramOf(t, least), max: paramOf(t, most)}
+	if unit != "" {
+		b.unit = &unit
+	}
+	return b
+}
+
 // paramOf gives the value of an annotation; nil for none.
 func paramOf(t *Type, v any) *paramValue {
+	if v == nil {
+		return nil
+	}
 	p := &paramValue{kind: t.Resolve().d.Kind}
 	switch x := v.(type) {
-	case nil:
-		return nil
 	case string:
 		p.text = x
 	case float32:

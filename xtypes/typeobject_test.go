@@ -311,3 +311,77 @@ func TestRecursionsWithinRecursions(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, x.Hash, y.Hash)
 }
+
+// TestWhatAliasesAndBitsetsSay goes through type objects: annotations of aliases and of bit fields, and the bits behind the last field.
+func TestWhatAliasesAndBitsetsSay(t *testing.T) {
+	speed := Must(Build(TypeDescriptor{Kind: TKAlias, Name: "Speed", Target: Primitive(TKFloat64), Unit: "m/s", Min: 0.0, Max: 600.0, Default: 1.5}))
+	bits := Must(Build(TypeDescriptor{Kind: TKBitset, Name: "Wide", Bitfields: []Bitfield{{Name: "a", Bits: 3, Holder: TKByte, Unit: "ms"}, {Position: 3, Bits: 13, Holder: TKUint16}}}))
+	narrow := Must(Build(TypeDescriptor{Kind: TKBitset, Name: "Narrow", Bitfields: []Bitfield{{Name: "a", Bits: 3, Holder: TKByte}, {Position: 3, Bits: 5, Holder: TKByte}}}))
+	s := Must(Build(TypeDescriptor{Kind: TKStructure, Name: "S", Members: []Member{{Name: "speed", AutoID: true, Type: speed}, {Name: "bits", AutoID: true, Type: bits}, {Name: "narrow", AutoID: true, Type: narrow}}}))
+	standard, least, most := speed.Constraints()
+	require.Equal(t, []any{1.5, 0.0, 600.0}, []any{standard, least, most})
+	m, err := NewTypeMapping(s)
+	require.NoError(t, err)
+	r := NewRegistry()
+	require.NoError(t, r.AddMapping(m))
+	want, err := NewData(s)
+	require.NoError(t, err)
+	sample, err := want.Encode(cdr.CDR2LE)
+	require.NoError(t, err)
+	for _, list := range [][]Pair{m.Minimal, m.Complete} {
+		got, err := r.Type(list[0].ID)
+		require.NoError(t, err)
+		d, err := NewData(got)
+		require.NoError(t, err)
+		b, err := d.Encode(cdr.CDR2LE)
+		require.NoError(t, err)
+		require.Len(t, b, len(sample), "%s", got)
+		require.NoError(t, Assignable(s, got, DefaultConsistency()))
+		if list[0].ID.Kind == uint8(Minimal) {
+			continue
+		}
+		a := got.Member(0).Type
+		_, least, most = a.Constraints()
+		require.Equal(t, []any{"m/s", 0.0, 600.0}, []any{a.Unit(), least, most})
+		require.Equal(t, "ms", got.Member(1).Type.Bitfields()[0].Unit)
+		require.Len(t, got.Member(1).Type.Bitfields(), 2)
+		require.Len(t, got.Member(2).Type.Bitfields(), 1, "what does not make it wider is left out")
+	}
+	_, err = Build(TypeDescriptor{Kind: TKAlias, Name: "Bad", Target: Primitive(TKFloat64), Min: "x"})
+	require.EqualError(t, err, "xtypes: typedef Bad: minimum: string is no value of double")
+}
+
+// TestLabelsOfUnsignedDiscriminators have 32 bits in type objects, whatever their sign is.
+func TestLabelsOfUnsignedDiscriminators(t *testing.T) {
+	u := Must(Build(TypeDescriptor{Kind: TKUnion, Name: "U", Discriminator: Member{Type: Primitive(TKUint32)},
+		Members: []Member{{Name: "most", AutoID: true, Type: Primitive(TKInt32), Labels: []int64{1<<32 - 1, 1 << 31, 5}}}}))
+	b, err := Describe(u)
+	require.NoError(t, err)
+	got, _, _, err := ParseDescription(b)
+	require.NoError(t, err)
+	require.ElementsMatch(t, u.Member(0).Labels, got.Member(0).Labels)
+	_, err = Describe(Must(Build(TypeDescriptor{Kind: TKUnion, Name: "U", Discriminator: Member{Type: Primitive(TKInt64)},
+		Members: []Member{{Name: "most", AutoID: true, Type: Primitive(TKInt32), Labels: []int64{1 << 31}}}})))
+	require.EqualError(t, err, "xtypes: U.most: case label 2147483648: a type object has labels of 32 bits")
+}
+
+// TestFlagsThatDoNotApply are read over in members of unions, where Annex B has T1, T2, D and X only.
+func TestFlagsThatDoNotApply(t *testing.T) {
+	u := Must(Build(TypeDescriptor{Kind: TKUnion, Name: "U", Discriminator: Member{Type: Primitive(TKInt32), TryConstruct: TryConstructTrim},
+		Members: []Member{{Name: "a", AutoID: true, Type: Primitive(TKInt32), Labels: []int64{1}}}}))
+	all, err := Identify(u, Complete)
+	require.NoError(t, err)
+	o := *all[0].Object
+	o.raw = nil
+	require.Equal(t, "EK_COMPLETE union U IS_FINAL\n  discriminator int32 TRY_CONSTRUCT_TRIM\n  member a id=1 int32 case=[1] TRY_CONSTRUCT_DISCARD\n", o.Text())
+	o.members[0].flags |= flagMustUnderstand | flagKey | flagOptional
+	d, err := NewRegistry().descriptor(&o)
+	require.NoError(t, err)
+	require.False(t, d.Members[0].MustUnderstand || d.Members[0].Key || d.Members[0].Optional)
+	require.Equal(t, TryConstructTrim, d.Discriminator.TryConstruct)
+	for _, m := range []Member{{MustUnderstand: true}, {Key: true}, {Optional: true}} {
+		m.Name, m.Type, m.Labels = "a", Primitive(TKInt32), []int64{1}
+		_, err := Build(TypeDescriptor{Kind: TKUnion, Name: "U", Discriminator: Member{Type: Primitive(TKInt32)}, Members: []Member{m}})
+		require.EqualError(t, err, "xtypes: union U.a: members of a union cannot be optional or keys, and which there is need not be understood")
+	}
+}

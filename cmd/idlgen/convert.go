@@ -186,6 +186,9 @@ func typeObjects(types []*xtypes.Type) ([]byte, error) {
 				return nil, err
 			}
 			fmt.Fprintf(&b, "  %s, %d bytes, refers to %d types\n", &all[0].ID, all[0].Size, len(all)-1)
+			for line := range strings.Lines(all[0].Object.Text()) {
+				fmt.Fprintf(&b, "    %s", line)
+			}
 			for line := range strings.Lines(hex.Dump(all[0].Object.Marshal())) {
 				fmt.Fprintf(&b, "    %s", line)
 			}

@@ -149,7 +149,8 @@ func (w *idlWriter) declaration(t *xtypes.Type) {
 		w.bitset(t, name)
 	case xtypes.TKAlias:
 		typ, dims := w.declarator(t.Target())
-		w.line("typedef %s %s%s;", typ, name, dims)
+		standard, least, most := t.Constraints()
+		w.line("%stypedef %s %s%s;", w.constraints(t.Target(), xtypes.Member{Unit: t.Unit(), Default: standard, Min: least, Max: most}), typ, name, dims)
 	default:
 		w.fail("a %s with a name is not in IDL", t.Kind())
 	}
@@ -275,11 +276,38 @@ func (w *idlWriter) annotations(t *xtypes.Type, m *xtypes.Member, next uint32) s
 	add(m.MustUnderstand && !m.Key, "@must_understand")
 	add(m.External, "@external")
 	add(m.TryConstruct > xtypes.TryConstructDiscard, "@try_construct(%s)", m.TryConstruct)
-	add(m.Unit != "", "@unit(%s)", quote(m.Unit))
-	add(m.Default != nil, "@default(%s)", w.literal(m.Type, m.Default))
-	add(m.Min != nil, "@min(%s)", w.literal(m.Type, m.Min))
-	add(m.Max != nil, "@max(%s)", w.literal(m.Type, m.Max))
-	return b.String()
+	return b.String() + w.constraints(m.Type, *m)
+}
+
+// constraints writes what annotations say of the values of t, but for what they say of the typedefs that t is.
+func (w *idlWriter) constraints(t *xtypes.Type, m xtypes.Member) string {
+	for a := t; a.Kind() == xtypes.TKAlias; a = a.Target() {
+		standard, least, most := a.Constraints()
+		if m.Unit == a.Unit() {
+			m.Unit = ""
+		}
+		for _, v := range []struct {
+			own  *any
+			said any
+		}{{&m.Default, standard}, {&m.Min, least}, {&m.Max, most}} {
+			if *v.own == v.said {
+				*v.own = nil
+			}
+		}
+	}
+	s := ""
+	if m.Unit != "" {
+		s = fmt.Sprintf("@unit(%s) ", quote(m.Unit))
+	}
+	for _, v := range []struct {
+		name string
+		is   any
+	}{{"default", m.Default}, {"min", m.Min}, {"max", m.Max}} {
+		if v.is != nil {
+			s += fmt.Sprintf("@%s(%s) ", v.name, w.literal(t, v.is))
+		}
+	}
+	return s
 }
 
 // declarator gives the type in front of a name, and the dimensions behind it.
@@ -345,6 +373,9 @@ func (w *idlWriter) union(t *xtypes.Type, name string) {
 	key := ""
 	if d.Key {
 		key = "@key "
+	}
+	if d.TryConstruct > xtypes.TryConstructDiscard {
+		key += "@try_construct(" + d.TryConstruct.String() + ") "
 	}
 	w.line("%sunion %s switch (%s%s) {", typeAnnotations(t), name, key, w.typ(d.Type))
 	w.open = append(w.open, "")
@@ -527,7 +558,11 @@ func (w *idlWriter) bitset(t *xtypes.Type, name string) {
 			continue
 		}
 		w.doc(f.Doc)
-		w.line("bitfield<%d, %s> %s;", f.Bits, w.typ(xtypes.Primitive(f.Holder)), identifier(f.Name))
+		unit := ""
+		if f.Unit != "" {
+			unit = fmt.Sprintf("@unit(%s) ", quote(f.Unit))
+		}
+		w.line("%sbitfield<%d, %s> %s;", unit, f.Bits, w.typ(xtypes.Primitive(f.Holder)), identifier(f.Name))
 	}
 	w.open = w.open[:len(w.open)-1]
 	w.line("};")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
 
 	"github.com/omg-dds-go/dds/xtypes"
 )
@@ -105,6 +106,11 @@ func member(m *xtypes.Member) schema {
 	if m.Unit != "" {
 		s["$comment"] = "unit: " + m.Unit
 	}
+	if m.Default != nil {
+		if d := standard(m.Type.Resolve(), m.Default); d != nil {
+			s["default"] = d
+		}
+	}
 	if k := m.Type.Resolve().Kind(); k.Integer() || k == xtypes.TKByte {
 		for keyword, bound := range map[string]any{"minimum": m.Min, "maximum": m.Max} {
 			if bound != nil {
@@ -113,6 +119,24 @@ func member(m *xtypes.Member) schema {
 		}
 	}
 	return s
+}
+
+// standard gives a default in the form that documents have; nil for what they have in other forms than Go.
+func standard(t *xtypes.Type, v any) any {
+	switch k := t.Kind(); k {
+	case xtypes.TKEnum:
+		l, _ := t.LiteralByValue(v.(int32))
+		return l.Name
+	case xtypes.TKChar8:
+		return string(rune(v.(uint8)))
+	case xtypes.TKChar16, xtypes.TKFloat128, xtypes.TKBitmask:
+		return nil
+	case xtypes.TKFloat32, xtypes.TKFloat64:
+		if f := reflect.ValueOf(v).Float(); math.IsInf(f, 0) || math.IsNaN(f) {
+			return nil
+		}
+	}
+	return v
 }
 
 // value gives the schema of a value of t.

@@ -293,6 +293,7 @@ func (r *xmlReader) declare(n *node, path []string, full string) {
 		}
 	case "typedef":
 		d.Kind, d.Target = xtypes.TKAlias, r.typ(n, path)
+		d.Default, d.Min, d.Max = r.literal(n, d.Target, "default", path), r.literal(n, d.Target, "min", path), r.literal(n, d.Target, "max", path)
 	case "bitmask":
 		d.Kind, d.BitBound = xtypes.TKBitmask, uint16(r.number(n, path, 0, 64, "bitBound", "bit_bound"))
 		next := uint16(0)
@@ -543,7 +544,7 @@ func (r *xmlReader) literal(n *node, t *xtypes.Type, attribute string, path []st
 		if f, err := strconv.ParseFloat(r.constant(s, path), 64); err == nil {
 			return f
 		}
-	case k.Integer() || k == xtypes.TKByte:
+	case k.Integer() || k == xtypes.TKByte || k == xtypes.TKBitmask:
 		text := r.constant(s, path)
 		if v, err := strconv.ParseInt(text, 0, 64); err == nil {
 			return v

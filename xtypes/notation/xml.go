@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/xtypes"
@@ -155,6 +156,8 @@ func (w *xmlWriter) declaration(t *xtypes.Type) {
 	case xtypes.TKAlias:
 		n := in.add(element("typedef", "name", name))
 		w.typ(n, t.Target())
+		standard, least, most := t.Constraints()
+		w.constraints(n, "", t.Target(), t.Unit(), standard, least, most)
 	default:
 		w.fail("a %s with a name is not in DDS-XML", t.Kind())
 	}
@@ -178,6 +181,9 @@ func (w *xmlWriter) bitset(n *node, t *xtypes.Type) {
 		if f.Name != "" {
 			e.set("name", f.Name)
 			e.set("type", xmlWords[f.Holder])
+			if f.Unit != "" {
+				w.fail("%s: DDS-XML has no @unit", f.Name)
+			}
 		}
 		e.set("bitBound", fmt.Sprint(f.Bits))
 		at = int(f.Position) + int(f.Bits)
@@ -200,15 +206,69 @@ func (w *xmlWriter) member(n *node, m *xtypes.Member, next uint32) {
 	e.setIf(m.Optional, "optional", "true")
 	e.setIf(m.MustUnderstand && !m.Key, "mustUnderstand", "true")
 	e.setIf(m.External, "external", "true")
-	if m.Default != nil || m.Min != nil || m.Max != nil || m.Unit != "" || m.HasHashID || m.TryConstruct > xtypes.TryConstructDiscard {
-		w.fail("%s: DDS-XML has no @default, @min, @max, @unit, @hashid and @try_construct", m.Name)
+	w.constraints(e, m.Name+": ", m.Type, m.Unit, m.Default, m.Min, m.Max)
+	if m.HasHashID || m.TryConstruct > xtypes.TryConstructDiscard {
+		w.fail("%s: DDS-XML has no @hashid and @try_construct", m.Name)
 	}
+}
+
+// constraints writes what annotations say of the values of t, in the attributes that RTI Connext has for them.
+func (w *xmlWriter) constraints(n *node, of string, t *xtypes.Type, unit string, standard, least, most any) {
+	for _, v := range []struct {
+		name string
+		is   any
+	}{{"default", standard}, {"min", least}, {"max", most}} {
+		if v.is != nil {
+			n.set(v.name, w.literal(of, t.Resolve(), v.is))
+		}
+	}
+	if unit != "" {
+		w.fail("%sDDS-XML has no @unit", of)
+	}
+}
+
+func (w *xmlWriter) literal(of string, t *xtypes.Type, v any) string {
+	s, mark := "", ""
+	switch x := v.(type) {
+	case string:
+		s, mark = x, `"`
+	case float32:
+		return float(float64(x), 32)
+	case float64:
+		return float(x, 64)
+	case xtypes.Float128:
+		return float(x.Float64(), 64)
+	case int32:
+		if t.Kind() == xtypes.TKEnum {
+			return xmlLabel(t, int64(x))
+		}
+		return fmt.Sprint(x)
+	case uint8:
+		if t.Kind() != xtypes.TKChar8 {
+			return fmt.Sprint(x)
+		}
+		s, mark = string(rune(x)), "'"
+	case uint16:
+		if t.Kind() != xtypes.TKChar16 {
+			return fmt.Sprint(x)
+		}
+		s, mark = string(rune(x)), "'"
+	default:
+		return fmt.Sprint(v)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == utf8.RuneError || r == 0xfffe || r == 0xffff }) {
+		w.fail("%sXML cannot hold the character in the value %q", of, s)
+	}
+	return mark + s + mark
 }
 
 func (w *xmlWriter) union(n *node, t *xtypes.Type) {
 	d := n.add(element("discriminator"))
 	w.typ(d, t.Discriminator().Type)
 	d.setIf(t.Discriminator().Key, "key", "true")
+	if t.Discriminator().TryConstruct > xtypes.TryConstructDiscard {
+		w.fail("discriminator: DDS-XML has no @try_construct")
+	}
 	next := firstID(t)
 	for m := range t.OwnMembers() {
 		k := n.add(element("case"))

@@ -171,7 +171,7 @@ notation: XML: 15:74: <struct name="Last">: there is no type "Poimt"; did you me
 
 func TestXMLSaysWhatItCannotSay(t *testing.T) {
 	for text, want := range map[string]string{
-		`@final struct S { @unit("m") long a; };`:            "notation: S: a: DDS-XML has no @default, @min, @max, @unit, @hashid and @try_construct",
+		`@final struct S { @unit("m") long a; };`:            "notation: S: a: DDS-XML has no @unit",
 		`@final struct S { sequence<sequence<long>> a; };`:   "notation: S: sequence<int32> within another type: give it a name with a typedef",
 		`@final struct S { sequence<@external string> a; };`: "notation: S: DDS-XML cannot annotate elements of collections",
 		`@autoid(HASH) @final struct S { long a; };`:         "notation: S: DDS-XML has no @autoid",
@@ -232,4 +232,69 @@ func FuzzXML(f *testing.F) {
 			t.Fatalf("%d types became %d", len(types), len(again))
 		}
 	})
+}
+
+// TestWhatAnnotationsSayOfValues goes to each notation and back.
+func TestWhatAnnotationsSayOfValues(t *testing.T) {
+	const text = `enum Color {
+  RED,
+  GREEN
+};
+bitmask Flags {
+  A,
+  B
+};
+@default(2.5) @min(-1.0) @max(5.0) typedef double Level;
+@default("a \"b\"") typedef string<8> Label;
+@appendable struct S {
+  Level level;
+  @default(3.0) @max(4.0) Level low;
+  @default(GREEN) Color color;
+  @default('\x27') char mark;
+  @default(L'\u00e4') wchar wide;
+  @default(-7) @min(-8) long n;
+  @default(18446744073709551615) unsigned long long most;
+  @default(TRUE) boolean yes;
+  @default(1.5) @min(1.0) float f;
+  Label label;
+  @default(" padded ") string padded;
+  @default(3) Flags flags;
+};
+`
+	types := compile(t, text)
+	for name, again := range map[string]func() ([]*xtypes.Type, error){
+		"IDL": func() ([]*xtypes.Type, error) {
+			b, err := IDL(types)
+			if err != nil {
+				return nil, err
+			}
+			return compile(t, string(b)), nil
+		},
+		"XML": func() ([]*xtypes.Type, error) {
+			b, err := XML(types)
+			if err != nil {
+				return nil, err
+			}
+			return ParseXML(b)
+		},
+	} {
+		got, err := again()
+		require.NoError(t, err, name)
+		b, err := IDL(got)
+		require.NoError(t, err, name)
+		require.Equal(t, strings.ReplaceAll(text, "@default(GREEN)", "@default(::GREEN)"), string(b), name)
+	}
+	for text, want := range map[string]string{
+		`@unit("m") typedef long L;`:                                             "notation: L: DDS-XML has no @unit",
+		`bitset B { @unit("m") bitfield<3> a; };`:                                "notation: B: a: DDS-XML has no @unit",
+		`@final union U switch (@try_construct(TRIM) long) { case 1: long a; };`: "notation: U: discriminator: DDS-XML has no @try_construct",
+		`@final struct S { @default("a\tb") string a; };`:                        "notation: S: a: XML cannot hold the character in the value \"a\\tb\"",
+		`@final struct S { @default('\x01') char a; };`:                          "notation: S: a: XML cannot hold the character in the value \"\\x01\"",
+	} {
+		_, err := XML(compile(t, text))
+		require.EqualError(t, err, want)
+	}
+	b, err := IDL(compile(t, "bitset B { @unit(\"m\") bitfield<3> a; }; @final union U switch (@key @try_construct(TRIM) long) { case 1: long a; };"))
+	require.NoError(t, err)
+	require.Equal(t, "bitset B {\n  @unit(\"m\") bitfield<3, octet> a;\n};\n@final union U switch (@key @try_construct(TRIM) long) {\n  case 1:\n    long a;\n};\n", string(b))
 }

@@ -163,6 +163,15 @@ func (a *Applied) extensibility() (cdr.Extensibility, bool) {
 	return 0, false
 }
 
+// arguments writes them as in IDL.
+func (a *Applied) arguments() string {
+	list := make([]string, len(a.Args))
+	for i, v := range a.Args {
+		list[i] = v.text()
+	}
+	return "(" + strings.Join(list, ", ") + ")"
+}
+
 func tryConstruct(a *Applied) TryConstruct {
 	return []TryConstruct{TryConstructDiscard, TryConstructUseDefault, TryConstructTrim}[a.Args[0].Enum.Value]
 }

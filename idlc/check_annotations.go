@@ -30,12 +30,28 @@ func (c *checker) annotations(list []*annotation, s subject) []*Applied {
 		case t.on != 0 && t.on&s.on == 0:
 			c.report.errorf(a.Pos, "", "@%s does not apply to %s %s", name, article(s.on.String()), s.on)
 		default:
-			if applied := c.arguments(a, t, s); applied != nil {
+			if applied := c.arguments(a, t, s); applied != nil && !c.contradicts(applied, good, s) {
 				good = append(good, applied)
 			}
 		}
 	}
 	return good
+}
+
+// contradicts tells whether an annotation of the standard says something else than the same one in front of it. Texts for several languages and
+// platforms may be given.
+func (c *checker) contradicts(a *Applied, before []*Applied, s subject) bool {
+	name := a.standard()
+	if name == "" || name == "verbatim" || name == "service" || name == "extensibility" {
+		return false
+	}
+	for _, b := range before {
+		if b.Type == a.Type && !slices.EqualFunc(a.Args, b.Args, func(x, y Value) bool { return x.text() == y.text() }) {
+			c.report.errorf(a.Pos, "", "@%s of %s is given twice: %s, and before it %s", name, s.name, a.arguments(), b.arguments())
+			return true
+		}
+	}
+	return false
 }
 
 // asStandard gives two annotations of other compilers in the words of the standard: @topic(FALSE) of OpenDDS, which is @nested, and @Key of early
@@ -258,20 +274,23 @@ func (c *checker) wordArgument(a *annotation, arg *annotationArg, e *Enum) Value
 // constrain applies @default, @min, @max, @range and @unit.
 func (c *checker) constrain(out *Constraints, list []*Applied, s subject) {
 	for _, a := range list {
+		least, most := Value{}, Value{}
 		switch a.standard() {
 		case "unit":
 			out.Unit = *a.Args[0].Str
 		case "default":
 			out.Default = c.constraint(a, 0, s)
 		case "min":
-			out.Min = c.constraint(a, 0, s)
+			least = c.constraint(a, 0, s)
 		case "max":
-			out.Max = c.constraint(a, 0, s)
+			most = c.constraint(a, 0, s)
 		case "range":
-			out.Min, out.Max = c.constraint(a, 0, s), c.constraint(a, 1, s)
+			least, most = c.constraint(a, 0, s), c.constraint(a, 1, s)
 		default:
 			continue
 		}
+		c.limitOnce(a, "minimum", s, &out.Min, least)
+		c.limitOnce(a, "maximum", s, &out.Max, most)
 		if out.Min.Valid() && out.Max.Valid() && orderOf(out.Min, out.Max) > 0 {
 			c.report.errorf(a.Pos, "", "the range of %s is empty: %s is more than %s", s.name, out.Min.text(), out.Max.text())
 			out.Max = Value{}
@@ -282,6 +301,17 @@ func (c *checker) constrain(out *Constraints, list []*Applied, s subject) {
 			(out.Min.Valid() && orderOf(out.Default, out.Min) < 0 || out.Max.Valid() && orderOf(out.Default, out.Max) > 0) {
 			c.report.errorf(a.Pos, "", "default %s of %s is outside of its range", out.Default.text(), s.name)
 		}
+	}
+}
+
+// limitOnce takes over a limit that is given, unless there is another one: @range says the same as @min and @max.
+func (c *checker) limitOnce(a *Applied, what string, s subject, out *Value, limit Value) {
+	switch {
+	case !limit.Valid():
+	case out.Valid() && out.text() != limit.text():
+		c.report.errorf(a.Pos, "", "the %s of %s is given twice: %s, and before it %s", what, s.name, limit.text(), out.text())
+	default:
+		*out = limit
 	}
 }
 

@@ -3,6 +3,7 @@ package idlc
 import (
 	"math"
 	"math/big"
+	"unicode/utf16"
 )
 
 func (c *checker) constDef(d *constDef) {
@@ -74,8 +75,12 @@ func (c *checker) convert(pos Pos, v Value, t Type) Value {
 		if v.Str == nil || v.Wide && !r.Wide || c.strict && r.Wide && !v.Wide {
 			return wrong()
 		}
-		if n := len(*v.Str); r.Bound > 0 && !r.Wide && n > r.Bound {
-			c.report.errorf(pos, "", "string of %d bytes exceeds its bound of %d", n, r.Bound)
+		n, unit := len(*v.Str), "bytes"
+		if r.Wide {
+			n, unit = len(utf16.Encode([]rune(*v.Str))), "UTF-16 code units"
+		}
+		if r.Bound > 0 && n > r.Bound {
+			c.report.errorf(pos, "", "string of %d %s exceeds its bound of %d", n, unit, r.Bound)
 			return Value{}
 		}
 		v.Wide = r.Wide
@@ -113,6 +118,9 @@ func conversionHint(v Value, t Type) string {
 		if v.Wide {
 			return "leave out the L, or use wchar"
 		}
+	}
+	if _, ok := resolve(t).(*Fixed); ok && v.Float != nil {
+		return "write a d behind it"
 	}
 	if s, ok := resolve(t).(*String); ok && v.Str != nil && v.Wide != s.Wide {
 		if s.Wide {

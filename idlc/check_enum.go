@@ -3,6 +3,8 @@ package idlc
 import (
 	"math/big"
 	"strings"
+
+	"github.com/omg-dds-go/dds/cdr"
 )
 
 func (c *checker) enumDef(d *enumDef) {
@@ -10,10 +12,10 @@ func (c *checker) enumDef(d *enumDef) {
 	e.Applied = c.annotations(d.Annotations, subject{on: onEnum, name: e.Name})
 	e.Verbatim = verbatims(e.Applied)
 	e.Doc = documented(e.Doc, e.Verbatim)
+	if x, explicit := c.explicitExtensibility(e.Name, e.Applied); explicit {
+		e.Extensibility = x
+	}
 	for _, a := range e.Applied {
-		if x, ok := a.extensibility(); ok {
-			e.Extensibility = x
-		}
 		switch a.standard() {
 		case "nested":
 			e.Nested = *a.Args[0].Bool
@@ -112,10 +114,10 @@ func (c *checker) bitmaskDef(d *bitmaskDef) {
 	b.Applied = c.annotations(d.Annotations, subject{on: onBitmask, name: b.Name})
 	b.Verbatim = verbatims(b.Applied)
 	b.Doc = documented(b.Doc, b.Verbatim)
+	if x, explicit := c.explicitExtensibility(b.Name, b.Applied); explicit {
+		b.Extensibility = x
+	}
 	for _, a := range b.Applied {
-		if x, ok := a.extensibility(); ok {
-			b.Extensibility = x
-		}
 		switch a.standard() {
 		case "nested":
 			b.Nested = *a.Args[0].Bool
@@ -175,6 +177,9 @@ const (
 func (c *checker) bitsetDef(d *bitsetDef) {
 	b := &Bitset{Common: c.common(d.Name, d.Doc)}
 	b.Applied = c.annotations(d.Annotations, subject{on: onBitset, name: b.Name})
+	if x, explicit := c.explicitExtensibility(b.Name, b.Applied); explicit && x == cdr.Mutable {
+		c.report.errorf(b.Pos, "", "bitset %s cannot be mutable: its fields have no ids", b.Name)
+	}
 	b.Verbatim = verbatims(b.Applied)
 	b.Doc = documented(b.Doc, b.Verbatim)
 	c.declare(d.Name, b)
@@ -214,6 +219,9 @@ func (c *checker) bitsetDef(d *bitsetDef) {
 			if n != nil {
 				f.Name, f.Pos = c.cleanName(n), n.Pos
 				f.Applied = c.annotations(s.Annotations, subject{on: onBitfield, name: f.Name, typ: typ})
+				var said Constraints
+				c.constrain(&said, f.Applied, subject{on: onBitfield, name: f.Name, typ: typ})
+				f.Unit = said.Unit
 				if old := names[strings.ToLower(f.Name)]; old != nil {
 					c.report.errorf(f.Pos, "", "bit field %s of %s clashes with %s, declared at %s", f.Name, b.Name, old.Name, c.near(f.Pos, old.Pos))
 					continue

@@ -293,6 +293,10 @@ func (c *checker) evalString(e *expr) Value {
 		b.WriteString(s)
 	}
 	s := b.String()
+	if strings.Contains(s, "\x00") { // IDL 4.2 §7.2.6.3
+		c.report.errorf(e.Pos, "", "a string cannot hold the character \\0, which ends it")
+		return Value{}
+	}
 	return Value{Str: &s, Wide: wide}
 }
 

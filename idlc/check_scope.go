@@ -203,7 +203,7 @@ func (c *checker) unknownHint(part *ident, from *scope, here bool, what string) 
 			}
 		}
 		for name := range c.later {
-			if !here && !yield(name) {
+			if !here && name != part.Text && !yield(name) {
 				return
 			}
 		}

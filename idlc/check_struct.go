@@ -3,6 +3,7 @@ package idlc
 import (
 	"strings"
 
+	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/internal/suggest"
 	"github.com/omg-dds-go/dds/xtypes"
 )
@@ -56,14 +57,12 @@ func (c *checker) aggregate(g *Aggregate, common *Common) (explicit bool) {
 	g.Extensibility, g.AutoID, g.Nested = c.extensibility, c.autoID, c.nested
 	common.Verbatim = verbatims(common.Applied)
 	common.Doc = documented(common.Doc, common.Verbatim)
+	x, explicit := c.explicitExtensibility(common.Name, common.Applied)
+	if explicit {
+		g.Extensibility = x
+	}
 	topic := false
 	for _, a := range common.Applied {
-		if x, ok := a.extensibility(); ok {
-			if explicit && x != g.Extensibility {
-				c.report.errorf(a.Pos, "", "%s cannot be both %s and %s", common.Name, g.Extensibility, x)
-			}
-			g.Extensibility, explicit = x, true
-		}
 		switch a.standard() {
 		case "autoid":
 			g.AutoID = AutoID(a.Args[0].Ordinal())
@@ -79,6 +78,21 @@ func (c *checker) aggregate(g *Aggregate, common *Common) (explicit bool) {
 		g.Nested = false
 	}
 	return explicit
+}
+
+// explicitExtensibility gives what annotations say of it.
+func (c *checker) explicitExtensibility(name string, list []*Applied) (x cdr.Extensibility, explicit bool) {
+	for _, a := range list {
+		y, ok := a.extensibility()
+		if !ok {
+			continue
+		}
+		if explicit && x != y {
+			c.report.errorf(a.Pos, "", "%s cannot be both %s and %s", name, x, y)
+		}
+		x, explicit = y, true
+	}
+	return x, explicit
 }
 
 func (c *checker) inherit(s *Struct, d *structDef, explicit bool) {
@@ -216,7 +230,10 @@ func (c *checker) annotateMember(m *Member, list []*annotation, on target, decla
 		case "optional":
 			m.Optional = *a.Args[0].Bool
 		case "must_understand":
-			m.MustUnderstand = *a.Args[0].Bool
+			if m.MustUnderstand = *a.Args[0].Bool; on == onCase && m.MustUnderstand {
+				m.MustUnderstand = false // Annex B: it does not apply
+				c.report.warnf(a.Pos, "", "@must_understand of a member of a union has no effect: the discriminator, which must be understood, selects it")
+			}
 		case "external":
 			m.External = *a.Args[0].Bool
 		case "non_serialized":

@@ -39,8 +39,11 @@ func (c *checker) discriminator(u *Union, d *unionDef) {
 		return
 	}
 	for _, a := range c.annotations(d.Switch.Annotations, subject{on: onDiscriminator, name: "discriminator"}) {
-		if a.standard() == "key" {
+		switch a.standard() {
+		case "key":
 			u.DiscriminatorKey = *a.Args[0].Bool
+		case "try_construct":
+			u.DiscriminatorTryConstruct = tryConstruct(a)
 		}
 	}
 	t := c.typeOf(d.Switch.Type, false)
@@ -84,7 +87,7 @@ func (c *checker) cases(u *Union, d *unionDef) {
 	u.Other, u.Exhaustive = otherValue(u.Discriminator, labels)
 	u.Exhaustive = !u.Exhaustive
 	if u.Exhaustive && u.Default != nil && len(u.Default.Labels) == 0 {
-		c.report.warnf(u.Default.Pos, "leave it out", "default of union %s is never selected: the labels cover all values of %s", u.Name, typeName(u.Discriminator))
+		c.report.errorf(u.Default.Pos, "leave it out", "default of union %s is never selected: the labels cover all values of %s", u.Name, typeName(u.Discriminator))
 	}
 }
 

@@ -212,6 +212,7 @@ type Bitfield struct {
 	Position int    // of the least significant bit
 	Bits     int    // 1 to 64
 	Type     Primitive
+	Unit     string
 	Doc      string
 	Pos      Pos
 	Applied  []*Applied
@@ -267,8 +268,10 @@ type Union struct {
 	Aggregate
 	Discriminator    Type // boolean, octet, char, wchar, an integer, an enum, or a typedef of one of these
 	DiscriminatorKey bool // @key in front of the discriminator's type: it alone is the key
-	Cases            []*Case
-	Default          *Case // of all values that are no label; nil without one
+	// DiscriminatorTryConstruct is in type objects. Nothing that an unknown discriminator selects can be read, so such a union is discarded.
+	DiscriminatorTryConstruct TryConstruct
+	Cases                     []*Case
+	Default                   *Case // of all values that are no label; nil without one
 	// Exhaustive tells that the labels cover all values of the discriminator: there can be no default, not even the implicit
 	// one, with which the union holds nothing but its discriminator.
 	Exhaustive bool
@@ -383,6 +386,8 @@ func typeName(t Type) string {
 		return s
 	case namedType:
 		return t.text
+	case skippedType:
+		return t.what
 	case Decl:
 		return t.common().Scoped()
 	}

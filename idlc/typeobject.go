@@ -124,7 +124,7 @@ func (b *typeBuilder) decl(d Decl) (*xtypes.Type, error) {
 	case *Bitset:
 		err = b.bitset(d, &x)
 	case *Alias:
-		x.Kind = xtypes.TKAlias
+		x.Kind, x.Unit, x.Default, x.Min, x.Max = xtypes.TKAlias, d.Unit, scalarOf(d.Default), scalarOf(d.Min), scalarOf(d.Max)
 		x.Target, err = b.typ(d.Target)
 	default:
 		err = fmt.Errorf("it is no type")
@@ -174,7 +174,7 @@ func (b *typeBuilder) union(u *Union, x *xtypes.TypeDescriptor) error {
 	if err != nil {
 		return err
 	}
-	x.Discriminator = xtypes.Member{Type: disc, Key: u.DiscriminatorKey}
+	x.Discriminator = xtypes.Member{Type: disc, Key: u.DiscriminatorKey, TryConstruct: xtypes.TryConstruct(u.DiscriminatorTryConstruct)}
 	for _, k := range u.Cases {
 		y, err := b.member(&k.Member)
 		if err != nil {
@@ -233,7 +233,7 @@ func (b *typeBuilder) bitset(s *Bitset, x *xtypes.TypeDescriptor) (err error) {
 		}
 	}
 	for _, f := range s.Fields {
-		x.Bitfields = append(x.Bitfields, xtypes.Bitfield{Name: f.Name, Position: uint16(f.Position), Bits: uint8(f.Bits), Holder: primitiveKinds[f.Type], Doc: f.Doc})
+		x.Bitfields = append(x.Bitfields, xtypes.Bitfield{Name: f.Name, Position: uint16(f.Position), Bits: uint8(f.Bits), Holder: primitiveKinds[f.Type], Unit: f.Unit, Doc: f.Doc})
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ var layers = map[string]layer{
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/datadriven", "internal/mutant"}},
 	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes"}, tests: []string{"dcps/internal/...", "internal/datadriven"}},
 
-	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest"}},
+	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest", "xtypes/notation"}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation", "internal/suggest"}},
 	"cmd/ddssim":  {level: 6, imports: []string{"derecho", "derecho/cluster", "internal/suggest"}, tests: []string{"internal/mutant"}},
 	"conformance": {level: 6, tests: []string{"cdr", "filter", "idlc", "qos", "xtypes"}},

@@ -46,12 +46,20 @@ func onCore(t testing.TB, s Settings) *domain {
 // virtually runs a test on a bus of its own, in virtual time.
 func virtually(t *testing.T, test func(t *testing.T, d *domain)) {
 	synctest.Test(t, func(t *testing.T) {
+		stopTicks(t)
 		d := onBus(t)
 		test(t, d)
 		for _, n := range d.nodes {
 			require.NoError(t, n.p.Close())
 		}
 	})
+}
+
+// stopTicks has samples get their timestamps by time alone, as ticks go on while it stands still.
+func stopTicks(t *testing.T) {
+	at := time.Now()
+	sampleClock.anchor.Store(&anchor{moment: moment{at: at}, ns: at.UnixNano()})
+	t.Cleanup(func() { sampleClock.anchor.Store(nil) })
 }
 
 // pass lets time pass.

@@ -340,6 +340,7 @@ func TestMultiTopicErrors(t *testing.T) {
 // Clauses: 2.2.2.3.4.1
 func TestMultiTopicTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		stopTicks(t)
 		d := onBus(t)
 		a, b := d.node(t), d.node(t)
 		n := a.joined(t, writerQos(func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityTransientLocal }))

@@ -48,15 +48,3 @@ func TestTurn(t *testing.T) {
 	require.Zero(t, u.word.Load())
 	require.Zero(t, u.waiting.Load())
 }
-
-func TestClockFollows(t *testing.T) {
-	var c clock
-	require.WithinDuration(t, time.Now(), timeOf(c.now()), time.Second)
-	at := time.Now().Add(-anchored)
-	old := &anchor{at, at.UnixNano()}
-	c.anchor.Store(old)
-	before := time.Now()
-	require.False(t, timeOf(c.now()).Before(before))
-	require.NotSame(t, old, c.anchor.Load())
-	require.WithinDuration(t, before, c.time(before.UnixNano()), time.Second)
-}

@@ -133,6 +133,7 @@ func TestWriterInstancesUndo(t *testing.T) {
 // DEADLINE runs from what was sent: a write that fails neither arms nor postpones it.
 func TestFailedWriteArmsNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		stopTicks(t)
 		d := onBus(t)
 		n := d.node(t)
 		w := n.writer(t, writerQos(func(q *qos.DataWriter) { q.Deadline.Period = time.Second }))

@@ -1,0 +1,162 @@
+package dcps
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestClockFollows(t *testing.T) {
+	var c clock
+	require.WithinDuration(t, time.Now(), timeOf(c.now()), time.Second)
+	at := time.Now().Add(-anchoredFor)
+	old := &anchor{moment: moment{at: at}, ns: at.UnixNano()}
+	c.anchor.Store(old)
+	before := time.Now()
+	require.False(t, timeOf(c.now()).Before(before))
+	require.NotSame(t, old, c.anchor.Load())
+	require.WithinDuration(t, before, c.time(before.UnixNano()), time.Second)
+}
+
+// The machine's own ticks, or its monotonic clock: whatever it is, the clock ascends and keeps to the time.
+func TestClockAscends(t *testing.T) {
+	var c clock
+	last := c.now()
+	for until := time.Now().Add(3 * measuredFor); time.Now().Before(until); {
+		before := time.Now().UnixNano()
+		n := c.now()
+		require.LessOrEqual(t, last, n)
+		require.Less(t, before-n, int64(backAtOnce))
+		last = n
+	}
+	if a := c.anchor.Load(); a.steady {
+		require.Positive(t, a.span)
+	}
+}
+
+// machine is one whose clocks a test turns.
+type machine struct {
+	epoch   time.Time
+	passed  time.Duration // by the monotonic clock
+	ticks   float64
+	perTick float64 // ns
+}
+
+func newMachine(perTick float64) *machine {
+	return &machine{epoch: time.Now(), perTick: perTick}
+}
+
+func (m *machine) pass(d time.Duration) {
+	m.passed += d
+	m.ticks += float64(d) / m.perTick
+}
+
+func (m *machine) moment(lag time.Duration) moment {
+	return moment{at: m.epoch.Add(m.passed), tick: uint64(m.ticks - float64(lag)/m.perTick)}
+}
+
+func (m *machine) ns() int64 { return m.epoch.UnixNano() + int64(m.passed) }
+
+func (m *machine) first() *anchor {
+	at := m.moment(0)
+	return &anchor{moment: at, ns: at.at.UnixNano(), since: at, steady: true}
+}
+
+// Read at any times, with comparisons that take up to a microsecond, the clock ascends, and differs from the system's by no more than it
+// says: a microsecond for the comparison, 20 ppm for the rate, and 500 ppm of tickedFor where the system's clock is slewed.
+func TestTicksKeepTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		perTick := rapid.Float64Range(0.2, 1).Draw(t, "ns of a tick")
+		m := newMachine(perTick)
+		a := m.first()
+		last := a.ns
+		var counted int
+		for range rapid.IntRange(10, 300).Draw(t, "steps") {
+			if rapid.IntRange(0, 20).Draw(t, "slew") == 0 {
+				m.perTick = perTick * (1 + rapid.Float64Range(-250e-6, 250e-6).Draw(t, "by"))
+			}
+			m.pass(time.Duration(rapid.Int64Range(1, int64(20*time.Millisecond)).Draw(t, "pass")))
+			if a.span == 0 && m.passed < measuredFor {
+				continue
+			}
+			n, said := m.moment(0).tick-a.tick, int64(0)
+			if n < a.span {
+				said = a.after(n)
+				counted++
+			} else {
+				lag := time.Duration(rapid.Int64Range(0, int64(time.Microsecond)).Draw(t, "lag"))
+				a = a.next(m.moment(lag))
+				require.True(t, a.steady)
+				said = a.ns
+			}
+			require.LessOrEqual(t, last, said)
+			require.InDelta(t, m.ns(), said, 10_000)
+			last = said
+		}
+	})
+}
+
+func TestTicks(t *testing.T) {
+	ticking := func() (*machine, *anchor) {
+		m := newMachine(0.4)
+		a := m.first()
+		m.pass(measuredFor)
+		a = a.next(m.moment(0))
+		require.EqualValues(t, tickedFor/4*10, a.span)
+		return m, a
+	}
+	t.Run("no rate yet", func(t *testing.T) {
+		m := newMachine(0.4)
+		a := m.first()
+		m.pass(measuredFor - 1)
+		require.Zero(t, a.next(m.moment(0)).span)
+	})
+	t.Run("counted", func(t *testing.T) {
+		m, a := ticking()
+		at := m.ns()
+		require.Equal(t, at, a.after(0))
+		require.InDelta(t, at+int64(tickedFor), a.after(a.span), 10)
+	})
+	t.Run("another rate", func(t *testing.T) {
+		m, a := ticking()
+		m.perTick *= 1.01
+		m.pass(remeasured)
+		a = a.next(m.moment(0))
+		require.False(t, a.steady)
+		require.Zero(t, a.span)
+		require.Equal(t, m.ns(), a.ns)
+		require.Equal(t, anchoredFor, a.lasts())
+		m.pass(anchoredFor)
+		require.Zero(t, a.next(m.moment(0)).span)
+	})
+	t.Run("ticks went back", func(t *testing.T) {
+		m, a := ticking()
+		m.ticks = 0
+		m.pass(measuredFor / 10)
+		require.False(t, a.next(m.moment(0)).steady)
+	})
+	t.Run("no ticks", func(t *testing.T) {
+		m := newMachine(0.4)
+		a := m.first()
+		m.passed += measuredFor
+		require.False(t, a.next(m.moment(0)).steady)
+	})
+	t.Run("set back", func(t *testing.T) {
+		m, a := ticking()
+		setBack := func(a *anchor, by time.Duration) { // the system's clock, but not the monotonic one
+			m.epoch, a.since.at = m.epoch.Add(-by), a.since.at.Add(-by)
+		}
+		m.pass(tickedFor)
+		setBack(a, time.Millisecond)
+		b := a.next(m.moment(0))
+		require.Equal(t, a.after(a.span), b.ns, "it does not go back")
+		require.InDelta(t, m.ns()+int64(tickedFor), b.after(b.span), 10, "and has waited for the system's by the end")
+		require.Less(t, b.pace, a.pace)
+
+		m.pass(tickedFor)
+		setBack(b, backAtOnce+time.Microsecond)
+		require.Equal(t, m.ns(), b.next(m.moment(0)).ns, "it was set")
+	})
+}

@@ -57,7 +57,9 @@ func Lend(ready func() bool) bool {
 				c.idleSince = 0
 				continue
 			}
-			p.lender.Sleep(sleepLimit)
+			if p.lender.Sleep(sleepLimit) {
+				p.yielded = sinceStart() // until now somebody else waited for the network
+			}
 		}
 	}
 }

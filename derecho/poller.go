@@ -19,9 +19,9 @@ import (
 // doorbell, which costs nothing. Who does that has the seat: mostly the goroutine run, which is there while there is a
 // node; or a thread that waits for a message and lends itself (lend.go).
 //
-// What is due at a time, the heartbeats, is not for the sleeper: a goroutine that comes back from a system
-// call that it slept in makes the monitor of the Go runtime look after it every 20 µs for 10 ms on, which costs ten
-// times as much as a heartbeat. Another goroutine waits for the alarm and calls beat, and only news end the sleep.
+// What is due at a time, the heartbeats, is not for the sleeper: when a goroutine comes back from a system
+// call that it slept in the monitor of the Go runtime wakes too, which costs more than a heartbeat. Another goroutine waits for the alarm and calls beat, and
+// only news end the sleep.
 type poller struct {
 	mu    sync.Mutex
 	nodes atomic.Pointer[[]*life] // replaced under mu
@@ -248,12 +248,17 @@ func (p *poller) poll(stop chan struct{}) {
 	}
 	leave := func() bool { return p.wanted.Load() != 0 || stopped() }
 	var c course
+	apart := false
 	for !stopped() {
 		p.run.Settle() // before the seat is looked at: whoever leaves it may wake this goroutine
 		if p.claim() {
 			p.parked = false
 			p.entered()
-			spin, polled := spinTime, p.polled(sinceStart())
+			now := sinceStart()
+			if apart {
+				p.yielded, apart = now, false // until now somebody else waited for the network
+			}
+			spin, polled := spinTime, p.polled(now)
 			if polled {
 				spin = 0
 			}
@@ -276,7 +281,7 @@ func (p *poller) poll(stop chan struct{}) {
 				continue
 			}
 		}
-		p.run.Sleep(sleepLimit)
+		apart = p.run.Sleep(sleepLimit)
 		// Without work it sleeps again at once: not all that rings is a sign that more will come.
 	}
 }

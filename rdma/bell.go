@@ -44,6 +44,11 @@ const (
 
 	futexWait = 0 // FUTEX_WAIT and FUTEX_WAKE, which x/sys does not name
 	futexWake = 1
+
+	// shortSleep is how long a sleep in a train is at most; see Sleep. It is longer than a millisecond, which is how often many programs do what they do.
+	shortSleep = 2 * time.Millisecond
+	// trainLength is how many short sleeps in a row make a train.
+	trainLength = 8
 )
 
 // NewBell makes a bell of words of (shared) memory.
@@ -89,16 +94,17 @@ func (b *Bell) tell(who uint32) {
 }
 
 // Poller is the sleeper that is there as long as the process.
-func (b *Bell) Poller() *Sleeper { return &Sleeper{b, poller, 0} }
+func (b *Bell) Poller() *Sleeper { return &Sleeper{bell: b, who: poller} }
 
 // Waiter is the other one. At a time one thread may use it.
-func (b *Bell) Waiter() *Sleeper { return &Sleeper{b, waiter, 0} }
+func (b *Bell) Waiter() *Sleeper { return &Sleeper{bell: b, who: waiter} }
 
 // Sleeper is one of the two who may sleep. One goroutine at a time uses it.
 type Sleeper struct {
 	bell   *Bell
 	who    uint32
 	before uint32 // what its word was when it prepared
+	short  int    // sleeps in a row that were
 }
 
 // Prepare announces sleep: this one is to be woken from now on. The caller then looks for work once more, and
@@ -126,14 +132,32 @@ func (s *Sleeper) Cancel() {
 }
 
 // Sleep waits until this one is woken or, unless the bell is local, the limit has passed. It returns at once if that happened
-// since Prepare, and now and then for no reason.
-func (s *Sleeper) Sleep(limit time.Duration) {
+// since Prepare, and now and then for no reason. It reports whether it gave its processor (P) to others meanwhile.
+//
+// A thread that sleeps in a system call keeps its P, until the monitor of the Go runtime takes it away up to 10 ms later. It may have been the one that
+// waited for the network before it went on with the goroutine that sleeps here; then no link hears anything for as long. To give the P away is not
+// free: who wakes up then wakes the monitor before it goes on. So one that is woken every now and then keeps it, for shortSleep at most, and any other gives it away at once. That
+// costs less than what the monitor does about a P that is kept for longer.
+func (s *Sleeper) Sleep(limit time.Duration) (apart bool) {
 	if s.bell.local.Load() {
 		<-s.bell.rung[s.who-1]
-		return
+		return true
 	}
+	word := &s.bell.words.rung[s.who-1]
+	if s.short >= trainLength {
+		ts := unix.NsecToTimespec(int64(min(limit, shortSleep)))
+		if err := futex(word, futexWait, s.before, &ts); err != unix.ETIMEDOUT || limit <= shortSleep {
+			return false
+		}
+		s.short = 0
+	}
+	began := time.Now()
 	ts := unix.NsecToTimespec(int64(limit))
-	futex(&s.bell.words.rung[s.who-1], futexWait, s.before, &ts)
+	sleepApart(word, s.before, &ts)
+	if s.short++; time.Since(began) > shortSleep {
+		s.short = 0
+	}
+	return sleepsApart
 }
 
 // Park waits until a goroutine of this process wakes this one, and gives up its processor at once. It returns at once if that happened before, and
@@ -145,6 +169,7 @@ func (s *Sleeper) Wake() { s.bell.wake(s.who) }
 
 // futex is the system call; spurious and interrupted returns are fine for both uses. The word is
 // shared between processes, so the private flag is not set.
-func futex(word *atomic.Uint32, op int, val uint32, timeout *unix.Timespec) {
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), uintptr(op), uintptr(val), uintptr(unsafe.Pointer(timeout)), 0, 0)
+func futex(word *atomic.Uint32, op int, val uint32, timeout *unix.Timespec) unix.Errno {
+	_, _, err := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), uintptr(op), uintptr(val), uintptr(unsafe.Pointer(timeout)), 0, 0)
+	return err
 }

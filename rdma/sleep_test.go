@@ -1,0 +1,69 @@
+package rdma
+
+import (
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// The versions of Go for which sleep.go was checked end with the one that builds this.
+func TestSleepKnowsThisGo(t *testing.T) {
+	require.True(t, sleepsApart, "%s: look whether runtime.entersyscallblock and runtime.exitsyscall are what they were in Go 1.26, and whether the tests pass with them, then name the version in sleep.go and sleep_plain.go (or this is a build with the tag ddsplainsleep)", runtime.Version())
+}
+
+// Who sleeps on a bell leaves its processor to others at once. If it kept it, another goroutine would begin when the monitor of the Go runtime has looked twice, which is
+// 20 µs apart at least, and 70 with the slack that timers of a thread mostly have. The shortest times of many are looked at, which no load of the machine lengthens.
+func TestSleepLeavesItsProcessorToOthers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	bell := NewBell(new(BellWords))
+	var waits []time.Duration
+	for range 200 {
+		s := bell.Poller() // in no train
+		var ran atomic.Int64
+		go func() { // there is no processor for it until this goroutine sleeps
+			at := clock()
+			s.Wake()
+			ran.Store(int64(at))
+		}()
+		s.Prepare()
+		began := clock()
+		for ran.Load() == 0 {
+			s.Sleep(time.Millisecond)
+		}
+		waits = append(waits, time.Duration(ran.Load())-began)
+	}
+	slices.Sort(waits)
+	t.Logf("the other began after %v in one of ten", waits[len(waits)/10])
+	require.Less(t, waits[len(waits)/10], 20*time.Microsecond)
+}
+
+// One that is woken every now and then keeps its processor, until a sleep is longer.
+func TestSleepInATrain(t *testing.T) {
+	s := NewBell(new(BellWords)).Poller()
+	briefly := func() bool {
+		s.Settle()
+		s.Wake()
+		return s.Sleep(time.Minute)
+	}
+	for range 2 {
+		for range trainLength {
+			require.Equal(t, sleepsApart, briefly())
+		}
+		require.False(t, briefly())
+		s.Settle()
+		require.False(t, s.Sleep(shortSleep), "short, though nobody woke it")
+		s.Settle()
+		require.Equal(t, sleepsApart, s.Sleep(2*shortSleep))
+	}
+}
+
+func clock() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return time.Duration(ts.Nano())
+}

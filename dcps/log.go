@@ -195,6 +195,9 @@ func (g *groupLog) start(dir, owner string) error {
 			err = d.epochs.put(afterEntry(counts), startEntry(&derecho.EpochStart{Epoch: found.Last.Epoch}))
 		}
 	}
+	if err == nil {
+		err = d.epochs.open()
+	}
 	if err != nil {
 		return errors.Join(err, log.Close(), d.writers.Close(), d.epochs.f.Close())
 	}

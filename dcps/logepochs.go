@@ -24,7 +24,9 @@ import (
 // The beginning of an epoch and the histories that were taken then are one entry, so that no log knows of an epoch without what
 // it began with. Its body, for each channel that the log has from then on:
 //
-//	channel(u64) history(u64) since(u32) flags(u8) logs(u32) log(u64)... [length(u32) state], the state if flagLoaded
+//	channel(u64) history(u64) since(u32) flags(u8) logs(u32) log(u64)... [opened(u32)...] [length(u32) state]
+//
+// with how often each of the logs had been opened if flagOpenings, and the state if flagLoaded.
 const (
 	entryLog   = 1 // body: the log's identity, u64
 	entryBegin = 2 // an epoch begins, with all channels; body: the logs that belong to it, u64 each. Not written any more
@@ -32,7 +34,10 @@ const (
 	entryStart = 4 // an epoch begins; body: see above
 	entryAfter = 5 // the last message in the log before the beginning that follows: its epoch, and its sequence number instead of a channel
 
-	flagWritten, flagLoaded = 1, 2 // of entryStart
+	entryOpened = 6 // the log was opened, for the n-th time: n instead of a channel; it is durable before anybody is told of the log
+
+	// Of entryStart. Beginnings without flagOpenings are of earlier versions.
+	flagWritten, flagLoaded, flagOpenings = 1, 2, 4
 
 	epochEntrySize = 1 + 4 + 8 + 4 + 4
 )
@@ -55,18 +60,23 @@ type epochEntry struct {
 }
 
 // openEpochs opens the file, and makes it if there is none. last is the last message that the log has. A beginning that came behind a later
-// one is cut off, with all that follow: the disk has lost what it had called durable, and the log is one that ends there.
+// one is cut off, with all that follow: the disk has lost what it had called durable, and the log is one that ends there. But how often
+// it was opened is not forgotten.
 func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	entries, whole, err := readEpochs(path)
 	if err != nil {
 		return nil, err
 	}
+	e := &epochFile{}
 	if _, err := os.Stat(path); err == nil && len(entries) == 0 && last != (storage.Version{}) {
 		return nil, &storage.CorruptError{Path: path, Reason: fmt.Sprintf("the entry that names the log is damaged, and the log has messages, up to %d of epoch %d", last.Seq, last.Epoch)}
 	}
 	if k := slices.IndexFunc(entries, func(x epochEntry) bool { return x.kind == entryAfter && x.after().Compare(last) > 0 }); k >= 0 {
 		for _, x := range entries[k:] {
 			whole -= int64(epochEntrySize + len(x.body))
+			if x.kind == entryOpened {
+				e.index.Open(uint32(x.ch))
+			}
 		}
 		entries = entries[:k]
 	}
@@ -74,7 +84,7 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &epochFile{f: f}
+	e.f = f
 	// What is torn was not told to anybody.
 	if err := f.Truncate(whole); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -82,7 +92,9 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	if _, err := f.Seek(whole, 0); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	e.index = indexOf(entries)
+	for _, x := range entries {
+		x.follow(&e.index)
+	}
 	if e.made = e.index.ID == 0; e.made {
 		var b [8]byte
 		_, _ = rand.Read(b[:])
@@ -116,6 +128,8 @@ func (x *epochEntry) follow(index *derecho.LogIndex) {
 		index.Load(x.ch, x.epoch)
 	case entryAfter:
 		index.After(x.after().Epoch, x.after().Seq)
+	case entryOpened:
+		index.Open(uint32(x.ch))
 	case entryStart:
 		s, _ := x.start() // it was made here, or read before: parseEpochs
 		index.Begin(s)
@@ -134,6 +148,9 @@ func startEntry(s *derecho.EpochStart) epochEntry {
 		if c.Loaded {
 			flags |= flagLoaded
 		}
+		if len(c.Openings) == len(c.Logs) {
+			flags |= flagOpenings
+		}
 		b = le.AppendUint64(b, uint64(c.Channel))
 		b = le.AppendUint64(b, c.History)
 		b = le.AppendUint32(b, c.Since)
@@ -141,6 +158,11 @@ func startEntry(s *derecho.EpochStart) epochEntry {
 		b = le.AppendUint32(b, uint32(len(c.Logs)))
 		for _, id := range c.Logs {
 			b = le.AppendUint64(b, id)
+		}
+		if flags&flagOpenings != 0 {
+			for _, n := range c.Openings {
+				b = le.AppendUint32(b, n)
+			}
 		}
 		if c.Loaded {
 			b = le.AppendUint32(b, uint32(len(c.State)))
@@ -157,6 +179,11 @@ func afterEntry(v storage.Version) epochEntry {
 
 func (x *epochEntry) after() storage.Version {
 	return storage.Version{Epoch: x.epoch, Seq: uint64(x.ch)}
+}
+
+// open takes note that the log is opened once more.
+func (e *epochFile) open() error {
+	return e.put(epochEntry{kind: entryOpened, ch: derecho.ChannelID(e.index.Opened() + 1)})
 }
 
 var errStart = errors.New("the beginning of an epoch is malformed")
@@ -179,6 +206,15 @@ func (x *epochEntry) start() (*derecho.EpochStart, error) {
 		for range logs {
 			c.Logs = append(c.Logs, le.Uint64(b))
 			b = b[8:]
+		}
+		if flags&flagOpenings != 0 {
+			if logs > len(b)/4 {
+				return nil, errStart
+			}
+			for range logs {
+				c.Openings = append(c.Openings, le.Uint32(b))
+				b = b[4:]
+			}
 		}
 		if c.Loaded {
 			if len(b) < 4 || int(le.Uint32(b)) > len(b)-4 {
@@ -251,7 +287,7 @@ func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
 // nextEpoch is the entry with which b begins, and its size: 0 if it is not whole.
 func nextEpoch(b []byte) (x epochEntry, n int) {
 	le := binary.LittleEndian
-	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > entryAfter {
+	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > entryOpened {
 		return x, 0
 	}
 	size := int(le.Uint32(b[13:]))

@@ -250,6 +250,46 @@ func TestEpochFileBehindTheLog(t *testing.T) {
 	}
 }
 
+// How often a log was opened is not forgotten, wherever a crash cuts the file, nor when beginnings are cut off behind messages that are lost.
+func TestEpochFileOpenings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.epochs")
+	open := func(last storage.Version) *epochFile {
+		e, err := openEpochs(path, last)
+		require.NoError(t, err)
+		require.NoError(t, e.open())
+		require.NoError(t, e.f.Close())
+		return e
+	}
+	require.Equal(t, uint32(1), open(storage.Version{}).index.Opened())
+	require.Equal(t, uint32(2), open(storage.Version{}).index.Opened())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for cut := len(whole) - epochEntrySize; cut < len(whole); cut++ {
+		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
+		require.Equal(t, uint32(2), open(storage.Version{}).index.Opened(), "nobody was told of the second opening")
+	}
+
+	e, err := openEpochs(path, storage.Version{})
+	require.NoError(t, err)
+	logs := []uint64{4, e.index.ID}
+	slices.Sort(logs)
+	require.NoError(t, e.put(afterEntry(storage.Version{Epoch: 3, Seq: 8}), startEntry(&derecho.EpochStart{Epoch: 4, Channels: []derecho.ChannelStart{
+		{Channel: 7, Logs: logs, Openings: []uint32{9, 2}, History: 9, Since: 4, Loaded: true, State: []byte("then")},
+		{Channel: 8, Logs: logs, History: 9, Since: 4},
+	}})))
+	require.NoError(t, e.f.Close())
+	e = open(storage.Version{Epoch: 3, Seq: 8})
+	require.Equal(t, &derecho.LogState{ID: e.index.ID, Begun: 4, Epoch: 4, Logs: logs, Openings: []uint32{9, 2}, Opened: 3, History: 9}, e.index.Holds(7, 0))
+	require.Nil(t, e.index.Holds(8, 0).Openings, "as an earlier version wrote it")
+	entries, _, err := readEpochs(path)
+	require.NoError(t, err)
+	require.Equal(t, "then", string(stateOf(entries, 7)))
+	e = open(storage.Version{Epoch: 3, Seq: 7})
+	require.Zero(t, e.index.Begun(), "it began behind a message that is lost")
+	require.Equal(t, uint32(4), e.index.Opened())
+	require.Equal(t, uint32(5), open(storage.Version{Epoch: 3, Seq: 7}).index.Opened())
+}
+
 // What an earlier version wrote counts for all channels, and is of a history that has no name of its own.
 func TestEpochFileOfEarlierVersion(t *testing.T) {
 	body := []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}
@@ -275,4 +315,8 @@ func TestEpochFileOfEarlierVersion(t *testing.T) {
 	require.False(t, index.Counts(7, 5))
 	require.True(t, index.Counts(7, 3))
 	require.False(t, index.Counts(8, 6))
+	require.Zero(t, index.Opened())
+	entries = append(entries, epochEntry{kind: entryOpened, ch: 1})
+	index = indexOf(entries)
+	require.Equal(t, uint32(1), index.Opened())
 }

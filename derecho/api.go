@@ -81,6 +81,11 @@ type LogState struct {
 	Seq uint64
 	// Logs are those that had the channel in that epoch, ascending.
 	Logs []uint64
+	// Openings says of each of them how often it had been opened when the epoch began, as far as the members knew; nil: not recorded, by an
+	// earlier version.
+	Openings []uint32
+	// Opened is how often this log has been opened, this time included.
+	Opened uint32
 	// History names the history of the channel that the log holds a part of; 0 for none.
 	History uint64
 	// Written: there was a writer in that history, so it may hold something.

@@ -65,9 +65,10 @@ type Event struct {
 
 // EventLogs are the logs that have a channel in an epoch. If it is Fresh, nobody kept it before, and it goes on with what they hold.
 type EventLogs struct {
-	Channel ChannelID
-	Logs    []uint64
-	Fresh   bool
+	Channel  ChannelID
+	Logs     []uint64
+	Openings []uint32 // of each log: how often it had been opened
+	Fresh    bool
 }
 
 // EventKind is what an Event tells.

@@ -100,6 +100,7 @@ func (m *machine) welcomed(w welcome, b []byte) {
 	maps.Copy(m.cat.loading, w.loading)
 	maps.Copy(m.cat.bereaved, w.bereaved)
 	maps.Copy(m.cat.recovery, w.recovery)
+	maps.Copy(m.cat.opened, w.opened)
 	for i, s := range w.subgroups {
 		waiting := m.cat.unrecovered(s.ID)
 		members := m.cat.members(&descriptor{Subgroup: s.ID}, w.endpoints, nil, waiting)
@@ -387,7 +388,7 @@ func (m *machine) greet(next view, change viewChange) {
 }
 
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, bereaved: m.cat.bereaved, recovery: m.cat.recovery, before: v.before}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, bereaved: m.cat.bereaved, recovery: m.cat.recovery, opened: m.cat.opened, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})

@@ -19,8 +19,10 @@ type EpochStart struct {
 type ChannelStart struct {
 	Channel ChannelID
 	Logs    []uint64 // that have the channel in the epoch, ascending
-	History uint64   // what it is a part of (LogState)
-	Written bool
+	// Openings: how often each of Logs had been opened when it was announced; nil if that is not recorded (LogState).
+	Openings []uint32
+	History  uint64 // what it is a part of (LogState)
+	Written  bool
 	// Since is the first epoch whose messages count, if those did not that came before this epoch; else it is Epoch.
 	Since uint32
 	// Loaded: State was the state of the channel when the epoch began, and supersedes what the log had of it.
@@ -32,6 +34,7 @@ type ChannelStart struct {
 // LogIndex is that of an empty log.
 type LogIndex struct {
 	ID       uint64
+	opened   uint32
 	begun    uint32
 	after    *position  // of the last message before the next beginning; nil: not recorded
 	every    logChannel // what was recorded of all channels alike, by earlier versions
@@ -62,6 +65,12 @@ const oldHistory = 1
 // A node begins an epoch when it has stored the one before. But its disk may have lost of that what it had called durable, and the
 // node began another channel then. So of an epoch that ended the log has no more than was there when the next began.
 func (x *LogIndex) After(epoch uint32, seq uint64) { x.after = &position{epoch, seq} }
+
+// Open takes note that the log was opened, for the n-th time. That is durable before the log is announced to anybody.
+func (x *LogIndex) Open(n uint32) { x.opened = max(x.opened, n) }
+
+// Opened is how often the log was opened.
+func (x *LogIndex) Opened() uint32 { return x.opened }
 
 // Begin takes note of a beginning.
 func (x *LogIndex) Begin(s *EpochStart) {
@@ -168,5 +177,8 @@ func (x *LogIndex) Holds(ch ChannelID, seq uint64) *LogState {
 	if c.epoch == 0 {
 		seq = 0
 	}
-	return &LogState{ID: x.ID, Begun: x.begun, Epoch: c.epoch, Seq: seq, Logs: c.start.Logs, History: c.start.History, Written: c.start.Written}
+	return &LogState{
+		ID: x.ID, Begun: x.begun, Epoch: c.epoch, Seq: seq, Logs: c.start.Logs, Openings: c.start.Openings, Opened: x.opened,
+		History: c.start.History, Written: c.start.Written,
+	}
 }

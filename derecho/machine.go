@@ -381,7 +381,7 @@ func (m *machine) note(k EventKind, e *epoch) {
 		ev.Stored = e.receiving && e.g.log != nil && e.g.log.failed() == nil && !e.uncounted
 	case Installed:
 		for _, l := range e.desc.Logs {
-			ev.Logs = append(ev.Logs, EventLogs{l.Channel, l.Logs, e.desc.fresh(l.Channel)})
+			ev.Logs = append(ev.Logs, EventLogs{l.Channel, l.Logs, l.Openings, e.desc.fresh(l.Channel)})
 		}
 		ev.Kept = map[NodeID][]ChannelID{}
 		for i, d := range e.desc.Members {

@@ -76,6 +76,8 @@ func historyOf(logs []*LogState) (history uint64) {
 	first := ^uint64(0)
 	for _, l := range logs {
 		first = min(first, l.ID)
+	}
+	for _, l := range standing(logs) {
 		if l.History != 0 && (best == nil || l.Written && !best.Written || l.Written == best.Written && l.counts(best)) {
 			best = l
 		}
@@ -161,12 +163,14 @@ func (e *Endpoint) logged() SubgroupID {
 // had it.
 func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
 	present := c.present(k)
-	var last LogState
-	for _, l := range present {
-		if l.Epoch > last.Epoch {
-			last = *l
-		}
+	if len(present) == 0 {
+		return nil, 0
 	}
+	order := (*LogState).compare
+	if mutant.Is("epochs-by-number") {
+		order = func(l, o *LogState) int { return cmp.Compare(l.Epoch, o.Epoch) } // the first that is told counts
+	}
+	last := slices.MaxFunc(standing(present), order)
 	for _, id := range last.Logs {
 		if !slices.ContainsFunc(present, func(l *LogState) bool { return l.ID == id }) {
 			missing = append(missing, id)
@@ -177,17 +181,61 @@ func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
 
 // longest is the replica of a channel whose log holds most, of those that are let; of equals the first by ID of the log.
 func (c *catalogue) longest(k keptChannel, let func(log uint64) bool) NodeID {
-	var node NodeID
-	var best *LogState
+	node := map[*LogState]NodeID{}
+	var logs []*LogState
 	for _, e := range c.onChannel[k] {
-		if e.Log == nil || !e.Replica || !let(e.Log.ID) {
-			continue
-		}
-		if best == nil || e.Log.counts(best) {
-			node, best = e.Node, e.Log
+		if e.Log != nil && e.Replica && let(e.Log.ID) {
+			node[e.Log] = e.Node
+			logs = append(logs, e.Log)
 		}
 	}
-	return node
+	return node[longestOf(logs)]
+}
+
+// longestOf is the one of some logs that counts; nil if there is none.
+func longestOf(logs []*LogState) (best *LogState) {
+	for _, l := range standing(logs) {
+		if best == nil || l.counts(best) {
+			best = l
+		}
+	}
+	return best
+}
+
+// standing are those of some logs whose last epoch is not made void by that of another. If some hold something the others decide nothing. The number of an epoch does not tell that alone: when
+// not all who had begun an epoch come back, the others may begin one with the same number, or go on to a lower one (docs/adr/0013).
+func standing(logs []*LogState) (stand []*LogState) {
+	if empty := func(l *LogState) bool { return !l.Written }; slices.ContainsFunc(logs, func(l *LogState) bool { return l.Written }) {
+		logs = slices.DeleteFunc(slices.Clone(logs), empty)
+	}
+	for _, l := range logs {
+		if !slices.ContainsFunc(logs, func(o *LogState) bool { return l.voided(o) }) {
+			stand = append(stand, l)
+		}
+	}
+	if len(stand) == 0 { // disks have forgotten openings, or one was copied: the logs contradict each other
+		return logs
+	}
+	return stand
+}
+
+// voided: a log that had the channel in the last epoch of l was opened anew for the last epoch of o. So this began later, and after that
+// log had said what it had.
+func (l *LogState) voided(o *LogState) bool {
+	return !mutant.Is("epochs-by-number") && slices.ContainsFunc(l.Logs, func(id uint64) bool { return o.openingOf(id) > l.openingOf(id) })
+}
+
+// openingOf is how often a log had been opened for the last epoch of l; 0 if it did not belong to that, or that is not recorded.
+func (l *LogState) openingOf(log uint64) uint32 {
+	if i, is := slices.BinarySearch(l.Logs, log); is && i < len(l.Openings) {
+		return l.Openings[i]
+	}
+	return 0
+}
+
+// compare orders logs by what they hold; of those that hold the same the first by ID counts.
+func (l *LogState) compare(o *LogState) int {
+	return cmp.Or(cmp.Compare(l.Epoch, o.Epoch), cmp.Compare(l.Seq, o.Seq), cmp.Compare(o.ID, l.ID))
 }
 
 // counts: it holds more than another log, or the same and is the first by ID.
@@ -195,12 +243,10 @@ func (l *LogState) counts(o *LogState) bool {
 	switch {
 	case mutant.Is("recover-first"):
 		return false
-	case l.Epoch != o.Epoch && !mutant.Is("recover-by-length"):
-		return l.Epoch > o.Epoch
-	case l.Seq != o.Seq:
+	case mutant.Is("recover-by-length") && l.Seq != o.Seq:
 		return l.Seq > o.Seq
 	}
-	return l.ID < o.ID
+	return l.compare(o) > 0
 }
 
 // logs are the logs that have each channel of a subgroup in an epoch that begins now: those that are there, and those of nodes that are
@@ -221,7 +267,12 @@ func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 			}
 		}
 		slices.Sort(ids)
-		logs = append(logs, channelLogs{ch, slices.Compact(ids), c.recovery[k].history, !c.recovery[k].virgin})
+		ids = slices.Compact(ids)
+		openings := make([]uint32, len(ids))
+		for i, id := range ids {
+			openings[i] = c.opened[id]
+		}
+		logs = append(logs, channelLogs{ch, ids, openings, c.recovery[k].history, !c.recovery[k].virgin})
 	}
 	return logs
 }

@@ -52,11 +52,13 @@ type roster struct {
 	storing   map[SubgroupID][]*Endpoint  // those with a log that name a subgroup
 	onChannel map[keptChannel][]*Endpoint // those of a channel that name a subgroup
 	onLog     map[uint64][]*Endpoint      // those with a log; all of one node (catalogue.twin)
+	opened    map[uint64]uint32           // how often each log that was announced had been opened, also of those that are gone
 }
 
 func newRoster() roster {
 	return roster{
 		endpointList: newEndpointList(), storing: map[SubgroupID][]*Endpoint{}, onChannel: map[keptChannel][]*Endpoint{}, onLog: map[uint64][]*Endpoint{},
+		opened: map[uint64]uint32{},
 	}
 }
 
@@ -64,6 +66,7 @@ func (r *roster) insert(e *Endpoint) {
 	r.endpointList.insert(e)
 	if e.Log != nil {
 		r.onLog[e.Log.ID] = append(r.onLog[e.Log.ID], e)
+		r.opened[e.Log.ID] = max(r.opened[e.Log.ID], e.Log.Opened)
 	}
 	for _, sg := range e.subgroups() {
 		k := keptChannel{sg.ID, e.Channel}

@@ -118,6 +118,20 @@ func (r *reader) ids() (ids []uint64) {
 	return ids
 }
 
+func (w *writer) counts(counts []uint32) {
+	w.u32(uint32(len(counts)))
+	for _, n := range counts {
+		w.u32(n)
+	}
+}
+
+func (r *reader) counts() (counts []uint32) {
+	for range r.count(4) {
+		counts = append(counts, r.u32())
+	}
+	return counts
+}
+
 func (w *writer) kept(k keptChannel) {
 	w.u32(uint32(k.subgroup))
 	w.u64(uint64(k.channel))
@@ -162,6 +176,8 @@ func (w *writer) endpoint(e Endpoint) {
 		w.u32(e.Log.Epoch)
 		w.u64(e.Log.Seq)
 		w.ids(e.Log.Logs)
+		w.counts(e.Log.Openings)
+		w.u32(e.Log.Opened)
 		w.u64(e.Log.History)
 		w.flag(e.Log.Written)
 	}
@@ -175,7 +191,7 @@ func (r *reader) endpoint() Endpoint {
 	}
 	e.Replica = r.flag()
 	if r.flag() {
-		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), History: r.u64(), Written: r.flag()}
+		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), Openings: r.counts(), Opened: r.u32(), History: r.u64(), Written: r.flag()}
 	}
 	e.Info = append([]byte(nil), r.bytes()...)
 	return e
@@ -251,6 +267,7 @@ type welcome struct {
 	loading   map[replica]arrival
 	bereaved  map[keptChannel]bereavement
 	recovery  map[keptChannel]recovery
+	opened    map[uint64]uint32
 	before    ending
 }
 
@@ -274,6 +291,7 @@ func (v welcome) encode() []byte {
 		for _, l := range v.logs[i] {
 			w.u64(uint64(l.Channel))
 			w.ids(l.Logs)
+			w.counts(l.Openings)
 			w.u64(l.History)
 			w.flag(l.Written)
 		}
@@ -304,6 +322,11 @@ func (v welcome) encode() []byte {
 		w.flag(v.recovery[k].virgin)
 		w.u64(v.recovery[k].history)
 	}
+	w.u32(uint32(len(v.opened)))
+	for _, id := range slices.Sorted(maps.Keys(v.opened)) {
+		w.u64(id)
+		w.u32(v.opened[id])
+	}
 	w.ending(v.before)
 	return w.b
 }
@@ -321,8 +344,8 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.subgroups = append(v.subgroups, r.subgroup())
 		v.epochs = append(v.epochs, r.u32())
 		var logs []channelLogs
-		for range r.count(21) {
-			logs = append(logs, channelLogs{ChannelID(r.u64()), r.ids(), r.u64(), r.flag()})
+		for range r.count(25) {
+			logs = append(logs, channelLogs{ChannelID(r.u64()), r.ids(), r.counts(), r.u64(), r.flag()})
 		}
 		v.logs = append(v.logs, logs)
 	}
@@ -340,6 +363,11 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	for range r.count(23) {
 		k := r.kept()
 		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64()}
+	}
+	v.opened = map[uint64]uint32{}
+	for range r.count(12) {
+		id := r.u64()
+		v.opened[id] = r.u32()
 	}
 	v.before = r.ending()
 	return v, r.err()

@@ -21,6 +21,7 @@ type disk struct {
 	messages file
 	err      error // of all that is written from now on
 	copied   bool  // from another, which lives
+	openings []int // of each time that it was opened: how many beginnings there were
 	crashIn  int   // operations until the process ends in the middle of its writing; 0: it does not
 	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log says of itself (nil: what it holds).
 	honest func(f *file) int
@@ -50,8 +51,11 @@ func (r *run) newDisk() *disk { return &disk{run: r, id: r.pick.Uint64() | 1} }
 // copy is what somebody has who copies the directory: all that was written, on a disk that has it, whatever the original does with it.
 func (d *disk) copy() *disk {
 	of := func(f file) file { return file{entries: slices.Clone(f.entries), synced: len(f.entries)} }
-	return &disk{run: d.run, id: d.id, copied: true, starts: of(d.starts), messages: of(d.messages)}
+	return &disk{run: d.run, id: d.id, copied: true, starts: of(d.starts), messages: of(d.messages), openings: slices.Clone(d.openings)}
 }
+
+// open counts an opening. It is durable before anybody is told of the log.
+func (d *disk) open() { d.openings = append(d.openings, len(d.starts.entries)) }
 
 // medium is what the trace calls the log by what is on the disk: a copy has the identity of the original, which is odd, and a content of its own.
 func (d *disk) medium() uint64 {
@@ -86,7 +90,7 @@ func (f *file) sync(p *process) {
 			continue
 		}
 		for _, c := range e.start.Channels {
-			p.run.emit(Event{Kind: Begun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, History: c.History, Written: c.Written, Text: string(c.State)})
+			p.run.emit(Event{Kind: Begun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, Openings: c.Openings, History: c.History, Written: c.Written, Text: string(c.State)})
 		}
 	}
 	f.synced = len(f.entries)
@@ -95,6 +99,7 @@ func (f *file) sync(p *process) {
 // index is what the log has of its channels, and how far it has come in the last epoch.
 func (d *disk) index() (x derecho.LogIndex, seq uint64) {
 	x.ID = d.id
+	x.Open(uint32(len(d.openings)))
 	for _, e := range d.starts.entries {
 		if x.After(0, 0); e.after > 0 {
 			m := d.messages.entries[e.after-1]
@@ -207,7 +212,7 @@ func (p *process) logs(write func()) {
 			r := p.run
 			r.faults[CrashSync]++
 			p.crash("in the middle of writing its log")
-			if p.returns = true; r.plan.Storm == "restart" {
+			if p.returns = true; r.plan.Storm == "restart" || r.directed {
 				return // its script says when
 			}
 			r.w.After(time.Duration(r.disks.Int64N(int64(4*r.plan.Lease))), func() {

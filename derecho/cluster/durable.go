@@ -10,17 +10,46 @@ import (
 
 // onDisk is what a log is known to have: the beginning of an epoch, and of which line of history it is.
 type onDisk struct {
-	line, epoch uint32
-	logs        []uint64
+	line uint32
+	lastEpoch
 }
 
 // history is from which epoch on a group follows which line.
 type history struct{ from, line uint32 }
 
-// lastEpoch is an epoch of the Logged subgroup, and the logs that belong to it.
+// lastEpoch is an epoch of the Logged subgroup, and the logs that belong to it, with how often each had been opened.
 type lastEpoch struct {
-	epoch uint32
-	logs  []uint64
+	epoch    uint32
+	logs     []uint64
+	openings []uint32
+	written  bool // the log may hold something
+}
+
+// before: one of the logs was opened again between this epoch and another, which is later whatever the numbers are.
+func (e lastEpoch) before(o lastEpoch) bool {
+	for i, log := range e.logs {
+		if k := slices.Index(o.logs, log); k >= 0 && e.openings[i] < o.openings[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// latest are those of some epochs, or of those of logs that may hold something if there are any, that are not before another, and of these the ones with the highest number. If disks that lie have forgotten how
+// often they were opened, each may be before another: then all count.
+func latest(epochs []lastEpoch) (last []lastEpoch) {
+	if slices.ContainsFunc(epochs, func(e lastEpoch) bool { return e.written }) {
+		epochs = slices.DeleteFunc(slices.Clone(epochs), func(e lastEpoch) bool { return !e.written })
+	}
+	last = slices.DeleteFunc(slices.Clone(epochs), func(e lastEpoch) bool { return slices.ContainsFunc(epochs, e.before) })
+	if len(last) == 0 {
+		last = slices.Clone(epochs)
+	}
+	number := uint32(0)
+	for _, e := range last {
+		number = max(number, e.epoch)
+	}
+	return slices.DeleteFunc(last, func(e lastEpoch) bool { return e.epoch < number })
 }
 
 // restored: these logs are enough to go on from the epoch.
@@ -61,15 +90,14 @@ func (c *checker) reborn(group uint64, w derecho.Event) {
 			continue
 		}
 		c.begun[begun{group, l.Channel}] = true
-		last := lastEpoch{}
+		var known []lastEpoch
 		for _, log := range l.Logs {
-			if e := c.found[logOf{log, l.Channel}]; e.epoch > last.epoch {
-				last = e
-			}
+			known = append(known, c.found[logOf{log, l.Channel}])
 		}
-		if !last.restored(l.Logs) {
+		last := latest(known)
+		if len(last) > 0 && !slices.ContainsFunc(last, func(e lastEpoch) bool { return e.restored(l.Logs) }) {
 			c.failf("P4: epoch %d begins with the logs %016x of channel %d, no majority of those of epoch %d, the last that they know: %016x",
-				w.Epoch, l.Logs, l.Channel, last.epoch, last.logs)
+				w.Epoch, l.Logs, l.Channel, last[0].epoch, last[0].logs)
 		}
 	}
 }
@@ -182,13 +210,17 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			if majority(own.Logs, newest[before].logs) && slices.ContainsFunc(text, func(t string) bool { return at[t].line == before }) {
 				break // what the group itself has stored goes before what a log of another line knows
 			}
-			var last onDisk
+			var known []lastEpoch
 			for _, l := range own.Logs {
-				if logs[l].epoch > last.epoch {
-					last = logs[l]
-				}
+				known = append(known, logs[l].lastEpoch)
 			}
-			last = newest[last.line]
+			var last onDisk
+			if e := latest(known); len(e) > 0 {
+				k := slices.IndexFunc(own.Logs, func(l uint64) bool {
+					return logs[l].epoch == e[0].epoch && slices.Equal(logs[l].logs, e[0].logs) && slices.Equal(logs[l].openings, e[0].openings)
+				})
+				last = newest[logs[own.Logs[k]].line]
+			}
 			if majority(own.Logs, last.logs) {
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, last.line})
 			} else {
@@ -203,7 +235,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}
 		case e.Kind == Begun && e.Channel == ch:
-			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, e.Epoch, e.Logs}
+			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, lastEpoch{e.Epoch, e.Logs, e.Openings, e.Written}}
 			lies.begun(e, logs[e.Log])
 			logs[e.Log] = s
 			for _, t := range strings.Fields(e.Text) { // the state with which it begins
@@ -211,7 +243,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 					have[t][e.Log] = true
 				}
 			}
-			if s.epoch > newest[s.line].epoch {
+			if last := newest[s.line]; s.epoch > last.epoch || last.before(s.lastEpoch) {
 				newest[s.line] = s
 			}
 		case e.Kind == Durable && e.Channel == ch:

@@ -39,6 +39,9 @@ func (d *disk) bare(p *process, messages, starts file) {
 		}
 		f.is.entries = f.was.entries[:f.was.real+said]
 	}
+	if k := slices.IndexFunc(d.openings, func(after int) bool { return after > len(d.starts.entries) }); k >= 0 {
+		d.openings = d.openings[:k] // they lay behind what is lost
+	}
 	begun := d.level()
 	lost := disown(p, messages, func(k int, e entry) bool { return k < len(d.messages.entries) && e.epoch <= begun })
 	lost += disown(p, starts, func(k int, _ entry) bool { return k < len(d.starts.entries) })

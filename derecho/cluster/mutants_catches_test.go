@@ -60,7 +60,7 @@ var catches = map[string]catch{
 	"state-unlogged":        {kind: "any", seed: 3, violates: "P1"},
 	"announce-unbegun":      {kind: "any", seed: 3664, violates: "P3"},
 	"recover-first":         {kind: "restart", seed: 16, violates: "P2"},
-	"recover-by-length":     {kind: "any", seed: 19, violates: "P2"},
+	"recover-by-length":     {kind: "restart", seed: 7, violates: "P2"},
 	"late-returner":         {kind: "any", seed: 1, violates: "A16"},
 	"bereft-goes-on":        {kind: "any", seed: 9, violates: "P2"},
 	"unstable":              {kind: "any", seed: 1, violates: "A6"},
@@ -92,4 +92,5 @@ var catches = map[string]catch{
 	"unread-forever":        {kind: "stranger", seed: 7, violates: "M7"},
 	"copied-unnoticed":      {kind: "twin", seed: 1, violates: "P5"},
 	"log-channels-alike":    {kind: "mover", seed: 1, violates: "P2"},
+	"epochs-by-number":      {kind: "restart", seed: 112, violates: "P4"},
 }

@@ -88,6 +88,7 @@ func (p *process) boot() {
 	p.inbox, p.joined, p.scheduled, p.wake, p.told = nil, false, false, 0, map[rowKey]*derecho.Row{}
 	p.unanswered = 0
 	p.disk.err = nil
+	p.disk.open()
 	if p.log != nil {
 		p.log.closed = true
 	}
@@ -96,7 +97,7 @@ func (p *process) boot() {
 	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
 		p.recovered[ch] = p.disk.history(ch)
 		s := p.disk.found(ch)
-		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, History: s.History, Written: s.Written})
+		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, Openings: s.Openings, Opened: s.Opened, History: s.History, Written: s.Written})
 		return s
 	}
 	cfg.OpenLog = func(derecho.SubgroupID) (derecho.Log, error) { return p.log, nil }

@@ -66,6 +66,7 @@ type run struct {
 	stormy   bool // delays are heavy-tailed
 	ambushes []*ambush
 	lost     bool // so many have died that nobody may go on
+	directed bool // a script says who comes back when
 	err      error
 	watch    *watch // of a scenario, while the view changes
 	// Of a scenario: the sources of pick and disks.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ import (
 //	reader A CHANNEL hangs            A stands still as soon as it is a member of the channel's subgroup
 //	send A CHANNEL TEXT...            a message for each text, which the case must not have had before
 //	crash A | restart A | leave A | pause A | resume A
+//	tear A [N]                        A ends when it next writes to its log, or before the N-th operation on its disk
 //	cut A B | one-way A B | heal      nothing passes between two, from one to the other
 //	pass TIME                         virtual time passes
 //	so-far                            prints what has happened, as rest does
@@ -53,7 +55,7 @@ func TestScripts(t *testing.T) {
 
 var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 	"group": (*script).group, "start": (*script).start, "writer": (*script).writer, "reader": (*script).reader, "remove": (*script).remove,
-	"send": (*script).send, "crash": (*script).crash, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
+	"send": (*script).send, "crash": (*script).crash, "tear": (*script).tear, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
 	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
 	"copy": (*script).copy, "so-far": (*script).soFar,
@@ -74,7 +76,7 @@ func newScript(t *testing.T) *script {
 	const seed = 1
 	w := sim.NewWorld(seed)
 	w.MaxDelay, w.MaxPause = 200*time.Microsecond, 0
-	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 1)), lends: rand.New(rand.NewPCG(seed, 2)), disks: rand.New(rand.NewPCG(seed, 3)), lies: rand.New(rand.NewPCG(seed, 4)), faults: map[Fault]int{}}
+	r := &run{directed: true, w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 1)), lends: rand.New(rand.NewPCG(seed, 2)), disks: rand.New(rand.NewPCG(seed, 3)), lies: rand.New(rand.NewPCG(seed, 4)), faults: map[Fault]int{}}
 	r.plan = Plan{Seed: seed, Hosts: 1, Lease: 100 * time.Millisecond, MaxDelay: w.MaxDelay, Ring: 1 << 12, Burst: 1, Silence: 4}
 	return &script{t: t, r: r, names: map[string]*process{}, of: map[*process]string{}, views: map[string]string{}}
 }
@@ -193,6 +195,14 @@ func (s *script) send(args []datadriven.Arg) {
 }
 
 func (s *script) crash(args []datadriven.Arg) { s.proc(args, 0).crash("at rest") }
+func (s *script) tear(args []datadriven.Arg) {
+	n := 1
+	if len(args) > 1 {
+		n, _ = strconv.Atoi(args[1].Key)
+	}
+	s.proc(args, 0).disk.crashIn = n
+}
+
 func (s *script) leave(args []datadriven.Arg) { s.proc(args, 0).leave() }
 
 func (s *script) restart(args []datadriven.Arg) {

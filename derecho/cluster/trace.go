@@ -48,25 +48,27 @@ var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "e
 
 // Event is one line of a trace.
 type Event struct {
-	At      time.Duration
-	Kind    Kind
-	Node    derecho.NodeID
-	Host    uint64
-	Group   uint64
-	SG      derecho.SubgroupID
-	Channel derecho.ChannelID
-	Epoch   uint32
-	Seq     uint64 // also: which Info of its endpoint
-	Sender  derecho.NodeID
-	Writer  derecho.EndpointID // of Deliver
-	Text    string
-	What    *derecho.Event // of Decision
-	State   *derecho.State // of Final
-	Row     *derecho.Row   // of Told
-	Log     uint64         // of Durable, Begun, Lost, Unbegun and Found; of Refused if it is a copy
-	Logs    []uint64       // of Begun and Found: those that have the channel in the epoch
-	History uint64         // of Begun
-	Written bool           // of Begun
+	At       time.Duration
+	Kind     Kind
+	Node     derecho.NodeID
+	Host     uint64
+	Group    uint64
+	SG       derecho.SubgroupID
+	Channel  derecho.ChannelID
+	Epoch    uint32
+	Seq      uint64 // also: which Info of its endpoint
+	Sender   derecho.NodeID
+	Writer   derecho.EndpointID // of Deliver
+	Text     string
+	What     *derecho.Event // of Decision
+	State    *derecho.State // of Final
+	Row      *derecho.Row   // of Told
+	Log      uint64         // of Durable, Begun, Lost, Unbegun and Found; of Refused if it is a copy
+	Logs     []uint64       // of Begun and Found: those that have the channel in the epoch
+	Openings []uint32       // of these: how often each had been opened
+	Opened   uint32         // of Found: how often the log has been opened
+	History  uint64         // of Begun
+	Written  bool           // of Begun
 }
 
 func (e Event) String() string {
@@ -87,7 +89,7 @@ func (e Event) String() string {
 	case Durable, Lost:
 		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d", e.Log, e.Channel, e.Epoch, e.Seq)
 	case Begun, Unbegun, Found:
-		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.History, e.Written)
+		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x %d history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.Openings, e.History, e.Written)
 	case Decision:
 		w := e.What
 		fmt.Fprintf(&b, " %v sg %d e %d", w.Kind, w.Subgroup, w.Epoch)

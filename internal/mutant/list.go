@@ -85,6 +85,7 @@ var List = []Mutant{
 	{"virgin-evidence", "a log that did not belong to the last epoch helps to a majority"},
 	{"hurry-any", "a minority of the logs is enough after a while"},
 	{"late-returner", "who comes late with a log undoes what was done without it"},
+	{"epochs-by-number", "of two epochs that logs know that with the higher number counts as the last, and either if they have the same"},
 	{"log-channels-alike", "a log that took part in an epoch for one channel counts as if it had all others, too"},
 	{"history-lost", "a log with another history of a channel is given that of the members"},
 	{"announce-unbegun", "a log is announced while it has not written yet that a channel began in it"},

@@ -1,0 +1,44 @@
+package derecho
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Which logs are waited for, and which of those that are there counts, when epochs have the same number, or one with a lower number began later.
+func TestLatestEpoch(t *testing.T) {
+	has := func(id uint64, epoch uint32, seq uint64, logs []uint64, openings ...uint32) LogState {
+		return LogState{ID: id, Begun: epoch, Epoch: epoch, Seq: seq, Logs: logs, Openings: openings, History: 1, Written: true}
+	}
+	ab, ac, b := []uint64{1, 2}, []uint64{1, 3}, []uint64{2}
+	for name, c := range map[string]struct {
+		logs    []LogState
+		missing []uint64
+		source  NodeID
+	}{
+		"one epoch": {[]LogState{has(1, 8, 5, ab, 1, 1), has(2, 8, 6, ab, 1, 1)}, nil, 2},
+		"the next":  {[]LogState{has(1, 8, 5, ab, 1, 1), has(2, 9, 0, ab, 1, 1)}, nil, 2},
+		// 1 and 2 have begun epoch 8, but 1 had not written that; then 1 and 3 have begun another one.
+		"the same number":                        {[]LogState{has(1, 8, 5, ac, 2, 1), has(2, 8, 9, ab, 1, 1)}, []uint64{3}, 1},
+		"the same number, the other comes first": {[]LogState{has(2, 8, 9, ab, 1, 1), has(1, 8, 5, ac, 2, 1)}, []uint64{3}, 1},
+		"a lower number":                         {[]LogState{has(1, 8, 5, ac, 2, 1), has(2, 10, 9, ab, 1, 1)}, []uint64{3}, 1},
+		"without the one that tells":             {[]LogState{has(2, 10, 9, ab, 1, 1), has(3, 8, 5, ac, 2, 1)}, []uint64{1}, 3},
+		"all are there":                          {[]LogState{has(1, 8, 4, ac, 2, 1), has(2, 10, 9, ab, 1, 1), has(3, 8, 5, ac, 2, 1)}, nil, 3},
+		"holds nothing":                          {[]LogState{{ID: 1, Begun: 20, Epoch: 20, Logs: []uint64{1}, Openings: []uint32{2}, History: 1}, has(2, 5, 3, ab, 1, 1)}, nil, 2},
+		"nothing in common":                      {[]LogState{has(1, 8, 5, ac, 2, 1), has(2, 10, 9, b, 1)}, nil, 2},
+		"not recorded by an earlier version":     {[]LogState{has(1, 8, 5, ac, 1, 1), has(2, 8, 9, ab)}, []uint64{3}, 1},
+		"both of earlier versions":               {[]LogState{has(1, 8, 5, ac), has(2, 8, 9, ab)}, nil, 2},
+		"disks have forgotten how often":         {[]LogState{has(1, 8, 5, ab, 2, 1), has(2, 9, 5, ab, 1, 2)}, nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
+			for _, l := range c.logs {
+				keeps(NodeID(l.ID), l)(s)
+			}
+			missing, _ := s.cat.missing(s.k)
+			require.Equal(t, c.missing, missing)
+			require.Equal(t, c.source, s.cat.longest(s.k, func(uint64) bool { return true }))
+		})
+	}
+}

@@ -220,6 +220,7 @@ func (r *Registry) descriptor(o *TypeObject) (d TypeDescriptor, err error) {
 			d.Bitflags = append(d.Bitflags, Bitflag{Name: l.detail.text(), Position: l.position})
 		}
 	case TKBitset:
+		d.Base = part(&o.base)
 		for _, l := range o.literals {
 			name := l.detail.text()
 			if l.detail.name == "" && (o.equivalence == Complete || l.detail.hash == nameHash("")) {

@@ -463,6 +463,9 @@ func (a *archive) bitmask(o *TypeObject) {
 
 func (a *archive) bitset(o *TypeObject) {
 	a.u16(&o.flags)
+	if a.plain {
+		a.id(&o.base) // an earlier draft had it, and Fast DDS has it still
+	}
 	a.header(o)
 	list(a, &o.literals, func(l *objectLiteral) {
 		a.delimited(func() {

@@ -76,6 +76,7 @@ type stream struct {
 	first uint64 // number of the first message that was heard
 	last  uint64 // latest number that left the stream
 	gone  bool   // the writer is
+	shown bool   // something of it was seen
 	// lostFrom and lostTo are the numbers of the latest part of a set whose end was lost, so that nothing tells which set that was;
 	// 0 for none.
 	lostFrom, lostTo uint64
@@ -88,6 +89,7 @@ type waiting struct {
 	it    *item
 	after []latest
 	inSet bool
+	begin bool // it is the first of its part
 	end   *setEnd
 	free  bool // its set is complete: it may leave
 }
@@ -98,7 +100,7 @@ func (h *hub) newMatch(w *endpoint, r *reader, src *source) match {
 	if a := r.sub.access; a != nil {
 		m.stream = &stream{
 			a: a, r: r, src: src, key: w.key, lossy: w.path == topic.Unordered,
-			known: w.fresh && w.key.node.Incarnation() == 1,
+			known: w.knows(),
 		}
 		a.streams[w.key] = append(a.streams[w.key], m.stream)
 		a.all = append(a.all, m.stream)
@@ -127,7 +129,9 @@ func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
 	if !s.heard {
 		s.heard, s.first = true, it.writerSeq
 	}
-	s.queue = append(s.queue, waiting{it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0})
+	s.queue = append(s.queue, waiting{
+		it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0, begin: m.Flags&flagSetBegin != 0,
+	})
 	h.touch(s.a)
 }
 
@@ -275,6 +279,9 @@ func (h *hub) release(s *stream, e *waiting) {
 		s.last = it.writerSeq
 	}
 	a.released++
+	if it.kind == itemData || it.kind == itemDispose || it.kind == itemUnregister {
+		s.shown = true
+	}
 	switch it.order = a.released; {
 	case it.kind > itemGone: // of a status
 		h.push(s.r, it)
@@ -351,6 +358,10 @@ func (a *access) judge(s *stream) bool {
 		s.discard(earlier) // of a set whose end was lost
 		return true
 	}
+	if own, _ := end.of(s.key.id); s.misses(own) {
+		s.discard(n) // the others do not wait for it
+		return true
+	}
 	id := setID{endpointKey{s.key.node, end.parts[0].writer}, end.number}
 	lengths, ok := a.partsOf(s, end, id)
 	if !ok {
@@ -381,6 +392,8 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 		}
 	}
 	lengths = make(map[*stream]int)
+	// Who has seen nothing of the Publisher yet sees whole sets from the first on. Who has does not lose a set by a reader that comes.
+	missed, seen := false, false
 	for _, p := range end.parts {
 		key := endpointKey{s.key.node, p.writer}
 		if len(a.streams[key]) == 0 && a.buried[key] {
@@ -398,6 +411,9 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 				}
 			}
 			switch {
+			case o.misses(p):
+				missed = true
+				continue
 			case n > 0 && o.queue[n-1].end.number == end.number && o.complete(n, p):
 				lengths[o] = n
 			case n > 0 && o.queue[n-1].end.number == end.number, o.lost(p), o.passed(p), p.lost() && o.expects(p):
@@ -407,7 +423,11 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 			case o.expects(p):
 				return nil, false
 			}
+			seen = seen || o.known || o.shown
 		}
+	}
+	if missed && !seen {
+		return map[*stream]int{}, false
 	}
 	return lengths, true
 }
@@ -418,7 +438,7 @@ func (s *stream) ends() int {
 		switch e := &s.queue[i]; {
 		case e.end != nil:
 			return i + 1
-		case !e.inSet:
+		case e.follows(i):
 			return 0
 		}
 	}
@@ -435,10 +455,13 @@ func (s *stream) passed(p part) bool {
 	return (s.known || s.heard && s.first <= p.first) && s.last >= p.first
 }
 
+// follows tells whether the i-th entry is not of the part with which the queue begins.
+func (e *waiting) follows(i int) bool { return !e.inSet || i > 0 && e.begin }
+
 // endless gives up a set whose end was lost: something else follows.
 func (s *stream) endless() bool {
 	for i := range s.queue {
-		if !s.queue[i].inSet {
+		if s.queue[i].follows(i) {
 			s.lostFrom, s.lostTo = s.queue[0].it.writerSeq, s.queue[i-1].it.writerSeq
 			s.discard(i)
 			return true
@@ -470,13 +493,16 @@ func (s *stream) complete(n int, p part) bool {
 	return true
 }
 
+// misses tells whether the reader was matched after a part had begun.
+func (s *stream) misses(p part) bool { return !s.known && s.heard && s.first > p.first }
+
 // expects tells whether a part that is not there, or not whole, is still to come. It is not if the reader was matched in
-// the midst of the set, or after it.
+// the midst of the set, or after it. Before anything was heard that can not be told, and the writer's mark is waited for.
 func (s *stream) expects(p part) bool {
 	if len(s.queue) > 0 {
 		return s.queue[0].it.writerSeq <= p.first
 	}
-	return s.known && s.last < p.first || s.heard && s.last < p.first
+	return s.last < p.first && (s.known || !s.heard || s.first <= p.first)
 }
 
 // discard counts the first n entries as lost.

@@ -32,9 +32,15 @@ import (
 //	trailer: entries count(u16); entry: writer(u32) latest(u64)
 //
 // All little endian.
+//
+// A kindNothing with flagMark says no more than how far its writer is, and is no sign of life. A writer of a GROUP sends one to a reader that
+// it is matched with, which learns where its stream begins, also of a topic of which nothing else comes; and one when the end of its part has found no
+// room in time, as those who have the other parts wait for what follows.
 const (
-	flagInSet   = 4
-	flagOrdered = 8
+	flagInSet    = 4
+	flagOrdered  = 8
+	flagMark     = 16
+	flagSetBegin = 32 // of the first message of a part, besides flagInSet: what was before it and has no end is lost
 
 	partBytes  = 4 + 8 + 8
 	endBytes   = 8 + 2
@@ -166,6 +172,7 @@ func (w *writer) number(r *reservation, all []*writer) {
 		r.flags |= flagInSet
 		if w.set.first == 0 {
 			w.set.first = r.seq
+			r.flags |= flagSetBegin
 		}
 	}
 	if !p.ordered {
@@ -275,6 +282,9 @@ func (pub *Publisher) endSet(ctx context.Context, op string) error {
 		if w.path != topic.Unordered {
 			e := place(i, w)
 			w.sendSetEnd(&e, pub.present.own(end, i))
+			if !e.placed {
+				w.mark()
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -327,6 +337,60 @@ func (w *writer) sendSetEnd(e *setEndSlot, end *setEnd) {
 	}
 	w.doubt.sent(e.exclusions)
 	w.batch.hurry()
+}
+
+// markRetry is how long a mark waits for room, with the writer's turn, and how long it lets others go on then before it tries again.
+const markRetry = 50 * time.Millisecond
+
+// mark has the writer send, as soon as there is room, a message that tells no more than how far it is. All that the writer sends after that
+// comes behind it.
+func (w *writer) mark() {
+	if !w.marking.CompareAndSwap(false, true) {
+		return // another is about to take its place
+	}
+	w.p.spawn("dcps mark", func() {
+		for !w.sendMark() {
+			select {
+			case <-time.After(markRetry):
+			case <-w.lifetime.Done():
+				return
+			}
+			if !w.marking.CompareAndSwap(false, true) {
+				return
+			}
+		}
+	})
+}
+
+// sendMark reports true when the mark is sent, or will never be.
+func (w *writer) sendMark() bool {
+	w.changing.Lock() // until the writer is enabled; Close waits for what is under way
+	defer w.changing.Unlock()
+	err := w.takeTurn(w.lifetime, "mark", time.Time{})
+	w.marking.Store(false)
+	if err != nil {
+		return true
+	}
+	defer w.turn.leave()
+	if w.ended.Load() || !w.enabled.Load() {
+		return true
+	}
+	exclusions := w.doubt.exclusions.Load()
+	var s slot
+	if _, err := w.place(w.lifetime, 0, 0, time.Now().Add(markRetry), &s); err != nil {
+		return errors.Is(err, derecho.ErrClosed) || w.p.failure.Load() != nil
+	}
+	flags := uint8(flagMark)
+	if w.set.first != 0 {
+		flags |= flagInSet // all numbers of a part are
+	}
+	w.commit(&s, w.header(kindNothing, w.turn.another(), flags, now()), 0)
+	if w.resends {
+		w.inFlight.Add(-1)
+	}
+	w.doubt.sent(exclusions)
+	w.batch.hurry()
+	return true
 }
 
 // deadlineFrom is when max_blocking_time is over; zero for never.

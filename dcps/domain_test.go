@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -105,26 +106,66 @@ func (d *domain) settle(t testing.TB) {
 	t.Helper()
 	if d.bus != nil {
 		d.bus.settle(t)
+		d.marked()
+		d.bus.settle(t)
 		return
+	}
+	if d.groups() { // a mark is acknowledged like what is written
+		d.tellAll(t)
+		d.marked()
 	}
 	for _, n := range d.nodes {
 		for w := range n.p.writers.all() {
 			require.NoError(t, w.p.core.WaitAcked(patiently(t), w.at.sg))
 		}
 	}
-	// An endpoint of its own tells a node that it has heard of all that were announced before.
-	for _, n := range d.nodes {
-		const barrier = 1 << 30
-		info := (&announcement{topic: "barrier", typeName: "barrier", topicQos: qos.DefaultTopic(), reader: readerQos(), sub: qos.DefaultSubscriber()}).encode()
-		require.NoError(t, n.p.core.AddEndpoint(patiently(t), derecho.Endpoint{ID: barrier, Channel: 1, Info: info}))
-		require.NoError(t, n.p.core.RemoveEndpoint(patiently(t), barrier))
-	}
+	d.tellAll(t)
 	// What comes while a history is on its way is acknowledged, and put off until the history is there.
 	for _, n := range d.nodes {
 		for r := range n.p.readers.all() {
 			require.NoError(t, r.await(patiently(t), "settle", func() bool { return r.complete }))
 		}
 	}
+}
+
+// tellAll waits until all nodes have heard of all that was announced before: an endpoint of its own tells a node so.
+func (d *domain) tellAll(t testing.TB) {
+	t.Helper()
+	for _, n := range d.nodes {
+		const barrier = 1 << 30
+		info := (&announcement{topic: "barrier", typeName: "barrier", topicQos: qos.DefaultTopic(), reader: readerQos(), sub: qos.DefaultSubscriber()}).encode()
+		require.NoError(t, n.p.core.AddEndpoint(patiently(t), derecho.Endpoint{ID: barrier, Channel: 1, Info: info}))
+		require.NoError(t, n.p.core.RemoveEndpoint(patiently(t), barrier))
+	}
+}
+
+// groups tells whether there are coherent sets of groups.
+func (d *domain) groups() bool {
+	for _, n := range d.nodes {
+		for w := range n.p.writers.all() {
+			if p := &w.pub.present; p.coherent && p.group {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// marked waits until the marks that writers were asked for have their place; there is room for them.
+func (d *domain) marked() {
+	for _, n := range d.nodes {
+		for w := range n.p.writers.all() {
+			w.marked()
+		}
+	}
+}
+
+func (w *writer) marked() {
+	for w.marking.Load() {
+		runtime.Gosched()
+	}
+	w.changing.Lock() // one that is under way has it
+	defer w.changing.Unlock()
 }
 
 func (n *node) topic(t testing.TB) *Topic[track] {

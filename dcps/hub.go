@@ -248,11 +248,23 @@ func newSource(w *endpoint) *source {
 	}
 }
 
+// knows tells whether a reader that is matched with a writer now gets all that it sends, from its first message on. All processes agree.
+func (w *endpoint) knows() bool { return w.fresh && w.key.node.Incarnation() == 1 }
+
+// owesMark tells whether a reader has to learn where its stream of a writer begins.
+func (w *endpoint) owesMark(r *endpoint) bool {
+	p := &r.ann.sub.Presentation
+	return p.CoherentAccess && p.AccessScope == qos.PresentationGroup && !w.knows()
+}
+
 // tell posts what happened between a writer and a reader to those of them that live here.
 func (h *hub) tell(w, r *endpoint, k itemKind, bad []qos.Incompatibility, src *source) {
 	if w.writer != nil {
 		it := &item{kind: k, ctl: &control{handle: r.handle, peer: r.peer, bad: bad}}
 		w.writer.post(it, it)
+		if k == itemMatched && w.owesMark(r) {
+			w.writer.mark()
+		}
 	}
 	if r.reader != nil {
 		it := &item{kind: k, src: src, receiveNs: now(), ctl: &control{handle: w.handle, peer: w.peer, bad: bad}}
@@ -539,7 +551,7 @@ func (h *hub) enqueue(t match, m *derecho.Message, k itemKind, handle InstanceHa
 	it.seq, it.writerSeq, it.epoch, it.flags = m.Seq, m.WriterSeq, m.Epoch, m.Flags
 	it.sourceNs, it.receiveNs = m.Timestamp, at
 	if t.stream != nil && k != itemShown {
-		if t.src.lease != 0 && m.Flags&(flagPast|flagAgain) == 0 {
+		if t.src.lease != 0 && m.Flags&(flagPast|flagAgain|flagMark) == 0 {
 			h.push(t.r, &item{kind: itemShown, refs: 1, src: t.src, receiveNs: at}) // it shows life now, whatever it waits for
 		}
 		h.hold(t.stream, it, m)

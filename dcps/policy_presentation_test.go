@@ -35,6 +35,13 @@ func newStage(t *testing.T, d *domain, p qos.Presentation, topics ...string) *st
 }
 
 func newStageOn(t *testing.T, d *domain, p qos.Presentation, topics ...string) *stage {
+	s := newEmptyStage(t, d, p)
+	s.addReaders(t, topics)
+	s.addWriters(t, topics)
+	return s
+}
+
+func newEmptyStage(t *testing.T, d *domain, p qos.Presentation) *stage {
 	s := &stage{d: d, a: d.node(t), b: d.node(t)}
 	pub, sub := qos.DefaultPublisher(), qos.DefaultSubscriber()
 	pub.Presentation, sub.Presentation = p, p
@@ -43,13 +50,19 @@ func newStageOn(t *testing.T, d *domain, p qos.Presentation, topics ...string) *
 	require.NoError(t, err)
 	s.sub, err = s.b.p.NewSubscriber(WithSubscriberQos(sub))
 	require.NoError(t, err)
+	return s
+}
+
+func (s *stage) addReaders(t *testing.T, topics []string) {
 	for _, name := range topics {
 		s.readers = append(s.readers, readerOn(t, s.b, s.sub, name, readerQos()))
 	}
+}
+
+func (s *stage) addWriters(t *testing.T, topics []string) {
 	for _, name := range topics {
 		s.writers = append(s.writers, writerOn(t, s.a, s.pub, name, writerQos()))
 	}
-	return s
 }
 
 func writerOn(t *testing.T, n *node, pub *Publisher, name string, q qos.DataWriter) *DataWriter[track] {
@@ -451,6 +464,44 @@ func TestGroupSetWhoseEndFindsNoRoom(t *testing.T) {
 	})
 }
 
+// A set of which the end of a later part finds no room in time does not hold up the parts before it, though that writer writes nothing more.
+func TestGroupSetWhoseLaterEndFindsNoRoom(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B")
+		require.NotEqual(t, s.writers[0].writer.at.sg, s.writers[1].writer.at.sg)
+		full := func(by int) {
+			d.bus.mu.Lock()
+			defer d.bus.mu.Unlock()
+			d.bus.of(s.a).inFlight[s.writers[1].writer.at.sg] += by
+			d.bus.news()
+		}
+		lose := func() {
+			s.begin(t)
+			write(t, s.writers[0], 1, 1)
+			write(t, s.writers[1], 2, 1)
+			synctest.Wait()
+			full(d.bus.capacity)
+			require.ErrorIs(t, s.pub.EndCoherentChanges(patiently(t)), ErrTimeout)
+			write(t, s.writers[0], 1, 2)
+			require.Equal(t, "data | data", s.seen(t))
+		}
+		lose()
+		full(-d.bus.capacity)
+		pass(2 * markRetry)
+		require.Equal(t, "1:2 | data", s.seen(t))
+
+		s.writers[1].writer.marking.Store(true) // the next set begins before there is room, and before the mark
+		lose()
+		s.begin(t)
+		full(-d.bus.capacity)
+		write(t, s.writers[1], 2, 3)
+		require.Equal(t, "1:2 | data", s.seen(t))
+		write(t, s.writers[0], 1, 3)
+		s.end(t)
+		require.Equal(t, "1:3 | 2:3", s.seen(t))
+	})
+}
+
 // A set that can not be ended in time, as a writer is busy, goes on: it is not cut to the parts of the others.
 func TestEndOfASetWithABusyWriter(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {
@@ -629,13 +680,22 @@ func (l *delayed) release() {
 func TestGroupAccessUnderAnyInterleaving(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := onBus(t)
-		s := newStageOn(t, d, present(qos.PresentationGroup, true, true), "A", "B", "C")
+		s := newEmptyStage(t, d, present(qos.PresentationGroup, true, true))
+		topics := []string{"A", "B", "C"}
+		late := rapid.Bool().Draw(rt, "late")
+		if late {
+			s.addWriters(t, topics)
+		}
+		s.addReaders(t, topics)
+		if !late {
+			s.addWriters(t, topics)
+		}
 		defer func() {
 			for _, n := range d.nodes {
 				_ = n.p.Close()
 			}
 		}()
-		d.bus.settle(t)
+		d.settle(t)
 		on := d.bus.of(s.b)
 		underway := make(map[derecho.EndpointID][]derecho.Message)
 		d.bus.mu.Lock()
@@ -673,7 +733,7 @@ func TestGroupAccessUnderAnyInterleaving(t *testing.T) {
 		if open {
 			s.end(t)
 		}
-		d.bus.settle(t)
+		d.settle(t)
 		look := func() {
 			var here []string
 			if text := s.list(t); text != "" {

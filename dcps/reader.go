@@ -203,7 +203,7 @@ func (r *reader) apply(it *item) {
 			r.discard(it)
 			return
 		}
-		if it.src.lease != 0 && it.flags&(flagPast|flagAgain) == 0 {
+		if it.src.lease != 0 && it.flags&(flagPast|flagAgain|flagMark) == 0 {
 			r.shown(it)
 		}
 		if it.kind == itemShown {

@@ -61,6 +61,7 @@ type writer struct {
 	batch     *batch       // of its subgroup; set before the writer is enabled
 	budget    atomic.Int64 // LATENCY_BUDGET: how long a message may wait for others, ns
 	set       openSet      // PRESENTATION coherent_access; who has turn
+	marking   atomic.Bool  // somebody has asked for a mark, which takes its place only after this is false again
 	bySource  bool         // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
 	stamped   int64        // with it, ns of the latest timestamp; who has turn
 	info      []byte       // what the domain was told of the writer; guarded by entity.changing

@@ -133,12 +133,12 @@ func (s *spectator) look() error {
 
 // watch looks until the publisher is gone. It says so when it has seen enough sets.
 func (s *spectator) watch(ctx context.Context, enough int32, said func()) error {
-	for met := 0; ; {
-		matched := int32(0)
+	for {
+		matched, met := int32(0), int32(0) // who was not let run for long finds that all have come and gone
 		for _, r := range s.readers {
-			matched += r.SubscriptionMatchedStatus().CurrentCount
+			status := r.SubscriptionMatchedStatus()
+			matched, met = matched+status.CurrentCount, met+status.TotalCount
 		}
-		met = max(met, int(matched))
 		before := s.seen
 		if err := s.look(); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s *spectator) watch(ctx context.Context, enough int32, said func()) error 
 		if before < enough && s.seen >= enough {
 			said()
 		}
-		if met == len(setTopics) && matched == 0 {
+		if met == int32(len(setTopics)) && matched == 0 {
 			return nil
 		}
 		if _, err := s.wake.Wait(ctx); err != nil {

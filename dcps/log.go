@@ -122,6 +122,9 @@ func (p *DomainParticipant) logDir(sg derecho.SubgroupID) string {
 	return filepath.Join(p.settings.Dir, fmt.Sprintf("domain-%d-subgroup-%d", p.id, sg))
 }
 
+// logDirs are the names of such directories, as a pattern of path.Match.
+const logDirs = "domain-*-subgroup-*"
+
 // groupLog is the log of one subgroup (derecho.Log). The polling goroutine appends to a batch while the logger's goroutine
 // writes another one; a user's goroutine starts it.
 type groupLog struct {

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -171,7 +173,8 @@ func (s Settings) withFailureDefaults(getenv func(string) string) (Settings, err
 	return s, nil
 }
 
-// checkDir tells whether logs can be made in a directory, which need not be there yet. It makes nothing.
+// checkDir tells whether logs can be in a directory, which need not be there yet. It makes nothing. Where logs are that may be written, others may
+// not be made: whoever needs one is told then.
 func checkDir(dir string) error {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -191,13 +194,28 @@ func checkDir(dir string) error {
 		case !info.IsDir():
 			return fmt.Errorf("%s is not a directory", at)
 		}
-		// The standard library has no names for them.
-		const writeAndEnter, asEffectiveUser = 2 | 1, 0x200                               // W_OK | X_OK, AT_EACCESS
-		if err := syscall.Faccessat(-1, at, writeAndEnter, asEffectiveUser); err != nil { // -1: the path is absolute
-			return &fs.PathError{Op: "write to", Path: at, Err: err}
+		err = mayWrite(at)
+		if err == nil || anyLog(at) {
+			return nil
 		}
-		return nil
+		return &fs.PathError{Op: "write to", Path: at, Err: err}
 	}
+}
+
+// mayWrite tells whether this user may make something in a directory, of which the path is absolute.
+func mayWrite(dir string) error {
+	// The standard library has no names for them.
+	const writeAndEnter, asEffectiveUser = 2 | 1, 0x200 // W_OK | X_OK, AT_EACCESS
+	return syscall.Faccessat(-1, dir, writeAndEnter, asEffectiveUser)
+}
+
+// anyLog tells whether a directory has a log that this user may write to.
+func anyLog(dir string) bool {
+	entries, _ := os.ReadDir(dir) // what can not be read has none
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		ok, _ := path.Match(logDirs, e.Name())
+		return ok && e.IsDir() && mayWrite(filepath.Join(dir, e.Name())) == nil
+	})
 }
 
 // lendBytes is Settings.LendBytes.

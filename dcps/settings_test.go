@@ -47,6 +47,16 @@ func TestDirIsChecked(t *testing.T) {
 	require.Equal(t, there, s.Dir)
 	require.NoDirExists(t, filepath.Dir(there), "it is made with the first log")
 
+	p := &DomainParticipant{id: 7, settings: Settings{Dir: filepath.Join(dir, "kept")}}
+	theirs, mine := filepath.Join(dir, "theirs"), p.settings.Dir
+	require.NoError(t, os.MkdirAll(filepath.Join(theirs, filepath.Base(p.logDir(3))), 0o755))
+	require.NoError(t, os.MkdirAll(p.logDir(3), 0o755))
+	require.NoError(t, os.Chmod(p.logDir(3), 0o777))
+	require.NoError(t, os.Chmod(filepath.Join(theirs, filepath.Base(p.logDir(3))), 0o555))
+	require.NoError(t, os.Chmod(mine, 0o555))
+	require.NoError(t, os.Chmod(theirs, 0o555))
+	t.Cleanup(func() { require.NoError(t, os.Chmod(mine, 0o755)); require.NoError(t, os.Chmod(theirs, 0o755)) })
+
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	user := os.Geteuid()
@@ -58,6 +68,8 @@ func TestDirIsChecked(t *testing.T) {
 	}
 	require.ErrorIs(t, checkDir(dir), fs.ErrPermission)
 	require.ErrorIs(t, checkDir(there), fs.ErrPermission)
+	require.NoError(t, checkDir(mine), "it has a log that may be written, and needs no other")
+	require.ErrorIs(t, checkDir(theirs), fs.ErrPermission)
 }
 
 func TestSettingsAreChecked(t *testing.T) {

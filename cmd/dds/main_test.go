@@ -110,6 +110,20 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
+func TestMisspelt(t *testing.T) {
+	for line, hint := range map[string]string{
+		"perf rn": "did you mean run?", "pref": "did you mean perf?", "qos shwo": "did you mean show?", "perf run --raeders 2": "did you mean readers?",
+		"perf xyz": "", "perf run --nothing": "", "perf chlid": "",
+	} {
+		_, err := call(t, exitUsage, strings.Fields(line)...)
+		if hint == "" {
+			assert.NotContains(t, err, "did you mean", line)
+		} else {
+			assert.Contains(t, err, hint, line)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	out, _ := call(t, exitOK, "--version")
 	assert.Contains(t, out, "go1.")

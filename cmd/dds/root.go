@@ -9,9 +9,13 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 // The exit status; see the package comment.
@@ -100,7 +104,7 @@ Processes of one host and user find each other by the number of their domain (-d
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{nearestFlag(cmd, err)} })
 	root.AddCommand(
 		newPerf(),
 		newQos(),
@@ -121,13 +125,46 @@ func teach(cmd *cobra.Command) {
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if err := accepts(cmd, args); err != nil {
-			return usageError{err}
+			return usageError{nearestCommand(cmd, args, err)}
 		}
 		return nil
 	}
 	for _, c := range cmd.Commands() {
 		teach(c)
 	}
+}
+
+// nearestCommand adds to an error about a command that does not exist which one may be meant.
+func nearestCommand(cmd *cobra.Command, args []string, err error) error {
+	if !cmd.HasSubCommands() || len(args) == 0 {
+		return err
+	}
+	return hinted(err, suggest.DidYouMean(args[0], func(yield func(string) bool) {
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() && !yield(c.Name()) {
+				return
+			}
+		}
+	}))
+}
+
+// nearestFlag is nearestCommand for a flag.
+func nearestFlag(cmd *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return err
+	}
+	return hinted(err, suggest.DidYouMean(name, func(yield func(string) bool) {
+		more := true
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { more = more && yield(f.Name) })
+	}))
+}
+
+func hinted(err error, hint string) error {
+	if hint == "" {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, hint)
 }
 
 // version is that of the module, or the commit, that the program was built from.

@@ -94,14 +94,14 @@ var layers = map[string]layer{
 	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/quiet", "bench/internal/result", hdr, unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},
 	"internal/bench/report":     {level: 8, imports: []string{"internal/bench", "internal/bench/experiment", unix, plot, plot + "/plotter", plot + "/plotutil", plot + "/vg", plot + "/vg/vgsvg"}},
-	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", "qos", "qos/qosyaml", cobra, pflag}},
+	"cmd/dds":                   {level: 9, imports: []string{"internal/bench", "internal/bench/experiment", "internal/bench/report", "internal/suggest", "qos", "qos/qosyaml", cobra, pflag}},
 }
 
 // families are subtrees whose packages share one entry, and may import each other as far as Go allows. They are not in
 // layers, whose entries must all be needed.
 var families = map[string]layer{
 	// A user of this module like any other: what it needs must be public. The log is read to verify it, not through it.
-	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", hdr, term}},
+	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", "internal/suggest", hdr, term}},
 	// A module of its own, so that the product inherits none of what it needs.
 	"bench/order/...":      {level: 7, imports: append([]string{"bench/internal/result", "cdr", "dcps", "qos"}, order...)},
 	"bench/codec/...":      {level: 7, imports: append([]string{"cdr", unix}, protobuf...)},

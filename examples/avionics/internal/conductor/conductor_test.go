@@ -57,6 +57,7 @@ func TestWrongOptions(t *testing.T) {
 		"-speed 0":                      `invalid value "0" for flag -speed: want a number above 0 and up to 1000000, or max`,
 		"-duration forever":             `invalid value "forever" for flag -duration: parse error`,
 		"-sped max":                     "flag provided but not defined: -sped",
+		"-traffik 9":                    "flag provided but not defined: -traffik, did you mean -traffic?",
 		"-speed":                        "flag needs an argument: -speed",
 		"-speed NaN":                    "or max",
 		"-traffic 0":                    "-traffic 0 is not between 1 and 200",

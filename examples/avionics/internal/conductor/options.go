@@ -11,6 +11,7 @@ import (
 
 	"github.com/omg-dds-go/dds/examples/avionics/internal/recording"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/roles"
+	"github.com/omg-dds-go/dds/internal/suggest"
 )
 
 // Options are what the command line says.
@@ -132,7 +133,7 @@ func Parse(args []string, errs io.Writer) (Options, error) {
 		err = o.check(f.Args())
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(errs, "avionics: %v\nRun with -help for help.\n", err)
+		_, _ = fmt.Fprintf(errs, "avionics: %v%s\nRun with -help for help.\n", err, suggest.Flag(f, err))
 	}
 	return o, err
 }

@@ -1,8 +1,12 @@
 package rdma
 
 import (
+	"io"
 	"runtime"
+	"runtime/pprof"
+	"runtime/trace"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -66,4 +70,39 @@ func clock() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return time.Duration(ts.Nano())
+}
+
+// What stops or looks at all goroutines finds those that sleep apart in order: the collector, which shrinks stacks, dumps of stacks, profiles, the tracer.
+func TestSleepIsSeenByTheRuntime(t *testing.T) {
+	require.NoError(t, pprof.StartCPUProfile(io.Discard))
+	defer pprof.StopCPUProfile()
+	require.NoError(t, trace.Start(io.Discard))
+	defer trace.Stop()
+	bell := NewBell(new(BellWords))
+	var rounds atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var deep func(n int) int
+		deep = func(n int) int { // a stack to be shrunk
+			if n == 0 {
+				return 0
+			}
+			var pad [256]byte
+			return deep(n-1) + int(pad[n%256])
+		}
+		for rounds.Load() < 300 {
+			deep(100)
+			s := bell.Poller() // in no train
+			s.Prepare()
+			s.Sleep(200 * time.Microsecond)
+			rounds.Add(1)
+		}
+	})
+	dump := make([]byte, 1<<20)
+	for rounds.Load() < 300 {
+		runtime.GC()
+		require.Contains(t, string(dump[:runtime.Stack(dump, true)]), "TestSleepIsSeenByTheRuntime")
+		bell.Ring()
+	}
+	wg.Wait()
 }

@@ -68,19 +68,34 @@ func newCoreLane(ctx context.Context, domain uint32, s shape) (*coreLane, error)
 func (l *coreLane) send(ctx context.Context, n int) error {
 	l.in.until.Store(l.sent + uint64(n))
 	for range n {
-		s, err := l.from.Reserve(ctx, group.ID, 1, l.shape.room(), time.Time{})
-		if err != nil {
+		if err := l.write(ctx); err != nil {
 			return err
 		}
-		l.payload[len(l.payload)-1] = byte(l.sent)
-		size, err := unkeyed.build(s.Bytes(), 0, l.sent, l.payload)
-		if err != nil {
-			s.Abort()
-			return err
-		}
-		l.sent++
-		s.Commit(derecho.Header{Writer: 1, WriterSeq: l.sent}, size)
 	}
+	return l.wait(ctx)
+}
+
+func (l *coreLane) write(ctx context.Context) error {
+	s, err := l.from.Reserve(ctx, group.ID, 1, l.shape.room(), time.Time{})
+	if err != nil {
+		return err
+	}
+	l.payload[len(l.payload)-1] = byte(l.sent)
+	size, err := unkeyed.build(s.Bytes(), 0, l.sent, l.payload)
+	if err != nil {
+		s.Abort()
+		return err
+	}
+	l.sent++
+	s.Commit(derecho.Header{Writer: 1, WriterSeq: l.sent}, size)
+	return nil
+}
+
+// await sends one more sample, at which the receiver says that it had all.
+func (l *coreLane) await(ctx context.Context, _ int) error { return l.send(ctx, 1) }
+
+// wait returns when the receiver has had what was sent.
+func (l *coreLane) wait(ctx context.Context) error {
 	select {
 	case <-l.in.done:
 	case <-ctx.Done():

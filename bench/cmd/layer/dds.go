@@ -161,6 +161,10 @@ func (l *ddsLane[T]) write(ctx context.Context) error {
 	return loan.Publish(size)
 }
 
+func (l *ddsLane[T]) await(ctx context.Context, n int) error {
+	return l.take(ctx, l.sent-uint64(n), l.sent)
+}
+
 // take is the application at the other end.
 func (l *ddsLane[T]) take(ctx context.Context, due, until uint64) error {
 	for due < until {

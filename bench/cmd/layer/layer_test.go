@@ -32,6 +32,16 @@ func TestLanes(t *testing.T) {
 	}
 }
 
+// What is measured in bursts goes through the same checks.
+func TestBursts(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for _, s := range []shape{{size: 128}, {size: 10240, instances: 3}} {
+		require.NoError(t, compareBursts(ctx, s, 3))
+	}
+	require.Equal(t, 2.0, bursts{9, 3, 8, 2, 7, 6, 5, 4, 10, 11, 1}.least())
+}
+
 func TestNumbers(t *testing.T) {
 	got, err := numbers("0, 1,100")
 	require.NoError(t, err)

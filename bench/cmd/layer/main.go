@@ -148,6 +148,7 @@ func run() error {
 	filters := flag.String("filters", "false,true", "without and with a content filter")
 	polls := flag.String("polls", "false", "whether readers take again and again (true) or wait for samples (false), or both")
 	rounds := flag.Int("rounds", 5, "rounds, of which the medians are printed")
+	inBursts := flag.Int("bursts", 0, "measure the writing thread alone, in so many bursts (3000 are good); 0: both ends")
 	n := flag.Int("n", 200_000, "samples of 128 bytes in a round; fewer of larger ones")
 	profile := flag.String("cpuprofile", "", "write a profile of everything to this file")
 	flag.Parse()
@@ -170,18 +171,25 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if s[0] < header || *rounds < 1 || *n < 1 {
-		return fmt.Errorf("sizes must be at least %d, rounds and n at least 1", header)
+	if s[0] < header || *rounds < 1 || *n < 1 || *inBursts < 0 {
+		return fmt.Errorf("sizes must be at least %d, rounds and n at least 1, bursts at least 0", header)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	fmt.Println("| | core/s | DDS/s | ns of CPU, core | ns of CPU, DDS | DDS reaches | allocations |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	measure := func(s shape) error { return compare(ctx, s, *rounds, max(1, *n*256/(128+s.size))) }
+	if *inBursts > 0 {
+		measure = func(s shape) error { return compareBursts(ctx, s, *inBursts) }
+		fmt.Println("| | ns of the writing thread: to build | core | DDS | the layer |")
+		fmt.Println("| --- | --- | --- | --- | --- |")
+	} else {
+		fmt.Println("| | core/s | DDS/s | ns of CPU, core | ns of CPU, DDS | DDS reaches | allocations |")
+		fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	}
 	for _, size := range s {
 		for _, filter := range strings.Split(*filters, ",") {
 			for _, k := range of {
 				for _, poll := range strings.Split(*polls, ",") {
-					if err := compare(ctx, shape{size, k, filter == "true", poll == "true"}, *rounds, max(1, *n*256/(128+size))); err != nil {
+					if err := measure(shape{size, k, filter == "true", poll == "true"}); err != nil {
 						return err
 					}
 				}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/internal/bench"
 	"golang.org/x/sys/unix"
 )
 
@@ -72,11 +74,16 @@ func compareBursts(ctx context.Context, s shape, n int) error {
 	defer over.close()
 	dds := over.(burster)
 	samples := min(burstSamples, max(1, burstBytes/s.room()))
-	room, payload := make([]byte, s.room()), s.payload()
+	room, payload, value := make([]byte, s.room()), s.payload(), new(bench.Sample)
 	var ofBuild, ofCore, ofDDS bursts
 	for range n {
-		build := func() error {
-			_, err := unkeyed.build(room, 0, 0, payload)
+		build := func() (err error) {
+			if s.writes {
+				unkeyed.set(value, 0, 0, payload)
+				_, err = cdr.MarshalTo(room, value, cdr.CDR2LE)
+				return err
+			}
+			_, err = unkeyed.build(room, 0, 0, payload)
 			return err
 		}
 		if err := ofBuild.add(samples, build); err != nil {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/bench/internal/quiet"
+	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/internal/bench"
 )
 
 var group = derecho.Subgroup{ID: 1, Mode: derecho.Ordered}
@@ -20,6 +22,7 @@ type coreLane struct {
 	from, to *derecho.Node
 	shape    shape
 	payload  []byte
+	value    bench.Sample // of a shape that writes
 	sent     uint64
 	in       *counter
 }
@@ -81,7 +84,13 @@ func (l *coreLane) write(ctx context.Context) error {
 		return err
 	}
 	l.payload[len(l.payload)-1] = byte(l.sent)
-	size, err := unkeyed.build(s.Bytes(), 0, l.sent, l.payload)
+	var size int
+	if l.shape.writes {
+		unkeyed.set(&l.value, 0, l.sent, l.payload)
+		size, err = cdr.MarshalTo(s.Bytes(), &l.value, cdr.CDR2LE) // as the DataWriter does for a @final type
+	} else {
+		size, err = unkeyed.build(s.Bytes(), 0, l.sent, l.payload)
+	}
 	if err != nil {
 		s.Abort()
 		return err

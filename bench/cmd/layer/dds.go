@@ -20,17 +20,25 @@ type ddsLane[T any] struct {
 	ready    *dcps.WaitSet
 	shape    shape
 	payload  []byte
-	sent     uint64
 	form     form[T]
+
+	_     [64]byte // what both ends read | what the writer writes for each sample
+	sent  uint64
+	value T // of a shape that writes
+	_     [64]byte
 }
 
-// form is how a type is built and read in place.
+// form is how a type is built and read in place, and set in a value.
 type form[T any] struct {
+	set    func(value *T, instance uint32, number uint64, payload []byte)
 	build  func(room []byte, instance uint32, number uint64, payload []byte) (int, error)
 	number func(sample []byte) (number uint64, last byte, err error)
 }
 
 var unkeyed = form[bench.Sample]{
+	set: func(value *bench.Sample, instance uint32, number uint64, payload []byte) {
+		*value = bench.Sample{Instance: instance, Number: number, Payload: payload}
+	},
 	build: func(room []byte, instance uint32, number uint64, payload []byte) (int, error) {
 		b := bench.NewSampleBuilder(room)
 		b.SetInstance(instance)
@@ -53,6 +61,9 @@ var unkeyed = form[bench.Sample]{
 }
 
 var keyed = form[bench.KeyedSample]{
+	set: func(value *bench.KeyedSample, instance uint32, number uint64, payload []byte) {
+		*value = bench.KeyedSample{Instance: instance, Number: number, Payload: payload}
+	},
 	build: func(room []byte, instance uint32, number uint64, payload []byte) (int, error) {
 		b := bench.NewKeyedSampleBuilder(room)
 		b.SetInstance(instance)
@@ -148,12 +159,22 @@ func (l *ddsLane[T]) send(ctx context.Context, n int) error {
 }
 
 func (l *ddsLane[T]) write(ctx context.Context) error {
+	var instance uint32
+	if l.shape.instances > 1 { // a division, which the core's lane has no need of
+		instance = uint32(l.sent) % uint32(l.shape.instances)
+	}
+	if l.shape.writes {
+		l.payload[len(l.payload)-1] = byte(l.sent)
+		l.form.set(&l.value, instance, l.sent, l.payload)
+		l.sent++
+		return l.w.Write(ctx, &l.value)
+	}
 	loan, err := l.w.Loan(ctx, l.shape.room())
 	if err != nil {
 		return err
 	}
 	l.payload[len(l.payload)-1] = byte(l.sent)
-	size, err := l.form.build(loan.Bytes(), uint32(l.sent)%uint32(max(1, l.shape.instances)), l.sent, l.payload)
+	size, err := l.form.build(loan.Bytes(), instance, l.sent, l.payload)
 	if err != nil {
 		return errors.Join(err, loan.Discard())
 	}

@@ -26,6 +26,7 @@ type shape struct {
 	instances int // 0: without key
 	filter    bool
 	polls     bool // the reader takes again and again, and does not wait
+	writes    bool // the sample is a value that is encoded (DataWriter.Write), and not built in place (DataWriter.Loan)
 }
 
 func (s shape) String() string {
@@ -37,6 +38,9 @@ func (s shape) String() string {
 	}
 	if s.filter {
 		text += ", filter"
+	}
+	if s.writes {
+		text += ", written"
 	}
 	if s.polls {
 		text += ", takes without waiting"
@@ -147,6 +151,7 @@ func run() error {
 	instances := flag.String("instances", "0,1,100,10000", "numbers of instances; 0 is a topic without key")
 	filters := flag.String("filters", "false,true", "without and with a content filter")
 	polls := flag.String("polls", "false", "whether readers take again and again (true) or wait for samples (false), or both")
+	writes := flag.String("writes", "false", "whether samples are values that are encoded (true) or are built in place (false), or both")
 	rounds := flag.Int("rounds", 5, "rounds, of which the medians are printed")
 	inBursts := flag.Int("bursts", 0, "measure the writing thread alone, in so many bursts (3000 are good); 0: both ends")
 	n := flag.Int("n", 200_000, "samples of 128 bytes in a round; fewer of larger ones")
@@ -189,8 +194,10 @@ func run() error {
 		for _, filter := range strings.Split(*filters, ",") {
 			for _, k := range of {
 				for _, poll := range strings.Split(*polls, ",") {
-					if err := measure(shape{size, k, filter == "true", poll == "true"}); err != nil {
-						return err
+					for _, write := range strings.Split(*writes, ",") {
+						if err := measure(shape{size, k, filter == "true", poll == "true", write == "true"}); err != nil {
+							return err
+						}
 					}
 				}
 			}

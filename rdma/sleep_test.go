@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"os"
 	"io"
 	"runtime"
 	"runtime/pprof"
@@ -15,9 +16,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The versions of Go for which sleep.go was checked end with the one that builds this.
+// The versions of Go for which sleep.go was checked end with the one that builds this. With a later one nothing is wrong, only slower: so it fails where
+// a change is checked (.ci/run), and says so elsewhere.
 func TestSleepKnowsThisGo(t *testing.T) {
-	require.True(t, sleepsApart, "%s: look whether runtime.entersyscallblock and runtime.exitsyscall are what they were in Go 1.26, and whether the tests pass with them, then name the version in sleep.go and sleep_plain.go (or this is a build with the tag ddsplainsleep)", runtime.Version())
+	if sleepsApart {
+		return
+	}
+	say := t.Skipf
+	if os.Getenv("CI") != "" {
+		say = t.Errorf
+	}
+	say("%s: look whether runtime.entersyscallblock and runtime.exitsyscall are what they were in Go 1.26, and whether the tests pass with them, then name the version in sleep.go and sleep_plain.go (or this is a build with the tag ddsplainsleep)", runtime.Version())
 }
 
 // Who sleeps on a bell leaves its processor to others at once. If it kept it, another goroutine would begin when the monitor of the Go runtime has looked twice, which is

@@ -32,11 +32,21 @@ var assignments = []struct {
 	{"primitive: the same kind", `@final struct S { long a; };`, `@final struct S { float a; };`, nil, "a: int32 against float (XTypes 1.3 §7.2.4, primitive types)"},
 	{"primitive: the same kind", `@final struct S { octet a; };`, `@final struct S { uint8 a; };`, nil, "a: octet against uint8 (XTypes 1.3 §7.2.4, primitive types)"},
 
+	{"primitive: characters are no numbers", `@final struct S { char a; wchar b; };`, `@final struct S { char a; wchar b; };`, nil, ""},
+	{"primitive: characters are no numbers", `@final struct S { char a; };`, `@final struct S { octet a; };`, nil, "a: char against octet (XTypes 1.3 §7.2.4, primitive types)"},
+	{"primitive: characters are no numbers", `@final struct S { wchar a; };`, `@final struct S { uint16 a; };`, nil, "a: wchar against uint16 (XTypes 1.3 §7.2.4, primitive types)"},
+
 	{"bitmasks: the same bound", `@bit_bound(8) bitmask M { A }; @final struct S { M a; };`, `@bit_bound(8) bitmask M { A, B }; @final struct S { M a; };`, nil, ""},
 	{"bitmasks: the same bound", `@bit_bound(8) bitmask M { A }; @final struct S { M a; };`, `@bit_bound(9) bitmask M { A }; @final struct S { M a; };`, nil, "a: bitmask M has 8 bits, M 9 (XTypes 1.3 §7.2.4, primitive types)"},
 	{"bitmasks: and integers", `@bit_bound(8) bitmask M { A }; @final struct S { M a; };`, `@final struct S { uint8 a; };`, nil, ""},
 	{"bitmasks: and integers", `@final struct S { unsigned long a; };`, `bitmask M { A }; @final struct S { M a; };`, nil, ""},
 	{"bitmasks: and integers", `@bit_bound(8) bitmask M { A }; @final struct S { M a; };`, `@final struct S { unsigned long a; };`, nil, "a: bitmask M against uint32: a bitmask of 8 bits is held by uint8 (XTypes 1.3 §7.2.4, primitive types)"},
+	{"bitmasks: and integers of each width", `@final struct S { uint16 a; };`, `@bit_bound(9) bitmask M { A }; @final struct S { M a; };`, nil, ""},
+	{"bitmasks: and integers of each width", `@bit_bound(33) bitmask M { A }; @final struct S { M a; };`, `@final struct S { uint64 a; };`, nil, ""},
+	{"bitmasks: and integers of each width", `@final struct S { long a; };`, `bitmask M { A }; @final struct S { M a; };`, nil, "a: int32 against bitmask M: a bitmask of 32 bits is held by uint32 (XTypes 1.3 §7.2.4, primitive types)"},
+	{"bitmasks: and integers of each width", `@final struct S { octet a; };`, `@bit_bound(8) bitmask M { A }; @final struct S { M a; };`, nil, "a: octet against bitmask M: a bitmask of 8 bits is held by uint8 (XTypes 1.3 §7.2.4, primitive types)"},
+	{"bitsets: inherited fields are fields", `bitset A { bitfield<3> a; }; bitset B : A { bitfield<5> b; }; @final struct S { B a; };`, `bitset B { bitfield<3> a; bitfield<5> b; }; @final struct S { B a; };`, nil, ""},
+	{"bitsets: inherited fields are fields", `bitset A { bitfield<3> a; }; bitset B : A { bitfield<5> b; }; @final struct S { B a; };`, `bitset B { bitfield<5> b; }; @final struct S { B a; };`, nil, "a: bitsets must have the same fields; a at bit 0 is in one of them only (XTypes 1.3 §7.2.4, primitive types)"},
 	{"bitsets: the same fields", `bitset B { bitfield<3> a; bitfield<5> b; }; @final struct S { B a; };`, `bitset B { bitfield<3> x; bitfield<5> y; }; @final struct S { B a; };`, nil, ""},
 	{"bitsets: the same fields", `bitset B { bitfield<3> a; bitfield<5> b; }; @final struct S { B a; };`, `bitset B { bitfield<4> a; bitfield<4> b; }; @final struct S { B a; };`, nil, "a: bitsets must have the same fields; a at bit 0 is in one of them only (XTypes 1.3 §7.2.4, primitive types)"},
 
@@ -49,6 +59,15 @@ var assignments = []struct {
 	{"strings: of the same characters", `@final struct S { wstring a; };`, `@final struct S { wstring<3> a; };`, nil, ""},
 	{"strings: bounds of keys always count", `@final struct S { @key string<4> a; };`, `@final struct S { @key string<9> a; };`, nil, "a: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
 	{"strings: bounds of keys always count", `@final struct S { @key string<9> a; };`, `@final struct S { @key string<4> a; };`, nil, ""},
+
+	{"strings: bounds of elements count alike", `@final struct S { sequence<string<4>> a; };`, `@final struct S { sequence<string<9>> a; };`, nil, ""},
+	{"strings: bounds of elements count alike", `@final struct S { sequence<string<4>> a; };`, `@final struct S { sequence<string<9>> a; };`, strict, "a[]: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
+	{"strings: bounds of elements count alike", `@final struct S { map<string<4>, long> a; };`, `@final struct S { map<string<9>, long> a; };`, strict, "a[key]: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
+	{"strings: bounds of elements count alike", `@final struct S { string<4> a[2]; };`, `@final struct S { string<9> a[2]; };`, strict, "a[]: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
+	{"policy: bounds of strings and of sequences apart", `@final struct S { sequence<long, 4> a; };`, `@final struct S { sequence<long, 9> a; };`, strictStrings, ""},
+	{"policy: bounds of strings and of sequences apart", `@final struct S { string<4> a; };`, `@final struct S { string<9> a; };`, strictStrings, "a: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
+	{"policy: bounds of strings and of sequences apart", `@final struct S { string<4> a; };`, `@final struct S { string<9> a; };`, strictSequences, ""},
+	{"policy: bounds of strings and of sequences apart", `@final struct S { sequence<long, 4> a; };`, `@final struct S { sequence<long, 9> a; };`, strictSequences, "a: the reader's sequence has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, collections)"},
 
 	{"sequences: bounds are ignored by default", `@final struct S { sequence<long, 4> a; };`, `@final struct S { sequence<long> a; };`, nil, ""},
 	{"sequences: bounds are ignored by default", `@final struct S { sequence<long, 4> a; };`, `@final struct S { sequence<long> a; };`, strict, "a: the reader's sequence has a bound of 4, the writer's none (XTypes 1.3 §7.2.4, collections)"},
@@ -77,6 +96,10 @@ var assignments = []struct {
 
 	{"enums: the same names have the same values", `enum E { A, B }; @final struct S { E a; };`, `enum E { A, B, C }; @final struct S { E a; };`, nil, ""},
 	{"enums: the same names have the same values", `enum E { A, B }; @final struct S { E a; };`, `enum E { B, A }; @final struct S { E a; };`, nil, "a: A = 0 of the reader's enum against B = 0 of the writer's: the same name must have the same value (XTypes 1.3 §7.2.4, enumerations)"},
+	{"enums: enumerators may be others", `enum E { A, B }; @final struct S { E a; };`, `enum E { @value(5) C, D }; @final struct S { E a; };`, nil, ""},
+	{"enums: enumerators may be others", `enum E { A, B }; @final struct S { E a; };`, `enum E { @value(5) C, A }; @final struct S { E a; };`, nil, "a: A = 0 of the reader's enum against A = 6 of the writer's: the same name must have the same value (XTypes 1.3 §7.2.4, enumerations)"},
+	{"enums: and no integers", `enum E { A }; @final struct S { E a; };`, `enum F { A }; @final struct S { F a; };`, nil, ""},
+	{"enums: and no integers", `@final struct S { long a; };`, `enum E { A }; @final struct S { E a; };`, nil, "a: int32 against enum E (XTypes 1.3 §7.2.4, primitive types)"},
 	{"enums: names may be ignored", `@ignore_literal_names enum E { A, B }; @final struct S { E a; };`, `enum E { X, Y }; @final struct S { E a; };`, nil, ""},
 	{"enums: names may be ignored", `enum E { A, B }; @final struct S { E a; };`, `enum E { X, Y }; @final struct S { E a; };`, nil, "a: A = 0 of the reader's enum against X = 0 of the writer's: the same name must have the same value (XTypes 1.3 §7.2.4, enumerations)"},
 	{"enums: final ones are the same", `@final enum E { A, B }; @final struct S { E a; };`, `@final enum E { A, B }; @final struct S { E a; };`, nil, ""},
@@ -109,6 +132,12 @@ var assignments = []struct {
 	{"structs: names may be ignored", `@mutable struct S { @id(1) long a; };`, `@mutable struct S { @id(1) short b; };`, anyName, "a: int32 against int16 (XTypes 1.3 §7.2.4, primitive types)"},
 	{"structs: what must be understood is in both", `@mutable struct S { @id(1) long a; };`, `@mutable struct S { @id(1) long a; @id(2) @must_understand long b; };`, nil, "b: must be understood and is not optional, and the reader's type does not have it (XTypes 1.3 §7.2.4, structures)"},
 	{"structs: what must be understood is in both", `@mutable struct S { @id(1) long a; };`, `@mutable struct S { @id(1) long a; @id(2) @must_understand @optional long b; };`, nil, ""},
+	{"structs: what the reader must understand is in both", `@mutable struct S { @id(1) long a; @id(2) @must_understand @optional long b; };`, `@mutable struct S { @id(1) long a; };`, nil, ""},
+	{"structs: what the reader must understand is in both", `@mutable struct S { @id(1) long a; @id(2) @must_understand long b; };`, `@mutable struct S { @id(1) long a; };`, nil, "b: must be understood and is not optional, and the writer's type does not have it (XTypes 1.3 §7.2.4, structures)"},
+	{"structs: @external does not count", `@appendable struct S { @external long a; };`, `@appendable struct S { long a; };`, nil, ""},
+	{"structs: @external does not count", `@appendable struct S { @external long a; };`, `@appendable struct S { @external short a; };`, nil, "a: int32 against int16 (XTypes 1.3 §7.2.4, primitive types)"},
+	{"structs: @try_construct does not count", `@appendable struct S { @try_construct(TRIM) string<4> a; };`, `@appendable struct S { string<9> a; };`, nil, ""},
+	{"structs: @try_construct does not count", `@appendable struct S { @try_construct(TRIM) string<4> a; };`, `@appendable struct S { string<9> a; };`, strict, "a: the reader's string has a bound of 4, the writer's of 9 (XTypes 1.3 §7.2.4, strings)"},
 	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; };`, `@mutable struct S { @id(1) @key long a; @id(2) long b; };`, nil, ""},
 	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; };`, `@mutable struct S { @id(1) @key long a; @id(2) @key long b; };`, nil, "b: is a key, and not in the reader's type (XTypes 1.3 §7.2.4, structures)"},
 	{"structs: keys are in both", `@mutable struct S { @id(1) @key long a; @id(2) long b; };`, `@mutable struct S { @id(2) long b; };`, nil, "a: is a key, and not in the writer's type (XTypes 1.3 §7.2.4, structures)"},
@@ -143,6 +172,12 @@ var assignments = []struct {
 	{"unions: the same discriminator", `typedef long D; union U switch (D) { case 1: long a; };`, `union U switch (long) { case 1: long a; };`, nil, ""},
 	{"unions: final ones have the same labels", `@final union U switch (long) { case 1: case 2: long a; };`, `@final union U switch (long) { case 2: case 1: long a; };`, nil, ""},
 	{"unions: final ones have the same labels", `@final union U switch (long) { case 1: long a; case 2: long b; };`, `@final union U switch (long) { case 1: long a; };`, nil, "b: label 2 is not in the writer's union, and the unions are final (XTypes 1.3 §7.2.4, unions)"},
+	{"unions: final ones have defaults alike", `@final union U switch (long) { case 1: long a; default: long c; };`, `@final union V switch (long) { case 1: long a; default: long c; };`, nil, ""},
+	{"unions: final ones have defaults alike", `@final union U switch (long) { case 1: long a; };`, `@final union U switch (long) { case 1: long a; default: long c; };`, nil, "one of the unions has a default, and they are final (XTypes 1.3 §7.2.4, unions)"},
+	{"unions: final ones have defaults alike", `@final union U switch (long) { case 1: long a; default: long c; };`, `@final union U switch (long) { case 1: long a; };`, nil, "one of the unions has a default, and they are final (XTypes 1.3 §7.2.4, unions)"},
+	{"unions: final ones have defaults alike", `@final union U switch (long) { case 1: long a; default: long c; };`, `@final union U switch (long) { case 1: long a; case 2: default: long c; };`, nil, "c: label 2 is not in the reader's union, and the unions are final (XTypes 1.3 §7.2.4, unions)"},
+	{"unions: mutable ones by their ids", `@mutable union U switch (long) { case 1: @id(1) long a; case 2: @id(2) string b; };`, `@mutable union U switch (long) { case 2: @id(2) string b; case 1: @id(1) long a; };`, nil, ""},
+	{"unions: mutable ones by their ids", `@mutable union U switch (long) { case 1: @id(1) long a; };`, `@mutable union U switch (long) { case 1: @id(2) long a; };`, nil, "a: has id 1, and 2 in the writer's type (XTypes 1.3 §7.2.4, unions)"},
 	{"unions: labels select assignable members", `union U switch (long) { case 1: long a; case 2: long b; };`, `union U switch (long) { case 1: long a; case 3: @id(3) long c; };`, nil, ""},
 	{"unions: labels select assignable members", `union U switch (long) { case 1: long a; };`, `union U switch (long) { case 1: short a; };`, nil, "a: int32 against int16 (XTypes 1.3 §7.2.4, primitive types)"},
 	{"unions: a label in common", `union U switch (long) { case 1: long a; };`, `union U switch (long) { case 2: long a; };`, nil, "the unions have no label in common (XTypes 1.3 §7.2.4, unions)"},
@@ -166,6 +201,7 @@ var assignments = []struct {
 	{"policy: widening is prevented", `@appendable struct S { long a; };`, `@appendable struct S { long a; long b; };`, narrow, "b: prevent_type_widening is set, and the reader's type does not have it (XTypes 1.3 §7.2.4, TYPE_CONSISTENCY_ENFORCEMENT)"},
 	{"policy: widening is prevented", `@appendable struct S { long a; long b; };`, `@appendable struct S { long a; };`, narrow, ""},
 	{"policy: coercion is disallowed", `@final struct S { long a; };`, `@final struct T { long a; };`, same, ""},
+	{"policy: coercion is disallowed", `@nested @final struct S { long a; };`, `@final struct S { @unit("m") long a; };`, same, ""},
 	{"policy: coercion is disallowed", `@appendable struct S { long a; };`, `@appendable struct S { long a; long b; };`, same, "type coercion is disallowed, and the minimal types differ: EK_MINIMAL a44a43efce1eca96e18936f7d24d and EK_MINIMAL f4f73a08211e69039bd3ef070d0b (XTypes 1.3 §7.2.4, TYPE_CONSISTENCY_ENFORCEMENT)"},
 }
 
@@ -174,11 +210,13 @@ const (
 	inner3 = `@appendable struct In { long x; long y; }; `
 )
 
-func anyName(c *xtypes.Consistency) { c.IgnoreMemberNames = true }
-func strict(c *xtypes.Consistency)  { c.IgnoreSequenceBounds, c.IgnoreStringBounds = false, false }
-func xcdr1(c *xtypes.Consistency)   { c.XCDR1 = true }
-func narrow(c *xtypes.Consistency)  { c.PreventTypeWidening = true }
-func same(c *xtypes.Consistency)    { c.DisallowTypeCoercion = true }
+func anyName(c *xtypes.Consistency)         { c.IgnoreMemberNames = true }
+func strictStrings(c *xtypes.Consistency)   { c.IgnoreStringBounds = false }
+func strictSequences(c *xtypes.Consistency) { c.IgnoreSequenceBounds = false }
+func strict(c *xtypes.Consistency)          { c.IgnoreSequenceBounds, c.IgnoreStringBounds = false, false }
+func xcdr1(c *xtypes.Consistency)           { c.XCDR1 = true }
+func narrow(c *xtypes.Consistency)          { c.PreventTypeWidening = true }
+func same(c *xtypes.Consistency)            { c.DisallowTypeCoercion = true }
 
 func TestXTypes13_7_2_4_Assignability(t *testing.T) {
 	shown := map[string][2]bool{}

@@ -156,6 +156,8 @@ var cycloneRules = map[string]string{
 	"structs: keys of members that are none are erased":            "erases keys for the first of two comparisons, but not for the second, of final and appendable types",
 	"structs: a key without keys is all key":                       "has no match where the key is a struct, and only the writer's marks its members as keys",
 	"structs: the members of a union that is a key are assignable": "ends with a signal for a union that is a key",
+	"unions: final ones have defaults alike":                       "does not count default among the labels",
+	"unions: mutable ones by their ids":                            "compares names where ids are equal, but not ids where names are",
 	"policy: widening is prevented":                                "wants the same members in both types then, where the text prevents a wider type from being assigned",
 	"policy: widening of unions is prevented":                      "wants the same members in both types then, where the text prevents a wider type from being assigned",
 }

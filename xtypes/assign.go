@@ -467,12 +467,13 @@ func (a *assigner) union(r, w *Type, keys bool) {
 	for _, y := range w.all {
 		for _, l := range y.Labels {
 			x := r.Case(l)
-			common = common || x != nil && slices.Contains(x.Labels, l)
+			same := x != nil && slices.Contains(x.Labels, l)
+			common = common || same
 			switch {
+			case !same && r.d.Extensibility == cdr.Final:
+				a.within(y.Name, func() { a.fail(ruleUnion, "label %d is not in the reader's union, and the unions are final", l) })
 			case x != nil:
 				a.kase(x, y, byLabel)
-			case r.d.Extensibility == cdr.Final:
-				a.within(y.Name, func() { a.fail(ruleUnion, "label %d is not in the reader's union, and the unions are final", l) })
 			case a.c.PreventTypeWidening:
 				a.within(y.Name, func() {
 					a.fail(rulePolicy, "prevent_type_widening is set, and label %d is not in the reader's union", l)
@@ -483,17 +484,23 @@ func (a *assigner) union(r, w *Type, keys bool) {
 	for _, x := range r.all {
 		for _, l := range x.Labels {
 			y := w.Case(l)
+			if y != nil && slices.Contains(y.Labels, l) {
+				continue
+			}
 			switch {
-			case y != nil && !slices.Contains(y.Labels, l): // the writer's default
-				a.kase(x, y, byLabel)
-			case y == nil && r.d.Extensibility == cdr.Final:
+			case r.d.Extensibility == cdr.Final:
 				a.within(x.Name, func() { a.fail(ruleUnion, "label %d is not in the writer's union, and the unions are final", l) })
+			case y != nil: // the writer's default
+				a.kase(x, y, byLabel)
 			}
 		}
 	}
 	x, y := r.defaultCase(), w.defaultCase()
-	if x != nil && y != nil {
+	switch {
+	case x != nil && y != nil:
 		a.kase(x, y, byLabel)
+	case (x != nil || y != nil) && r.d.Extensibility == cdr.Final: // else a reader would not know whether a member follows
+		a.fail(ruleUnion, "one of the unions has a default, and they are final")
 	}
 	if !common && (x == nil || y == nil) {
 		a.fail(ruleUnion, "the unions have no label in common")

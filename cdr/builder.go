@@ -114,21 +114,19 @@ func (b *Builder) String(i, k int, v string, bound int) bool {
 	if int(b.next) != k || !b.ready || end > len(e.buf) || bound > 0 && len(v) > bound || uint64(len(v)) >= math.MaxUint32 {
 		return b.stringSlow(i, k, v, bound)
 	}
-	if n := len(v); n >= 8 && n <= 16 { // two words, which may overlap, cost less than a call
-		// A byte is 0 if the subtraction borrows from its highest bit, which was 0. A byte above one that is 0 may look so, too.
-		const ones = 0x0101_0101_0101_0101
-		first, last := wordOf(v), wordOf(v[n-8:])
-		if ((first-ones)&^first|(last-ones)&^last)&(ones<<7) != 0 {
-			return b.stringSlow(i, k, v, bound)
-		}
-	} else if strings.IndexByte(v, 0) >= 0 {
-		return b.stringSlow(i, k, v, bound)
-	}
 	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
 	room := e.buf[at:end]
 	binary.LittleEndian.PutUint32(room, uint32(len(v)+1))
-	copy(room[4:], v)
-	room[len(room)-1] = 0
+	var ok bool
+	if room = room[4:]; len(v) > maxWords {
+		room[copy(room, v)] = 0
+		ok = strings.IndexByte(v, 0) < 0
+	} else {
+		ok = putWords(room, v)
+	}
+	if !ok {
+		return b.stringSlow(i, k, v, bound)
+	}
 	e.pos = end
 	b.next++
 	return true

@@ -17,27 +17,78 @@ func (e *Encoder) String(name, v string, bound int) {
 		e.longString(name, len(v), bound)
 		return
 	}
-	if i := strings.IndexByte(v, 0); i >= 0 {
-		e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("string has a NUL at byte %d of %d", i, len(v))})
-		return
-	}
 	// As e.take(4, 4+len(v)+1), without the call: origins are multiples of 4.
-	pad := -e.pos & 3
-	end := e.pos + pad + 4 + len(v) + 1
+	at := AlignUp(e.pos, 4)
+	end := at + 4 + len(v) + 1
 	if end > len(e.buf) {
-		e.takeSlow(end)
+		if i := strings.IndexByte(v, 0); i >= 0 {
+			e.failNUL(name, v)
+		} else {
+			e.takeSlow(end)
+		}
 		return
 	}
-	b := e.buf[e.pos:end:end]
-	e.pos = end
-	binary.LittleEndian.PutUint32(b, 0) // at most 3 are padding
-	b = b[pad:]
+	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
+	b := e.buf[at:end]
 	if e.big {
 		binary.BigEndian.PutUint32(b, uint32(len(v)+1))
 	} else {
 		binary.LittleEndian.PutUint32(b, uint32(len(v)+1))
 	}
-	b[4+copy(b[4:], v)] = 0
+	var ok bool
+	if b = b[4:]; len(v) > maxWords {
+		b[copy(b, v)] = 0
+		ok = strings.IndexByte(v, 0) < 0
+	} else {
+		ok = putWords(b, v)
+	}
+	if !ok {
+		e.failNUL(name, v)
+		return
+	}
+	e.pos = end
+}
+
+// maxWords is the length up to which strings are copied and searched in words.
+const maxWords = 32
+
+// putWords stores v, of at most maxWords bytes, and a NUL behind it in b, which has that many bytes. It says no if v has a NUL itself. The words
+// may overlap. All that costs less than the calls that copy and search.
+func putWords(b []byte, v string) bool {
+	n := len(v)
+	b = b[:n+1]
+	b[n] = 0
+	switch {
+	case n >= 16:
+		w0, w1, w2, w3 := wordOf(v), wordOf(v[8:]), wordOf(v[n-16:]), wordOf(v[n-8:])
+		binary.LittleEndian.PutUint64(b, w0)
+		binary.LittleEndian.PutUint64(b[8:], w1)
+		binary.LittleEndian.PutUint64(b[n-16:], w2)
+		binary.LittleEndian.PutUint64(b[n-8:], w3)
+		return (hasZero(w0)|hasZero(w1)|hasZero(w2)|hasZero(w3))&highBits == 0
+	case n >= 8:
+		w0, w1 := wordOf(v), wordOf(v[n-8:])
+		binary.LittleEndian.PutUint64(b, w0)
+		binary.LittleEndian.PutUint64(b[n-8:], w1)
+		return (hasZero(w0)|hasZero(w1))&highBits == 0
+	}
+	for i := range n {
+		if b[i] = v[i]; v[i] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+const highBits = 0x8080_8080_8080_8080
+
+// hasZero has some of highBits if a byte of w is 0: then the subtraction borrows from its highest bit, which was 0. A byte above one that is 0
+// may look so, too; none does where all are others.
+func hasZero(w uint64) uint64 { return (w - highBits>>7) &^ w }
+
+// failNUL keeps the error that a string has a NUL.
+func (e *Encoder) failNUL(name, v string) {
+	e.fail(&Error{Path: name, Err: ErrInvalidValue, Detail: fmt.Sprintf("string has a NUL at byte %d of %d", strings.IndexByte(v, 0), len(v))})
 }
 
 func (e *Encoder) longString(name string, n, bound int) {

@@ -1,8 +1,10 @@
 package cdr
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 )
 
@@ -13,23 +15,34 @@ import (
 // member: a writer that is not the innermost one, has ended, or belongs to an earlier sample is told from the one that may by a comparison.
 type Stream struct {
 	e Encoder
-	// next is the key of the innermost writer plus the number of its next member; or plus listOpen, while elements of the member before are to come.
+	// next is the key of the innermost writer plus the number of its next member; plus listOpen, while elements of the member before are to come.
 	// It is 0 while nobody may write: during a member, and after a mistake that is not told yet.
-	next  uint64
-	run   []byte // of the run whose member is next; what it is otherwise does not matter
-	bad   uint64 // key and number of the first member of a run that was set when it was not next; 0 for none
-	was   uint64 // next before that
-	last  uint32 // number of the key that was given last
-	whole []byte
-	info  *TypeInfo
-	enc   Encapsulation
+	next uint64
+	run  []byte // of the run whose member is next; what it is otherwise does not matter
+	bad  uint64 // key and number of the first member of a run that was set when it was not next; 0 for none
+	was  uint64 // next before that
 
-	pending []Slot // members of the run that lies in scratch, to be written when it is complete; empty in encodings that have the bytes of runs
+	pending []Slot // members that lie in scratch, to be written when they are complete; empty in little-endian XCDR2
+	header  MemberMark
+	member  uint32 // that Next has begun, with that header
+	picked  int32  // the slot that the discriminator of the innermost union selects, if that was set by itself; -1 for none
+	left    uint32 // elements that are to come of the list that is open innermost,
+	total   uint32 // of so many
+	last    uint32 // number of the key that was given last
+
+	whole   *[HeaderSize]byte
+	info    *TypeInfo
+	enc     Encapsulation
 	scratch [MaxRun]byte
 }
 
-// listOpen stands in Stream.next for the number of a member.
-const listOpen = math.MaxUint32
+// The lower half of Stream.next and of keys: the offset behind the DHEADER of the value, plus the number of a member, plus listOpen. Samples are
+// too small for a sum to reach the upper half.
+const (
+	listOpen   = 1 << 31
+	maxWritten = 1 << 30
+	upperHalf  = 32
+)
 
 // MaxRun is the largest size of a run.
 const MaxRun = 128
@@ -47,7 +60,7 @@ type Slot struct {
 	ID       uint32 // with MustUnderstand where it has to be; 0 where no header has it
 	Code     uint8  // the length code of that header in XCDR2
 	Optional bool
-	Width    uint8 // bytes of a number in a run; 0 for others
+	Width    uint8 // bytes of a number that is in a run, or is optional or of a mutable type; 0 for others
 	Run      Run   // that begins with this member
 }
 
@@ -60,77 +73,60 @@ type Run struct {
 	Gaps          bool  // there is padding
 }
 
-// Numbers is the part of a generated writer that takes the numbers of a run. It is all of the writer of a struct that is one.
-// It holds no state: copies are as good.
-type Numbers struct {
+// Leaf is the part of a generated writer that does not depend on the type, where no member has a writer of its own. It takes the members of
+// a value in the order of their declaration, in each encoding. It holds no state, but what says whose it is: copies are as good.
+type Leaf struct {
 	s     *Stream
 	up    *Writer // of the value that this one is a part of; nil for the sample
 	shape *Shape
-	key   uint64
+	key   uint64 // a number in the upper half, the offset behind the DHEADER in the lower half; 0 there if the value ends without completing one
 }
 
-// Writer is the part of a generated writer that does not depend on the type. It takes the members of a value in the order of their
-// declaration, in each encoding, and knows where in the value it is.
+// Writer is a Leaf of a type that has members with writers of their own. It knows where in the value it is while one of these is open.
 type Writer struct {
-	Numbers
-	pos    int // of the encoder when this writer was left: a copy that has fallen behind is told by it
-	at     int // behind the member that was begun last
-	picked int // the slot that the discriminator of a union selects, if it was set by itself; -1 for none, 0 if it was not
-	mark   Mark
-
-	header MemberMark // of the member that is open
+	Leaf
+	at     int        // behind the member that was begun last
+	header MemberMark // of that member
 	list   struct {
 		n, left int // elements, and those that are to come; 0 while no collection is open
+		pos     int // of the encoder when an element was begun or added last: a copy that has fallen behind is told by it
 		mark    Mark
 	}
 }
 
 // Open starts a sample in buf, encapsulation header included. It gives the writer of its members.
-func (s *Stream) Open(buf []byte, enc Encapsulation, t *TypeInfo, shape *Shape) Writer {
-	s.start(buf, enc, t)
-	return s.begin(nil, shape)
-}
-
-// OpenNumbers is Open for a struct that is one run.
-func (s *Stream) OpenNumbers(buf []byte, enc Encapsulation, t *TypeInfo, shape *Shape) Numbers {
-	s.start(buf, enc, t)
-	return s.beginNumbers(nil, shape)
-}
-
-func (s *Stream) start(buf []byte, enc Encapsulation, t *TypeInfo) {
-	s.whole, s.info, s.enc, s.bad, s.pending = buf, t, enc, 0, nil
+func (s *Stream) Open(buf []byte, enc Encapsulation, t *TypeInfo, shape *Shape) Leaf {
+	s.info, s.enc, s.bad, s.pending, s.header.start, s.whole = t, enc, 0, nil, 0, nil
 	if s.last >= math.MaxUint32/2 { // no key is 0, however long the stream is in use
 		s.last = 0
 	}
-	if err := s.e.open(buf, t, enc, t.Extensibility); err != nil {
+	if !enc.fits(t.Extensibility) || len(buf) < HeaderSize {
+		err := s.e.open(buf, t, enc, t.Extensibility)
 		s.e.start(nil, enc)
 		s.e.fail(err.(*Error))
+		return s.begin(nil, shape)
 	}
+	s.whole = (*[HeaderSize]byte)(buf)
+	s.e.start(buf[HeaderSize:min(len(buf), maxWritten)], enc)
+	return s.begin(nil, shape)
 }
 
 // begin gives a writer back, rather than to fill one in, so that the compiler sees that the stream and the writer above do not outlive it.
-func (s *Stream) begin(up *Writer, shape *Shape) Writer {
+func (s *Stream) begin(up *Writer, shape *Shape) Leaf {
 	s.last++
-	w := Writer{Numbers: Numbers{s: s, up: up, shape: shape, key: uint64(s.last) << 32}, mark: s.e.Begin(shape.Extensibility)}
-	if len(shape.Slots) > 0 && shape.Slots[0].Run.Members > 0 {
+	n := Leaf{s: s, up: up, shape: shape, key: uint64(s.last) << upperHalf}
+	runs := len(shape.Slots) > 0 && shape.Slots[0].Run.Members > 0
+	if shape.Extensibility != Final && s.e.v2 {
+		if runs && int(shape.Slots[0].Run.Members) == len(shape.Slots) {
+			s.e.Uint32(uint32(shape.Slots[0].Run.Size)) // the length is known
+		} else {
+			s.e.Uint32(0)
+			n.key |= uint64(s.e.pos)
+		}
+	}
+	if runs {
 		confined(s).claim(shape.Slots, 0)
 	}
-	w.pos = s.e.pos
-	s.next = w.key
-	if s.e.err != nil {
-		w.began()
-	}
-	return w
-}
-
-// beginNumbers is begin for a struct that is one run.
-func (s *Stream) beginNumbers(up *Writer, shape *Shape) Numbers {
-	s.last++
-	n := Numbers{s: s, up: up, shape: shape, key: uint64(s.last) << 32}
-	if shape.Extensibility == Appendable && s.e.v2 {
-		s.e.Uint32(uint32(shape.Slots[0].Run.Size)) // the DHEADER: the length is known
-	}
-	confined(s).claim(shape.Slots, 0)
 	if s.next = n.key; s.e.err != nil {
 		n.began()
 	}
@@ -138,66 +134,120 @@ func (s *Stream) beginNumbers(up *Writer, shape *Shape) Numbers {
 }
 
 // began puts the path into an error at the beginning of a value, after which nobody may write.
-func (n *Numbers) began() {
+func (n Leaf) began() {
 	n.s.next = 0
 	if n.encoder().err.Path == "" {
 		n.locate("")
 	}
 }
 
-// Nest gives the writer of a value within another. Without up, an error has been kept: so of what Begin or BeginElement gives.
-func Nest(up *Writer, shape *Shape) Writer {
-	if up == nil {
-		return Writer{}
+// Place says which part of a value another one is.
+type Place uint32
+
+// PairValue is the value of the pair of a map whose key has been written with the encoder that Element gave.
+const PairValue Place = math.MaxUint32
+
+// Member is the place of member i.
+func Member(i int) Place { return Place(i) }
+
+// ElementOf is the place of the next element of member i.
+func ElementOf(i int) Place { return Place(i) | listOpen }
+
+// BeginLeaf starts a value within this one whose writer is a Leaf, and gives it. That has no stream if an error has been kept.
+func (w *Writer) BeginLeaf(p Place, shape *Shape) Leaf {
+	// First what most calls are, an element that is one run, which lies where the last one ends.
+	if s := w.s; s != nil && s.e.fast && p&listOpen != 0 && s.next == w.key+uint64(p)+1 && s.e.pos == w.list.pos && s.e.depth < MaxDepth &&
+		shape.Extensibility == Final && len(shape.Slots) > 0 {
+		r, e := &shape.Slots[0].Run, w.encoder()
+		if end := e.pos + int(r.Size); r.Members > 0 && !r.Gaps && e.pos&(int(r.Align)-1) == 0 && end <= len(e.buf) {
+			confined(s).run = e.buf[e.pos:end:end]
+			e.pos = end
+			s.last++
+			s.next = uint64(s.last) << upperHalf
+			return Leaf{s: s, up: w, shape: shape, key: s.next}
+		}
 	}
-	return up.s.begin(up, shape)
+	if !w.descend(p) {
+		return Leaf{}
+	}
+	return w.s.begin(w, shape)
 }
 
-// NestNumbers is Nest for a struct that is one run.
-func NestNumbers(up *Writer, shape *Shape) Numbers {
-	if up == nil {
-		return Numbers{}
+// Begin is BeginLeaf for a value whose writer is a Writer.
+func (w *Writer) Begin(p Place, shape *Shape) Leaf {
+	if !w.descend(p) {
+		return Leaf{}
 	}
-	return up.s.beginNumbers(up, shape)
+	w.s.e.depth++
+	return w.s.begin(w, shape)
+}
+
+// descend goes to a value within this one.
+func (w *Writer) descend(p Place) bool {
+	switch {
+	case p == PairValue: // Element has gone down
+		if w.s.e.err != nil {
+			w.locateElement()
+			return false
+		}
+		w.s.e.depth--
+		return true
+	case p&listOpen != 0:
+		if w.Element(int(p&^listOpen)) == nil {
+			return false
+		}
+		w.s.e.depth--
+		return true
+	case w.Next(int(p)) == nil:
+		return false
+	}
+	s := w.s
+	if w.at = int(p) + 1; !w.encoder().Enter() {
+		w.locate(w.shape.Slots[p].Name)
+		return false
+	}
+	s.e.depth--
+	w.header, s.header.start = s.header, 0
+	return true
 }
 
 // element is the shape of a collection within another: it has one member, the elements.
 var element = Shape{Slots: []Slot{{}}}
 
 // NestSequence gives the writer of a sequence of n elements that is an element itself.
-func NestSequence(up *Writer, n, bound int, primitive bool) Writer {
-	w := Nest(up, &element)
+func NestSequence(up *Writer, p Place, n, bound int, primitive bool) Writer {
+	w := Writer{Leaf: up.Begin(p, &element)}
 	if e := w.Next(0); e != nil {
-		w.elements(n, e.BeginSequence("", n, bound, primitive))
+		w.elements(0, n, e.BeginSequence("", n, bound, primitive))
 	}
 	return w
 }
 
 // NestArray is NestSequence for an array.
-func NestArray(up *Writer, n int, primitive bool) Writer {
-	w := Nest(up, &element)
+func NestArray(up *Writer, p Place, n int, primitive bool) Writer {
+	w := Writer{Leaf: up.Begin(p, &element)}
 	if e := w.Next(0); e != nil {
 		var mark Mark
 		if !primitive {
 			mark = e.BeginArray()
 		}
-		w.elements(n, mark)
+		w.elements(0, n, mark)
 	}
 	return w
 }
 
 // NestMap is NestSequence for a map of n pairs.
-func NestMap(up *Writer, n, bound int, primitive bool) Writer {
-	w := Nest(up, &element)
+func NestMap(up *Writer, p Place, n, bound int, primitive bool) Writer {
+	w := Writer{Leaf: up.Begin(p, &element)}
 	if e := w.Next(0); e != nil {
-		w.elements(n, e.BeginMap("", n, bound, primitive))
+		w.elements(0, n, e.BeginMap("", n, bound, primitive))
 	}
 	return w
 }
 
 // encoder gives the encoder of the stream so that the compiler does not see where it is from: what is kept in it, the memory for the keys of maps and the
 // first error, would have the stream and all writers escape. For the same reason names are copied into errors.
-func (n *Numbers) encoder() *Encoder { return confined(&n.s.e) }
+func (n Leaf) encoder() *Encoder { return confined(&n.s.e) }
 
 // claim makes room for the run that begins with member i. It is in scratch where the encoding has other bytes for it.
 func (s *Stream) claim(slots []Slot, i int) {
@@ -222,20 +272,29 @@ func (s *Stream) claim(slots []Slot, i int) {
 	}
 }
 
-// flush writes the members that lie in scratch. It gives the name of the one that could not be written.
-func (s *Stream) flush() (failed string) {
+// flush writes the members that lie in scratch, of a value of a type with extensibility x. It gives the name of the one that could not be written.
+func (s *Stream) flush(x Extensibility) (failed string) {
 	at, e := 0, &s.e
 	for i := range s.pending {
-		width := int(s.pending[i].Width)
+		slot := &s.pending[i]
+		width := int(slot.Width)
 		at = AlignUp(at, min(width, 4))
-		b := e.take(width, width)
-		if b == nil {
-			failed = s.pending[i].Name
-			break
+		var header MemberMark
+		switch {
+		case x == Mutable:
+			header = e.BeginMember(slot.ID, int(slot.Code))
+		case slot.Optional:
+			header, _ = e.BeginOptional(slot.ID, true)
 		}
-		copy(b, s.scratch[at:at+width])
-		if e.big {
-			swap(b, s.scratch[at:at+width], width)
+		if b := e.take(width, width); b != nil {
+			copy(b, s.scratch[at:at+width])
+			if e.big {
+				swap(b, s.scratch[at:at+width], width)
+			}
+		}
+		if e.EndMember(header); e.err != nil {
+			failed = slot.Name
+			break
 		}
 		at += width
 	}
@@ -244,123 +303,174 @@ func (s *Stream) flush() (failed string) {
 }
 
 // In gives the bytes of the run that member i, a number, is in; none if the member is not next, which is told later.
-func (n *Numbers) In(i uint64) []byte {
+func (n Leaf) In(i uint64) []byte {
 	s := n.s
 	if s == nil {
 		return nil
 	}
-	if s.next != n.key+i {
+	if i += n.key; s.next != i {
 		if s.bad == 0 {
-			s.was, s.bad, s.next = s.next, n.key+i, 0
+			s.was, s.bad, s.next = s.next, i, 0
 		}
 		return nil
 	}
-	s.next++
+	s.next = i + 1
 	return s.run
 }
 
 // Run is In for a member that a run begins with.
-func (w *Writer) Run(i int) []byte {
-	if w.s == nil || !w.turn(i) && !w.seek(i) {
+func (n Leaf) Run(i int) []byte {
+	if n.s == nil || !n.turn(i) && !n.seek(i) {
 		return nil
 	}
-	s := confined(w.s)
-	s.claim(confined(w.shape).Slots, i)
+	s := confined(n.s)
+	s.claim(confined(n.shape).Slots, i)
 	if s.e.err != nil {
-		s.next = 0
-		w.locate(w.shape.Slots[i].Name)
+		n.locate(n.shape.Slots[i].Name)
 		return nil
 	}
-	w.at = i + 1
-	w.pos = s.e.pos
-	s.next = w.key + uint64(w.at)
+	s.next = n.key + uint64(i) + 1
 	return s.run
 }
 
-// turn tells whether w may write, and member i is next.
-func (w *Writer) turn(i int) bool {
-	s := w.s
-	return s.next == w.key+uint64(i) && s.e.pos == w.pos && len(s.pending) == 0
+// Number gives the bytes of member i, a number that is optional or of a mutable type.
+func (n Leaf) Number(i int) []byte {
+	if n.s == nil {
+		return nil
+	}
+	width := int(n.shape.Slots[i].Width)
+	if b := n.place(i, width); b != nil {
+		return b
+	}
+	if !n.turn(i) && !n.seek(i) {
+		return nil
+	}
+	s := confined(n.s)
+	if s.e.fast {
+		b := n.begun(i).take(width, width)
+		n.Done()
+		return b
+	}
+	s.pending = confined(n.shape).Slots[i : i+1]
+	s.next = n.key + uint64(i) + 1
+	return s.scratch[:width]
+}
+
+// place makes room for the value of member i, of so many bytes that are aligned to four if it is not of a mutable type, and writes what stands before it. It is for
+// little-endian XCDR2, and what it does not take care of, it leaves to its callers: it gives nil.
+func (n Leaf) place(i, size int) []byte {
+	s, shape := n.s, n.shape
+	e := &s.e
+	if !e.fast {
+		return nil
+	}
+	slot := &shape.Slots[i]
+	start := AlignUp(e.pos, 4)
+	if shape.Extensibility != Mutable {
+		end := start + size
+		if s.next != n.key+uint64(i) || slot.Optional || end > len(e.buf) {
+			return nil
+		}
+		binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
+		e.pos = end
+		s.next = n.key + uint64(i) + 1
+		return e.buf[start:end:end]
+	}
+	at := s.next - n.key // more than any number of a member if the turn is another's
+	for ; at < uint64(i) && shape.Slots[at].Optional; at++ {
+	}
+	end := start + shortHeader + size
+	if at != uint64(i) || slot.Code == lengthNext || end > len(e.buf) {
+		return nil
+	}
+	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0)
+	binary.LittleEndian.PutUint32(e.buf[start:], slot.ID|uint32(slot.Code)<<28)
+	e.pos = end
+	s.next = n.key + uint64(i) + 1
+	return e.buf[start+shortHeader : end : end]
+}
+
+// turn tells whether n may write, and member i is next.
+func (n Leaf) turn(i int) bool {
+	s := n.s
+	return s.next == n.key+uint64(i) && len(s.pending) == 0
 }
 
 // Next gives the encoder for member i, and writes what stands before its value; nil means that an error has been kept. Done follows.
-func (w *Writer) Next(i int) *Encoder {
-	if w.s == nil || !w.turn(i) && !w.seek(i) {
+func (n Leaf) Next(i int) *Encoder {
+	if n.s == nil || !n.turn(i) && !n.seek(i) {
 		return nil
 	}
-	w.s.next = 0
-	w.at = i + 1
-	e := w.encoder()
-	switch slot := &w.shape.Slots[i]; {
-	case w.shape.Extensibility == Mutable:
-		w.header = e.BeginMember(slot.ID, int(slot.Code))
+	return n.begun(i)
+}
+
+// begun writes what stands before the value of member i.
+func (n Leaf) begun(i int) *Encoder {
+	s := confined(n.s)
+	s.next = 0
+	s.member = uint32(i)
+	switch slot := &n.shape.Slots[i]; {
+	case n.shape.Extensibility == Mutable:
+		s.header = s.e.BeginMember(slot.ID, int(slot.Code))
 	case slot.Optional:
-		w.header, _ = e.BeginOptional(slot.ID, true)
+		s.header, _ = s.e.BeginOptional(slot.ID, true)
 	}
-	return e
+	return &s.e
 }
 
 // seek passes over optional members, which are absent, up to member i.
-func (w *Writer) seek(i int) bool {
-	if !w.usable(w.shape.Slots[i].Name) {
-		return false
-	}
+func (n Leaf) seek(i int) bool {
+	at, ok := n.usable(n.shape.Slots[i].Name)
 	switch {
-	case w.at > i:
-		w.misplaced(i)
+	case !ok:
 		return false
-	case w.shape.Union && w.at == 1: // the discriminator has been written, and selects it
-		w.at = i
+	case at > i:
+		n.misplaced(i, at)
+		return false
+	case n.shape.Union && at == 1: // the discriminator has been written, and selects it
 		return true
 	}
-	return w.pass(i)
+	return n.pass(at, i)
 }
 
 // misplaced keeps the error that member i comes too late, or once more.
-func (w *Writer) misplaced(i int) {
-	slots := w.shape.Slots
-	if w.shape.Union {
-		w.fail(slots[i].Name, "set after another member; a union holds one")
+func (n Leaf) misplaced(i, at int) {
+	slots := n.shape.Slots
+	if n.shape.Union {
+		n.fail(slots[i].Name, "set after another member; a union holds one")
 		return
 	}
-	w.fail(slots[i].Name, "set after "+slots[w.at-1].Name+"; a writer takes each member once, in the order of their declaration")
+	n.fail(slots[i].Name, "set after "+slots[at-1].Name+"; a writer takes each member once, in the order of their declaration")
 }
 
-// usable keeps an error about name if w must not write now. Otherwise w.at is where it is, and no run is open, but one that is not complete.
-func (w *Writer) usable(name string) bool {
-	s := w.s
+// usable keeps an error about name if n must not write now. Otherwise it tells which member is next, and no run is open, but one that is not complete.
+func (n Leaf) usable(name string) (at int, ok bool) {
+	s := n.s
 	switch {
 	case s == nil || s.e.err != nil:
-		return false
+		return 0, false
 	case s.bad != 0:
-		w.blame()
-		return false
-	case s.next>>32 != w.key>>32:
-		w.fail(name, "not by the innermost writer: one that this one began has not ended, or this one has")
-		return false
-	case s.e.pos != w.pos:
-		w.fail(name, "by a copy of a writer that has gone on; writers are not to be copied")
-		return false
-	case uint32(s.next) == listOpen:
-		w.fail(w.shape.Slots[w.at-1].Name, fmt.Sprintf("%d of its %d elements are not added", w.list.left, w.list.n))
-		return false
+		n.blame()
+		return 0, false
+	case s.next>>upperHalf != n.key>>upperHalf:
+		n.fail(name, "not by the innermost writer: one that this one began has not ended, or this one has")
+		return 0, false
 	}
-	w.at = int(uint32(s.next))
-	if !w.settle() {
-		return false
+	at = int(s.next - n.key)
+	if at&listOpen != 0 {
+		n.fail(n.shape.Slots[at&^listOpen-1].Name, fmt.Sprintf("%d of its %d elements are not added", s.left, s.total))
+		return 0, false
 	}
-	w.pos = s.e.pos
-	return true
+	return at, n.settle(at)
 }
 
-// settle writes the run that is in scratch, if it is complete. What is missing of another one is told by pass.
-func (n *Numbers) settle() bool {
+// settle writes the members that are in scratch, if they are complete. What is missing of a run is told by pass.
+func (n Leaf) settle(at int) bool {
 	s := confined(n.s)
-	at := int(uint32(s.next))
 	if len(s.pending) == 0 || at == 0 || &s.pending[len(s.pending)-1] != &n.shape.Slots[at-1] {
 		return true
 	}
-	if name := s.flush(); s.e.err != nil {
+	if name := s.flush(n.shape.Extensibility); s.e.err != nil {
 		n.locate(strings.Clone(name))
 		return false
 	}
@@ -368,14 +478,14 @@ func (n *Numbers) settle() bool {
 }
 
 // blame tells that a member of a run was set when it was not next. If it was not with this writer, its name is not known.
-func (n *Numbers) blame() {
+func (n Leaf) blame() {
 	s := n.s
-	i, at := int(uint32(s.bad)), int(uint32(s.was))
+	i, at := int(s.bad-n.key), int(s.was-n.key)
 	slots := n.shape.Slots
 	switch {
-	case s.bad>>32 != n.key>>32:
+	case s.bad>>upperHalf != n.key>>upperHalf:
 		n.fail("", "a member within was set by a writer that has ended, or by one that is not the innermost")
-	case s.was>>32 != n.key>>32 || uint32(s.was) == listOpen:
+	case s.was>>upperHalf != n.key>>upperHalf || at&listOpen != 0:
 		n.fail(slots[i].Name, "not by the innermost writer: one that this one began has not ended, or this one has")
 	case at > i:
 		n.fail(slots[i].Name, "set after "+slots[at-1].Name+"; a writer takes each member once, in the order of their declaration")
@@ -384,140 +494,206 @@ func (n *Numbers) blame() {
 	}
 }
 
-// pass writes that the members up to member i are absent, which only optional ones may be.
-func (w *Writer) pass(i int) bool {
-	for ; w.at < i && w.s.e.err == nil; w.at++ {
-		switch slot := &w.shape.Slots[w.at]; {
+// pass writes that the members from at up to member i are absent, which only optional ones may be.
+func (n Leaf) pass(at, i int) bool {
+	for ; at < i && n.s.e.err == nil; at++ {
+		switch slot := &n.shape.Slots[at]; {
 		case !slot.Optional:
-			w.fail(slot.Name, "not set")
-		case w.shape.Extensibility != Mutable:
-			w.encoder().BeginOptional(slot.ID, false)
-			if w.s.e.err != nil {
-				w.locate(slot.Name)
+			n.fail(slot.Name, "not set")
+		case n.shape.Extensibility != Mutable:
+			n.encoder().BeginOptional(slot.ID, false)
+			if n.s.e.err != nil {
+				n.locate(slot.Name)
 			}
 		}
 	}
-	return w.s.e.err == nil
+	return n.s.e.err == nil
 }
 
 // Done ends what Next began.
-func (w *Writer) Done() {
-	e := w.encoder()
-	if e.err == nil && w.header != (MemberMark{}) {
-		e.EndMember(w.header)
-		w.header = MemberMark{}
+func (n Leaf) Done() {
+	s := n.s
+	if s.header.start != 0 {
+		n.encoder().EndMember(s.header)
+		s.header.start = 0
 	}
-	if e.err != nil {
-		w.locate(w.shape.Slots[w.at-1].Name)
+	if s.e.err != nil {
+		n.locate(n.shape.Slots[s.member].Name)
 		return
 	}
-	w.pos = e.pos
-	w.s.next = w.key + uint64(w.at)
+	s.next = n.key + uint64(s.member) + 1
 }
 
 // Room is Next, a sequence of n octets for the caller to fill, and Done.
-func (w *Writer) Room(i, n, bound int) []byte {
-	e := w.Next(i)
+func (n Leaf) Room(i, size, bound int) []byte {
+	if n.s != nil && size >= 0 && (bound == 0 || size <= bound) {
+		if b := n.place(i, 4+size); b != nil {
+			binary.LittleEndian.PutUint32(b, uint32(size))
+			return b[4:]
+		}
+	}
+	e := n.Next(i)
 	if e == nil {
 		return nil
 	}
-	e.Room("", n, bound)
-	w.Done()
+	e.Room("", size, bound)
+	n.Done()
 	if e.err != nil {
 		return nil
 	}
-	return e.buf[e.pos-n : e.pos : e.pos] // Done may have moved them
+	return e.buf[e.pos-size : e.pos : e.pos] // Done may have moved them
 }
 
-// String is Next, a string, and Done, in one for a member that is next and has no header.
-func (w *Writer) String(i int, v string, bound int) {
-	if w.s == nil || !w.turn(i) || w.shape.Extensibility == Mutable || w.shape.Slots[i].Optional {
-		if e := w.Next(i); e != nil {
-			e.String("", v, bound)
-			w.Done()
+// String sets member i, a string of a struct that is not mutable, and not optional.
+func (n Leaf) String(i int, v string, bound int) {
+	s := n.s
+	if s == nil || s.next != n.key+uint64(i) || !s.e.fast || bound > 0 && len(v) > bound {
+		n.HeadedString(i, v, bound)
+		return
+	}
+	e := &s.e // what follows is place and Encoder.String, without the calls
+	at := AlignUp(e.pos, 4)
+	end := at + 4 + len(v) + 1
+	if end > len(e.buf) {
+		n.HeadedString(i, v, bound)
+		return
+	}
+	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
+	b := e.buf[at:end]
+	binary.LittleEndian.PutUint32(b, uint32(len(v)+1))
+	var ok bool
+	if b = b[4:]; len(v) > maxWords {
+		b[copy(b, v)] = 0
+		ok = strings.IndexByte(v, 0) < 0
+	} else {
+		ok = putWords(b, v)
+	}
+	if !ok {
+		n.HeadedString(i, v, bound)
+		return
+	}
+	e.pos = end
+	s.next = n.key + uint64(i) + 1
+}
+
+// HeadedString is String for a member that is optional or of a mutable type, or a union's. It takes all encodings, and finds what is wrong.
+func (n Leaf) HeadedString(i int, v string, bound int) {
+	if s := n.s; s != nil && (bound == 0 || len(v) <= bound) && strings.IndexByte(v, 0) < 0 {
+		if b := n.place(i, 4+len(v)+1); b != nil {
+			binary.LittleEndian.PutUint32(b, uint32(len(v)+1))
+			b[4+copy(b[4:], v)] = 0
+			return
 		}
-		return
 	}
-	w.at = i + 1
-	e := w.encoder()
-	e.String("", v, bound)
-	if e.err != nil {
-		w.locate(w.shape.Slots[i].Name)
-		return
+	if e := n.Next(i); e != nil {
+		e.String("", v, bound)
+		n.Done()
 	}
-	w.pos = e.pos
-	w.s.next = w.key + uint64(w.at)
 }
 
-// Chosen tells whether the discriminator of a union has been written. That it selects another member than i is an error.
-func (w *Writer) Chosen(i int) bool {
-	if w.picked == 0 {
+// Primitives is the memory of a slice of primitives, without their type: methods have no type parameters, and of functions that have some the
+// compiler does not know where their arguments go.
+type Primitives struct {
+	b     []byte
+	shift uint8 // of 1, to the size of an element
+}
+
+// PrimitivesOf gives the memory of s.
+func PrimitivesOf[T Primitive](s []T) Primitives {
+	return Primitives{bytesOf(s), uint8(bits.TrailingZeros8(uint8(sizeOf[T]())))}
+}
+
+// Sequence sets member i, a sequence of primitives.
+func (n Leaf) Sequence(i int, v Primitives, bound int) {
+	count := len(v.b) >> v.shift
+	if n.s != nil && (nativeLittle || v.shift == 0) && (bound == 0 || count <= bound) {
+		if b := n.place(i, 4+len(v.b)); b != nil {
+			binary.LittleEndian.PutUint32(b, uint32(count))
+			copy(b[4:], v.b)
+			return
+		}
+	}
+	e := n.Next(i)
+	if e == nil {
+		return
+	}
+	if e.BeginSequence("", count, bound, true); count > 0 {
+		width := 1 << v.shift
+		if b := e.take(width, len(v.b)); b != nil {
+			copyElements(b, v.b, width, e.big)
+		}
+	}
+	n.Done()
+}
+
+// Chosen tells whether the discriminator of a union has been written, and nothing behind it. That it selects another member than i is an error.
+func (n Leaf) Chosen(i int) bool {
+	s := n.s
+	if s == nil || s.next != n.key+1 {
 		return false
 	}
-	if w.picked != i && w.s != nil && w.s.e.err == nil && w.s.bad == 0 && w.turn(1) {
-		w.fail(w.shape.Slots[i].Name, "the discriminator selects another member, or none")
+	if int(s.picked) != i {
+		n.fail(n.shape.Slots[i].Name, "the discriminator selects another member, or none")
 	}
 	return true
 }
 
 // Pick is called when the discriminator of a union has been set by itself, and selects the member of slot i; of none if i is 0.
-func (w *Writer) Pick(i int) {
-	if w.picked = i; i == 0 {
-		w.picked = -1
+func (n Leaf) Pick(i int) {
+	switch {
+	case n.s == nil:
+	case i == 0:
+		n.s.picked = -1
+	default:
+		n.s.picked = int32(i)
 	}
-}
-
-// Begin starts member i, a value with a writer of its own, whose End ends it. nil means that an error has been kept.
-func (w *Writer) Begin(i int) *Writer {
-	if e := w.Next(i); e == nil || !w.enter() {
-		return nil
-	}
-	return w
-}
-
-// enter makes room for a writer within this one.
-func (w *Writer) enter() bool {
-	if w.encoder().Enter() {
-		return true
-	}
-	w.locate(w.shape.Slots[w.at-1].Name)
-	return false
 }
 
 // BeginSequence starts member i, a sequence of n elements.
 func (w *Writer) BeginSequence(i, n, bound int) {
 	if e := w.Next(i); e != nil {
-		w.elements(n, e.BeginSequence("", n, bound, false))
+		w.elements(i, n, e.BeginSequence("", n, bound, false))
 	}
 }
 
 // BeginArray starts member i, an array of n elements.
 func (w *Writer) BeginArray(i, n int) {
 	if e := w.Next(i); e != nil {
-		w.elements(n, e.BeginArray())
+		w.elements(i, n, e.BeginArray())
 	}
 }
 
 // BeginMap starts member i, a map of n pairs.
 func (w *Writer) BeginMap(i, n, bound int, primitive bool) {
 	if e := w.Next(i); e != nil {
-		w.elements(n, e.BeginMap("", n, bound, primitive))
+		w.elements(i, n, e.BeginMap("", n, bound, primitive))
 	}
 }
 
-func (w *Writer) elements(n int, mark Mark) {
+func (w *Writer) elements(i, n int, mark Mark) {
+	s := w.s
+	w.at = i + 1
+	w.header, s.header.start = s.header, 0
 	w.list.n, w.list.left, w.list.mark = n, n, mark
-	w.pos = w.s.e.pos
-	w.s.next = w.key | listOpen
-	if n == 0 || w.s.e.err != nil {
+	if n == 0 || s.e.err != nil {
 		w.endElements()
+		return
 	}
+	w.toElement()
+}
+
+// toElement has the next element follow.
+func (w *Writer) toElement() {
+	s := w.s
+	w.list.pos = s.e.pos
+	s.left, s.total = uint32(w.list.left), uint32(w.list.n)
+	s.next = w.key + listOpen + uint64(w.at)
 }
 
 // Element gives the encoder for the next element of member i; nil means that an error has been kept. DoneElement follows.
 func (w *Writer) Element(i int) *Encoder {
 	s := w.s
-	if s == nil || s.next != w.key|listOpen || w.at != i+1 || s.e.pos != w.pos {
+	if s == nil || s.next != w.key+listOpen+uint64(i)+1 || s.e.pos != w.list.pos || w.list.left == 0 {
 		w.noElement(i)
 		return nil
 	}
@@ -538,29 +714,15 @@ func (w *Writer) noElement(i int) {
 	if s == nil || s.e.err != nil {
 		return
 	}
-	open := s.next == w.key|listOpen
-	if open && w.at != i+1 || !open && s.next>>32 == w.key>>32 {
-		w.fail(w.shape.Slots[i].Name, "an element more than it was begun with")
-		return
+	name := w.shape.Slots[i].Name
+	switch at := s.next - w.key; {
+	case s.next>>upperHalf != w.key>>upperHalf:
+		w.usable(name)
+	case at == listOpen+uint64(i)+1:
+		w.fail(name, "by a copy of a writer that has gone on; writers are not to be copied")
+	default:
+		w.fail(name, "an element more than it was begun with")
 	}
-	w.usable(w.shape.Slots[i].Name)
-}
-
-// BeginElement is Element for a value with a writer of its own, whose End ends it.
-func (w *Writer) BeginElement(i int) *Writer {
-	if w.Element(i) == nil {
-		return nil
-	}
-	return w
-}
-
-// BeginValue is BeginElement for the value of a pair, whose key has been written with the encoder that Element gave.
-func (w *Writer) BeginValue() *Writer {
-	if w.s.e.err != nil {
-		w.locateElement()
-		return nil
-	}
-	return w
 }
 
 // DoneElement ends what Element began.
@@ -571,30 +733,40 @@ func (w *Writer) DoneElement() {
 		w.locateElement()
 		return
 	}
-	w.pos = e.pos
-	w.s.next = w.key | listOpen
-	if w.list.left--; w.list.left == 0 {
-		w.endElements()
-	}
+	w.ended()
 }
 
+// ended takes the turn back from a value within.
+func (w *Writer) ended() {
+	if w.list.left > 1 {
+		w.list.left--
+		w.toElement()
+		return
+	}
+	w.endElements()
+}
+
+// endElements ends the member that was begun last.
 func (w *Writer) endElements() {
+	s := w.s
 	w.encoder().End(w.list.mark)
+	w.list.left, w.list.mark = 0, Mark{}
+	s.header, s.member = w.header, uint32(w.at-1)
 	w.Done()
 }
 
 // End ends a value within another.
 func (w *Writer) End() {
-	if !w.nested() || !w.close() {
-		return
+	if w.nested() && w.close() {
+		w.s.e.depth--
+		w.up.ended()
 	}
-	w.up.ended()
 }
 
 // End ends a value within another.
-func (n *Numbers) End() {
+func (n Leaf) End() {
 	s := n.s
-	if s == nil || s.next != n.key+uint64(len(n.shape.Slots)) || len(s.pending) > 0 || n.up == nil {
+	if s == nil || n.up == nil || !n.complete() {
 		if !n.nested() || !n.close() {
 			return
 		}
@@ -602,104 +774,69 @@ func (n *Numbers) End() {
 	n.up.ended()
 }
 
+// complete tells whether all members are set, and nothing is left to do at the end.
+func (n Leaf) complete() bool {
+	return n.s.next == n.key+uint64(len(n.shape.Slots)) && len(n.s.pending) == 0 && uint32(n.key) == 0 && n.shape.Extensibility != Mutable
+}
+
 // nested tells whether the value is within another, which End is for.
-func (n *Numbers) nested() bool {
+func (n Leaf) nested() bool {
 	if n.up == nil && n.s != nil && n.s.e.err == nil {
 		n.fail("", "End is for a value within another; a sample ends with Finish")
 	}
 	return n.up != nil
 }
 
-// ended takes the turn back from a value within.
-func (w *Writer) ended() {
-	if w.list.left > 0 {
-		w.DoneElement()
-		return
-	}
-	w.s.e.depth--
-	w.Done()
-}
-
 // close ends the members.
-func (w *Writer) close() bool {
-	s := w.s
-	if s.e.err != nil || !w.usable("") {
+func (n Leaf) close() bool {
+	s := n.s
+	at, ok := n.usable("")
+	if !ok {
 		return false
 	}
-	slots := w.shape.Slots
+	slots := n.shape.Slots
 	switch {
-	case !w.shape.Union && !w.pass(len(slots)):
+	case !n.shape.Union && !n.pass(at, len(slots)):
 		return false
-	case w.shape.Union && w.at == 0:
-		w.fail(slots[0].Name, "not set")
+	case n.shape.Union && at == 0:
+		n.fail(slots[0].Name, "not set")
 		return false
-	case w.shape.Union && w.at == 1 && w.picked > 0:
-		w.fail(slots[w.picked].Name, "not set; the discriminator selects it")
+	case n.shape.Union && at == 1 && s.picked > 0:
+		n.fail(slots[s.picked].Name, "not set; the discriminator selects it")
 		return false
 	}
-	w.encoder().End(w.mark)
-	if s.e.err != nil {
-		w.locate("")
+	mark := Mark{dheader: int(uint32(n.key))}
+	if n.shape.Extensibility == Mutable && !s.e.v2 {
+		mark.dheader = listMark
+	}
+	if n.encoder().End(mark); s.e.err != nil {
+		n.locate("")
 	}
 	return s.e.err == nil
 }
 
-// close ends the members.
-func (n *Numbers) close() bool {
+// Finish completes the sample and gives its length.
+func (n Leaf) Finish() (int, error) {
 	s := n.s
 	switch {
-	case s.e.err != nil:
-	case s.bad != 0:
-		n.blame()
-	case s.next>>32 != n.key>>32:
-		n.fail("", "not by the innermost writer: one that this one began has not ended, or this one has")
-	case int(uint32(s.next)) < len(n.shape.Slots):
-		n.fail(n.shape.Slots[uint32(s.next)].Name, "not set")
-	default:
-		return n.settle()
-	}
-	return false
-}
-
-// Finish completes the sample and gives its length.
-func (w *Writer) Finish() (int, error) {
-	if w.outermost() {
-		w.close()
-	}
-	return w.finish()
-}
-
-// Finish completes the sample and gives its length.
-func (n *Numbers) Finish() (int, error) {
-	if n.outermost() {
+	case s == nil:
+		return 0, &Error{Op: "write", Err: ErrMember, Detail: "writer was not made by its New function, or by one that could begin it"}
+	case n.up != nil && s.e.err == nil:
+		n.fail("", "Finish is for a sample; a value within another ends with End")
+	case n.up == nil && !n.complete():
 		n.close()
 	}
-	return n.finish()
-}
-
-// outermost tells whether the value is a sample, which Finish is for.
-func (n *Numbers) outermost() bool {
-	if n.up != nil && n.s.e.err == nil {
-		n.fail("", "Finish is for a sample; a value within another ends with End")
+	var header []byte
+	if s.whole != nil {
+		header = s.whole[:]
 	}
-	return n.s != nil && n.up == nil
-}
-
-func (n *Numbers) finish() (int, error) {
-	s := n.s
-	if s == nil {
-		return 0, &Error{Op: "write", Err: ErrMember, Detail: "writer was not made by its New function, or by one that could begin it"}
-	}
-	size, err := n.encoder().finish(s.whole, s.enc, "write", s.info)
+	size, err := n.encoder().finish(header, s.enc, "write", s.info)
 	s.next = 0
-	if err == nil {
-		s.e.start(nil, s.enc)
-	}
 	return size, err
 }
 
 // NotEnumerator fails the writing for a value of member i, in a run, that its type does not know.
-func (n *Numbers) NotEnumerator(i int, v int32) {
+func (n Leaf) NotEnumerator(i int, v int32) {
 	if n.s != nil && n.s.e.err == nil {
 		n.encoder().NotEnumerator("", v)
 		n.locate(n.shape.Slots[i].Name)
@@ -707,7 +844,7 @@ func (n *Numbers) NotEnumerator(i int, v int32) {
 }
 
 // RefuseRange fails the writing for a value of member i, in a run, that @min, @max or @range does not allow.
-func RefuseRange[T any](n *Numbers, i int, v T, allowed string) {
+func RefuseRange[T any](n Leaf, i int, v T, allowed string) {
 	if n.s != nil && n.s.e.err == nil {
 		OutOfRange(n.encoder(), "", v, allowed)
 		n.locate(n.shape.Slots[i].Name)
@@ -715,13 +852,13 @@ func RefuseRange[T any](n *Numbers, i int, v T, allowed string) {
 }
 
 // fail keeps an error about a member.
-func (n *Numbers) fail(name, detail string) {
+func (n Leaf) fail(name, detail string) {
 	n.encoder().fail(&Error{Err: ErrMember, Detail: detail})
 	n.locate(name)
 }
 
 // locate gives an error the path of a member, and puts the values before it that this one lies in. Nobody may write any more.
-func (n *Numbers) locate(name string) {
+func (n Leaf) locate(name string) {
 	n.s.next = 0
 	err := n.encoder().err
 	if name != "" && err.Path == "" {
@@ -738,7 +875,7 @@ func (w *Writer) locateElement() {
 	w.above(err)
 }
 
-func (n *Numbers) above(err *Error) {
+func (n Leaf) above(err *Error) {
 	for up := n.up; up != nil; up = up.up {
 		name := up.shape.Slots[max(up.at, 1)-1].Name
 		if up.list.left > 0 {

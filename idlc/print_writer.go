@@ -85,7 +85,7 @@ func (w *printer) shape(name string, x cdr.Extensibility, members []*Member, run
 			if m.Optional {
 				rest += ", Optional: true"
 			}
-			if _, ok := offsets[i]; ok {
+			if _, ok := offsets[i]; ok || !union && writerNumber(m, x) {
 				n, _ := scalarSize(m.Type)
 				rest += ", Width: " + itoa(n)
 			}
@@ -106,11 +106,44 @@ func (w *printer) shape(name string, x cdr.Extensibility, members []*Member, run
 	w.p()
 }
 
-// writerOf prints what the writers of structs and unions have in common. numbers tells that a struct is one run.
-func (w *printer) writerOf(name, order string, numbers bool) {
-	kind, open, nest := "Writer", "Open", "Nest"
-	if numbers {
-		kind, open, nest = "Numbers", "OpenNumbers", "NestNumbers"
+// writerNumber tells whether a member of a type with extensibility x is a number that a writer stores in place, behind what stands before it.
+func writerNumber(m *Member, x cdr.Extensibility) bool {
+	if x != cdr.Mutable && !m.Optional {
+		return false
+	}
+	switch t := resolve(m.Type).(type) {
+	case Primitive:
+		return t != Float128
+	case *Bitmask:
+		return t.BitBound == 8*t.Width // flags of others are checked as they are encoded
+	case *Enum:
+		return true
+	}
+	return false
+}
+
+// leaf tells whether no member has a writer of its own.
+func leaf(members []*Member) bool {
+	return !slices.ContainsFunc(members, func(m *Member) bool {
+		switch t := resolve(m.Type).(type) {
+		case *Struct, *Union, *Map:
+			return true
+		case *Sequence:
+			return addsElements(t)
+		case *Array:
+			return !isPrimitive(t.Elem)
+		}
+		return false
+	})
+}
+
+// writerOf prints what the writers of structs and unions have in common.
+func (w *printer) writerOf(name, order string, leaf bool) {
+	kind, begin := "Writer", "Begin"
+	made := func(call string) string { return name + "Writer{cdr.Writer{Leaf: " + call + "}}" }
+	if leaf {
+		kind, begin = "Leaf", "BeginLeaf"
+		made = func(call string) string { return name + "Writer{" + call + "}" }
 	}
 	w.p("// ", name, "Writer writes an encoded ", name, " in the caller's bytes, without an intermediate value, in any encoding.")
 	w.p("// ", order)
@@ -118,19 +151,20 @@ func (w *printer) writerOf(name, order string, numbers bool) {
 	w.p()
 	w.p("// New", name, "Writer starts a sample in buf, encapsulation header included.")
 	w.p("func New", name, "Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ", name, "Writer {")
-	w.p("return ", name, "Writer{s.", open, "(buf, enc, ", lowerFirst(name), "Type, &", shapeName(name), ")}")
+	w.p("return ", made("s.Open(buf, enc, "+lowerFirst(name)+"Type, &"+shapeName(name)+")"))
 	w.p("}")
 	w.p()
 	w.p("// Within gives the writer of a value within another. It is for generated code.")
-	w.p("func (", name, "Writer) Within(up *cdr.Writer) ", name, "Writer {")
-	w.p("return ", name, "Writer{cdr.", nest, "(up, &", shapeName(name), ")}")
+	w.p("func (", name, "Writer) Within(up *cdr.Writer, p cdr.Place) ", name, "Writer {")
+	w.p("return ", made("up."+begin+"(p, &"+shapeName(name)+")"))
 	w.p("}")
 	w.p()
 	w.p("// End ends a value within another. What is wrong is reported by Finish.")
-	w.p("func (w *", name, "Writer) End() { w.w.End() }")
+	receiver := setting{leaf: leaf}.receiver()
+	w.p("func ", receiver, name, "Writer) End() { w.w.End() }")
 	w.p()
 	w.p("// Finish completes the sample and gives its length, or tells what was wrong first.")
-	w.p("func (w *", name, "Writer) Finish() (int, error) { return w.w.Finish() }")
+	w.p("func ", receiver, name, "Writer) Finish() (int, error) { return w.w.Finish() }")
 	w.p()
 }
 
@@ -139,37 +173,42 @@ func (w *printer) writer(s *Struct) {
 	name := w.plan.goName(s)
 	runs, offsets := w.writerRuns(s)
 	members := s.wire()
-	numbers := len(members) > 0 && len(runs[0].fs) == len(members)
+	leaf := leaf(members)
 	w.p()
 	w.shape(name, s.Extensibility, members, runs, offsets, false)
-	w.writerOf(name, "Members are set in the order of their declaration; optional ones that are left out are absent.", numbers)
+	w.writerOf(name, "Members are set in the order of their declaration; optional ones that are left out are absent.", leaf)
 	for i, m := range members {
 		f := w.field(m)
 		f.path, f.inherited = w.refName(m.Of, w.plan.goName(m.Of))+f.goName, m.Of != s
 		if offset, ok := offsets[i]; ok {
-			_, first := runs[i]
-			w.writerNumber(name, f, i, offset, first && i > 0, numbers)
+			bytes := "In"
+			if _, first := runs[i]; first && i > 0 {
+				bytes = "Run"
+			}
+			w.writerNumber(name, f, i, offset, bytes, leaf)
+		} else if writerNumber(m, s.Extensibility) {
+			w.writerNumber(name, f, i, 0, "Number", leaf)
 		} else {
-			w.writerMember(name, f, i, nil)
+			w.writerMember(name, f, i, setting{leaf: leaf, headed: s.Extensibility == cdr.Mutable})
 		}
 	}
 	w.elementWriters()
 }
 
-// writerNumber prints what sets member i, which is in a run. One that a run begins with makes room for it, unless that was done when the
-// writer was made.
-func (w *printer) writerNumber(name string, f field, i, offset int, begins, numbers bool) {
+// writerNumber prints what sets member i, a number, in the bytes that a method of Leaf gives. One that a run begins with makes room for it,
+// unless that was done when the writer was made.
+func (w *printer) writerNumber(name string, f field, i, offset int, bytes string, leaf bool) {
 	w.p("// Set", f.goName, " sets ", f.Member.Name, ".")
-	w.p("func (w *", name, "Writer) Set", f.goName, "(v ", w.goType(f.Type), ") {")
+	w.p("func ", setting{leaf: leaf}.receiver(), name, "Writer) Set", f.goName, "(v ", w.goType(f.Type), ") {")
 	if _, ok := resolve(f.Type).(*Enum); ok {
 		w.p("if !v.Valid() {\nw.w.NotEnumerator(", i, ", int32(v))\nreturn\n}")
 	}
 	if outside, allowed := w.span(f.Member, "v"); outside != "" {
-		part := map[bool]string{true: "&w.w", false: "&w.w.Numbers"}[numbers]
+		part := map[bool]string{true: "w.w", false: "w.w.Leaf"}[leaf]
 		w.p("if ", outside, " {\ncdr.RefuseRange(", part, ", ", i, ", v, ", quote(allowed), ")\nreturn\n}")
 	}
 	n, _ := scalarSize(f.Type)
-	w.p("if b := w.w.", map[bool]string{true: "Run", false: "In"}[begins], "(", i, "); len(b) >= ", offset+n, " {")
+	w.p("if b := w.w.", bytes, "(", i, "); len(b) >= ", offset+n, " {")
 	w.store(f.Type, "b", offset, "v")
 	w.p("}")
 	w.p("}")
@@ -179,9 +218,11 @@ func (w *printer) writerNumber(name string, f field, i, offset int, begins, numb
 // writer prints the writer of a union.
 func (w *unionPrinter) writer() {
 	w.p()
+	leaf := leaf(w.members)
 	w.shape(w.name, w.u.Extensibility, append([]*Member{w.self}, w.members...), nil, nil, true)
-	w.writerOf(w.name, "One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.", false)
-	w.p("func (w *", w.name, "Writer) discriminate(d ", w.disc, ") {")
+	w.writerOf(w.name, "One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.", leaf)
+	how := setting{leaf: leaf, headed: true}
+	w.p("func ", how.receiver(), w.name, "Writer) discriminate(d ", w.disc, ") {")
 	w.p("if e := w.w.Next(0); e != nil {")
 	w.encode(w.u.Discriminator, "d", w.self.Name, 0, false)
 	w.p("w.w.Done()")
@@ -189,7 +230,7 @@ func (w *unionPrinter) writer() {
 	w.p("}")
 	w.p()
 	w.p("// SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.")
-	w.p("func (w *", w.name, "Writer) SetDiscriminator(d ", w.disc, ") {")
+	w.p("func ", how.receiver(), w.name, "Writer) SetDiscriminator(d ", w.disc, ") {")
 	w.p("w.discriminate(d)")
 	w.p("w.w.Pick(", w.of, "(d) + 1)")
 	w.p("}")
@@ -197,9 +238,8 @@ func (w *unionPrinter) writer() {
 	for i, c := range w.u.Cases {
 		f := w.unionField(&c.Member)
 		f.path = w.name + f.goName
-		w.writerMember(w.name, f, i+1, func() {
-			w.p("if !w.w.Chosen(", i+1, ") {\nw.discriminate(", w.first(c), ")\n}")
-		})
+		how.discriminate = func() { w.p("if !w.w.Chosen(", i+1, ") {\nw.discriminate(", w.first(c), ")\n}") }
+		w.writerMember(w.name, f, i+1, how)
 	}
 	w.elementWriters()
 }
@@ -214,22 +254,41 @@ func (w *printer) writerParameter(t Type) (goType, x string) {
 	return goType, "v"
 }
 
-// writerMember prints what writes member i; discriminate prints what comes before the member of a union.
-func (w *printer) writerMember(name string, f field, i int, discriminate func()) {
+// setting says how the members of a type are written.
+type setting struct {
+	leaf         bool // no member has a writer of its own
+	headed       bool // something may stand before a member that is not optional
+	discriminate func()
+}
+
+// receiver is that of the methods of a writer. One that holds no state is not changed, and lies in registers.
+func (s setting) receiver() string {
+	if s.leaf {
+		return "(w "
+	}
+	return "(w *"
+}
+
+// writerMember prints what writes member i. how.discriminate prints what comes before the member of a union.
+func (w *printer) writerMember(name string, f field, i int, how setting) {
+	discriminate := how.discriminate
 	if discriminate == nil {
 		discriminate = func() {}
 	}
 	m, goName := f.Member, f.goName
 	method := func(doc, prefix, params, result string) {
 		w.p("// ", prefix, goName, " ", doc)
-		w.p("func (w *", name, "Writer) ", prefix, goName, "(", params, ")", result, " {")
+		w.p("func ", how.receiver(), name, "Writer) ", prefix, goName, "(", params, ")", result, " {")
 	}
 	goType, x := w.writerParameter(m.Type)
 	method("sets "+m.Name+".", "Set", "v "+goType, "")
 	discriminate()
 	outside, allowed := w.span(m, x)
 	if t, ok := resolve(m.Type).(*String); ok && !t.Wide && outside == "" {
-		w.p("w.w.String(", i, ", v, ", t.Bound, ")")
+		headed := map[bool]string{true: "Headed"}[how.headed || m.Optional]
+		w.p("w.w.", headed, "String(", i, ", v, ", t.Bound, ")")
+	} else if t, ok := resolve(m.Type).(*Sequence); ok && isNumbers(t.Elem) {
+		w.p("w.w.Sequence(", i, ", cdr.PrimitivesOf(v), ", t.Bound, ")")
 	} else {
 		w.p("if e := w.w.Next(", i, "); e != nil {")
 		if outside != "" {
@@ -253,7 +312,7 @@ func (w *printer) writerMember(name string, f field, i int, discriminate func())
 		result := w.writerRef(t)
 		method("begins "+m.Name+", for the writer that it gives to write.", "Begin", "", " "+result)
 		discriminate()
-		w.p("return ", result, "{}.Within(w.w.Begin(", i, "))")
+		w.p("return ", result, "{}.Within(&w.w, cdr.Member(", i, "))")
 		w.p("}")
 		w.p()
 	case *Sequence:
@@ -324,16 +383,16 @@ func (w *printer) writerElement(c writerElement) {
 	w.p("}")
 	w.p("}")
 	w.p()
-	next := func(result, n, how string, begun func(up string) string) {
+	next := func(result, n, how string, begun func(place string) string) {
 		w.p("// Next", c.goName, " begins the next ", what, " of ", c.of, how, ", for the writer that it gives to write.")
 		w.p("func (w *", c.name, "Writer) Next", c.goName, "(", joined(params, n), ") ", result, " {")
 		if c.key == nil {
-			w.p("return ", begun("w.w.BeginElement("+itoa(c.slot)+")"))
+			w.p("return ", begun("cdr.ElementOf("+itoa(c.slot)+")"))
 		} else {
 			w.p("e := w.w.Element(", c.slot, ")")
 			w.p("if e == nil {\nreturn ", result, "{}\n}")
 			w.encode(c.key, "k", "", 1, false)
-			w.p("return ", begun("w.w.BeginValue()"))
+			w.p("return ", begun("cdr.PairValue"))
 		}
 		w.p("}")
 		w.p()
@@ -343,19 +402,19 @@ func (w *printer) writerElement(c writerElement) {
 	switch t := resolve(c.elem).(type) {
 	case *Struct, *Union:
 		ref := w.writerRef(t)
-		next(ref, "", "", func(up string) string { return ref + "{}.Within(" + up + ")" })
+		next(ref, "", "", func(place string) string { return ref + "{}.Within(&w.w, " + place + ")" })
 		return
 	case *Sequence:
-		next(result, "n int", ", of n elements", func(up string) string {
-			return result + "{cdr.NestSequence(" + up + ", n, " + itoa(t.bound()) + ", " + boolText(isPrimitive(t.Elem)) + ")}"
+		next(result, "n int", ", of n elements", func(place string) string {
+			return result + "{cdr.NestSequence(&w.w, " + place + ", n, " + itoa(t.bound()) + ", " + boolText(isPrimitive(t.Elem)) + ")}"
 		})
 	case *Array:
-		next(result, "", ", of "+itoa(t.count())+" elements", func(up string) string {
-			return result + "{cdr.NestArray(" + up + ", " + itoa(t.count()) + ", " + boolText(isPrimitive(t.Elem)) + ")}"
+		next(result, "", ", of "+itoa(t.count())+" elements", func(place string) string {
+			return result + "{cdr.NestArray(&w.w, " + place + ", " + itoa(t.count()) + ", " + boolText(isPrimitive(t.Elem)) + ")}"
 		})
 	case *Map:
-		next(result, "n int", ", of n pairs", func(up string) string {
-			return result + "{cdr.NestMap(" + up + ", n, " + itoa(t.Bound) + ", " + boolText(isPrimitive(t.Key) && isPrimitive(t.Elem)) + ")}"
+		next(result, "n int", ", of n pairs", func(place string) string {
+			return result + "{cdr.NestMap(&w.w, " + place + ", n, " + itoa(t.Bound) + ", " + boolText(isPrimitive(t.Key) && isPrimitive(t.Elem)) + ")}"
 		})
 	default:
 		return
@@ -418,6 +477,12 @@ func elementWriterNames(path string, t Type) (names []string) {
 		return append(elementWriterNames(path, elem), path+"Writer")
 	}
 	return nil
+}
+
+// isNumbers tells whether a sequence of a type is copied as it lies in memory.
+func isNumbers(t Type) bool {
+	p, ok := bulk(t)
+	return ok && p != Boolean
 }
 
 // writerRef is the name of the writer of a type.

@@ -86,7 +86,23 @@ func TestWriterErrors(t *testing.T) {
 		{"ended twice", func(w *ct.HolderWriter) { c := w.BeginChoice(); c.SetSmall(1); c.End(); c.End() },
 			"cdr: write constructs::Holder.choice: not by the innermost writer: one that this one began has not ended, or this one has"},
 		{"a copy", func(w *ct.HolderWriter) { c := *w; d := w.BeginChoice(); d.SetSmall(1); d.End(); c.BeginChoice() },
-			"cdr: write constructs::Holder.choice: by a copy of a writer that has gone on; writers are not to be copied"},
+			"cdr: write constructs::Holder.choice: set after choice; a writer takes each member once, in the order of their declaration"},
+		{"an element by a copy", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetSmall(1)
+			c.End()
+			w.SetItem(new(ct.Item))
+			w.BeginMany(2)
+			stale := *w
+			w.AddMany(new(ct.Item))
+			stale.AddMany(new(ct.Item))
+		}, "cdr: write constructs::Holder.many: by a copy of a writer that has gone on; writers are not to be copied"},
+		{"two members of a union whose discriminator is set by itself", func(w *ct.HolderWriter) {
+			c := w.BeginChoice()
+			c.SetDiscriminator(ct.ColorRed)
+			c.SetSmall(1)
+			c.SetOther(2)
+		}, "cdr: write constructs::Holder.choice.discriminator: set after another member; a union holds one"},
 		{"deep", func(w *ct.HolderWriter) {
 			c := w.BeginChoice()
 			c.SetSmall(1)

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Sample is what is measured with. Its members take 40 bytes; the payload fills it up to the size that is asked for.
 type Sample struct {
@@ -404,7 +404,7 @@ var sampleShape = cdr.Shape{
 // SampleWriter writes an encoded Sample in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type SampleWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewSampleWriter starts a sample in buf, encapsulation header included.
@@ -413,68 +413,65 @@ func NewSampleWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SampleWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SampleWriter) Within(up *cdr.Writer) SampleWriter {
-	return SampleWriter{cdr.Nest(up, &sampleShape)}
+func (SampleWriter) Within(up *cdr.Writer, p cdr.Place) SampleWriter {
+	return SampleWriter{up.BeginLeaf(p, &sampleShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *SampleWriter) End() { w.w.End() }
+func (w SampleWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *SampleWriter) Finish() (int, error) { return w.w.Finish() }
+func (w SampleWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetInstance sets instance.
-func (w *SampleWriter) SetInstance(v uint32) {
+func (w SampleWriter) SetInstance(v uint32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutUint32(b, v)
 	}
 }
 
 // SetWriter sets writer.
-func (w *SampleWriter) SetWriter(v uint32) {
+func (w SampleWriter) SetWriter(v uint32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetPhase sets phase.
-func (w *SampleWriter) SetPhase(v uint32) {
+func (w SampleWriter) SetPhase(v uint32) {
 	if b := w.w.In(2); len(b) >= 12 {
 		cdr.PutUint32(b[8:], v)
 	}
 }
 
 // SetNumber sets number.
-func (w *SampleWriter) SetNumber(v uint64) {
+func (w SampleWriter) SetNumber(v uint64) {
 	if b := w.w.In(3); len(b) >= 20 {
 		cdr.PutUint64(b[12:], v)
 	}
 }
 
 // SetSent sets sent.
-func (w *SampleWriter) SetSent(v int64) {
+func (w SampleWriter) SetSent(v int64) {
 	if b := w.w.In(4); len(b) >= 28 {
 		cdr.PutInt64(b[20:], v)
 	}
 }
 
 // SetDue sets due.
-func (w *SampleWriter) SetDue(v int64) {
+func (w SampleWriter) SetDue(v int64) {
 	if b := w.w.In(5); len(b) >= 36 {
 		cdr.PutInt64(b[28:], v)
 	}
 }
 
 // SetPayload sets payload.
-func (w *SampleWriter) SetPayload(v []byte) {
-	if e := w.w.Next(6); e != nil {
-		cdr.EncodeSequence(e, "payload", v, 0)
-		w.w.Done()
-	}
+func (w SampleWriter) SetPayload(v []byte) {
+	w.w.Sequence(6, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.
-func (w *SampleWriter) RoomForPayload(n int) []byte {
+func (w SampleWriter) RoomForPayload(n int) []byte {
 	return w.w.Room(6, n, 0)
 }
 
@@ -859,7 +856,7 @@ var keyedSampleShape = cdr.Shape{
 // KeyedSampleWriter writes an encoded KeyedSample in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type KeyedSampleWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewKeyedSampleWriter starts a sample in buf, encapsulation header included.
@@ -868,67 +865,64 @@ func NewKeyedSampleWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Keye
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (KeyedSampleWriter) Within(up *cdr.Writer) KeyedSampleWriter {
-	return KeyedSampleWriter{cdr.Nest(up, &keyedSampleShape)}
+func (KeyedSampleWriter) Within(up *cdr.Writer, p cdr.Place) KeyedSampleWriter {
+	return KeyedSampleWriter{up.BeginLeaf(p, &keyedSampleShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *KeyedSampleWriter) End() { w.w.End() }
+func (w KeyedSampleWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *KeyedSampleWriter) Finish() (int, error) { return w.w.Finish() }
+func (w KeyedSampleWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetInstance sets instance.
-func (w *KeyedSampleWriter) SetInstance(v uint32) {
+func (w KeyedSampleWriter) SetInstance(v uint32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutUint32(b, v)
 	}
 }
 
 // SetWriter sets writer.
-func (w *KeyedSampleWriter) SetWriter(v uint32) {
+func (w KeyedSampleWriter) SetWriter(v uint32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetPhase sets phase.
-func (w *KeyedSampleWriter) SetPhase(v uint32) {
+func (w KeyedSampleWriter) SetPhase(v uint32) {
 	if b := w.w.In(2); len(b) >= 12 {
 		cdr.PutUint32(b[8:], v)
 	}
 }
 
 // SetNumber sets number.
-func (w *KeyedSampleWriter) SetNumber(v uint64) {
+func (w KeyedSampleWriter) SetNumber(v uint64) {
 	if b := w.w.In(3); len(b) >= 20 {
 		cdr.PutUint64(b[12:], v)
 	}
 }
 
 // SetSent sets sent.
-func (w *KeyedSampleWriter) SetSent(v int64) {
+func (w KeyedSampleWriter) SetSent(v int64) {
 	if b := w.w.In(4); len(b) >= 28 {
 		cdr.PutInt64(b[20:], v)
 	}
 }
 
 // SetDue sets due.
-func (w *KeyedSampleWriter) SetDue(v int64) {
+func (w KeyedSampleWriter) SetDue(v int64) {
 	if b := w.w.In(5); len(b) >= 36 {
 		cdr.PutInt64(b[28:], v)
 	}
 }
 
 // SetPayload sets payload.
-func (w *KeyedSampleWriter) SetPayload(v []byte) {
-	if e := w.w.Next(6); e != nil {
-		cdr.EncodeSequence(e, "payload", v, 0)
-		w.w.Done()
-	}
+func (w KeyedSampleWriter) SetPayload(v []byte) {
+	w.w.Sequence(6, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.
-func (w *KeyedSampleWriter) RoomForPayload(n int) []byte {
+func (w KeyedSampleWriter) RoomForPayload(n int) []byte {
 	return w.w.Room(6, n, 0)
 }

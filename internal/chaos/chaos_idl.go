@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // One sample.
 type Note struct {
@@ -293,7 +293,7 @@ var noteShape = cdr.Shape{
 // NoteWriter writes an encoded Note in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type NoteWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewNoteWriter starts a sample in buf, encapsulation header included.
@@ -302,44 +302,41 @@ func NewNoteWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NoteWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NoteWriter) Within(up *cdr.Writer) NoteWriter {
-	return NoteWriter{cdr.Nest(up, &noteShape)}
+func (NoteWriter) Within(up *cdr.Writer, p cdr.Place) NoteWriter {
+	return NoteWriter{up.BeginLeaf(p, &noteShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *NoteWriter) End() { w.w.End() }
+func (w NoteWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *NoteWriter) Finish() (int, error) { return w.w.Finish() }
+func (w NoteWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetWriter sets writer.
-func (w *NoteWriter) SetWriter(v string) {
+func (w NoteWriter) SetWriter(v string) {
 	w.w.String(0, v, 32)
 }
 
 // SetNumber sets number.
-func (w *NoteWriter) SetNumber(v uint64) {
+func (w NoteWriter) SetNumber(v uint64) {
 	if b := w.w.Run(1); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
 }
 
 // SetLast sets last.
-func (w *NoteWriter) SetLast(v bool) {
+func (w NoteWriter) SetLast(v bool) {
 	if b := w.w.In(2); len(b) >= 9 {
 		cdr.PutBool(b[8:], v)
 	}
 }
 
 // SetFilling sets filling.
-func (w *NoteWriter) SetFilling(v []byte) {
-	if e := w.w.Next(3); e != nil {
-		cdr.EncodeSequence(e, "filling", v, 0)
-		w.w.Done()
-	}
+func (w NoteWriter) SetFilling(v []byte) {
+	w.w.Sequence(3, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForFilling sets the length of filling and gives its bytes, for the caller to fill all of them.
-func (w *NoteWriter) RoomForFilling(n int) []byte {
+func (w NoteWriter) RoomForFilling(n int) []byte {
 	return w.w.Room(3, n, 0)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // One message of one host.
 type Beat struct {
@@ -220,7 +220,7 @@ var beatShape = cdr.Shape{
 // BeatWriter writes an encoded Beat in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BeatWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBeatWriter starts a sample in buf, encapsulation header included.
@@ -229,23 +229,23 @@ func NewBeatWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BeatWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BeatWriter) Within(up *cdr.Writer) BeatWriter {
-	return BeatWriter{cdr.Nest(up, &beatShape)}
+func (BeatWriter) Within(up *cdr.Writer, p cdr.Place) BeatWriter {
+	return BeatWriter{up.BeginLeaf(p, &beatShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BeatWriter) End() { w.w.End() }
+func (w BeatWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BeatWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BeatWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetHost sets host.
-func (w *BeatWriter) SetHost(v string) {
+func (w BeatWriter) SetHost(v string) {
 	w.w.String(0, v, 16)
 }
 
 // SetNumber sets number.
-func (w *BeatWriter) SetNumber(v uint32) {
+func (w BeatWriter) SetNumber(v uint32) {
 	if b := w.w.Run(1); len(b) >= 4 {
 		cdr.PutUint32(b, v)
 	}

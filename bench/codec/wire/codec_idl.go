@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Flat is 64 bytes of numbers: a state vector as avionics send it.
 type Flat struct {
@@ -584,118 +584,118 @@ var flatShape = cdr.Shape{
 // FlatWriter writes an encoded Flat in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type FlatWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewFlatWriter starts a sample in buf, encapsulation header included.
 func NewFlatWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FlatWriter {
-	return FlatWriter{s.OpenNumbers(buf, enc, flatType, &flatShape)}
+	return FlatWriter{s.Open(buf, enc, flatType, &flatShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (FlatWriter) Within(up *cdr.Writer) FlatWriter {
-	return FlatWriter{cdr.NestNumbers(up, &flatShape)}
+func (FlatWriter) Within(up *cdr.Writer, p cdr.Place) FlatWriter {
+	return FlatWriter{up.BeginLeaf(p, &flatShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *FlatWriter) End() { w.w.End() }
+func (w FlatWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *FlatWriter) Finish() (int, error) { return w.w.Finish() }
+func (w FlatWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
-func (w *FlatWriter) SetTime(v uint64) {
+func (w FlatWriter) SetTime(v uint64) {
 	if b := w.w.In(0); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
 }
 
 // SetLat sets lat.
-func (w *FlatWriter) SetLat(v float64) {
+func (w FlatWriter) SetLat(v float64) {
 	if b := w.w.In(1); len(b) >= 16 {
 		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetLon sets lon.
-func (w *FlatWriter) SetLon(v float64) {
+func (w FlatWriter) SetLon(v float64) {
 	if b := w.w.In(2); len(b) >= 24 {
 		cdr.PutFloat64(b[16:], v)
 	}
 }
 
 // SetAlt sets alt.
-func (w *FlatWriter) SetAlt(v float64) {
+func (w FlatWriter) SetAlt(v float64) {
 	if b := w.w.In(3); len(b) >= 32 {
 		cdr.PutFloat64(b[24:], v)
 	}
 }
 
 // SetNorth sets north.
-func (w *FlatWriter) SetNorth(v float32) {
+func (w FlatWriter) SetNorth(v float32) {
 	if b := w.w.In(4); len(b) >= 36 {
 		cdr.PutFloat32(b[32:], v)
 	}
 }
 
 // SetEast sets east.
-func (w *FlatWriter) SetEast(v float32) {
+func (w FlatWriter) SetEast(v float32) {
 	if b := w.w.In(5); len(b) >= 40 {
 		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetDown sets down.
-func (w *FlatWriter) SetDown(v float32) {
+func (w FlatWriter) SetDown(v float32) {
 	if b := w.w.In(6); len(b) >= 44 {
 		cdr.PutFloat32(b[40:], v)
 	}
 }
 
 // SetHeading sets heading.
-func (w *FlatWriter) SetHeading(v float32) {
+func (w FlatWriter) SetHeading(v float32) {
 	if b := w.w.In(7); len(b) >= 48 {
 		cdr.PutFloat32(b[44:], v)
 	}
 }
 
 // SetTrack sets track.
-func (w *FlatWriter) SetTrack(v int32) {
+func (w FlatWriter) SetTrack(v int32) {
 	if b := w.w.In(8); len(b) >= 52 {
 		cdr.PutInt32(b[48:], v)
 	}
 }
 
 // SetSequenceNumber sets sequence_number.
-func (w *FlatWriter) SetSequenceNumber(v uint32) {
+func (w FlatWriter) SetSequenceNumber(v uint32) {
 	if b := w.w.In(9); len(b) >= 56 {
 		cdr.PutUint32(b[52:], v)
 	}
 }
 
 // SetRate sets rate.
-func (w *FlatWriter) SetRate(v int32) {
+func (w FlatWriter) SetRate(v int32) {
 	if b := w.w.In(10); len(b) >= 60 {
 		cdr.PutInt32(b[56:], v)
 	}
 }
 
 // SetSquawk sets squawk.
-func (w *FlatWriter) SetSquawk(v uint16) {
+func (w FlatWriter) SetSquawk(v uint16) {
 	if b := w.w.In(11); len(b) >= 62 {
 		cdr.PutUint16(b[60:], v)
 	}
 }
 
 // SetKind sets kind.
-func (w *FlatWriter) SetKind(v byte) {
+func (w FlatWriter) SetKind(v byte) {
 	if b := w.w.In(12); len(b) >= 63 {
 		b[62] = v
 	}
 }
 
 // SetGround sets ground.
-func (w *FlatWriter) SetGround(v bool) {
+func (w FlatWriter) SetGround(v bool) {
 	if b := w.w.In(13); len(b) >= 64 {
 		cdr.PutBool(b[63:], v)
 	}
@@ -1125,7 +1125,7 @@ var textShape = cdr.Shape{
 // TextWriter writes an encoded Text in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type TextWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewTextWriter starts a sample in buf, encapsulation header included.
@@ -1134,74 +1134,74 @@ func NewTextWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TextWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TextWriter) Within(up *cdr.Writer) TextWriter {
-	return TextWriter{cdr.Nest(up, &textShape)}
+func (TextWriter) Within(up *cdr.Writer, p cdr.Place) TextWriter {
+	return TextWriter{up.BeginLeaf(p, &textShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *TextWriter) End() { w.w.End() }
+func (w TextWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *TextWriter) Finish() (int, error) { return w.w.Finish() }
+func (w TextWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
-func (w *TextWriter) SetTime(v uint64) {
+func (w TextWriter) SetTime(v uint64) {
 	if b := w.w.In(0); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
 }
 
 // SetValue sets value.
-func (w *TextWriter) SetValue(v float64) {
+func (w TextWriter) SetValue(v float64) {
 	if b := w.w.In(1); len(b) >= 16 {
 		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetStatus sets status.
-func (w *TextWriter) SetStatus(v int32) {
+func (w TextWriter) SetStatus(v int32) {
 	if b := w.w.In(2); len(b) >= 20 {
 		cdr.PutInt32(b[16:], v)
 	}
 }
 
 // SetCallsign sets callsign.
-func (w *TextWriter) SetCallsign(v string) {
+func (w TextWriter) SetCallsign(v string) {
 	w.w.String(3, v, 0)
 }
 
 // SetOrigin sets origin.
-func (w *TextWriter) SetOrigin(v string) {
+func (w TextWriter) SetOrigin(v string) {
 	w.w.String(4, v, 0)
 }
 
 // SetDestination sets destination.
-func (w *TextWriter) SetDestination(v string) {
+func (w TextWriter) SetDestination(v string) {
 	w.w.String(5, v, 0)
 }
 
 // SetOperatorName sets operator_name.
-func (w *TextWriter) SetOperatorName(v string) {
+func (w TextWriter) SetOperatorName(v string) {
 	w.w.String(6, v, 0)
 }
 
 // SetRoute sets route.
-func (w *TextWriter) SetRoute(v string) {
+func (w TextWriter) SetRoute(v string) {
 	w.w.String(7, v, 0)
 }
 
 // SetProcedure sets procedure.
-func (w *TextWriter) SetProcedure(v string) {
+func (w TextWriter) SetProcedure(v string) {
 	w.w.String(8, v, 0)
 }
 
 // SetWeather sets weather.
-func (w *TextWriter) SetWeather(v string) {
+func (w TextWriter) SetWeather(v string) {
 	w.w.String(9, v, 0)
 }
 
 // SetRemarks sets remarks.
-func (w *TextWriter) SetRemarks(v string) {
+func (w TextWriter) SetRemarks(v string) {
 	w.w.String(10, v, 0)
 }
 
@@ -1435,7 +1435,7 @@ var blobShape = cdr.Shape{
 // BlobWriter writes an encoded Blob in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BlobWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBlobWriter starts a sample in buf, encapsulation header included.
@@ -1444,33 +1444,30 @@ func NewBlobWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BlobWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BlobWriter) Within(up *cdr.Writer) BlobWriter {
-	return BlobWriter{cdr.Nest(up, &blobShape)}
+func (BlobWriter) Within(up *cdr.Writer, p cdr.Place) BlobWriter {
+	return BlobWriter{up.BeginLeaf(p, &blobShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BlobWriter) End() { w.w.End() }
+func (w BlobWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BlobWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BlobWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
-func (w *BlobWriter) SetTime(v uint64) {
+func (w BlobWriter) SetTime(v uint64) {
 	if b := w.w.In(0); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
 }
 
 // SetData sets data.
-func (w *BlobWriter) SetData(v []byte) {
-	if e := w.w.Next(1); e != nil {
-		cdr.EncodeSequence(e, "data", v, 0)
-		w.w.Done()
-	}
+func (w BlobWriter) SetData(v []byte) {
+	w.w.Sequence(1, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForData sets the length of data and gives its bytes, for the caller to fill all of them.
-func (w *BlobWriter) RoomForData(n int) []byte {
+func (w BlobWriter) RoomForData(n int) []byte {
 	return w.w.Room(1, n, 0)
 }
 
@@ -1785,55 +1782,55 @@ var fixShape = cdr.Shape{
 // FixWriter writes an encoded Fix in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type FixWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewFixWriter starts a sample in buf, encapsulation header included.
 func NewFixWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) FixWriter {
-	return FixWriter{s.OpenNumbers(buf, enc, fixType, &fixShape)}
+	return FixWriter{s.Open(buf, enc, fixType, &fixShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (FixWriter) Within(up *cdr.Writer) FixWriter {
-	return FixWriter{cdr.NestNumbers(up, &fixShape)}
+func (FixWriter) Within(up *cdr.Writer, p cdr.Place) FixWriter {
+	return FixWriter{up.BeginLeaf(p, &fixShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *FixWriter) End() { w.w.End() }
+func (w FixWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *FixWriter) Finish() (int, error) { return w.w.Finish() }
+func (w FixWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetX sets x.
-func (w *FixWriter) SetX(v float64) {
+func (w FixWriter) SetX(v float64) {
 	if b := w.w.In(0); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetY sets y.
-func (w *FixWriter) SetY(v float64) {
+func (w FixWriter) SetY(v float64) {
 	if b := w.w.In(1); len(b) >= 16 {
 		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetZ sets z.
-func (w *FixWriter) SetZ(v float64) {
+func (w FixWriter) SetZ(v float64) {
 	if b := w.w.In(2); len(b) >= 24 {
 		cdr.PutFloat64(b[16:], v)
 	}
 }
 
 // SetQuality sets quality.
-func (w *FixWriter) SetQuality(v float32) {
+func (w FixWriter) SetQuality(v float32) {
 	if b := w.w.In(3); len(b) >= 28 {
 		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetSource sets source.
-func (w *FixWriter) SetSource(v int32) {
+func (w FixWriter) SetSource(v int32) {
 	if b := w.w.In(4); len(b) >= 32 {
 		cdr.PutInt32(b[28:], v)
 	}
@@ -2159,12 +2156,12 @@ type RouteWriter struct {
 
 // NewRouteWriter starts a sample in buf, encapsulation header included.
 func NewRouteWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RouteWriter {
-	return RouteWriter{s.Open(buf, enc, routeType, &routeShape)}
+	return RouteWriter{cdr.Writer{Leaf: s.Open(buf, enc, routeType, &routeShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (RouteWriter) Within(up *cdr.Writer) RouteWriter {
-	return RouteWriter{cdr.Nest(up, &routeShape)}
+func (RouteWriter) Within(up *cdr.Writer, p cdr.Place) RouteWriter {
+	return RouteWriter{cdr.Writer{Leaf: up.Begin(p, &routeShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2213,7 +2210,7 @@ func (w *RouteWriter) AddFixes(v *Fix) {
 
 // NextFixes begins the next element of fixes, for the writer that it gives to write.
 func (w *RouteWriter) NextFixes() FixWriter {
-	return FixWriter{}.Within(w.w.BeginElement(1))
+	return FixWriter{}.Within(&w.w, cdr.ElementOf(1))
 }
 
 // Status is a mutable struct, half of whose optional members are there.
@@ -2957,14 +2954,14 @@ func (b *StatusBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:
 
 var statusShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "time", ID: 1, Code: 3},
-		{Name: "unit", ID: 2, Code: 2},
-		{Name: "temperature", ID: 3, Code: 3, Optional: true},
-		{Name: "pressure", ID: 4, Code: 3, Optional: true},
-		{Name: "load", ID: 5, Code: 2, Optional: true},
-		{Name: "fuel", ID: 6, Code: 2, Optional: true},
-		{Name: "faults", ID: 7, Code: 1, Optional: true},
-		{Name: "armed", ID: 8, Code: 0, Optional: true},
+		{Name: "time", ID: 1, Code: 3, Width: 8},
+		{Name: "unit", ID: 2, Code: 2, Width: 4},
+		{Name: "temperature", ID: 3, Code: 3, Optional: true, Width: 8},
+		{Name: "pressure", ID: 4, Code: 3, Optional: true, Width: 8},
+		{Name: "load", ID: 5, Code: 2, Optional: true, Width: 4},
+		{Name: "fuel", ID: 6, Code: 2, Optional: true, Width: 4},
+		{Name: "faults", ID: 7, Code: 1, Optional: true, Width: 2},
+		{Name: "armed", ID: 8, Code: 0, Optional: true, Width: 1},
 		{Name: "note", ID: 9, Code: 5, Optional: true},
 		{Name: "fault", ID: 10, Code: 5, Optional: true},
 		{Name: "counters", ID: 11, Code: 6, Optional: true},
@@ -2976,7 +2973,7 @@ var statusShape = cdr.Shape{
 // StatusWriter writes an encoded Status in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type StatusWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewStatusWriter starts a sample in buf, encapsulation header included.
@@ -2985,107 +2982,93 @@ func NewStatusWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StatusWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (StatusWriter) Within(up *cdr.Writer) StatusWriter {
-	return StatusWriter{cdr.Nest(up, &statusShape)}
+func (StatusWriter) Within(up *cdr.Writer, p cdr.Place) StatusWriter {
+	return StatusWriter{up.BeginLeaf(p, &statusShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *StatusWriter) End() { w.w.End() }
+func (w StatusWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *StatusWriter) Finish() (int, error) { return w.w.Finish() }
+func (w StatusWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTime sets time.
-func (w *StatusWriter) SetTime(v uint64) {
-	if e := w.w.Next(0); e != nil {
-		e.Uint64(v)
-		w.w.Done()
+func (w StatusWriter) SetTime(v uint64) {
+	if b := w.w.Number(0); len(b) >= 8 {
+		cdr.PutUint64(b, v)
 	}
 }
 
 // SetUnit sets unit.
-func (w *StatusWriter) SetUnit(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w StatusWriter) SetUnit(v int32) {
+	if b := w.w.Number(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetTemperature sets temperature.
-func (w *StatusWriter) SetTemperature(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+func (w StatusWriter) SetTemperature(v float64) {
+	if b := w.w.Number(2); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetPressure sets pressure.
-func (w *StatusWriter) SetPressure(v float64) {
-	if e := w.w.Next(3); e != nil {
-		e.Float64(v)
-		w.w.Done()
+func (w StatusWriter) SetPressure(v float64) {
+	if b := w.w.Number(3); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetLoad sets load.
-func (w *StatusWriter) SetLoad(v float32) {
-	if e := w.w.Next(4); e != nil {
-		e.Float32(v)
-		w.w.Done()
+func (w StatusWriter) SetLoad(v float32) {
+	if b := w.w.Number(4); len(b) >= 4 {
+		cdr.PutFloat32(b, v)
 	}
 }
 
 // SetFuel sets fuel.
-func (w *StatusWriter) SetFuel(v float32) {
-	if e := w.w.Next(5); e != nil {
-		e.Float32(v)
-		w.w.Done()
+func (w StatusWriter) SetFuel(v float32) {
+	if b := w.w.Number(5); len(b) >= 4 {
+		cdr.PutFloat32(b, v)
 	}
 }
 
 // SetFaults sets faults.
-func (w *StatusWriter) SetFaults(v uint16) {
-	if e := w.w.Next(6); e != nil {
-		e.Uint16(v)
-		w.w.Done()
+func (w StatusWriter) SetFaults(v uint16) {
+	if b := w.w.Number(6); len(b) >= 2 {
+		cdr.PutUint16(b, v)
 	}
 }
 
 // SetArmed sets armed.
-func (w *StatusWriter) SetArmed(v bool) {
-	if e := w.w.Next(7); e != nil {
-		e.Bool(v)
-		w.w.Done()
+func (w StatusWriter) SetArmed(v bool) {
+	if b := w.w.Number(7); len(b) >= 1 {
+		cdr.PutBool(b, v)
 	}
 }
 
 // SetNote sets note.
-func (w *StatusWriter) SetNote(v string) {
-	w.w.String(8, v, 0)
+func (w StatusWriter) SetNote(v string) {
+	w.w.HeadedString(8, v, 0)
 }
 
 // SetFault sets fault.
-func (w *StatusWriter) SetFault(v string) {
-	w.w.String(9, v, 0)
+func (w StatusWriter) SetFault(v string) {
+	w.w.HeadedString(9, v, 0)
 }
 
 // SetCounters sets counters.
-func (w *StatusWriter) SetCounters(v []int32) {
-	if e := w.w.Next(10); e != nil {
-		cdr.EncodeSequence(e, "counters", v, 0)
-		w.w.Done()
-	}
+func (w StatusWriter) SetCounters(v []int32) {
+	w.w.Sequence(10, cdr.PrimitivesOf(v), 0)
 }
 
 // SetDump sets dump.
-func (w *StatusWriter) SetDump(v []byte) {
-	if e := w.w.Next(11); e != nil {
-		cdr.EncodeSequence(e, "dump", v, 0)
-		w.w.Done()
-	}
+func (w StatusWriter) SetDump(v []byte) {
+	w.w.Sequence(11, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForDump sets the length of dump and gives its bytes, for the caller to fill all of them.
-func (w *StatusWriter) RoomForDump(n int) []byte {
+func (w StatusWriter) RoomForDump(n int) []byte {
 	return w.w.Room(11, n, 0)
 }

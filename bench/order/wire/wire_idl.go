@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Message is what the replicas write: as many bytes as are asked for.
 type Message struct {
@@ -201,7 +201,7 @@ var messageShape = cdr.Shape{
 // MessageWriter writes an encoded Message in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type MessageWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewMessageWriter starts a sample in buf, encapsulation header included.
@@ -210,25 +210,22 @@ func NewMessageWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MessageW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (MessageWriter) Within(up *cdr.Writer) MessageWriter {
-	return MessageWriter{cdr.Nest(up, &messageShape)}
+func (MessageWriter) Within(up *cdr.Writer, p cdr.Place) MessageWriter {
+	return MessageWriter{up.BeginLeaf(p, &messageShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *MessageWriter) End() { w.w.End() }
+func (w MessageWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *MessageWriter) Finish() (int, error) { return w.w.Finish() }
+func (w MessageWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetPayload sets payload.
-func (w *MessageWriter) SetPayload(v []byte) {
-	if e := w.w.Next(0); e != nil {
-		cdr.EncodeSequence(e, "payload", v, 0)
-		w.w.Done()
-	}
+func (w MessageWriter) SetPayload(v []byte) {
+	w.w.Sequence(0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.
-func (w *MessageWriter) RoomForPayload(n int) []byte {
+func (w MessageWriter) RoomForPayload(n int) []byte {
 	return w.w.Room(0, n, 0)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Sides is the IDL constant corpus::SIDES.
 const Sides int32 = 3
@@ -580,7 +580,7 @@ var primitivesShape = cdr.Shape{
 // PrimitivesWriter writes an encoded Primitives in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PrimitivesWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewPrimitivesWriter starts a sample in buf, encapsulation header included.
@@ -589,88 +589,88 @@ func NewPrimitivesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Primi
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (PrimitivesWriter) Within(up *cdr.Writer) PrimitivesWriter {
-	return PrimitivesWriter{cdr.Nest(up, &primitivesShape)}
+func (PrimitivesWriter) Within(up *cdr.Writer, p cdr.Place) PrimitivesWriter {
+	return PrimitivesWriter{up.BeginLeaf(p, &primitivesShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *PrimitivesWriter) End() { w.w.End() }
+func (w PrimitivesWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
+func (w PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFlag sets flag.
-func (w *PrimitivesWriter) SetFlag(v bool) {
+func (w PrimitivesWriter) SetFlag(v bool) {
 	if b := w.w.In(0); len(b) >= 1 {
 		cdr.PutBool(b, v)
 	}
 }
 
 // SetRaw sets raw.
-func (w *PrimitivesWriter) SetRaw(v byte) {
+func (w PrimitivesWriter) SetRaw(v byte) {
 	if b := w.w.In(1); len(b) >= 2 {
 		b[1] = v
 	}
 }
 
 // SetLetter sets letter.
-func (w *PrimitivesWriter) SetLetter(v byte) {
+func (w PrimitivesWriter) SetLetter(v byte) {
 	if b := w.w.In(2); len(b) >= 3 {
 		b[2] = v
 	}
 }
 
 // SetS sets s.
-func (w *PrimitivesWriter) SetS(v int16) {
+func (w PrimitivesWriter) SetS(v int16) {
 	if b := w.w.Run(3); len(b) >= 2 {
 		cdr.PutInt16(b, v)
 	}
 }
 
 // SetUs sets us.
-func (w *PrimitivesWriter) SetUs(v uint16) {
+func (w PrimitivesWriter) SetUs(v uint16) {
 	if b := w.w.In(4); len(b) >= 4 {
 		cdr.PutUint16(b[2:], v)
 	}
 }
 
 // SetL sets l.
-func (w *PrimitivesWriter) SetL(v int32) {
+func (w PrimitivesWriter) SetL(v int32) {
 	if b := w.w.Run(5); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetUl sets ul.
-func (w *PrimitivesWriter) SetUl(v uint32) {
+func (w PrimitivesWriter) SetUl(v uint32) {
 	if b := w.w.In(6); len(b) >= 8 {
 		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetLl sets ll.
-func (w *PrimitivesWriter) SetLl(v int64) {
+func (w PrimitivesWriter) SetLl(v int64) {
 	if b := w.w.In(7); len(b) >= 16 {
 		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetUll sets ull.
-func (w *PrimitivesWriter) SetUll(v uint64) {
+func (w PrimitivesWriter) SetUll(v uint64) {
 	if b := w.w.In(8); len(b) >= 24 {
 		cdr.PutUint64(b[16:], v)
 	}
 }
 
 // SetF sets f.
-func (w *PrimitivesWriter) SetF(v float32) {
+func (w PrimitivesWriter) SetF(v float32) {
 	if b := w.w.In(9); len(b) >= 28 {
 		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetD sets d.
-func (w *PrimitivesWriter) SetD(v float64) {
+func (w PrimitivesWriter) SetD(v float64) {
 	if b := w.w.In(10); len(b) >= 36 {
 		cdr.PutFloat64(b[28:], v)
 	}
@@ -1145,7 +1145,7 @@ var alignmentShape = cdr.Shape{
 // AlignmentWriter writes an encoded Alignment in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type AlignmentWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewAlignmentWriter starts a sample in buf, encapsulation header included.
@@ -1154,86 +1154,86 @@ func NewAlignmentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Alignm
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (AlignmentWriter) Within(up *cdr.Writer) AlignmentWriter {
-	return AlignmentWriter{cdr.Nest(up, &alignmentShape)}
+func (AlignmentWriter) Within(up *cdr.Writer, p cdr.Place) AlignmentWriter {
+	return AlignmentWriter{up.BeginLeaf(p, &alignmentShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *AlignmentWriter) End() { w.w.End() }
+func (w AlignmentWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *AlignmentWriter) Finish() (int, error) { return w.w.Finish() }
+func (w AlignmentWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
-func (w *AlignmentWriter) SetA(v byte) {
+func (w AlignmentWriter) SetA(v byte) {
 	if b := w.w.In(0); len(b) >= 1 {
 		b[0] = v
 	}
 }
 
 // SetB sets b.
-func (w *AlignmentWriter) SetB(v float64) {
+func (w AlignmentWriter) SetB(v float64) {
 	if b := w.w.Run(1); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetC sets c.
-func (w *AlignmentWriter) SetC(v byte) {
+func (w AlignmentWriter) SetC(v byte) {
 	if b := w.w.In(2); len(b) >= 9 {
 		b[8] = v
 	}
 }
 
 // SetD sets d.
-func (w *AlignmentWriter) SetD(v int16) {
+func (w AlignmentWriter) SetD(v int16) {
 	if b := w.w.In(3); len(b) >= 12 {
 		cdr.PutInt16(b[10:], v)
 	}
 }
 
 // SetE sets e.
-func (w *AlignmentWriter) SetE(v byte) {
+func (w AlignmentWriter) SetE(v byte) {
 	if b := w.w.In(4); len(b) >= 13 {
 		b[12] = v
 	}
 }
 
 // SetF sets f.
-func (w *AlignmentWriter) SetF(v int64) {
+func (w AlignmentWriter) SetF(v int64) {
 	if b := w.w.In(5); len(b) >= 24 {
 		cdr.PutInt64(b[16:], v)
 	}
 }
 
 // SetG sets g.
-func (w *AlignmentWriter) SetG(v byte) {
+func (w AlignmentWriter) SetG(v byte) {
 	if b := w.w.In(6); len(b) >= 25 {
 		b[24] = v
 	}
 }
 
 // SetH sets h.
-func (w *AlignmentWriter) SetH(v float32) {
+func (w AlignmentWriter) SetH(v float32) {
 	if b := w.w.In(7); len(b) >= 32 {
 		cdr.PutFloat32(b[28:], v)
 	}
 }
 
 // SetI sets i.
-func (w *AlignmentWriter) SetI(v string) {
+func (w AlignmentWriter) SetI(v string) {
 	w.w.String(8, v, 0)
 }
 
 // SetJ sets j.
-func (w *AlignmentWriter) SetJ(v byte) {
+func (w AlignmentWriter) SetJ(v byte) {
 	if b := w.w.Run(9); len(b) >= 1 {
 		b[0] = v
 	}
 }
 
 // SetK sets k.
-func (w *AlignmentWriter) SetK(v uint64) {
+func (w AlignmentWriter) SetK(v uint64) {
 	if b := w.w.Run(10); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
@@ -1683,12 +1683,12 @@ type StringsWriter struct {
 
 // NewStringsWriter starts a sample in buf, encapsulation header included.
 func NewStringsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StringsWriter {
-	return StringsWriter{s.Open(buf, enc, stringsType, &stringsShape)}
+	return StringsWriter{cdr.Writer{Leaf: s.Open(buf, enc, stringsType, &stringsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (StringsWriter) Within(up *cdr.Writer) StringsWriter {
-	return StringsWriter{cdr.Nest(up, &stringsShape)}
+func (StringsWriter) Within(up *cdr.Writer, p cdr.Place) StringsWriter {
+	return StringsWriter{cdr.Writer{Leaf: up.Begin(p, &stringsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2574,12 +2574,12 @@ type CollectionsWriter struct {
 
 // NewCollectionsWriter starts a sample in buf, encapsulation header included.
 func NewCollectionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CollectionsWriter {
-	return CollectionsWriter{s.Open(buf, enc, collectionsType, &collectionsShape)}
+	return CollectionsWriter{cdr.Writer{Leaf: s.Open(buf, enc, collectionsType, &collectionsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (CollectionsWriter) Within(up *cdr.Writer) CollectionsWriter {
-	return CollectionsWriter{cdr.Nest(up, &collectionsShape)}
+func (CollectionsWriter) Within(up *cdr.Writer, p cdr.Place) CollectionsWriter {
+	return CollectionsWriter{cdr.Writer{Leaf: up.Begin(p, &collectionsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2590,10 +2590,7 @@ func (w *CollectionsWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetBytes sets bytes.
 func (w *CollectionsWriter) SetBytes(v []byte) {
-	if e := w.w.Next(0); e != nil {
-		cdr.EncodeSequence(e, "bytes", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBytes sets the length of bytes and gives its bytes, for the caller to fill all of them.
@@ -2611,18 +2608,12 @@ func (w *CollectionsWriter) SetFlags(v []bool) {
 
 // SetDoubles sets doubles.
 func (w *CollectionsWriter) SetDoubles(v []float64) {
-	if e := w.w.Next(2); e != nil {
-		cdr.EncodeSequence(e, "doubles", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(2, cdr.PrimitivesOf(v), 0)
 }
 
 // SetFew sets few.
 func (w *CollectionsWriter) SetFew(v FewLongs) {
-	if e := w.w.Next(3); e != nil {
-		cdr.EncodeSequence(e, "few", v, 5)
-		w.w.Done()
-	}
+	w.w.Sequence(3, cdr.PrimitivesOf(v), 5)
 }
 
 // SetMatrix sets matrix.
@@ -2728,7 +2719,7 @@ func (w *CollectionsWriter) AddNested(v FewLongs) {
 
 // NextNested begins the next element of nested, of n elements, for the writer that it gives to write.
 func (w *CollectionsWriter) NextNested(n int) CollectionsNestedElementWriter {
-	return CollectionsNestedElementWriter{cdr.NestSequence(w.w.BeginElement(7), n, 5, true)}
+	return CollectionsNestedElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(7), n, 5, true)}
 }
 
 // SetCube sets cube.
@@ -3005,7 +2996,7 @@ var innerShape = cdr.Shape{
 // InnerWriter writes an encoded Inner in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type InnerWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewInnerWriter starts a sample in buf, encapsulation header included.
@@ -3014,32 +3005,32 @@ func NewInnerWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) InnerWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (InnerWriter) Within(up *cdr.Writer) InnerWriter {
-	return InnerWriter{cdr.Nest(up, &innerShape)}
+func (InnerWriter) Within(up *cdr.Writer, p cdr.Place) InnerWriter {
+	return InnerWriter{up.BeginLeaf(p, &innerShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *InnerWriter) End() { w.w.End() }
+func (w InnerWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *InnerWriter) Finish() (int, error) { return w.w.Finish() }
+func (w InnerWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTag sets tag.
-func (w *InnerWriter) SetTag(v byte) {
+func (w InnerWriter) SetTag(v byte) {
 	if b := w.w.In(0); len(b) >= 1 {
 		b[0] = v
 	}
 }
 
 // SetValue sets value.
-func (w *InnerWriter) SetValue(v float64) {
+func (w InnerWriter) SetValue(v float64) {
 	if b := w.w.Run(1); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetName sets name.
-func (w *InnerWriter) SetName(v string) {
+func (w InnerWriter) SetName(v string) {
 	w.w.String(2, v, 0)
 }
 
@@ -3503,12 +3494,12 @@ type NestingWriter struct {
 
 // NewNestingWriter starts a sample in buf, encapsulation header included.
 func NewNestingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestingWriter {
-	return NestingWriter{s.Open(buf, enc, nestingType, &nestingShape)}
+	return NestingWriter{cdr.Writer{Leaf: s.Open(buf, enc, nestingType, &nestingShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NestingWriter) Within(up *cdr.Writer) NestingWriter {
-	return NestingWriter{cdr.Nest(up, &nestingShape)}
+func (NestingWriter) Within(up *cdr.Writer, p cdr.Place) NestingWriter {
+	return NestingWriter{cdr.Writer{Leaf: up.Begin(p, &nestingShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3537,7 +3528,7 @@ func (w *NestingWriter) SetOne(v *Inner) {
 
 // BeginOne begins one, for the writer that it gives to write.
 func (w *NestingWriter) BeginOne() InnerWriter {
-	return InnerWriter{}.Within(w.w.Begin(1))
+	return InnerWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetMany sets many.
@@ -3571,7 +3562,7 @@ func (w *NestingWriter) AddMany(v *Inner) {
 
 // NextMany begins the next element of many, for the writer that it gives to write.
 func (w *NestingWriter) NextMany() InnerWriter {
-	return InnerWriter{}.Within(w.w.BeginElement(2))
+	return InnerWriter{}.Within(&w.w, cdr.ElementOf(2))
 }
 
 // SetRow sets row.
@@ -3605,7 +3596,7 @@ func (w *NestingWriter) AddRow(v *Inner) {
 
 // NextRow begins the next element of row, for the writer that it gives to write.
 func (w *NestingWriter) NextRow() InnerWriter {
-	return InnerWriter{}.Within(w.w.BeginElement(3))
+	return InnerWriter{}.Within(&w.w, cdr.ElementOf(3))
 }
 
 // SetColor sets color.
@@ -3868,7 +3859,7 @@ var keyPartShape = cdr.Shape{
 // KeyPartWriter writes an encoded KeyPart in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type KeyPartWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewKeyPartWriter starts a sample in buf, encapsulation header included.
@@ -3877,30 +3868,30 @@ func NewKeyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyPartW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (KeyPartWriter) Within(up *cdr.Writer) KeyPartWriter {
-	return KeyPartWriter{cdr.Nest(up, &keyPartShape)}
+func (KeyPartWriter) Within(up *cdr.Writer, p cdr.Place) KeyPartWriter {
+	return KeyPartWriter{up.BeginLeaf(p, &keyPartShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *KeyPartWriter) End() { w.w.End() }
+func (w KeyPartWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
+func (w KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetSite sets site.
-func (w *KeyPartWriter) SetSite(v int32) {
+func (w KeyPartWriter) SetSite(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetName sets name.
-func (w *KeyPartWriter) SetName(v string) {
+func (w KeyPartWriter) SetName(v string) {
 	w.w.String(1, v, 0)
 }
 
 // SetIgnored sets ignored.
-func (w *KeyPartWriter) SetIgnored(v float64) {
+func (w KeyPartWriter) SetIgnored(v float64) {
 	if b := w.w.Run(2); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
@@ -4194,12 +4185,12 @@ type KeysWriter struct {
 
 // NewKeysWriter starts a sample in buf, encapsulation header included.
 func NewKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeysWriter {
-	return KeysWriter{s.Open(buf, enc, keysType, &keysShape)}
+	return KeysWriter{cdr.Writer{Leaf: s.Open(buf, enc, keysType, &keysShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (KeysWriter) Within(up *cdr.Writer) KeysWriter {
-	return KeysWriter{cdr.Nest(up, &keysShape)}
+func (KeysWriter) Within(up *cdr.Writer, p cdr.Place) KeysWriter {
+	return KeysWriter{cdr.Writer{Leaf: up.Begin(p, &keysShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4221,7 +4212,7 @@ func (w *KeysWriter) SetPart(v *KeyPart) {
 
 // BeginPart begins part, for the writer that it gives to write.
 func (w *KeysWriter) BeginPart() KeyPartWriter {
-	return KeyPartWriter{}.Within(w.w.Begin(0))
+	return KeyPartWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetValue sets value.

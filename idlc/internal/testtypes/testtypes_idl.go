@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Constants of all kinds.
 const Width int32 = 3
@@ -855,7 +855,7 @@ var primitivesShape = cdr.Shape{
 // PrimitivesWriter writes an encoded Primitives in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PrimitivesWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewPrimitivesWriter starts a sample in buf, encapsulation header included.
@@ -864,109 +864,109 @@ func NewPrimitivesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Primi
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (PrimitivesWriter) Within(up *cdr.Writer) PrimitivesWriter {
-	return PrimitivesWriter{cdr.Nest(up, &primitivesShape)}
+func (PrimitivesWriter) Within(up *cdr.Writer, p cdr.Place) PrimitivesWriter {
+	return PrimitivesWriter{up.BeginLeaf(p, &primitivesShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *PrimitivesWriter) End() { w.w.End() }
+func (w PrimitivesWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
+func (w PrimitivesWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetB sets b.
-func (w *PrimitivesWriter) SetB(v bool) {
+func (w PrimitivesWriter) SetB(v bool) {
 	if b := w.w.In(0); len(b) >= 1 {
 		cdr.PutBool(b, v)
 	}
 }
 
 // SetO sets o.
-func (w *PrimitivesWriter) SetO(v byte) {
+func (w PrimitivesWriter) SetO(v byte) {
 	if b := w.w.In(1); len(b) >= 2 {
 		b[1] = v
 	}
 }
 
 // SetC sets c.
-func (w *PrimitivesWriter) SetC(v byte) {
+func (w PrimitivesWriter) SetC(v byte) {
 	if b := w.w.In(2); len(b) >= 3 {
 		b[2] = v
 	}
 }
 
 // SetWc sets wc.
-func (w *PrimitivesWriter) SetWc(v uint16) {
+func (w PrimitivesWriter) SetWc(v uint16) {
 	if b := w.w.Run(3); len(b) >= 2 {
 		cdr.PutUint16(b, v)
 	}
 }
 
 // SetI8 sets i8.
-func (w *PrimitivesWriter) SetI8(v int8) {
+func (w PrimitivesWriter) SetI8(v int8) {
 	if b := w.w.In(4); len(b) >= 3 {
 		b[2] = uint8(v)
 	}
 }
 
 // SetU8 sets u8.
-func (w *PrimitivesWriter) SetU8(v uint8) {
+func (w PrimitivesWriter) SetU8(v uint8) {
 	if b := w.w.In(5); len(b) >= 4 {
 		b[3] = v
 	}
 }
 
 // SetI16 sets i16.
-func (w *PrimitivesWriter) SetI16(v int16) {
+func (w PrimitivesWriter) SetI16(v int16) {
 	if b := w.w.In(6); len(b) >= 6 {
 		cdr.PutInt16(b[4:], v)
 	}
 }
 
 // SetU16 sets u16.
-func (w *PrimitivesWriter) SetU16(v uint16) {
+func (w PrimitivesWriter) SetU16(v uint16) {
 	if b := w.w.In(7); len(b) >= 8 {
 		cdr.PutUint16(b[6:], v)
 	}
 }
 
 // SetI32 sets i32.
-func (w *PrimitivesWriter) SetI32(v int32) {
+func (w PrimitivesWriter) SetI32(v int32) {
 	if b := w.w.Run(8); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetU32 sets u32.
-func (w *PrimitivesWriter) SetU32(v uint32) {
+func (w PrimitivesWriter) SetU32(v uint32) {
 	if b := w.w.In(9); len(b) >= 8 {
 		cdr.PutUint32(b[4:], v)
 	}
 }
 
 // SetI64 sets i64.
-func (w *PrimitivesWriter) SetI64(v int64) {
+func (w PrimitivesWriter) SetI64(v int64) {
 	if b := w.w.In(10); len(b) >= 16 {
 		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetU64 sets u64.
-func (w *PrimitivesWriter) SetU64(v uint64) {
+func (w PrimitivesWriter) SetU64(v uint64) {
 	if b := w.w.In(11); len(b) >= 24 {
 		cdr.PutUint64(b[16:], v)
 	}
 }
 
 // SetF32 sets f32.
-func (w *PrimitivesWriter) SetF32(v float32) {
+func (w PrimitivesWriter) SetF32(v float32) {
 	if b := w.w.In(12); len(b) >= 28 {
 		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetF64 sets f64.
-func (w *PrimitivesWriter) SetF64(v float64) {
+func (w PrimitivesWriter) SetF64(v float64) {
 	if b := w.w.In(13); len(b) >= 36 {
 		cdr.PutFloat64(b[28:], v)
 	}
@@ -1226,41 +1226,41 @@ var pointShape = cdr.Shape{
 // PointWriter writes an encoded Point in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PointWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewPointWriter starts a sample in buf, encapsulation header included.
 func NewPointWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointWriter {
-	return PointWriter{s.OpenNumbers(buf, enc, pointType, &pointShape)}
+	return PointWriter{s.Open(buf, enc, pointType, &pointShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (PointWriter) Within(up *cdr.Writer) PointWriter {
-	return PointWriter{cdr.NestNumbers(up, &pointShape)}
+func (PointWriter) Within(up *cdr.Writer, p cdr.Place) PointWriter {
+	return PointWriter{up.BeginLeaf(p, &pointShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *PointWriter) End() { w.w.End() }
+func (w PointWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *PointWriter) Finish() (int, error) { return w.w.Finish() }
+func (w PointWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetX sets x.
-func (w *PointWriter) SetX(v float64) {
+func (w PointWriter) SetX(v float64) {
 	if b := w.w.In(0); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetY sets y.
-func (w *PointWriter) SetY(v float64) {
+func (w PointWriter) SetY(v float64) {
 	if b := w.w.In(1); len(b) >= 16 {
 		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetQuality sets quality.
-func (w *PointWriter) SetQuality(v byte) {
+func (w PointWriter) SetQuality(v byte) {
 	if b := w.w.In(2); len(b) >= 17 {
 		b[16] = v
 	}
@@ -1484,7 +1484,7 @@ var raggedShape = cdr.Shape{
 // RaggedWriter writes an encoded Ragged in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type RaggedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewRaggedWriter starts a sample in buf, encapsulation header included.
@@ -1493,25 +1493,25 @@ func NewRaggedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RaggedWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (RaggedWriter) Within(up *cdr.Writer) RaggedWriter {
-	return RaggedWriter{cdr.Nest(up, &raggedShape)}
+func (RaggedWriter) Within(up *cdr.Writer, p cdr.Place) RaggedWriter {
+	return RaggedWriter{up.BeginLeaf(p, &raggedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *RaggedWriter) End() { w.w.End() }
+func (w RaggedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *RaggedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w RaggedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
-func (w *RaggedWriter) SetA(v byte) {
+func (w RaggedWriter) SetA(v byte) {
 	if b := w.w.In(0); len(b) >= 1 {
 		b[0] = v
 	}
 }
 
 // SetB sets b.
-func (w *RaggedWriter) SetB(v float64) {
+func (w RaggedWriter) SetB(v float64) {
 	if b := w.w.Run(1); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
@@ -1729,7 +1729,7 @@ var baseShape = cdr.Shape{
 // BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BaseWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBaseWriter starts a sample in buf, encapsulation header included.
@@ -1738,23 +1738,23 @@ func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
-	return BaseWriter{cdr.Nest(up, &baseShape)}
+func (BaseWriter) Within(up *cdr.Writer, p cdr.Place) BaseWriter {
+	return BaseWriter{up.BeginLeaf(p, &baseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BaseWriter) End() { w.w.End() }
+func (w BaseWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BaseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *BaseWriter) SetID(v Ident) {
+func (w BaseWriter) SetID(v Ident) {
 	w.w.String(0, v, 8)
 }
 
 // SetCount sets count.
-func (w *BaseWriter) SetCount(v int32) {
+func (w BaseWriter) SetCount(v int32) {
 	if b := w.w.Run(1); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
@@ -2037,7 +2037,7 @@ var derivedShape = cdr.Shape{
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type DerivedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
@@ -2046,35 +2046,35 @@ func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.Nest(up, &derivedShape)}
+func (DerivedWriter) Within(up *cdr.Writer, p cdr.Place) DerivedWriter {
+	return DerivedWriter{up.BeginLeaf(p, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *DerivedWriter) End() { w.w.End() }
+func (w DerivedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *DerivedWriter) SetID(v Ident) {
+func (w DerivedWriter) SetID(v Ident) {
 	w.w.String(0, v, 8)
 }
 
 // SetCount sets count.
-func (w *DerivedWriter) SetCount(v int32) {
+func (w DerivedWriter) SetCount(v int32) {
 	if b := w.w.Run(1); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetNote sets note.
-func (w *DerivedWriter) SetNote(v string) {
+func (w DerivedWriter) SetNote(v string) {
 	w.w.String(2, v, 0)
 }
 
 // SetColor sets color.
-func (w *DerivedWriter) SetColor(v Color) {
+func (w DerivedWriter) SetColor(v Color) {
 	if !v.Valid() {
 		w.w.NotEnumerator(3, int32(v))
 		return
@@ -3997,12 +3997,12 @@ type CollectionsWriter struct {
 
 // NewCollectionsWriter starts a sample in buf, encapsulation header included.
 func NewCollectionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CollectionsWriter {
-	return CollectionsWriter{s.Open(buf, enc, collectionsType, &collectionsShape)}
+	return CollectionsWriter{cdr.Writer{Leaf: s.Open(buf, enc, collectionsType, &collectionsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (CollectionsWriter) Within(up *cdr.Writer) CollectionsWriter {
-	return CollectionsWriter{cdr.Nest(up, &collectionsShape)}
+func (CollectionsWriter) Within(up *cdr.Writer, p cdr.Place) CollectionsWriter {
+	return CollectionsWriter{cdr.Writer{Leaf: up.Begin(p, &collectionsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4020,10 +4020,7 @@ func (w *CollectionsWriter) SetID(v int32) {
 
 // SetBlob sets blob.
 func (w *CollectionsWriter) SetBlob(v []byte) {
-	if e := w.w.Next(1); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(1, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -4033,10 +4030,7 @@ func (w *CollectionsWriter) RoomForBlob(n int) []byte {
 
 // SetDoubles sets doubles.
 func (w *CollectionsWriter) SetDoubles(v []float64) {
-	if e := w.w.Next(2); e != nil {
-		cdr.EncodeSequence(e, "doubles", v, 8)
-		w.w.Done()
-	}
+	w.w.Sequence(2, cdr.PrimitivesOf(v), 8)
 }
 
 // SetFlags sets flags.
@@ -4296,7 +4290,7 @@ func (w *CollectionsWriter) AddPoints(v *Point) {
 
 // NextPoints begins the next element of points, for the writer that it gives to write.
 func (w *CollectionsWriter) NextPoints() PointWriter {
-	return PointWriter{}.Within(w.w.BeginElement(14))
+	return PointWriter{}.Within(&w.w, cdr.ElementOf(14))
 }
 
 // SetCorners sets corners.
@@ -4330,7 +4324,7 @@ func (w *CollectionsWriter) AddCorners(v *Point) {
 
 // NextCorners begins the next element of corners, for the writer that it gives to write.
 func (w *CollectionsWriter) NextCorners() PointWriter {
-	return PointWriter{}.Within(w.w.BeginElement(15))
+	return PointWriter{}.Within(&w.w, cdr.ElementOf(15))
 }
 
 // SetRagged sets ragged.
@@ -4364,7 +4358,7 @@ func (w *CollectionsWriter) AddRagged(v *Ragged) {
 
 // NextRagged begins the next element of ragged, for the writer that it gives to write.
 func (w *CollectionsWriter) NextRagged() RaggedWriter {
-	return RaggedWriter{}.Within(w.w.BeginElement(16))
+	return RaggedWriter{}.Within(&w.w, cdr.ElementOf(16))
 }
 
 // SetItems sets items.
@@ -4398,7 +4392,7 @@ func (w *CollectionsWriter) AddItems(v *Derived) {
 
 // NextItems begins the next element of items, for the writer that it gives to write.
 func (w *CollectionsWriter) NextItems() DerivedWriter {
-	return DerivedWriter{}.Within(w.w.BeginElement(17))
+	return DerivedWriter{}.Within(&w.w, cdr.ElementOf(17))
 }
 
 // SetTable sets table.
@@ -4432,7 +4426,7 @@ func (w *CollectionsWriter) AddTable(v Shorts) {
 
 // NextTable begins the next element of table, of n elements, for the writer that it gives to write.
 func (w *CollectionsWriter) NextTable(n int) CollectionsTableElementWriter {
-	return CollectionsTableElementWriter{cdr.NestSequence(w.w.BeginElement(18), n, 0, true)}
+	return CollectionsTableElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(18), n, 0, true)}
 }
 
 // SetMatrices sets matrices.
@@ -4478,7 +4472,7 @@ func (w *CollectionsWriter) AddMatrices(v *Matrix) {
 
 // NextMatrices begins the next element of matrices, of 6 elements, for the writer that it gives to write.
 func (w *CollectionsWriter) NextMatrices() CollectionsMatricesElementWriter {
-	return CollectionsMatricesElementWriter{cdr.NestArray(w.w.BeginElement(19), 6, true)}
+	return CollectionsMatricesElementWriter{cdr.NestArray(&w.w, cdr.ElementOf(19), 6, true)}
 }
 
 // SetStamp sets stamp.
@@ -4494,7 +4488,7 @@ func (w *CollectionsWriter) SetStamp(v *shared.Stamp) {
 
 // BeginStamp begins stamp, for the writer that it gives to write.
 func (w *CollectionsWriter) BeginStamp() shared.StampWriter {
-	return shared.StampWriter{}.Within(w.w.Begin(20))
+	return shared.StampWriter{}.Within(&w.w, cdr.Member(20))
 }
 
 // SetStamps sets stamps.
@@ -4530,7 +4524,7 @@ func (w *CollectionsWriter) AddStamps(v *shared.Stamp) {
 
 // NextStamps begins the next element of stamps, for the writer that it gives to write.
 func (w *CollectionsWriter) NextStamps() shared.StampWriter {
-	return shared.StampWriter{}.Within(w.w.BeginElement(21))
+	return shared.StampWriter{}.Within(&w.w, cdr.ElementOf(21))
 }
 
 // SetTagged sets tagged.
@@ -4564,7 +4558,7 @@ func (w *CollectionsWriter) AddTagged(v *shared.Tagged) {
 
 // NextTagged begins the next element of tagged, for the writer that it gives to write.
 func (w *CollectionsWriter) NextTagged() shared.TaggedWriter {
-	return shared.TaggedWriter{}.Within(w.w.BeginElement(22))
+	return shared.TaggedWriter{}.Within(&w.w, cdr.ElementOf(22))
 }
 
 // SetLevel sets level.
@@ -5203,12 +5197,12 @@ type KeysWriter struct {
 
 // NewKeysWriter starts a sample in buf, encapsulation header included.
 func NewKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeysWriter {
-	return KeysWriter{s.Open(buf, enc, keysType, &keysShape)}
+	return KeysWriter{cdr.Writer{Leaf: s.Open(buf, enc, keysType, &keysShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (KeysWriter) Within(up *cdr.Writer) KeysWriter {
-	return KeysWriter{cdr.Nest(up, &keysShape)}
+func (KeysWriter) Within(up *cdr.Writer, p cdr.Place) KeysWriter {
+	return KeysWriter{cdr.Writer{Leaf: up.Begin(p, &keysShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -5253,7 +5247,7 @@ func (w *KeysWriter) SetWhere(v *Point) {
 
 // BeginWhere begins where, for the writer that it gives to write.
 func (w *KeysWriter) BeginWhere() PointWriter {
-	return PointWriter{}.Within(w.w.Begin(3))
+	return PointWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // SetBase sets base.
@@ -5269,7 +5263,7 @@ func (w *KeysWriter) SetBase(v *Base) {
 
 // BeginBase begins base, for the writer that it gives to write.
 func (w *KeysWriter) BeginBase() BaseWriter {
-	return BaseWriter{}.Within(w.w.Begin(4))
+	return BaseWriter{}.Within(&w.w, cdr.Member(4))
 }
 
 // SetPair sets pair.
@@ -5643,12 +5637,12 @@ type NodeWriter struct {
 
 // NewNodeWriter starts a sample in buf, encapsulation header included.
 func NewNodeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NodeWriter {
-	return NodeWriter{s.Open(buf, enc, nodeType, &nodeShape)}
+	return NodeWriter{cdr.Writer{Leaf: s.Open(buf, enc, nodeType, &nodeShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NodeWriter) Within(up *cdr.Writer) NodeWriter {
-	return NodeWriter{cdr.Nest(up, &nodeShape)}
+func (NodeWriter) Within(up *cdr.Writer, p cdr.Place) NodeWriter {
+	return NodeWriter{cdr.Writer{Leaf: up.Begin(p, &nodeShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -5695,7 +5689,7 @@ func (w *NodeWriter) AddChildren(v *Node) {
 
 // NextChildren begins the next element of children, for the writer that it gives to write.
 func (w *NodeWriter) NextChildren() NodeWriter {
-	return NodeWriter{}.Within(w.w.BeginElement(1))
+	return NodeWriter{}.Within(&w.w, cdr.ElementOf(1))
 }
 
 // Names that need care in Go.
@@ -6104,76 +6098,76 @@ var clashShape = cdr.Shape{
 // ClashWriter writes an encoded Clash in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type ClashWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewClashWriter starts a sample in buf, encapsulation header included.
 func NewClashWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ClashWriter {
-	return ClashWriter{s.OpenNumbers(buf, enc, clashType, &clashShape)}
+	return ClashWriter{s.Open(buf, enc, clashType, &clashShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ClashWriter) Within(up *cdr.Writer) ClashWriter {
-	return ClashWriter{cdr.NestNumbers(up, &clashShape)}
+func (ClashWriter) Within(up *cdr.Writer, p cdr.Place) ClashWriter {
+	return ClashWriter{up.BeginLeaf(p, &clashShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ClashWriter) End() { w.w.End() }
+func (w ClashWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ClashWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ClashWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetType sets type.
-func (w *ClashWriter) SetType(v int32) {
+func (w ClashWriter) SetType(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetMarshalCDR_ sets MarshalCDR.
-func (w *ClashWriter) SetMarshalCDR_(v int32) {
+func (w ClashWriter) SetMarshalCDR_(v int32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetDefault sets default.
-func (w *ClashWriter) SetDefault(v int32) {
+func (w ClashWriter) SetDefault(v int32) {
 	if b := w.w.In(2); len(b) >= 12 {
 		cdr.PutInt32(b[8:], v)
 	}
 }
 
 // SetViewAt sets view_at.
-func (w *ClashWriter) SetViewAt(v int32) {
+func (w ClashWriter) SetViewAt(v int32) {
 	if b := w.w.In(3); len(b) >= 16 {
 		cdr.PutInt32(b[12:], v)
 	}
 }
 
 // SetE sets e.
-func (w *ClashWriter) SetE(v int32) {
+func (w ClashWriter) SetE(v int32) {
 	if b := w.w.In(4); len(b) >= 20 {
 		cdr.PutInt32(b[16:], v)
 	}
 }
 
 // SetM sets m.
-func (w *ClashWriter) SetM(v int32) {
+func (w ClashWriter) SetM(v int32) {
 	if b := w.w.In(5); len(b) >= 24 {
 		cdr.PutInt32(b[20:], v)
 	}
 }
 
 // SetD sets d.
-func (w *ClashWriter) SetD(v int32) {
+func (w ClashWriter) SetD(v int32) {
 	if b := w.w.In(6); len(b) >= 28 {
 		cdr.PutInt32(b[24:], v)
 	}
 }
 
 // SetS sets s.
-func (w *ClashWriter) SetS(v int32) {
+func (w ClashWriter) SetS(v int32) {
 	if b := w.w.In(7); len(b) >= 32 {
 		cdr.PutInt32(b[28:], v)
 	}
@@ -6498,7 +6492,7 @@ var textShape = cdr.Shape{
 // TextWriter writes an encoded Text in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type TextWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewTextWriter starts a sample in buf, encapsulation header included.
@@ -6507,23 +6501,23 @@ func NewTextWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TextWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TextWriter) Within(up *cdr.Writer) TextWriter {
-	return TextWriter{cdr.Nest(up, &textShape)}
+func (TextWriter) Within(up *cdr.Writer, p cdr.Place) TextWriter {
+	return TextWriter{up.BeginLeaf(p, &textShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *TextWriter) End() { w.w.End() }
+func (w TextWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *TextWriter) Finish() (int, error) { return w.w.Finish() }
+func (w TextWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetS sets s.
-func (w *TextWriter) SetS(v string) {
+func (w TextWriter) SetS(v string) {
 	w.w.String(0, v, 8)
 }
 
 // SetW sets w.
-func (w *TextWriter) SetW(v string) {
+func (w TextWriter) SetW(v string) {
 	if e := w.w.Next(1); e != nil {
 		e.WString("w", v, 4)
 		w.w.Done()
@@ -6531,34 +6525,31 @@ func (w *TextWriter) SetW(v string) {
 }
 
 // SetMark sets mark.
-func (w *TextWriter) SetMark(v byte) {
+func (w TextWriter) SetMark(v byte) {
 	if b := w.w.Run(2); len(b) >= 1 {
 		b[0] = v
 	}
 }
 
 // SetValue sets value.
-func (w *TextWriter) SetValue(v float64) {
+func (w TextWriter) SetValue(v float64) {
 	if b := w.w.Run(3); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetRaw sets raw.
-func (w *TextWriter) SetRaw(v []uint8) {
-	if e := w.w.Next(4); e != nil {
-		cdr.EncodeSequence(e, "raw", v, 16)
-		w.w.Done()
-	}
+func (w TextWriter) SetRaw(v []uint8) {
+	w.w.Sequence(4, cdr.PrimitivesOf(v), 16)
 }
 
 // RoomForRaw sets the length of raw and gives its bytes, for the caller to fill all of them.
-func (w *TextWriter) RoomForRaw(n int) []byte {
+func (w TextWriter) RoomForRaw(n int) []byte {
 	return w.w.Room(4, n, 16)
 }
 
 // SetCheck sets check.
-func (w *TextWriter) SetCheck(v uint16) {
+func (w TextWriter) SetCheck(v uint16) {
 	if b := w.w.Run(5); len(b) >= 2 {
 		cdr.PutUint16(b, v)
 	}
@@ -6825,34 +6816,34 @@ var version1Shape = cdr.Shape{
 // Version1Writer writes an encoded Version1 in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type Version1Writer struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewVersion1Writer starts a sample in buf, encapsulation header included.
 func NewVersion1Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Version1Writer {
-	return Version1Writer{s.OpenNumbers(buf, enc, version1Type, &version1Shape)}
+	return Version1Writer{s.Open(buf, enc, version1Type, &version1Shape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (Version1Writer) Within(up *cdr.Writer) Version1Writer {
-	return Version1Writer{cdr.NestNumbers(up, &version1Shape)}
+func (Version1Writer) Within(up *cdr.Writer, p cdr.Place) Version1Writer {
+	return Version1Writer{up.BeginLeaf(p, &version1Shape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *Version1Writer) End() { w.w.End() }
+func (w Version1Writer) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *Version1Writer) Finish() (int, error) { return w.w.Finish() }
+func (w Version1Writer) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *Version1Writer) SetID(v int32) {
+func (w Version1Writer) SetID(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetColor sets color.
-func (w *Version1Writer) SetColor(v Color) {
+func (w Version1Writer) SetColor(v Color) {
 	if !v.Valid() {
 		w.w.NotEnumerator(1, int32(v))
 		return
@@ -7350,12 +7341,12 @@ type Version2Writer struct {
 
 // NewVersion2Writer starts a sample in buf, encapsulation header included.
 func NewVersion2Writer(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Version2Writer {
-	return Version2Writer{s.Open(buf, enc, version2Type, &version2Shape)}
+	return Version2Writer{cdr.Writer{Leaf: s.Open(buf, enc, version2Type, &version2Shape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (Version2Writer) Within(up *cdr.Writer) Version2Writer {
-	return Version2Writer{cdr.Nest(up, &version2Shape)}
+func (Version2Writer) Within(up *cdr.Writer, p cdr.Place) Version2Writer {
+	return Version2Writer{cdr.Writer{Leaf: up.Begin(p, &version2Shape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7400,10 +7391,7 @@ func (w *Version2Writer) SetText(v string) {
 
 // SetMore sets more.
 func (w *Version2Writer) SetMore(v []int32) {
-	if e := w.w.Next(4); e != nil {
-		cdr.EncodeSequence(e, "more", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(4, cdr.PrimitivesOf(v), 0)
 }
 
 // SetAt sets at.
@@ -7419,7 +7407,7 @@ func (w *Version2Writer) SetAt(v *Point) {
 
 // BeginAt begins at, for the writer that it gives to write.
 func (w *Version2Writer) BeginAt() PointWriter {
-	return PointWriter{}.Within(w.w.Begin(5))
+	return PointWriter{}.Within(&w.w, cdr.Member(5))
 }
 
 // SetLast sets last.
@@ -7443,7 +7431,7 @@ func (w *Version2Writer) SetBase(v *Base) {
 
 // BeginBase begins base, for the writer that it gives to write.
 func (w *Version2Writer) BeginBase() BaseWriter {
-	return BaseWriter{}.Within(w.w.Begin(7))
+	return BaseWriter{}.Within(&w.w, cdr.Member(7))
 }
 
 // A key behind all that can be skipped.
@@ -8477,12 +8465,12 @@ type BehindWriter struct {
 
 // NewBehindWriter starts a sample in buf, encapsulation header included.
 func NewBehindWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BehindWriter {
-	return BehindWriter{s.Open(buf, enc, behindType, &behindShape)}
+	return BehindWriter{cdr.Writer{Leaf: s.Open(buf, enc, behindType, &behindShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BehindWriter) Within(up *cdr.Writer) BehindWriter {
-	return BehindWriter{cdr.Nest(up, &behindShape)}
+func (BehindWriter) Within(up *cdr.Writer, p cdr.Place) BehindWriter {
+	return BehindWriter{cdr.Writer{Leaf: up.Begin(p, &behindShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -8493,10 +8481,7 @@ func (w *BehindWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetShorts sets shorts.
 func (w *BehindWriter) SetShorts(v []int16) {
-	if e := w.w.Next(0); e != nil {
-		cdr.EncodeSequence(e, "shorts", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(0, cdr.PrimitivesOf(v), 0)
 }
 
 // SetWide sets wide.
@@ -8550,7 +8535,7 @@ func (w *BehindWriter) AddMatrices(v *Matrix) {
 
 // NextMatrices begins the next element of matrices, of 6 elements, for the writer that it gives to write.
 func (w *BehindWriter) NextMatrices() BehindMatricesElementWriter {
-	return BehindMatricesElementWriter{cdr.NestArray(w.w.BeginElement(2), 6, true)}
+	return BehindMatricesElementWriter{cdr.NestArray(&w.w, cdr.ElementOf(2), 6, true)}
 }
 
 // SetAll sets all.
@@ -8566,7 +8551,7 @@ func (w *BehindWriter) SetAll(v *Collections) {
 
 // BeginAll begins all, for the writer that it gives to write.
 func (w *BehindWriter) BeginAll() CollectionsWriter {
-	return CollectionsWriter{}.Within(w.w.Begin(3))
+	return CollectionsWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // SetTiny sets tiny.
@@ -8683,7 +8668,7 @@ func (w *BehindWriter) AddNodes(v *Node) {
 
 // NextNodes begins the next element of nodes, for the writer that it gives to write.
 func (w *BehindWriter) NextNodes() NodeWriter {
-	return NodeWriter{}.Within(w.w.BeginElement(8))
+	return NodeWriter{}.Within(&w.w, cdr.ElementOf(8))
 }
 
 // SetPrimitives sets primitives.
@@ -8699,7 +8684,7 @@ func (w *BehindWriter) SetPrimitives(v *Primitives) {
 
 // BeginPrimitives begins primitives, for the writer that it gives to write.
 func (w *BehindWriter) BeginPrimitives() PrimitivesWriter {
-	return PrimitivesWriter{}.Within(w.w.Begin(9))
+	return PrimitivesWriter{}.Within(&w.w, cdr.Member(9))
 }
 
 // SetID sets id.
@@ -9080,12 +9065,12 @@ type ExtendedWriter struct {
 
 // NewExtendedWriter starts a sample in buf, encapsulation header included.
 func NewExtendedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ExtendedWriter {
-	return ExtendedWriter{s.Open(buf, enc, extendedType, &extendedShape)}
+	return ExtendedWriter{cdr.Writer{Leaf: s.Open(buf, enc, extendedType, &extendedShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ExtendedWriter) Within(up *cdr.Writer) ExtendedWriter {
-	return ExtendedWriter{cdr.Nest(up, &extendedShape)}
+func (ExtendedWriter) Within(up *cdr.Writer, p cdr.Place) ExtendedWriter {
+	return ExtendedWriter{cdr.Writer{Leaf: up.Begin(p, &extendedShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -9112,7 +9097,7 @@ func (w *ExtendedWriter) SetAt(v *shared.Stamp) {
 
 // BeginAt begins at, for the writer that it gives to write.
 func (w *ExtendedWriter) BeginAt() shared.StampWriter {
-	return shared.StampWriter{}.Within(w.w.Begin(1))
+	return shared.StampWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetLevel sets level.
@@ -9398,7 +9383,7 @@ var hashedShape = cdr.Shape{
 // HashedWriter writes an encoded Hashed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type HashedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewHashedWriter starts a sample in buf, encapsulation header included.
@@ -9407,32 +9392,32 @@ func NewHashedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HashedWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (HashedWriter) Within(up *cdr.Writer) HashedWriter {
-	return HashedWriter{cdr.Nest(up, &hashedShape)}
+func (HashedWriter) Within(up *cdr.Writer, p cdr.Place) HashedWriter {
+	return HashedWriter{up.BeginLeaf(p, &hashedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *HashedWriter) End() { w.w.End() }
+func (w HashedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *HashedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w HashedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetColor sets color.
-func (w *HashedWriter) SetColor(v int32) {
+func (w HashedWriter) SetColor(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSize sets size.
-func (w *HashedWriter) SetSize(v byte) {
+func (w HashedWriter) SetSize(v byte) {
 	if b := w.w.In(1); len(b) >= 5 {
 		b[4] = v
 	}
 }
 
 // SetFlags sets flags.
-func (w *HashedWriter) SetFlags(v *[2]bool) {
+func (w HashedWriter) SetFlags(v *[2]bool) {
 	if e := w.w.Next(2); e != nil {
 		cdr.EncodeBools(e, v[:])
 		w.w.Done()
@@ -9631,27 +9616,27 @@ var cellShape = cdr.Shape{
 // CellWriter writes an encoded Cell in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type CellWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewCellWriter starts a sample in buf, encapsulation header included.
 func NewCellWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) CellWriter {
-	return CellWriter{s.OpenNumbers(buf, enc, cellType, &cellShape)}
+	return CellWriter{s.Open(buf, enc, cellType, &cellShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (CellWriter) Within(up *cdr.Writer) CellWriter {
-	return CellWriter{cdr.NestNumbers(up, &cellShape)}
+func (CellWriter) Within(up *cdr.Writer, p cdr.Place) CellWriter {
+	return CellWriter{up.BeginLeaf(p, &cellShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *CellWriter) End() { w.w.End() }
+func (w CellWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *CellWriter) Finish() (int, error) { return w.w.Finish() }
+func (w CellWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetValue sets value.
-func (w *CellWriter) SetValue(v byte) {
+func (w CellWriter) SetValue(v byte) {
 	if b := w.w.In(0); len(b) >= 1 {
 		b[0] = v
 	}
@@ -9945,12 +9930,12 @@ type VastWriter struct {
 
 // NewVastWriter starts a sample in buf, encapsulation header included.
 func NewVastWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) VastWriter {
-	return VastWriter{s.Open(buf, enc, vastType, &vastShape)}
+	return VastWriter{cdr.Writer{Leaf: s.Open(buf, enc, vastType, &vastShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (VastWriter) Within(up *cdr.Writer) VastWriter {
-	return VastWriter{cdr.Nest(up, &vastShape)}
+func (VastWriter) Within(up *cdr.Writer, p cdr.Place) VastWriter {
+	return VastWriter{cdr.Writer{Leaf: up.Begin(p, &vastShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -9997,7 +9982,7 @@ func (w *VastWriter) AddCells(v *Cell) {
 
 // NextCells begins the next element of cells, for the writer that it gives to write.
 func (w *VastWriter) NextCells() CellWriter {
-	return CellWriter{}.Within(w.w.BeginElement(1))
+	return CellWriter{}.Within(&w.w, cdr.ElementOf(1))
 }
 
 // Around is the IDL struct testtypes::Around.
@@ -10243,12 +10228,12 @@ type AroundWriter struct {
 
 // NewAroundWriter starts a sample in buf, encapsulation header included.
 func NewAroundWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AroundWriter {
-	return AroundWriter{s.Open(buf, enc, aroundType, &aroundShape)}
+	return AroundWriter{cdr.Writer{Leaf: s.Open(buf, enc, aroundType, &aroundShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (AroundWriter) Within(up *cdr.Writer) AroundWriter {
-	return AroundWriter{cdr.Nest(up, &aroundShape)}
+func (AroundWriter) Within(up *cdr.Writer, p cdr.Place) AroundWriter {
+	return AroundWriter{cdr.Writer{Leaf: up.Begin(p, &aroundShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -10270,7 +10255,7 @@ func (w *AroundWriter) SetVast(v *Vast) {
 
 // BeginVast begins vast, for the writer that it gives to write.
 func (w *AroundWriter) BeginVast() VastWriter {
-	return VastWriter{}.Within(w.w.Begin(0))
+	return VastWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetID sets id.
@@ -10511,12 +10496,12 @@ type OutsideWriter struct {
 
 // NewOutsideWriter starts a sample in buf, encapsulation header included.
 func NewOutsideWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OutsideWriter {
-	return OutsideWriter{s.Open(buf, enc, outsideType, &outsideShape)}
+	return OutsideWriter{cdr.Writer{Leaf: s.Open(buf, enc, outsideType, &outsideShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (OutsideWriter) Within(up *cdr.Writer) OutsideWriter {
-	return OutsideWriter{cdr.Nest(up, &outsideShape)}
+func (OutsideWriter) Within(up *cdr.Writer, p cdr.Place) OutsideWriter {
+	return OutsideWriter{cdr.Writer{Leaf: up.Begin(p, &outsideShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -10538,5 +10523,5 @@ func (w *OutsideWriter) SetAround(v *Around) {
 
 // BeginAround begins around, for the writer that it gives to write.
 func (w *OutsideWriter) BeginAround() AroundWriter {
-	return AroundWriter{}.Within(w.w.Begin(0))
+	return AroundWriter{}.Within(&w.w, cdr.Member(0))
 }

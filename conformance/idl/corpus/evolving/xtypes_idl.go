@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Mode is the IDL enum evolving::Mode.
 type Mode int32
@@ -749,7 +749,7 @@ var byLongShape = cdr.Shape{
 // ByLongWriter writes an encoded ByLong in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByLongWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewByLongWriter starts a sample in buf, encapsulation header included.
@@ -758,17 +758,17 @@ func NewByLongWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByLongWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ByLongWriter) Within(up *cdr.Writer) ByLongWriter {
-	return ByLongWriter{cdr.Nest(up, &byLongShape)}
+func (ByLongWriter) Within(up *cdr.Writer, p cdr.Place) ByLongWriter {
+	return ByLongWriter{up.BeginLeaf(p, &byLongShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ByLongWriter) End() { w.w.End() }
+func (w ByLongWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ByLongWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ByLongWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ByLongWriter) discriminate(d int32) {
+func (w ByLongWriter) discriminate(d int32) {
 	if e := w.w.Next(0); e != nil {
 		e.Int32(d)
 		w.w.Done()
@@ -776,13 +776,13 @@ func (w *ByLongWriter) discriminate(d int32) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ByLongWriter) SetDiscriminator(d int32) {
+func (w ByLongWriter) SetDiscriminator(d int32) {
 	w.discriminate(d)
 	w.w.Pick(byLongMember(d) + 1)
 }
 
 // SetNumber sets number.
-func (w *ByLongWriter) SetNumber(v int32) {
+func (w ByLongWriter) SetNumber(v int32) {
 	if !w.w.Chosen(1) {
 		w.discriminate(1)
 	}
@@ -793,26 +793,23 @@ func (w *ByLongWriter) SetNumber(v int32) {
 }
 
 // SetText sets text.
-func (w *ByLongWriter) SetText(v string) {
+func (w ByLongWriter) SetText(v string) {
 	if !w.w.Chosen(2) {
 		w.discriminate(2)
 	}
-	w.w.String(2, v, 0)
+	w.w.HeadedString(2, v, 0)
 }
 
 // SetList sets list.
-func (w *ByLongWriter) SetList(v []int16) {
+func (w ByLongWriter) SetList(v []int16) {
 	if !w.w.Chosen(3) {
 		w.discriminate(-4)
 	}
-	if e := w.w.Next(3); e != nil {
-		cdr.EncodeSequence(e, "list", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(3, cdr.PrimitivesOf(v), 0)
 }
 
 // SetOther sets other.
-func (w *ByLongWriter) SetOther(v byte) {
+func (w ByLongWriter) SetOther(v byte) {
 	if !w.w.Chosen(4) {
 		w.discriminate(0)
 	}
@@ -1229,7 +1226,7 @@ var byEnumShape = cdr.Shape{
 // ByEnumWriter writes an encoded ByEnum in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByEnumWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewByEnumWriter starts a sample in buf, encapsulation header included.
@@ -1238,17 +1235,17 @@ func NewByEnumWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByEnumWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ByEnumWriter) Within(up *cdr.Writer) ByEnumWriter {
-	return ByEnumWriter{cdr.Nest(up, &byEnumShape)}
+func (ByEnumWriter) Within(up *cdr.Writer, p cdr.Place) ByEnumWriter {
+	return ByEnumWriter{up.BeginLeaf(p, &byEnumShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ByEnumWriter) End() { w.w.End() }
+func (w ByEnumWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ByEnumWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ByEnumWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ByEnumWriter) discriminate(d Mode) {
+func (w ByEnumWriter) discriminate(d Mode) {
 	if e := w.w.Next(0); e != nil {
 		e.Enum("discriminator", int32(d), 4, d.Valid())
 		w.w.Done()
@@ -1256,13 +1253,13 @@ func (w *ByEnumWriter) discriminate(d Mode) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ByEnumWriter) SetDiscriminator(d Mode) {
+func (w ByEnumWriter) SetDiscriminator(d Mode) {
 	w.discriminate(d)
 	w.w.Pick(byEnumMember(d) + 1)
 }
 
 // SetLevel sets level.
-func (w *ByEnumWriter) SetLevel(v float64) {
+func (w ByEnumWriter) SetLevel(v float64) {
 	if !w.w.Chosen(1) {
 		w.discriminate(ModeOff)
 	}
@@ -1273,11 +1270,11 @@ func (w *ByEnumWriter) SetLevel(v float64) {
 }
 
 // SetName sets name.
-func (w *ByEnumWriter) SetName(v string) {
+func (w ByEnumWriter) SetName(v string) {
 	if !w.w.Chosen(2) {
 		w.discriminate(ModeOn)
 	}
-	w.w.String(2, v, 0)
+	w.w.HeadedString(2, v, 0)
 }
 
 // ByBool is the IDL union evolving::ByBool.
@@ -1657,7 +1654,7 @@ var byBoolShape = cdr.Shape{
 // ByBoolWriter writes an encoded ByBool in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByBoolWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewByBoolWriter starts a sample in buf, encapsulation header included.
@@ -1666,17 +1663,17 @@ func NewByBoolWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByBoolWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ByBoolWriter) Within(up *cdr.Writer) ByBoolWriter {
-	return ByBoolWriter{cdr.Nest(up, &byBoolShape)}
+func (ByBoolWriter) Within(up *cdr.Writer, p cdr.Place) ByBoolWriter {
+	return ByBoolWriter{up.BeginLeaf(p, &byBoolShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ByBoolWriter) End() { w.w.End() }
+func (w ByBoolWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ByBoolWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ByBoolWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ByBoolWriter) discriminate(d bool) {
+func (w ByBoolWriter) discriminate(d bool) {
 	if e := w.w.Next(0); e != nil {
 		e.Bool(d)
 		w.w.Done()
@@ -1684,13 +1681,13 @@ func (w *ByBoolWriter) discriminate(d bool) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ByBoolWriter) SetDiscriminator(d bool) {
+func (w ByBoolWriter) SetDiscriminator(d bool) {
 	w.discriminate(d)
 	w.w.Pick(byBoolMember(d) + 1)
 }
 
 // SetBig sets big.
-func (w *ByBoolWriter) SetBig(v int64) {
+func (w ByBoolWriter) SetBig(v int64) {
 	if !w.w.Chosen(1) {
 		w.discriminate(true)
 	}
@@ -1701,7 +1698,7 @@ func (w *ByBoolWriter) SetBig(v int64) {
 }
 
 // SetSmall sets small.
-func (w *ByBoolWriter) SetSmall(v byte) {
+func (w ByBoolWriter) SetSmall(v byte) {
 	if !w.w.Chosen(2) {
 		w.discriminate(false)
 	}
@@ -2102,7 +2099,7 @@ var byCharShape = cdr.Shape{
 // ByCharWriter writes an encoded ByChar in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByCharWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewByCharWriter starts a sample in buf, encapsulation header included.
@@ -2111,17 +2108,17 @@ func NewByCharWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByCharWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ByCharWriter) Within(up *cdr.Writer) ByCharWriter {
-	return ByCharWriter{cdr.Nest(up, &byCharShape)}
+func (ByCharWriter) Within(up *cdr.Writer, p cdr.Place) ByCharWriter {
+	return ByCharWriter{up.BeginLeaf(p, &byCharShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ByCharWriter) End() { w.w.End() }
+func (w ByCharWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ByCharWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ByCharWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ByCharWriter) discriminate(d byte) {
+func (w ByCharWriter) discriminate(d byte) {
 	if e := w.w.Next(0); e != nil {
 		e.Uint8(d)
 		w.w.Done()
@@ -2129,13 +2126,13 @@ func (w *ByCharWriter) discriminate(d byte) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ByCharWriter) SetDiscriminator(d byte) {
+func (w ByCharWriter) SetDiscriminator(d byte) {
 	w.discriminate(d)
 	w.w.Pick(byCharMember(d) + 1)
 }
 
 // SetA sets a.
-func (w *ByCharWriter) SetA(v int32) {
+func (w ByCharWriter) SetA(v int32) {
 	if !w.w.Chosen(1) {
 		w.discriminate('a')
 	}
@@ -2146,7 +2143,7 @@ func (w *ByCharWriter) SetA(v int32) {
 }
 
 // SetB sets b.
-func (w *ByCharWriter) SetB(v float32) {
+func (w ByCharWriter) SetB(v float32) {
 	if !w.w.Chosen(2) {
 		w.discriminate('b')
 	}
@@ -2537,7 +2534,7 @@ var growingShape = cdr.Shape{
 // GrowingWriter writes an encoded Growing in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type GrowingWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewGrowingWriter starts a sample in buf, encapsulation header included.
@@ -2546,17 +2543,17 @@ func NewGrowingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GrowingW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (GrowingWriter) Within(up *cdr.Writer) GrowingWriter {
-	return GrowingWriter{cdr.Nest(up, &growingShape)}
+func (GrowingWriter) Within(up *cdr.Writer, p cdr.Place) GrowingWriter {
+	return GrowingWriter{up.BeginLeaf(p, &growingShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *GrowingWriter) End() { w.w.End() }
+func (w GrowingWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *GrowingWriter) Finish() (int, error) { return w.w.Finish() }
+func (w GrowingWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *GrowingWriter) discriminate(d int16) {
+func (w GrowingWriter) discriminate(d int16) {
 	if e := w.w.Next(0); e != nil {
 		e.Int16(d)
 		w.w.Done()
@@ -2564,13 +2561,13 @@ func (w *GrowingWriter) discriminate(d int16) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *GrowingWriter) SetDiscriminator(d int16) {
+func (w GrowingWriter) SetDiscriminator(d int16) {
 	w.discriminate(d)
 	w.w.Pick(growingMember(d) + 1)
 }
 
 // SetNumber sets number.
-func (w *GrowingWriter) SetNumber(v int32) {
+func (w GrowingWriter) SetNumber(v int32) {
 	if !w.w.Chosen(1) {
 		w.discriminate(0)
 	}
@@ -2581,11 +2578,11 @@ func (w *GrowingWriter) SetNumber(v int32) {
 }
 
 // SetText sets text.
-func (w *GrowingWriter) SetText(v string) {
+func (w GrowingWriter) SetText(v string) {
 	if !w.w.Chosen(2) {
 		w.discriminate(1)
 	}
-	w.w.String(2, v, 0)
+	w.w.HeadedString(2, v, 0)
 }
 
 // Unions is the IDL struct evolving::Unions.
@@ -3259,12 +3256,12 @@ type UnionsWriter struct {
 
 // NewUnionsWriter starts a sample in buf, encapsulation header included.
 func NewUnionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) UnionsWriter {
-	return UnionsWriter{s.Open(buf, enc, unionsType, &unionsShape)}
+	return UnionsWriter{cdr.Writer{Leaf: s.Open(buf, enc, unionsType, &unionsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (UnionsWriter) Within(up *cdr.Writer) UnionsWriter {
-	return UnionsWriter{cdr.Nest(up, &unionsShape)}
+func (UnionsWriter) Within(up *cdr.Writer, p cdr.Place) UnionsWriter {
+	return UnionsWriter{cdr.Writer{Leaf: up.Begin(p, &unionsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3286,7 +3283,7 @@ func (w *UnionsWriter) SetL(v *ByLong) {
 
 // BeginL begins l, for the writer that it gives to write.
 func (w *UnionsWriter) BeginL() ByLongWriter {
-	return ByLongWriter{}.Within(w.w.Begin(0))
+	return ByLongWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetE sets e.
@@ -3302,7 +3299,7 @@ func (w *UnionsWriter) SetE(v *ByEnum) {
 
 // BeginE begins e, for the writer that it gives to write.
 func (w *UnionsWriter) BeginE() ByEnumWriter {
-	return ByEnumWriter{}.Within(w.w.Begin(1))
+	return ByEnumWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetB sets b.
@@ -3318,7 +3315,7 @@ func (w *UnionsWriter) SetB(v *ByBool) {
 
 // BeginB begins b, for the writer that it gives to write.
 func (w *UnionsWriter) BeginB() ByBoolWriter {
-	return ByBoolWriter{}.Within(w.w.Begin(2))
+	return ByBoolWriter{}.Within(&w.w, cdr.Member(2))
 }
 
 // SetC sets c.
@@ -3334,7 +3331,7 @@ func (w *UnionsWriter) SetC(v *ByChar) {
 
 // BeginC begins c, for the writer that it gives to write.
 func (w *UnionsWriter) BeginC() ByCharWriter {
-	return ByCharWriter{}.Within(w.w.Begin(3))
+	return ByCharWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // SetList sets list.
@@ -3368,7 +3365,7 @@ func (w *UnionsWriter) AddList(v *ByLong) {
 
 // NextList begins the next element of list, for the writer that it gives to write.
 func (w *UnionsWriter) NextList() ByLongWriter {
-	return ByLongWriter{}.Within(w.w.BeginElement(4))
+	return ByLongWriter{}.Within(&w.w, cdr.ElementOf(4))
 }
 
 // SetRow sets row.
@@ -3402,7 +3399,7 @@ func (w *UnionsWriter) AddRow(v *ByEnum) {
 
 // NextRow begins the next element of row, for the writer that it gives to write.
 func (w *UnionsWriter) NextRow() ByEnumWriter {
-	return ByEnumWriter{}.Within(w.w.BeginElement(5))
+	return ByEnumWriter{}.Within(&w.w, cdr.ElementOf(5))
 }
 
 // SetG sets g.
@@ -3418,7 +3415,7 @@ func (w *UnionsWriter) SetG(v *Growing) {
 
 // BeginG begins g, for the writer that it gives to write.
 func (w *UnionsWriter) BeginG() GrowingWriter {
-	return GrowingWriter{}.Within(w.w.Begin(6))
+	return GrowingWriter{}.Within(&w.w, cdr.Member(6))
 }
 
 // Masks is the IDL struct evolving::Masks.
@@ -3859,12 +3856,12 @@ type MasksWriter struct {
 
 // NewMasksWriter starts a sample in buf, encapsulation header included.
 func NewMasksWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MasksWriter {
-	return MasksWriter{s.Open(buf, enc, masksType, &masksShape)}
+	return MasksWriter{cdr.Writer{Leaf: s.Open(buf, enc, masksType, &masksShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (MasksWriter) Within(up *cdr.Writer) MasksWriter {
-	return MasksWriter{cdr.Nest(up, &masksShape)}
+func (MasksWriter) Within(up *cdr.Writer, p cdr.Place) MasksWriter {
+	return MasksWriter{cdr.Writer{Leaf: up.Begin(p, &masksShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4239,7 +4236,7 @@ var partShape = cdr.Shape{
 // PartWriter writes an encoded Part in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PartWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewPartWriter starts a sample in buf, encapsulation header included.
@@ -4248,33 +4245,33 @@ func NewPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PartWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (PartWriter) Within(up *cdr.Writer) PartWriter {
-	return PartWriter{cdr.Nest(up, &partShape)}
+func (PartWriter) Within(up *cdr.Writer, p cdr.Place) PartWriter {
+	return PartWriter{up.BeginLeaf(p, &partShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *PartWriter) End() { w.w.End() }
+func (w PartWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *PartWriter) Finish() (int, error) { return w.w.Finish() }
+func (w PartWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetTag sets tag.
-func (w *PartWriter) SetTag(v byte) {
+func (w PartWriter) SetTag(v byte) {
 	if b := w.w.In(0); len(b) >= 1 {
 		b[0] = v
 	}
 }
 
 // SetValue sets value.
-func (w *PartWriter) SetValue(v float64) {
+func (w PartWriter) SetValue(v float64) {
 	if b := w.w.In(1); len(b) >= 12 {
 		cdr.PutFloat64(b[4:], v)
 	}
 }
 
 // SetName sets name.
-func (w *PartWriter) SetName(v string) {
-	w.w.String(2, v, 0)
+func (w PartWriter) SetName(v string) {
+	w.w.HeadedString(2, v, 0)
 }
 
 // Track is the IDL struct evolving::Track.
@@ -4957,7 +4954,7 @@ var trackShape = cdr.Shape{
 		{Name: "one"},
 		{Name: "many"},
 		{Name: "row"},
-		{Name: "maybe", ID: 4, Code: 3, Optional: true},
+		{Name: "maybe", ID: 4, Code: 3, Optional: true, Width: 8},
 		{Name: "perhaps", ID: 5, Code: 4, Optional: true},
 		{Name: "numbers", ID: 6, Code: 6, Optional: true},
 		{Name: "labels"},
@@ -4973,12 +4970,12 @@ type TrackWriter struct {
 
 // NewTrackWriter starts a sample in buf, encapsulation header included.
 func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWriter {
-	return TrackWriter{s.Open(buf, enc, trackType, &trackShape)}
+	return TrackWriter{cdr.Writer{Leaf: s.Open(buf, enc, trackType, &trackShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
-	return TrackWriter{cdr.Nest(up, &trackShape)}
+func (TrackWriter) Within(up *cdr.Writer, p cdr.Place) TrackWriter {
+	return TrackWriter{cdr.Writer{Leaf: up.Begin(p, &trackShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -5007,7 +5004,7 @@ func (w *TrackWriter) SetOne(v *Part) {
 
 // BeginOne begins one, for the writer that it gives to write.
 func (w *TrackWriter) BeginOne() PartWriter {
-	return PartWriter{}.Within(w.w.Begin(1))
+	return PartWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetMany sets many.
@@ -5041,7 +5038,7 @@ func (w *TrackWriter) AddMany(v *Part) {
 
 // NextMany begins the next element of many, for the writer that it gives to write.
 func (w *TrackWriter) NextMany() PartWriter {
-	return PartWriter{}.Within(w.w.BeginElement(2))
+	return PartWriter{}.Within(&w.w, cdr.ElementOf(2))
 }
 
 // SetRow sets row.
@@ -5075,14 +5072,13 @@ func (w *TrackWriter) AddRow(v *Part) {
 
 // NextRow begins the next element of row, for the writer that it gives to write.
 func (w *TrackWriter) NextRow() PartWriter {
-	return PartWriter{}.Within(w.w.BeginElement(3))
+	return PartWriter{}.Within(&w.w, cdr.ElementOf(3))
 }
 
 // SetMaybe sets maybe.
 func (w *TrackWriter) SetMaybe(v float64) {
-	if e := w.w.Next(4); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(4); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -5099,15 +5095,12 @@ func (w *TrackWriter) SetPerhaps(v *Part) {
 
 // BeginPerhaps begins perhaps, for the writer that it gives to write.
 func (w *TrackWriter) BeginPerhaps() PartWriter {
-	return PartWriter{}.Within(w.w.Begin(5))
+	return PartWriter{}.Within(&w.w, cdr.Member(5))
 }
 
 // SetNumbers sets numbers.
 func (w *TrackWriter) SetNumbers(v []int32) {
-	if e := w.w.Next(6); e != nil {
-		cdr.EncodeSequence(e, "numbers", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(6, cdr.PrimitivesOf(v), 0)
 }
 
 // SetLabels sets labels.
@@ -5655,16 +5648,16 @@ func (b *RecordBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:
 
 var recordShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "number", ID: 7 | cdr.MustUnderstand, Code: 2},
-		{Name: "tag", ID: 1, Code: 0},
-		{Name: "value", ID: 2, Code: 3},
+		{Name: "number", ID: 7 | cdr.MustUnderstand, Code: 2, Width: 4},
+		{Name: "tag", ID: 1, Code: 0, Width: 1},
+		{Name: "value", ID: 2, Code: 3, Width: 8},
 		{Name: "name", ID: 300000, Code: 5},
-		{Name: "maybe", ID: 3, Code: 3, Optional: true},
+		{Name: "maybe", ID: 3, Code: 3, Optional: true, Width: 8},
 		{Name: "doubles", ID: 4, Code: 7},
 		{Name: "part", ID: 5, Code: 4},
 		{Name: "names", ID: 6, Code: 5, Optional: true},
 		{Name: "longs", ID: 8, Code: 6},
-		{Name: "s", ID: 9, Code: 1},
+		{Name: "s", ID: 9, Code: 1, Width: 2},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -5677,12 +5670,12 @@ type RecordWriter struct {
 
 // NewRecordWriter starts a sample in buf, encapsulation header included.
 func NewRecordWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RecordWriter {
-	return RecordWriter{s.Open(buf, enc, recordType, &recordShape)}
+	return RecordWriter{cdr.Writer{Leaf: s.Open(buf, enc, recordType, &recordShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (RecordWriter) Within(up *cdr.Writer) RecordWriter {
-	return RecordWriter{cdr.Nest(up, &recordShape)}
+func (RecordWriter) Within(up *cdr.Writer, p cdr.Place) RecordWriter {
+	return RecordWriter{cdr.Writer{Leaf: up.Begin(p, &recordShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -5693,47 +5686,40 @@ func (w *RecordWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetNumber sets number.
 func (w *RecordWriter) SetNumber(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetTag sets tag.
 func (w *RecordWriter) SetTag(v byte) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Number(1); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetValue sets value.
 func (w *RecordWriter) SetValue(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(2); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetName sets name.
 func (w *RecordWriter) SetName(v string) {
-	w.w.String(3, v, 0)
+	w.w.HeadedString(3, v, 0)
 }
 
 // SetMaybe sets maybe.
 func (w *RecordWriter) SetMaybe(v int64) {
-	if e := w.w.Next(4); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.Number(4); len(b) >= 8 {
+		cdr.PutInt64(b, v)
 	}
 }
 
 // SetDoubles sets doubles.
 func (w *RecordWriter) SetDoubles(v []float64) {
-	if e := w.w.Next(5); e != nil {
-		cdr.EncodeSequence(e, "doubles", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(5, cdr.PrimitivesOf(v), 0)
 }
 
 // SetPart sets part.
@@ -5749,7 +5735,7 @@ func (w *RecordWriter) SetPart(v *Part) {
 
 // BeginPart begins part, for the writer that it gives to write.
 func (w *RecordWriter) BeginPart() PartWriter {
-	return PartWriter{}.Within(w.w.Begin(6))
+	return PartWriter{}.Within(&w.w, cdr.Member(6))
 }
 
 // SetNames sets names.
@@ -5783,17 +5769,13 @@ func (w *RecordWriter) AddNames(v string) {
 
 // SetLongs sets longs.
 func (w *RecordWriter) SetLongs(v []int32) {
-	if e := w.w.Next(8); e != nil {
-		cdr.EncodeSequence(e, "longs", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(8, cdr.PrimitivesOf(v), 0)
 }
 
 // SetS sets s.
 func (w *RecordWriter) SetS(v int16) {
-	if e := w.w.Next(9); e != nil {
-		e.Int16(v)
-		w.w.Done()
+	if b := w.w.Number(9); len(b) >= 2 {
+		cdr.PutInt16(b, v)
 	}
 }
 
@@ -6306,9 +6288,9 @@ func (b *OptionalsBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
 
 var optionalsShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "a", ID: 0, Code: 2, Optional: true},
+		{Name: "a", ID: 0, Code: 2, Optional: true, Width: 4},
 		{Name: "b", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
-		{Name: "c", ID: 2, Code: 3, Optional: true},
+		{Name: "c", ID: 2, Code: 3, Optional: true, Width: 8},
 		{Name: "d", ID: 3, Code: 5, Optional: true},
 		{Name: "e", ID: 4, Code: 4, Optional: true},
 		{Name: "f", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
@@ -6323,12 +6305,12 @@ type OptionalsWriter struct {
 
 // NewOptionalsWriter starts a sample in buf, encapsulation header included.
 func NewOptionalsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OptionalsWriter {
-	return OptionalsWriter{s.Open(buf, enc, optionalsType, &optionalsShape)}
+	return OptionalsWriter{cdr.Writer{Leaf: s.Open(buf, enc, optionalsType, &optionalsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (OptionalsWriter) Within(up *cdr.Writer) OptionalsWriter {
-	return OptionalsWriter{cdr.Nest(up, &optionalsShape)}
+func (OptionalsWriter) Within(up *cdr.Writer, p cdr.Place) OptionalsWriter {
+	return OptionalsWriter{cdr.Writer{Leaf: up.Begin(p, &optionalsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6339,9 +6321,8 @@ func (w *OptionalsWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
 func (w *OptionalsWriter) SetA(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -6354,15 +6335,14 @@ func (w *OptionalsWriter) SetB(v byte) {
 
 // SetC sets c.
 func (w *OptionalsWriter) SetC(v float64) {
-	if e := w.w.Next(2); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(2); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetD sets d.
 func (w *OptionalsWriter) SetD(v string) {
-	w.w.String(3, v, 0)
+	w.w.HeadedString(3, v, 0)
 }
 
 // SetE sets e.
@@ -6378,7 +6358,7 @@ func (w *OptionalsWriter) SetE(v *Record) {
 
 // BeginE begins e, for the writer that it gives to write.
 func (w *OptionalsWriter) BeginE() RecordWriter {
-	return RecordWriter{}.Within(w.w.Begin(4))
+	return RecordWriter{}.Within(&w.w, cdr.Member(4))
 }
 
 // SetF sets f.
@@ -6671,12 +6651,12 @@ type BoxesWriter struct {
 
 // NewBoxesWriter starts a sample in buf, encapsulation header included.
 func NewBoxesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BoxesWriter {
-	return BoxesWriter{s.Open(buf, enc, boxesType, &boxesShape)}
+	return BoxesWriter{cdr.Writer{Leaf: s.Open(buf, enc, boxesType, &boxesShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BoxesWriter) Within(up *cdr.Writer) BoxesWriter {
-	return BoxesWriter{cdr.Nest(up, &boxesShape)}
+func (BoxesWriter) Within(up *cdr.Writer, p cdr.Place) BoxesWriter {
+	return BoxesWriter{cdr.Writer{Leaf: up.Begin(p, &boxesShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6706,7 +6686,7 @@ func (w *BoxesWriter) SetC(v *Part) {
 
 // BeginC begins c, for the writer that it gives to write.
 func (w *BoxesWriter) BeginC() PartWriter {
-	return PartWriter{}.Within(w.w.Begin(1))
+	return PartWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // Pointers is the IDL struct evolving::Pointers.
@@ -7040,12 +7020,12 @@ type PointersWriter struct {
 
 // NewPointersWriter starts a sample in buf, encapsulation header included.
 func NewPointersWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointersWriter {
-	return PointersWriter{s.Open(buf, enc, pointersType, &pointersShape)}
+	return PointersWriter{cdr.Writer{Leaf: s.Open(buf, enc, pointersType, &pointersShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (PointersWriter) Within(up *cdr.Writer) PointersWriter {
-	return PointersWriter{cdr.Nest(up, &pointersShape)}
+func (PointersWriter) Within(up *cdr.Writer, p cdr.Place) PointersWriter {
+	return PointersWriter{cdr.Writer{Leaf: up.Begin(p, &pointersShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7067,12 +7047,12 @@ func (w *PointersWriter) SetBoxes(v *Boxes) {
 
 // BeginBoxes begins boxes, for the writer that it gives to write.
 func (w *PointersWriter) BeginBoxes() BoxesWriter {
-	return BoxesWriter{}.Within(w.w.Begin(0))
+	return BoxesWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetB sets b.
 func (w *PointersWriter) SetB(v string) {
-	w.w.String(1, v, 0)
+	w.w.HeadedString(1, v, 0)
 }
 
 // Base is the IDL struct evolving::Base.
@@ -7296,7 +7276,7 @@ var baseShape = cdr.Shape{
 // BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BaseWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBaseWriter starts a sample in buf, encapsulation header included.
@@ -7305,25 +7285,25 @@ func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
-	return BaseWriter{cdr.Nest(up, &baseShape)}
+func (BaseWriter) Within(up *cdr.Writer, p cdr.Place) BaseWriter {
+	return BaseWriter{up.BeginLeaf(p, &baseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BaseWriter) End() { w.w.End() }
+func (w BaseWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BaseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
-func (w *BaseWriter) SetFirst(v int32) {
+func (w BaseWriter) SetFirst(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
-func (w *BaseWriter) SetSecond(v string) {
+func (w BaseWriter) SetSecond(v string) {
 	w.w.String(1, v, 0)
 }
 
@@ -7618,7 +7598,7 @@ var derivedShape = cdr.Shape{
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type DerivedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
@@ -7627,37 +7607,37 @@ func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.Nest(up, &derivedShape)}
+func (DerivedWriter) Within(up *cdr.Writer, p cdr.Place) DerivedWriter {
+	return DerivedWriter{up.BeginLeaf(p, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *DerivedWriter) End() { w.w.End() }
+func (w DerivedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
-func (w *DerivedWriter) SetFirst(v int32) {
+func (w DerivedWriter) SetFirst(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
-func (w *DerivedWriter) SetSecond(v string) {
+func (w DerivedWriter) SetSecond(v string) {
 	w.w.String(1, v, 0)
 }
 
 // SetThird sets third.
-func (w *DerivedWriter) SetThird(v float64) {
+func (w DerivedWriter) SetThird(v float64) {
 	if b := w.w.Run(2); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetFourth sets fourth.
-func (w *DerivedWriter) SetFourth(v byte) {
+func (w DerivedWriter) SetFourth(v byte) {
 	if b := w.w.In(3); len(b) >= 9 {
 		b[8] = v
 	}
@@ -7895,9 +7875,9 @@ func (b *HashedBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:
 
 var hashedShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "alpha", ID: 54728492, Code: 2},
+		{Name: "alpha", ID: 54728492, Code: 2, Width: 4},
 		{Name: "beta", ID: 36855673, Code: 5},
-		{Name: "gamma", ID: 9 | cdr.MustUnderstand, Code: 0},
+		{Name: "gamma", ID: 9 | cdr.MustUnderstand, Code: 0, Width: 1},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -7905,7 +7885,7 @@ var hashedShape = cdr.Shape{
 // HashedWriter writes an encoded Hashed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type HashedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewHashedWriter starts a sample in buf, encapsulation header included.
@@ -7914,33 +7894,31 @@ func NewHashedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HashedWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (HashedWriter) Within(up *cdr.Writer) HashedWriter {
-	return HashedWriter{cdr.Nest(up, &hashedShape)}
+func (HashedWriter) Within(up *cdr.Writer, p cdr.Place) HashedWriter {
+	return HashedWriter{up.BeginLeaf(p, &hashedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *HashedWriter) End() { w.w.End() }
+func (w HashedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *HashedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w HashedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetAlpha sets alpha.
-func (w *HashedWriter) SetAlpha(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w HashedWriter) SetAlpha(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetBeta sets beta.
-func (w *HashedWriter) SetBeta(v string) {
-	w.w.String(1, v, 0)
+func (w HashedWriter) SetBeta(v string) {
+	w.w.HeadedString(1, v, 0)
 }
 
 // SetGamma sets gamma.
-func (w *HashedWriter) SetGamma(v byte) {
-	if e := w.w.Next(2); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+func (w HashedWriter) SetGamma(v byte) {
+	if b := w.w.Number(2); len(b) >= 1 {
+		b[0] = v
 	}
 }

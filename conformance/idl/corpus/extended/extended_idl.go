@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Mode is the IDL enum extended::Mode.
 type Mode int32
@@ -571,7 +571,7 @@ var byLongShape = cdr.Shape{
 // ByLongWriter writes an encoded ByLong in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByLongWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewByLongWriter starts a sample in buf, encapsulation header included.
@@ -580,17 +580,17 @@ func NewByLongWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByLongWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ByLongWriter) Within(up *cdr.Writer) ByLongWriter {
-	return ByLongWriter{cdr.Nest(up, &byLongShape)}
+func (ByLongWriter) Within(up *cdr.Writer, p cdr.Place) ByLongWriter {
+	return ByLongWriter{up.BeginLeaf(p, &byLongShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ByLongWriter) End() { w.w.End() }
+func (w ByLongWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ByLongWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ByLongWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ByLongWriter) discriminate(d int32) {
+func (w ByLongWriter) discriminate(d int32) {
 	if e := w.w.Next(0); e != nil {
 		e.Int32(d)
 		w.w.Done()
@@ -598,13 +598,13 @@ func (w *ByLongWriter) discriminate(d int32) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ByLongWriter) SetDiscriminator(d int32) {
+func (w ByLongWriter) SetDiscriminator(d int32) {
 	w.discriminate(d)
 	w.w.Pick(byLongMember(d) + 1)
 }
 
 // SetNumber sets number.
-func (w *ByLongWriter) SetNumber(v int32) {
+func (w ByLongWriter) SetNumber(v int32) {
 	if !w.w.Chosen(1) {
 		w.discriminate(1)
 	}
@@ -615,15 +615,15 @@ func (w *ByLongWriter) SetNumber(v int32) {
 }
 
 // SetText sets text.
-func (w *ByLongWriter) SetText(v string) {
+func (w ByLongWriter) SetText(v string) {
 	if !w.w.Chosen(2) {
 		w.discriminate(2)
 	}
-	w.w.String(2, v, 0)
+	w.w.HeadedString(2, v, 0)
 }
 
 // SetLevel sets level.
-func (w *ByLongWriter) SetLevel(v float64) {
+func (w ByLongWriter) SetLevel(v float64) {
 	if !w.w.Chosen(3) {
 		w.discriminate(-4)
 	}
@@ -634,7 +634,7 @@ func (w *ByLongWriter) SetLevel(v float64) {
 }
 
 // SetOther sets other.
-func (w *ByLongWriter) SetOther(v byte) {
+func (w ByLongWriter) SetOther(v byte) {
 	if !w.w.Chosen(4) {
 		w.discriminate(0)
 	}
@@ -1097,7 +1097,7 @@ var byEnumShape = cdr.Shape{
 // ByEnumWriter writes an encoded ByEnum in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByEnumWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewByEnumWriter starts a sample in buf, encapsulation header included.
@@ -1106,17 +1106,17 @@ func NewByEnumWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByEnumWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ByEnumWriter) Within(up *cdr.Writer) ByEnumWriter {
-	return ByEnumWriter{cdr.Nest(up, &byEnumShape)}
+func (ByEnumWriter) Within(up *cdr.Writer, p cdr.Place) ByEnumWriter {
+	return ByEnumWriter{up.BeginLeaf(p, &byEnumShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ByEnumWriter) End() { w.w.End() }
+func (w ByEnumWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ByEnumWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ByEnumWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ByEnumWriter) discriminate(d Mode) {
+func (w ByEnumWriter) discriminate(d Mode) {
 	if e := w.w.Next(0); e != nil {
 		e.Enum("discriminator", int32(d), 4, d.Valid())
 		w.w.Done()
@@ -1124,13 +1124,13 @@ func (w *ByEnumWriter) discriminate(d Mode) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ByEnumWriter) SetDiscriminator(d Mode) {
+func (w ByEnumWriter) SetDiscriminator(d Mode) {
 	w.discriminate(d)
 	w.w.Pick(byEnumMember(d) + 1)
 }
 
 // SetLevel sets level.
-func (w *ByEnumWriter) SetLevel(v float64) {
+func (w ByEnumWriter) SetLevel(v float64) {
 	if !w.w.Chosen(1) {
 		w.discriminate(ModeOff)
 	}
@@ -1141,15 +1141,15 @@ func (w *ByEnumWriter) SetLevel(v float64) {
 }
 
 // SetName sets name.
-func (w *ByEnumWriter) SetName(v string) {
+func (w ByEnumWriter) SetName(v string) {
 	if !w.w.Chosen(2) {
 		w.discriminate(ModeOn)
 	}
-	w.w.String(2, v, 0)
+	w.w.HeadedString(2, v, 0)
 }
 
 // SetLeft sets left.
-func (w *ByEnumWriter) SetLeft(v int32) {
+func (w ByEnumWriter) SetLeft(v int32) {
 	if !w.w.Chosen(3) {
 		w.discriminate(ModeStandby)
 	}
@@ -1550,7 +1550,7 @@ var byOctetShape = cdr.Shape{
 // ByOctetWriter writes an encoded ByOctet in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ByOctetWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewByOctetWriter starts a sample in buf, encapsulation header included.
@@ -1559,17 +1559,17 @@ func NewByOctetWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ByOctetW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ByOctetWriter) Within(up *cdr.Writer) ByOctetWriter {
-	return ByOctetWriter{cdr.Nest(up, &byOctetShape)}
+func (ByOctetWriter) Within(up *cdr.Writer, p cdr.Place) ByOctetWriter {
+	return ByOctetWriter{up.BeginLeaf(p, &byOctetShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ByOctetWriter) End() { w.w.End() }
+func (w ByOctetWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ByOctetWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ByOctetWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ByOctetWriter) discriminate(d byte) {
+func (w ByOctetWriter) discriminate(d byte) {
 	if e := w.w.Next(0); e != nil {
 		e.Uint8(d)
 		w.w.Done()
@@ -1577,13 +1577,13 @@ func (w *ByOctetWriter) discriminate(d byte) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ByOctetWriter) SetDiscriminator(d byte) {
+func (w ByOctetWriter) SetDiscriminator(d byte) {
 	w.discriminate(d)
 	w.w.Pick(byOctetMember(d) + 1)
 }
 
 // SetBig sets big.
-func (w *ByOctetWriter) SetBig(v int64) {
+func (w ByOctetWriter) SetBig(v int64) {
 	if !w.w.Chosen(1) {
 		w.discriminate(1)
 	}
@@ -1594,7 +1594,7 @@ func (w *ByOctetWriter) SetBig(v int64) {
 }
 
 // SetSmall sets small.
-func (w *ByOctetWriter) SetSmall(v byte) {
+func (w ByOctetWriter) SetSmall(v byte) {
 	if !w.w.Chosen(2) {
 		w.discriminate(200)
 	}
@@ -2152,12 +2152,12 @@ type UnionsWriter struct {
 
 // NewUnionsWriter starts a sample in buf, encapsulation header included.
 func NewUnionsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) UnionsWriter {
-	return UnionsWriter{s.Open(buf, enc, unionsType, &unionsShape)}
+	return UnionsWriter{cdr.Writer{Leaf: s.Open(buf, enc, unionsType, &unionsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (UnionsWriter) Within(up *cdr.Writer) UnionsWriter {
-	return UnionsWriter{cdr.Nest(up, &unionsShape)}
+func (UnionsWriter) Within(up *cdr.Writer, p cdr.Place) UnionsWriter {
+	return UnionsWriter{cdr.Writer{Leaf: up.Begin(p, &unionsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2179,7 +2179,7 @@ func (w *UnionsWriter) SetL(v *ByLong) {
 
 // BeginL begins l, for the writer that it gives to write.
 func (w *UnionsWriter) BeginL() ByLongWriter {
-	return ByLongWriter{}.Within(w.w.Begin(0))
+	return ByLongWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetE sets e.
@@ -2195,7 +2195,7 @@ func (w *UnionsWriter) SetE(v *ByEnum) {
 
 // BeginE begins e, for the writer that it gives to write.
 func (w *UnionsWriter) BeginE() ByEnumWriter {
-	return ByEnumWriter{}.Within(w.w.Begin(1))
+	return ByEnumWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetO sets o.
@@ -2211,7 +2211,7 @@ func (w *UnionsWriter) SetO(v *ByOctet) {
 
 // BeginO begins o, for the writer that it gives to write.
 func (w *UnionsWriter) BeginO() ByOctetWriter {
-	return ByOctetWriter{}.Within(w.w.Begin(2))
+	return ByOctetWriter{}.Within(&w.w, cdr.Member(2))
 }
 
 // SetList sets list.
@@ -2245,7 +2245,7 @@ func (w *UnionsWriter) AddList(v *ByLong) {
 
 // NextList begins the next element of list, for the writer that it gives to write.
 func (w *UnionsWriter) NextList() ByLongWriter {
-	return ByLongWriter{}.Within(w.w.BeginElement(3))
+	return ByLongWriter{}.Within(&w.w, cdr.ElementOf(3))
 }
 
 // SetRow sets row.
@@ -2279,7 +2279,7 @@ func (w *UnionsWriter) AddRow(v *ByEnum) {
 
 // NextRow begins the next element of row, for the writer that it gives to write.
 func (w *UnionsWriter) NextRow() ByEnumWriter {
-	return ByEnumWriter{}.Within(w.w.BeginElement(4))
+	return ByEnumWriter{}.Within(&w.w, cdr.ElementOf(4))
 }
 
 // Longs is the IDL typedef extended::Longs.
@@ -2894,12 +2894,12 @@ type MapsWriter struct {
 
 // NewMapsWriter starts a sample in buf, encapsulation header included.
 func NewMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MapsWriter {
-	return MapsWriter{s.Open(buf, enc, mapsType, &mapsShape)}
+	return MapsWriter{cdr.Writer{Leaf: s.Open(buf, enc, mapsType, &mapsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (MapsWriter) Within(up *cdr.Writer) MapsWriter {
-	return MapsWriter{cdr.Nest(up, &mapsShape)}
+func (MapsWriter) Within(up *cdr.Writer, p cdr.Place) MapsWriter {
+	return MapsWriter{cdr.Writer{Leaf: up.Begin(p, &mapsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3014,7 +3014,7 @@ func (w *MapsWriter) NextLists(k int16, n int) MapsListsValueWriter {
 		return MapsListsValueWriter{}
 	}
 	e.Int16(k)
-	return MapsListsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, true)}
+	return MapsListsValueWriter{cdr.NestSequence(&w.w, cdr.PairValue, n, 0, true)}
 }
 
 // MapsListsValueWriter writes the elements of an encoded extended::Longs, each with Add or Next.
@@ -3256,34 +3256,34 @@ var wordsShape = cdr.Shape{
 // WordsWriter writes an encoded Words in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type WordsWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewWordsWriter starts a sample in buf, encapsulation header included.
 func NewWordsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) WordsWriter {
-	return WordsWriter{s.OpenNumbers(buf, enc, wordsType, &wordsShape)}
+	return WordsWriter{s.Open(buf, enc, wordsType, &wordsShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (WordsWriter) Within(up *cdr.Writer) WordsWriter {
-	return WordsWriter{cdr.NestNumbers(up, &wordsShape)}
+func (WordsWriter) Within(up *cdr.Writer, p cdr.Place) WordsWriter {
+	return WordsWriter{up.BeginLeaf(p, &wordsShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *WordsWriter) End() { w.w.End() }
+func (w WordsWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *WordsWriter) Finish() (int, error) { return w.w.Finish() }
+func (w WordsWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetI sets i.
-func (w *WordsWriter) SetI(v int8) {
+func (w WordsWriter) SetI(v int8) {
 	if b := w.w.In(0); len(b) >= 1 {
 		b[0] = uint8(v)
 	}
 }
 
 // SetU sets u.
-func (w *WordsWriter) SetU(v uint8) {
+func (w WordsWriter) SetU(v uint8) {
 	if b := w.w.In(1); len(b) >= 2 {
 		b[1] = v
 	}
@@ -3504,7 +3504,7 @@ var baseShape = cdr.Shape{
 // BaseWriter writes an encoded Base in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BaseWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBaseWriter starts a sample in buf, encapsulation header included.
@@ -3513,25 +3513,25 @@ func NewBaseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BaseWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BaseWriter) Within(up *cdr.Writer) BaseWriter {
-	return BaseWriter{cdr.Nest(up, &baseShape)}
+func (BaseWriter) Within(up *cdr.Writer, p cdr.Place) BaseWriter {
+	return BaseWriter{up.BeginLeaf(p, &baseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BaseWriter) End() { w.w.End() }
+func (w BaseWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BaseWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BaseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
-func (w *BaseWriter) SetFirst(v int32) {
+func (w BaseWriter) SetFirst(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
-func (w *BaseWriter) SetSecond(v string) {
+func (w BaseWriter) SetSecond(v string) {
 	w.w.String(1, v, 0)
 }
 
@@ -3820,7 +3820,7 @@ var derivedShape = cdr.Shape{
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type DerivedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
@@ -3829,37 +3829,37 @@ func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.Nest(up, &derivedShape)}
+func (DerivedWriter) Within(up *cdr.Writer, p cdr.Place) DerivedWriter {
+	return DerivedWriter{up.BeginLeaf(p, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *DerivedWriter) End() { w.w.End() }
+func (w DerivedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFirst sets first.
-func (w *DerivedWriter) SetFirst(v int32) {
+func (w DerivedWriter) SetFirst(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetSecond sets second.
-func (w *DerivedWriter) SetSecond(v string) {
+func (w DerivedWriter) SetSecond(v string) {
 	w.w.String(1, v, 0)
 }
 
 // SetThird sets third.
-func (w *DerivedWriter) SetThird(v float64) {
+func (w DerivedWriter) SetThird(v float64) {
 	if b := w.w.Run(2); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetFourth sets fourth.
-func (w *DerivedWriter) SetFourth(v byte) {
+func (w DerivedWriter) SetFourth(v byte) {
 	if b := w.w.In(3); len(b) >= 9 {
 		b[8] = v
 	}

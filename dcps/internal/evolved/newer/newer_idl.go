@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Members were appended, and a bound has grown.
 type Track struct {
@@ -347,7 +347,7 @@ var trackShape = cdr.Shape{
 // TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type TrackWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewTrackWriter starts a sample in buf, encapsulation header included.
@@ -356,48 +356,45 @@ func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
-	return TrackWriter{cdr.Nest(up, &trackShape)}
+func (TrackWriter) Within(up *cdr.Writer, p cdr.Place) TrackWriter {
+	return TrackWriter{up.BeginLeaf(p, &trackShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *TrackWriter) End() { w.w.End() }
+func (w TrackWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
+func (w TrackWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *TrackWriter) SetID(v int32) {
+func (w TrackWriter) SetID(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetAltitude sets altitude.
-func (w *TrackWriter) SetAltitude(v int32) {
+func (w TrackWriter) SetAltitude(v int32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetText sets text.
-func (w *TrackWriter) SetText(v string) {
+func (w TrackWriter) SetText(v string) {
 	w.w.String(2, v, 32)
 }
 
 // SetSpeed sets speed.
-func (w *TrackWriter) SetSpeed(v int32) {
+func (w TrackWriter) SetSpeed(v int32) {
 	if b := w.w.Run(3); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetMore sets more.
-func (w *TrackWriter) SetMore(v []int32) {
-	if e := w.w.Next(4); e != nil {
-		cdr.EncodeSequence(e, "more", v, 0)
-		w.w.Done()
-	}
+func (w TrackWriter) SetMore(v []int32) {
+	w.w.Sequence(4, cdr.PrimitivesOf(v), 0)
 }
 
 // Members have another order, and one is new.
@@ -633,8 +630,8 @@ func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:],
 var shipShape = cdr.Shape{
 	Slots: []cdr.Slot{
 		{Name: "name", ID: 2, Code: 5},
-		{Name: "heading", ID: 5, Code: 3},
-		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+		{Name: "heading", ID: 5, Code: 3, Width: 8},
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -642,7 +639,7 @@ var shipShape = cdr.Shape{
 // ShipWriter writes an encoded Ship in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type ShipWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewShipWriter starts a sample in buf, encapsulation header included.
@@ -651,34 +648,32 @@ func NewShipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ShipWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ShipWriter) Within(up *cdr.Writer) ShipWriter {
-	return ShipWriter{cdr.Nest(up, &shipShape)}
+func (ShipWriter) Within(up *cdr.Writer, p cdr.Place) ShipWriter {
+	return ShipWriter{up.BeginLeaf(p, &shipShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ShipWriter) End() { w.w.End() }
+func (w ShipWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ShipWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ShipWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetName sets name.
-func (w *ShipWriter) SetName(v string) {
-	w.w.String(0, v, 0)
+func (w ShipWriter) SetName(v string) {
+	w.w.HeadedString(0, v, 0)
 }
 
 // SetHeading sets heading.
-func (w *ShipWriter) SetHeading(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+func (w ShipWriter) SetHeading(v float64) {
+	if b := w.w.Number(1); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetID sets id.
-func (w *ShipWriter) SetID(v int32) {
-	if e := w.w.Next(2); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w ShipWriter) SetID(v int32) {
+	if b := w.w.Number(2); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -894,7 +889,7 @@ var berthShape = cdr.Shape{
 // BerthWriter writes an encoded Berth in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BerthWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBerthWriter starts a sample in buf, encapsulation header included.
@@ -903,23 +898,23 @@ func NewBerthWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BerthWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BerthWriter) Within(up *cdr.Writer) BerthWriter {
-	return BerthWriter{cdr.Nest(up, &berthShape)}
+func (BerthWriter) Within(up *cdr.Writer, p cdr.Place) BerthWriter {
+	return BerthWriter{up.BeginLeaf(p, &berthShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BerthWriter) End() { w.w.End() }
+func (w BerthWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BerthWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BerthWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetName sets name.
-func (w *BerthWriter) SetName(v string) {
+func (w BerthWriter) SetName(v string) {
 	w.w.String(0, v, 64)
 }
 
 // SetValue sets value.
-func (w *BerthWriter) SetValue(v int32) {
+func (w BerthWriter) SetValue(v int32) {
 	if b := w.w.Run(1); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
@@ -1177,41 +1172,41 @@ var sealedShape = cdr.Shape{
 // SealedWriter writes an encoded Sealed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type SealedWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewSealedWriter starts a sample in buf, encapsulation header included.
 func NewSealedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SealedWriter {
-	return SealedWriter{s.OpenNumbers(buf, enc, sealedType, &sealedShape)}
+	return SealedWriter{s.Open(buf, enc, sealedType, &sealedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SealedWriter) Within(up *cdr.Writer) SealedWriter {
-	return SealedWriter{cdr.NestNumbers(up, &sealedShape)}
+func (SealedWriter) Within(up *cdr.Writer, p cdr.Place) SealedWriter {
+	return SealedWriter{up.BeginLeaf(p, &sealedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *SealedWriter) End() { w.w.End() }
+func (w SealedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *SealedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w SealedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *SealedWriter) SetID(v int32) {
+func (w SealedWriter) SetID(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetValue sets value.
-func (w *SealedWriter) SetValue(v int32) {
+func (w SealedWriter) SetValue(v int32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetExtra sets extra.
-func (w *SealedWriter) SetExtra(v int32) {
+func (w SealedWriter) SetExtra(v int32) {
 	if b := w.w.In(2); len(b) >= 12 {
 		cdr.PutInt32(b[8:], v)
 	}
@@ -1424,8 +1419,8 @@ func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:]
 
 var gaugeShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
-		{Name: "depth", ID: 2, Code: 2},
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2, Width: 4},
+		{Name: "depth", ID: 2, Code: 2, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -1433,7 +1428,7 @@ var gaugeShape = cdr.Shape{
 // GaugeWriter writes an encoded Gauge in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type GaugeWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewGaugeWriter starts a sample in buf, encapsulation header included.
@@ -1442,29 +1437,27 @@ func NewGaugeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GaugeWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (GaugeWriter) Within(up *cdr.Writer) GaugeWriter {
-	return GaugeWriter{cdr.Nest(up, &gaugeShape)}
+func (GaugeWriter) Within(up *cdr.Writer, p cdr.Place) GaugeWriter {
+	return GaugeWriter{up.BeginLeaf(p, &gaugeShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *GaugeWriter) End() { w.w.End() }
+func (w GaugeWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *GaugeWriter) Finish() (int, error) { return w.w.Finish() }
+func (w GaugeWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *GaugeWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w GaugeWriter) SetID(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetDepth sets depth.
-func (w *GaugeWriter) SetDepth(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w GaugeWriter) SetDepth(v int32) {
+	if b := w.w.Number(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -1680,8 +1673,8 @@ func (b *SlipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:],
 
 var slipShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
-		{Name: "part", ID: 2 | cdr.MustUnderstand, Code: 2},
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2, Width: 4},
+		{Name: "part", ID: 2 | cdr.MustUnderstand, Code: 2, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -1689,7 +1682,7 @@ var slipShape = cdr.Shape{
 // SlipWriter writes an encoded Slip in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type SlipWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewSlipWriter starts a sample in buf, encapsulation header included.
@@ -1698,28 +1691,26 @@ func NewSlipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SlipWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SlipWriter) Within(up *cdr.Writer) SlipWriter {
-	return SlipWriter{cdr.Nest(up, &slipShape)}
+func (SlipWriter) Within(up *cdr.Writer, p cdr.Place) SlipWriter {
+	return SlipWriter{up.BeginLeaf(p, &slipShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *SlipWriter) End() { w.w.End() }
+func (w SlipWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *SlipWriter) Finish() (int, error) { return w.w.Finish() }
+func (w SlipWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *SlipWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w SlipWriter) SetID(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetPart sets part.
-func (w *SlipWriter) SetPart(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w SlipWriter) SetPart(v int32) {
+	if b := w.w.Number(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Track is the IDL struct fleet::Track.
 type Track struct {
@@ -272,7 +272,7 @@ var trackShape = cdr.Shape{
 // TrackWriter writes an encoded Track in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type TrackWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewTrackWriter starts a sample in buf, encapsulation header included.
@@ -281,32 +281,32 @@ func NewTrackWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TrackWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TrackWriter) Within(up *cdr.Writer) TrackWriter {
-	return TrackWriter{cdr.Nest(up, &trackShape)}
+func (TrackWriter) Within(up *cdr.Writer, p cdr.Place) TrackWriter {
+	return TrackWriter{up.BeginLeaf(p, &trackShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *TrackWriter) End() { w.w.End() }
+func (w TrackWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *TrackWriter) Finish() (int, error) { return w.w.Finish() }
+func (w TrackWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *TrackWriter) SetID(v int32) {
+func (w TrackWriter) SetID(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetAltitude sets altitude.
-func (w *TrackWriter) SetAltitude(v int32) {
+func (w TrackWriter) SetAltitude(v int32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutInt32(b[4:], v)
 	}
 }
 
 // SetText sets text.
-func (w *TrackWriter) SetText(v string) {
+func (w TrackWriter) SetText(v string) {
 	w.w.String(2, v, 8)
 }
 
@@ -517,7 +517,7 @@ func (b *ShipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:],
 
 var shipShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2, Width: 4},
 		{Name: "name", ID: 2, Code: 5},
 	},
 	Extensibility: cdr.Mutable,
@@ -526,7 +526,7 @@ var shipShape = cdr.Shape{
 // ShipWriter writes an encoded Ship in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type ShipWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewShipWriter starts a sample in buf, encapsulation header included.
@@ -535,27 +535,26 @@ func NewShipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ShipWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ShipWriter) Within(up *cdr.Writer) ShipWriter {
-	return ShipWriter{cdr.Nest(up, &shipShape)}
+func (ShipWriter) Within(up *cdr.Writer, p cdr.Place) ShipWriter {
+	return ShipWriter{up.BeginLeaf(p, &shipShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ShipWriter) End() { w.w.End() }
+func (w ShipWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ShipWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ShipWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *ShipWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w ShipWriter) SetID(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetName sets name.
-func (w *ShipWriter) SetName(v string) {
-	w.w.String(1, v, 0)
+func (w ShipWriter) SetName(v string) {
+	w.w.HeadedString(1, v, 0)
 }
 
 // A handle holds the key.
@@ -770,7 +769,7 @@ var berthShape = cdr.Shape{
 // BerthWriter writes an encoded Berth in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BerthWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBerthWriter starts a sample in buf, encapsulation header included.
@@ -779,23 +778,23 @@ func NewBerthWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BerthWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BerthWriter) Within(up *cdr.Writer) BerthWriter {
-	return BerthWriter{cdr.Nest(up, &berthShape)}
+func (BerthWriter) Within(up *cdr.Writer, p cdr.Place) BerthWriter {
+	return BerthWriter{up.BeginLeaf(p, &berthShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BerthWriter) End() { w.w.End() }
+func (w BerthWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BerthWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BerthWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetName sets name.
-func (w *BerthWriter) SetName(v string) {
+func (w BerthWriter) SetName(v string) {
 	w.w.String(0, v, 4)
 }
 
 // SetValue sets value.
-func (w *BerthWriter) SetValue(v int32) {
+func (w BerthWriter) SetValue(v int32) {
 	if b := w.w.Run(1); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
@@ -1026,34 +1025,34 @@ var sealedShape = cdr.Shape{
 // SealedWriter writes an encoded Sealed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type SealedWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewSealedWriter starts a sample in buf, encapsulation header included.
 func NewSealedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SealedWriter {
-	return SealedWriter{s.OpenNumbers(buf, enc, sealedType, &sealedShape)}
+	return SealedWriter{s.Open(buf, enc, sealedType, &sealedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SealedWriter) Within(up *cdr.Writer) SealedWriter {
-	return SealedWriter{cdr.NestNumbers(up, &sealedShape)}
+func (SealedWriter) Within(up *cdr.Writer, p cdr.Place) SealedWriter {
+	return SealedWriter{up.BeginLeaf(p, &sealedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *SealedWriter) End() { w.w.End() }
+func (w SealedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *SealedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w SealedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *SealedWriter) SetID(v int32) {
+func (w SealedWriter) SetID(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetValue sets value.
-func (w *SealedWriter) SetValue(v int32) {
+func (w SealedWriter) SetValue(v int32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutInt32(b[4:], v)
 	}
@@ -1266,8 +1265,8 @@ func (b *GaugeBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:]
 
 var gaugeShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
-		{Name: "level", ID: 2, Code: 2},
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2, Width: 4},
+		{Name: "level", ID: 2, Code: 2, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -1275,7 +1274,7 @@ var gaugeShape = cdr.Shape{
 // GaugeWriter writes an encoded Gauge in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type GaugeWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewGaugeWriter starts a sample in buf, encapsulation header included.
@@ -1284,29 +1283,27 @@ func NewGaugeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) GaugeWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (GaugeWriter) Within(up *cdr.Writer) GaugeWriter {
-	return GaugeWriter{cdr.Nest(up, &gaugeShape)}
+func (GaugeWriter) Within(up *cdr.Writer, p cdr.Place) GaugeWriter {
+	return GaugeWriter{up.BeginLeaf(p, &gaugeShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *GaugeWriter) End() { w.w.End() }
+func (w GaugeWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *GaugeWriter) Finish() (int, error) { return w.w.Finish() }
+func (w GaugeWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *GaugeWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w GaugeWriter) SetID(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetLevel sets level.
-func (w *GaugeWriter) SetLevel(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w GaugeWriter) SetLevel(v int32) {
+	if b := w.w.Number(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -1517,8 +1514,8 @@ func (b *SlipBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:],
 
 var slipShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2},
-		{Name: "part", ID: 2, Code: 2},
+		{Name: "id", ID: 1 | cdr.MustUnderstand, Code: 2, Width: 4},
+		{Name: "part", ID: 2, Code: 2, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -1526,7 +1523,7 @@ var slipShape = cdr.Shape{
 // SlipWriter writes an encoded Slip in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type SlipWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewSlipWriter starts a sample in buf, encapsulation header included.
@@ -1535,28 +1532,26 @@ func NewSlipWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SlipWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SlipWriter) Within(up *cdr.Writer) SlipWriter {
-	return SlipWriter{cdr.Nest(up, &slipShape)}
+func (SlipWriter) Within(up *cdr.Writer, p cdr.Place) SlipWriter {
+	return SlipWriter{up.BeginLeaf(p, &slipShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *SlipWriter) End() { w.w.End() }
+func (w SlipWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *SlipWriter) Finish() (int, error) { return w.w.Finish() }
+func (w SlipWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *SlipWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w SlipWriter) SetID(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetPart sets part.
-func (w *SlipWriter) SetPart(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w SlipWriter) SetPart(v int32) {
+	if b := w.w.Number(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }

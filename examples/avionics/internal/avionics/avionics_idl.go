@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // How an aircraft is called where it has no address: own-ship.
 type AircraftId = string
@@ -448,7 +448,7 @@ var airDataShape = cdr.Shape{
 // AirDataWriter writes an encoded AirData in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type AirDataWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewAirDataWriter starts a sample in buf, encapsulation header included.
@@ -457,79 +457,79 @@ func NewAirDataWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AirDataW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (AirDataWriter) Within(up *cdr.Writer) AirDataWriter {
-	return AirDataWriter{cdr.Nest(up, &airDataShape)}
+func (AirDataWriter) Within(up *cdr.Writer, p cdr.Place) AirDataWriter {
+	return AirDataWriter{up.BeginLeaf(p, &airDataShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *AirDataWriter) End() { w.w.End() }
+func (w AirDataWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *AirDataWriter) Finish() (int, error) { return w.w.Finish() }
+func (w AirDataWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetAircraft sets aircraft.
-func (w *AirDataWriter) SetAircraft(v AircraftId) {
+func (w AirDataWriter) SetAircraft(v AircraftId) {
 	w.w.String(0, v, 8)
 }
 
 // SetNumber sets number.
-func (w *AirDataWriter) SetNumber(v uint64) {
+func (w AirDataWriter) SetNumber(v uint64) {
 	if b := w.w.Run(1); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
 }
 
 // SetMeasured sets measured.
-func (w *AirDataWriter) SetMeasured(v Nanoseconds) {
+func (w AirDataWriter) SetMeasured(v Nanoseconds) {
 	if b := w.w.In(2); len(b) >= 16 {
 		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetComputer sets computer.
-func (w *AirDataWriter) SetComputer(v byte) {
+func (w AirDataWriter) SetComputer(v byte) {
 	if b := w.w.In(3); len(b) >= 17 {
 		b[16] = v
 	}
 }
 
 // SetStaticPressureHpa sets static_pressure_hpa.
-func (w *AirDataWriter) SetStaticPressureHpa(v float32) {
+func (w AirDataWriter) SetStaticPressureHpa(v float32) {
 	if b := w.w.In(4); len(b) >= 24 {
 		cdr.PutFloat32(b[20:], v)
 	}
 }
 
 // SetPressureAltitudeFt sets pressure_altitude_ft.
-func (w *AirDataWriter) SetPressureAltitudeFt(v float32) {
+func (w AirDataWriter) SetPressureAltitudeFt(v float32) {
 	if b := w.w.In(5); len(b) >= 28 {
 		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetIndicatedAirspeedKt sets indicated_airspeed_kt.
-func (w *AirDataWriter) SetIndicatedAirspeedKt(v float32) {
+func (w AirDataWriter) SetIndicatedAirspeedKt(v float32) {
 	if b := w.w.In(6); len(b) >= 32 {
 		cdr.PutFloat32(b[28:], v)
 	}
 }
 
 // SetTrueAirspeedKt sets true_airspeed_kt.
-func (w *AirDataWriter) SetTrueAirspeedKt(v float32) {
+func (w AirDataWriter) SetTrueAirspeedKt(v float32) {
 	if b := w.w.In(7); len(b) >= 36 {
 		cdr.PutFloat32(b[32:], v)
 	}
 }
 
 // SetMach sets mach.
-func (w *AirDataWriter) SetMach(v float32) {
+func (w AirDataWriter) SetMach(v float32) {
 	if b := w.w.In(8); len(b) >= 40 {
 		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetStaticAirTemperatureC sets static_air_temperature_c.
-func (w *AirDataWriter) SetStaticAirTemperatureC(v float32) {
+func (w AirDataWriter) SetStaticAirTemperatureC(v float32) {
 	if b := w.w.In(9); len(b) >= 44 {
 		cdr.PutFloat32(b[40:], v)
 	}
@@ -1066,7 +1066,7 @@ var positionShape = cdr.Shape{
 // PositionWriter writes an encoded Position in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PositionWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewPositionWriter starts a sample in buf, encapsulation header included.
@@ -1075,37 +1075,37 @@ func NewPositionWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Positio
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (PositionWriter) Within(up *cdr.Writer) PositionWriter {
-	return PositionWriter{cdr.Nest(up, &positionShape)}
+func (PositionWriter) Within(up *cdr.Writer, p cdr.Place) PositionWriter {
+	return PositionWriter{up.BeginLeaf(p, &positionShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *PositionWriter) End() { w.w.End() }
+func (w PositionWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *PositionWriter) Finish() (int, error) { return w.w.Finish() }
+func (w PositionWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetAircraft sets aircraft.
-func (w *PositionWriter) SetAircraft(v AircraftId) {
+func (w PositionWriter) SetAircraft(v AircraftId) {
 	w.w.String(0, v, 8)
 }
 
 // SetNumber sets number.
-func (w *PositionWriter) SetNumber(v uint64) {
+func (w PositionWriter) SetNumber(v uint64) {
 	if b := w.w.Run(1); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
 }
 
 // SetFixedAt sets fixed_at.
-func (w *PositionWriter) SetFixedAt(v Nanoseconds) {
+func (w PositionWriter) SetFixedAt(v Nanoseconds) {
 	if b := w.w.In(2); len(b) >= 16 {
 		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetQuality sets quality.
-func (w *PositionWriter) SetQuality(v FixQuality) {
+func (w PositionWriter) SetQuality(v FixQuality) {
 	if !v.Valid() {
 		w.w.NotEnumerator(3, int32(v))
 		return
@@ -1116,49 +1116,49 @@ func (w *PositionWriter) SetQuality(v FixQuality) {
 }
 
 // SetLatitude sets latitude.
-func (w *PositionWriter) SetLatitude(v float64) {
+func (w PositionWriter) SetLatitude(v float64) {
 	if b := w.w.In(4); len(b) >= 28 {
 		cdr.PutFloat64(b[20:], v)
 	}
 }
 
 // SetLongitude sets longitude.
-func (w *PositionWriter) SetLongitude(v float64) {
+func (w PositionWriter) SetLongitude(v float64) {
 	if b := w.w.In(5); len(b) >= 36 {
 		cdr.PutFloat64(b[28:], v)
 	}
 }
 
 // SetPressureAltitudeFt sets pressure_altitude_ft.
-func (w *PositionWriter) SetPressureAltitudeFt(v float32) {
+func (w PositionWriter) SetPressureAltitudeFt(v float32) {
 	if b := w.w.In(6); len(b) >= 40 {
 		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetGnssAltitudeFt sets gnss_altitude_ft.
-func (w *PositionWriter) SetGnssAltitudeFt(v float32) {
+func (w PositionWriter) SetGnssAltitudeFt(v float32) {
 	if b := w.w.In(7); len(b) >= 44 {
 		cdr.PutFloat32(b[40:], v)
 	}
 }
 
 // SetGroundSpeedKt sets ground_speed_kt.
-func (w *PositionWriter) SetGroundSpeedKt(v float32) {
+func (w PositionWriter) SetGroundSpeedKt(v float32) {
 	if b := w.w.In(8); len(b) >= 48 {
 		cdr.PutFloat32(b[44:], v)
 	}
 }
 
 // SetTrackDeg sets track_deg.
-func (w *PositionWriter) SetTrackDeg(v float32) {
+func (w PositionWriter) SetTrackDeg(v float32) {
 	if b := w.w.In(9); len(b) >= 52 {
 		cdr.PutFloat32(b[48:], v)
 	}
 }
 
 // SetVerticalRateFpm sets vertical_rate_fpm.
-func (w *PositionWriter) SetVerticalRateFpm(v float32) {
+func (w PositionWriter) SetVerticalRateFpm(v float32) {
 	if b := w.w.In(10); len(b) >= 56 {
 		cdr.PutFloat32(b[52:], v)
 	}
@@ -1922,7 +1922,7 @@ var trafficReportShape = cdr.Shape{
 // TrafficReportWriter writes an encoded TrafficReport in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type TrafficReportWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewTrafficReportWriter starts a sample in buf, encapsulation header included.
@@ -1931,149 +1931,149 @@ func NewTrafficReportWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Tr
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TrafficReportWriter) Within(up *cdr.Writer) TrafficReportWriter {
-	return TrafficReportWriter{cdr.Nest(up, &trafficReportShape)}
+func (TrafficReportWriter) Within(up *cdr.Writer, p cdr.Place) TrafficReportWriter {
+	return TrafficReportWriter{up.BeginLeaf(p, &trafficReportShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *TrafficReportWriter) End() { w.w.End() }
+func (w TrafficReportWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *TrafficReportWriter) Finish() (int, error) { return w.w.Finish() }
+func (w TrafficReportWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetIcao sets icao.
-func (w *TrafficReportWriter) SetIcao(v IcaoAddress) {
+func (w TrafficReportWriter) SetIcao(v IcaoAddress) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutUint32(b, v)
 	}
 }
 
 // SetNumber sets number.
-func (w *TrafficReportWriter) SetNumber(v uint64) {
+func (w TrafficReportWriter) SetNumber(v uint64) {
 	if b := w.w.In(1); len(b) >= 12 {
 		cdr.PutUint64(b[4:], v)
 	}
 }
 
 // SetHeard sets heard.
-func (w *TrafficReportWriter) SetHeard(v Nanoseconds) {
+func (w TrafficReportWriter) SetHeard(v Nanoseconds) {
 	if b := w.w.In(2); len(b) >= 20 {
 		cdr.PutInt64(b[12:], v)
 	}
 }
 
 // SetMessages sets messages.
-func (w *TrafficReportWriter) SetMessages(v uint32) {
+func (w TrafficReportWriter) SetMessages(v uint32) {
 	if b := w.w.In(3); len(b) >= 24 {
 		cdr.PutUint32(b[20:], v)
 	}
 }
 
 // SetTransmissionType sets transmission_type.
-func (w *TrafficReportWriter) SetTransmissionType(v byte) {
+func (w TrafficReportWriter) SetTransmissionType(v byte) {
 	if b := w.w.In(4); len(b) >= 25 {
 		b[24] = v
 	}
 }
 
 // SetKnown sets known.
-func (w *TrafficReportWriter) SetKnown(v uint16) {
+func (w TrafficReportWriter) SetKnown(v uint16) {
 	if b := w.w.In(5); len(b) >= 28 {
 		cdr.PutUint16(b[26:], v)
 	}
 }
 
 // SetUpdated sets updated.
-func (w *TrafficReportWriter) SetUpdated(v uint16) {
+func (w TrafficReportWriter) SetUpdated(v uint16) {
 	if b := w.w.In(6); len(b) >= 30 {
 		cdr.PutUint16(b[28:], v)
 	}
 }
 
 // SetCallsign sets callsign.
-func (w *TrafficReportWriter) SetCallsign(v string) {
+func (w TrafficReportWriter) SetCallsign(v string) {
 	w.w.String(7, v, 8)
 }
 
 // SetAltitudeFt sets altitude_ft.
-func (w *TrafficReportWriter) SetAltitudeFt(v int32) {
+func (w TrafficReportWriter) SetAltitudeFt(v int32) {
 	if b := w.w.Run(8); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetGroundSpeedKt sets ground_speed_kt.
-func (w *TrafficReportWriter) SetGroundSpeedKt(v float32) {
+func (w TrafficReportWriter) SetGroundSpeedKt(v float32) {
 	if b := w.w.In(9); len(b) >= 8 {
 		cdr.PutFloat32(b[4:], v)
 	}
 }
 
 // SetTrackDeg sets track_deg.
-func (w *TrafficReportWriter) SetTrackDeg(v float32) {
+func (w TrafficReportWriter) SetTrackDeg(v float32) {
 	if b := w.w.In(10); len(b) >= 12 {
 		cdr.PutFloat32(b[8:], v)
 	}
 }
 
 // SetLatitude sets latitude.
-func (w *TrafficReportWriter) SetLatitude(v float64) {
+func (w TrafficReportWriter) SetLatitude(v float64) {
 	if b := w.w.In(11); len(b) >= 20 {
 		cdr.PutFloat64(b[12:], v)
 	}
 }
 
 // SetLongitude sets longitude.
-func (w *TrafficReportWriter) SetLongitude(v float64) {
+func (w TrafficReportWriter) SetLongitude(v float64) {
 	if b := w.w.In(12); len(b) >= 28 {
 		cdr.PutFloat64(b[20:], v)
 	}
 }
 
 // SetPositionHeard sets position_heard.
-func (w *TrafficReportWriter) SetPositionHeard(v Nanoseconds) {
+func (w TrafficReportWriter) SetPositionHeard(v Nanoseconds) {
 	if b := w.w.In(13); len(b) >= 36 {
 		cdr.PutInt64(b[28:], v)
 	}
 }
 
 // SetVerticalRateFpm sets vertical_rate_fpm.
-func (w *TrafficReportWriter) SetVerticalRateFpm(v int32) {
+func (w TrafficReportWriter) SetVerticalRateFpm(v int32) {
 	if b := w.w.In(14); len(b) >= 40 {
 		cdr.PutInt32(b[36:], v)
 	}
 }
 
 // SetSquawk sets squawk.
-func (w *TrafficReportWriter) SetSquawk(v uint16) {
+func (w TrafficReportWriter) SetSquawk(v uint16) {
 	if b := w.w.In(15); len(b) >= 42 {
 		cdr.PutUint16(b[40:], v)
 	}
 }
 
 // SetAlert sets alert.
-func (w *TrafficReportWriter) SetAlert(v bool) {
+func (w TrafficReportWriter) SetAlert(v bool) {
 	if b := w.w.In(16); len(b) >= 43 {
 		cdr.PutBool(b[42:], v)
 	}
 }
 
 // SetEmergency sets emergency.
-func (w *TrafficReportWriter) SetEmergency(v bool) {
+func (w TrafficReportWriter) SetEmergency(v bool) {
 	if b := w.w.In(17); len(b) >= 44 {
 		cdr.PutBool(b[43:], v)
 	}
 }
 
 // SetIdent sets ident.
-func (w *TrafficReportWriter) SetIdent(v bool) {
+func (w TrafficReportWriter) SetIdent(v bool) {
 	if b := w.w.In(18); len(b) >= 45 {
 		cdr.PutBool(b[44:], v)
 	}
 }
 
 // SetOnGround sets on_ground.
-func (w *TrafficReportWriter) SetOnGround(v bool) {
+func (w TrafficReportWriter) SetOnGround(v bool) {
 	if b := w.w.In(19); len(b) >= 46 {
 		cdr.PutBool(b[45:], v)
 	}
@@ -2615,7 +2615,7 @@ var advisoryShape = cdr.Shape{
 // AdvisoryWriter writes an encoded Advisory in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type AdvisoryWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewAdvisoryWriter starts a sample in buf, encapsulation header included.
@@ -2624,39 +2624,39 @@ func NewAdvisoryWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Advisor
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (AdvisoryWriter) Within(up *cdr.Writer) AdvisoryWriter {
-	return AdvisoryWriter{cdr.Nest(up, &advisoryShape)}
+func (AdvisoryWriter) Within(up *cdr.Writer, p cdr.Place) AdvisoryWriter {
+	return AdvisoryWriter{up.BeginLeaf(p, &advisoryShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *AdvisoryWriter) End() { w.w.End() }
+func (w AdvisoryWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *AdvisoryWriter) Finish() (int, error) { return w.w.Finish() }
+func (w AdvisoryWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetIcao sets icao.
-func (w *AdvisoryWriter) SetIcao(v IcaoAddress) {
+func (w AdvisoryWriter) SetIcao(v IcaoAddress) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutUint32(b, v)
 	}
 }
 
 // SetNumber sets number.
-func (w *AdvisoryWriter) SetNumber(v uint64) {
+func (w AdvisoryWriter) SetNumber(v uint64) {
 	if b := w.w.In(1); len(b) >= 12 {
 		cdr.PutUint64(b[4:], v)
 	}
 }
 
 // SetIssued sets issued.
-func (w *AdvisoryWriter) SetIssued(v Nanoseconds) {
+func (w AdvisoryWriter) SetIssued(v Nanoseconds) {
 	if b := w.w.In(2); len(b) >= 20 {
 		cdr.PutInt64(b[12:], v)
 	}
 }
 
 // SetLevel sets level.
-func (w *AdvisoryWriter) SetLevel(v AdvisoryLevel) {
+func (w AdvisoryWriter) SetLevel(v AdvisoryLevel) {
 	if !v.Valid() {
 		w.w.NotEnumerator(3, int32(v))
 		return
@@ -2667,42 +2667,42 @@ func (w *AdvisoryWriter) SetLevel(v AdvisoryLevel) {
 }
 
 // SetRangeNm sets range_nm.
-func (w *AdvisoryWriter) SetRangeNm(v float32) {
+func (w AdvisoryWriter) SetRangeNm(v float32) {
 	if b := w.w.In(4); len(b) >= 28 {
 		cdr.PutFloat32(b[24:], v)
 	}
 }
 
 // SetBearingDeg sets bearing_deg.
-func (w *AdvisoryWriter) SetBearingDeg(v float32) {
+func (w AdvisoryWriter) SetBearingDeg(v float32) {
 	if b := w.w.In(5); len(b) >= 32 {
 		cdr.PutFloat32(b[28:], v)
 	}
 }
 
 // SetRelativeBearingDeg sets relative_bearing_deg.
-func (w *AdvisoryWriter) SetRelativeBearingDeg(v float32) {
+func (w AdvisoryWriter) SetRelativeBearingDeg(v float32) {
 	if b := w.w.In(6); len(b) >= 36 {
 		cdr.PutFloat32(b[32:], v)
 	}
 }
 
 // SetRelativeAltitudeFt sets relative_altitude_ft.
-func (w *AdvisoryWriter) SetRelativeAltitudeFt(v float32) {
+func (w AdvisoryWriter) SetRelativeAltitudeFt(v float32) {
 	if b := w.w.In(7); len(b) >= 40 {
 		cdr.PutFloat32(b[36:], v)
 	}
 }
 
 // SetClosureKt sets closure_kt.
-func (w *AdvisoryWriter) SetClosureKt(v float32) {
+func (w AdvisoryWriter) SetClosureKt(v float32) {
 	if b := w.w.In(8); len(b) >= 44 {
 		cdr.PutFloat32(b[40:], v)
 	}
 }
 
 // SetCallsign sets callsign.
-func (w *AdvisoryWriter) SetCallsign(v string) {
+func (w AdvisoryWriter) SetCallsign(v string) {
 	w.w.String(9, v, 8)
 }
 
@@ -3204,7 +3204,7 @@ var flightLogShape = cdr.Shape{
 // FlightLogWriter writes an encoded FlightLog in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type FlightLogWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewFlightLogWriter starts a sample in buf, encapsulation header included.
@@ -3213,37 +3213,37 @@ func NewFlightLogWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Flight
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (FlightLogWriter) Within(up *cdr.Writer) FlightLogWriter {
-	return FlightLogWriter{cdr.Nest(up, &flightLogShape)}
+func (FlightLogWriter) Within(up *cdr.Writer, p cdr.Place) FlightLogWriter {
+	return FlightLogWriter{up.BeginLeaf(p, &flightLogShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *FlightLogWriter) End() { w.w.End() }
+func (w FlightLogWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *FlightLogWriter) Finish() (int, error) { return w.w.Finish() }
+func (w FlightLogWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetAircraft sets aircraft.
-func (w *FlightLogWriter) SetAircraft(v AircraftId) {
+func (w FlightLogWriter) SetAircraft(v AircraftId) {
 	w.w.String(0, v, 8)
 }
 
 // SetNumber sets number.
-func (w *FlightLogWriter) SetNumber(v uint64) {
+func (w FlightLogWriter) SetNumber(v uint64) {
 	if b := w.w.Run(1); len(b) >= 8 {
 		cdr.PutUint64(b, v)
 	}
 }
 
 // SetAt sets at.
-func (w *FlightLogWriter) SetAt(v Nanoseconds) {
+func (w FlightLogWriter) SetAt(v Nanoseconds) {
 	if b := w.w.In(2); len(b) >= 16 {
 		cdr.PutInt64(b[8:], v)
 	}
 }
 
 // SetEvent sets event.
-func (w *FlightLogWriter) SetEvent(v FlightEvent) {
+func (w FlightLogWriter) SetEvent(v FlightEvent) {
 	if !v.Valid() {
 		w.w.NotEnumerator(3, int32(v))
 		return
@@ -3254,41 +3254,41 @@ func (w *FlightLogWriter) SetEvent(v FlightEvent) {
 }
 
 // SetSubject sets subject.
-func (w *FlightLogWriter) SetSubject(v uint64) {
+func (w FlightLogWriter) SetSubject(v uint64) {
 	if b := w.w.In(4); len(b) >= 28 {
 		cdr.PutUint64(b[20:], v)
 	}
 }
 
 // SetLatitude sets latitude.
-func (w *FlightLogWriter) SetLatitude(v float64) {
+func (w FlightLogWriter) SetLatitude(v float64) {
 	if b := w.w.In(5); len(b) >= 36 {
 		cdr.PutFloat64(b[28:], v)
 	}
 }
 
 // SetLongitude sets longitude.
-func (w *FlightLogWriter) SetLongitude(v float64) {
+func (w FlightLogWriter) SetLongitude(v float64) {
 	if b := w.w.In(6); len(b) >= 44 {
 		cdr.PutFloat64(b[36:], v)
 	}
 }
 
 // SetPressureAltitudeFt sets pressure_altitude_ft.
-func (w *FlightLogWriter) SetPressureAltitudeFt(v float32) {
+func (w FlightLogWriter) SetPressureAltitudeFt(v float32) {
 	if b := w.w.In(7); len(b) >= 48 {
 		cdr.PutFloat32(b[44:], v)
 	}
 }
 
 // SetTrueAirspeedKt sets true_airspeed_kt.
-func (w *FlightLogWriter) SetTrueAirspeedKt(v float32) {
+func (w FlightLogWriter) SetTrueAirspeedKt(v float32) {
 	if b := w.w.In(8); len(b) >= 52 {
 		cdr.PutFloat32(b[48:], v)
 	}
 }
 
 // SetText sets text.
-func (w *FlightLogWriter) SetText(v string) {
+func (w FlightLogWriter) SetText(v string) {
 	w.w.String(9, v, 80)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Color is the IDL enum constructs::Color.
 type Color int32
@@ -330,41 +330,41 @@ var pointShape = cdr.Shape{
 // PointWriter writes an encoded Point in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type PointWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewPointWriter starts a sample in buf, encapsulation header included.
 func NewPointWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) PointWriter {
-	return PointWriter{s.OpenNumbers(buf, enc, pointType, &pointShape)}
+	return PointWriter{s.Open(buf, enc, pointType, &pointShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (PointWriter) Within(up *cdr.Writer) PointWriter {
-	return PointWriter{cdr.NestNumbers(up, &pointShape)}
+func (PointWriter) Within(up *cdr.Writer, p cdr.Place) PointWriter {
+	return PointWriter{up.BeginLeaf(p, &pointShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *PointWriter) End() { w.w.End() }
+func (w PointWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *PointWriter) Finish() (int, error) { return w.w.Finish() }
+func (w PointWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetX sets x.
-func (w *PointWriter) SetX(v float64) {
+func (w PointWriter) SetX(v float64) {
 	if b := w.w.In(0); len(b) >= 8 {
 		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetY sets y.
-func (w *PointWriter) SetY(v float64) {
+func (w PointWriter) SetY(v float64) {
 	if b := w.w.In(1); len(b) >= 16 {
 		cdr.PutFloat64(b[8:], v)
 	}
 }
 
 // SetQuality sets quality.
-func (w *PointWriter) SetQuality(v byte) {
+func (w PointWriter) SetQuality(v byte) {
 	if b := w.w.In(2); len(b) >= 17 {
 		b[16] = v
 	}
@@ -581,7 +581,7 @@ var labelShape = cdr.Shape{
 // LabelWriter writes an encoded Label in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type LabelWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewLabelWriter starts a sample in buf, encapsulation header included.
@@ -590,23 +590,23 @@ func NewLabelWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LabelWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LabelWriter) Within(up *cdr.Writer) LabelWriter {
-	return LabelWriter{cdr.Nest(up, &labelShape)}
+func (LabelWriter) Within(up *cdr.Writer, p cdr.Place) LabelWriter {
+	return LabelWriter{up.BeginLeaf(p, &labelShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *LabelWriter) End() { w.w.End() }
+func (w LabelWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *LabelWriter) Finish() (int, error) { return w.w.Finish() }
+func (w LabelWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
-func (w *LabelWriter) SetText(v string) {
+func (w LabelWriter) SetText(v string) {
 	w.w.String(0, v, 8)
 }
 
 // SetWeight sets weight.
-func (w *LabelWriter) SetWeight(v int32) {
+func (w LabelWriter) SetWeight(v int32) {
 	if b := w.w.Run(1); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
@@ -1564,18 +1564,18 @@ func (b *MaybeFinalBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) 
 var maybeFinalShape = cdr.Shape{
 	Slots: []cdr.Slot{
 		{Name: "id", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
-		{Name: "height", ID: 1, Code: 3, Optional: true},
-		{Name: "flag", ID: 2, Code: 0, Optional: true},
-		{Name: "color", ID: 3, Code: 2, Optional: true},
+		{Name: "height", ID: 1, Code: 3, Optional: true, Width: 8},
+		{Name: "flag", ID: 2, Code: 0, Optional: true, Width: 1},
+		{Name: "color", ID: 3, Code: 2, Optional: true, Width: 4},
 		{Name: "name", ID: 4, Code: 5, Optional: true},
 		{Name: "at", ID: 5, Code: 4, Optional: true},
 		{Name: "numbers", ID: 6, Code: 6, Optional: true},
 		{Name: "labels", ID: 7, Code: 5, Optional: true},
 		{Name: "grid", ID: 8, Code: 4, Optional: true},
 		{Name: "corners", ID: 9, Code: 5, Optional: true},
-		{Name: "stamp", ID: 10, Code: 3, Optional: true},
+		{Name: "stamp", ID: 10, Code: 3, Optional: true, Width: 8},
 		{Name: "tail", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
-		{Name: "far", ID: 20000, Code: 3, Optional: true},
+		{Name: "far", ID: 20000, Code: 3, Optional: true, Width: 8},
 	},
 }
 
@@ -1587,12 +1587,12 @@ type MaybeFinalWriter struct {
 
 // NewMaybeFinalWriter starts a sample in buf, encapsulation header included.
 func NewMaybeFinalWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MaybeFinalWriter {
-	return MaybeFinalWriter{s.Open(buf, enc, maybeFinalType, &maybeFinalShape)}
+	return MaybeFinalWriter{cdr.Writer{Leaf: s.Open(buf, enc, maybeFinalType, &maybeFinalShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (MaybeFinalWriter) Within(up *cdr.Writer) MaybeFinalWriter {
-	return MaybeFinalWriter{cdr.Nest(up, &maybeFinalShape)}
+func (MaybeFinalWriter) Within(up *cdr.Writer, p cdr.Place) MaybeFinalWriter {
+	return MaybeFinalWriter{cdr.Writer{Leaf: up.Begin(p, &maybeFinalShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1610,31 +1610,32 @@ func (w *MaybeFinalWriter) SetID(v byte) {
 
 // SetHeight sets height.
 func (w *MaybeFinalWriter) SetHeight(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(1); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetFlag sets flag.
 func (w *MaybeFinalWriter) SetFlag(v bool) {
-	if e := w.w.Next(2); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.Number(2); len(b) >= 1 {
+		cdr.PutBool(b, v)
 	}
 }
 
 // SetColor sets color.
 func (w *MaybeFinalWriter) SetColor(v Color) {
-	if e := w.w.Next(3); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(3, int32(v))
+		return
+	}
+	if b := w.w.Number(3); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }
 
 // SetName sets name.
 func (w *MaybeFinalWriter) SetName(v string) {
-	w.w.String(4, v, 8)
+	w.w.HeadedString(4, v, 8)
 }
 
 // SetAt sets at.
@@ -1650,15 +1651,12 @@ func (w *MaybeFinalWriter) SetAt(v *Point) {
 
 // BeginAt begins at, for the writer that it gives to write.
 func (w *MaybeFinalWriter) BeginAt() PointWriter {
-	return PointWriter{}.Within(w.w.Begin(5))
+	return PointWriter{}.Within(&w.w, cdr.Member(5))
 }
 
 // SetNumbers sets numbers.
 func (w *MaybeFinalWriter) SetNumbers(v []int32) {
-	if e := w.w.Next(6); e != nil {
-		cdr.EncodeSequence(e, "numbers", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(6, cdr.PrimitivesOf(v), 0)
 }
 
 // SetLabels sets labels.
@@ -1692,7 +1690,7 @@ func (w *MaybeFinalWriter) AddLabels(v *Label) {
 
 // NextLabels begins the next element of labels, for the writer that it gives to write.
 func (w *MaybeFinalWriter) NextLabels() LabelWriter {
-	return LabelWriter{}.Within(w.w.BeginElement(7))
+	return LabelWriter{}.Within(&w.w, cdr.ElementOf(7))
 }
 
 // SetGrid sets grid.
@@ -1740,14 +1738,13 @@ func (w *MaybeFinalWriter) AddCorners(v *Label) {
 
 // NextCorners begins the next element of corners, for the writer that it gives to write.
 func (w *MaybeFinalWriter) NextCorners() LabelWriter {
-	return LabelWriter{}.Within(w.w.BeginElement(9))
+	return LabelWriter{}.Within(&w.w, cdr.ElementOf(9))
 }
 
 // SetStamp sets stamp.
 func (w *MaybeFinalWriter) SetStamp(v int64) {
-	if e := w.w.Next(10); e != nil {
-		e.Int64(v)
-		w.w.Done()
+	if b := w.w.Number(10); len(b) >= 8 {
+		cdr.PutInt64(b, v)
 	}
 }
 
@@ -1760,9 +1757,8 @@ func (w *MaybeFinalWriter) SetTail(v byte) {
 
 // SetFar sets far.
 func (w *MaybeFinalWriter) SetFar(v float64) {
-	if e := w.w.Next(12); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(12); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -2277,7 +2273,7 @@ func (b *MaybeAppendableBuilder) Finish() (int, error) { return b.b.Finish(b.has
 var maybeAppendableShape = cdr.Shape{
 	Slots: []cdr.Slot{
 		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
-		{Name: "height", ID: 1, Code: 3, Optional: true},
+		{Name: "height", ID: 1, Code: 3, Optional: true, Width: 8},
 		{Name: "mark", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
 		{Name: "label", ID: 3, Code: 4, Optional: true},
 		{Name: "inner", ID: 4, Code: 5, Optional: true},
@@ -2294,12 +2290,12 @@ type MaybeAppendableWriter struct {
 
 // NewMaybeAppendableWriter starts a sample in buf, encapsulation header included.
 func NewMaybeAppendableWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MaybeAppendableWriter {
-	return MaybeAppendableWriter{s.Open(buf, enc, maybeAppendableType, &maybeAppendableShape)}
+	return MaybeAppendableWriter{cdr.Writer{Leaf: s.Open(buf, enc, maybeAppendableType, &maybeAppendableShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (MaybeAppendableWriter) Within(up *cdr.Writer) MaybeAppendableWriter {
-	return MaybeAppendableWriter{cdr.Nest(up, &maybeAppendableShape)}
+func (MaybeAppendableWriter) Within(up *cdr.Writer, p cdr.Place) MaybeAppendableWriter {
+	return MaybeAppendableWriter{cdr.Writer{Leaf: up.Begin(p, &maybeAppendableShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2317,9 +2313,8 @@ func (w *MaybeAppendableWriter) SetID(v int32) {
 
 // SetHeight sets height.
 func (w *MaybeAppendableWriter) SetHeight(v float64) {
-	if e := w.w.Next(1); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(1); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -2343,7 +2338,7 @@ func (w *MaybeAppendableWriter) SetLabel(v *Label) {
 
 // BeginLabel begins label, for the writer that it gives to write.
 func (w *MaybeAppendableWriter) BeginLabel() LabelWriter {
-	return LabelWriter{}.Within(w.w.Begin(3))
+	return LabelWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // SetInner sets inner.
@@ -2377,7 +2372,7 @@ func (w *MaybeAppendableWriter) AddInner(v *MaybeFinal) {
 
 // NextInner begins the next element of inner, for the writer that it gives to write.
 func (w *MaybeAppendableWriter) NextInner() MaybeFinalWriter {
-	return MaybeFinalWriter{}.Within(w.w.BeginElement(4))
+	return MaybeFinalWriter{}.Within(&w.w, cdr.ElementOf(4))
 }
 
 // SetTail sets tail.
@@ -3346,10 +3341,10 @@ func (b *LooseBuilder) Finish() (int, error) { return b.b.FinishMembers(b.has[:]
 
 var looseShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 30 | cdr.MustUnderstand, Code: 2},
-		{Name: "o", ID: 7, Code: 0},
-		{Name: "s", ID: 6, Code: 1},
-		{Name: "d", ID: 5, Code: 3},
+		{Name: "id", ID: 30 | cdr.MustUnderstand, Code: 2, Width: 4},
+		{Name: "o", ID: 7, Code: 0, Width: 1},
+		{Name: "s", ID: 6, Code: 1, Width: 2},
+		{Name: "d", ID: 5, Code: 3, Width: 8},
 		{Name: "text", ID: 4 | cdr.MustUnderstand, Code: 5},
 		{Name: "blob", ID: 1, Code: 5},
 		{Name: "shorts", ID: 2, Code: 4},
@@ -3360,11 +3355,11 @@ var looseShape = cdr.Shape{
 		{Name: "label", ID: 23, Code: 4},
 		{Name: "pair", ID: 24, Code: 4},
 		{Name: "colors", ID: 25, Code: 5},
-		{Name: "color", ID: 26, Code: 2},
+		{Name: "color", ID: 26, Code: 2, Width: 4},
 		{Name: "wide", ID: 27, Code: 5},
-		{Name: "height", ID: 28, Code: 3, Optional: true},
+		{Name: "height", ID: 28, Code: 3, Optional: true, Width: 8},
 		{Name: "extra", ID: 29, Code: 4, Optional: true},
-		{Name: "yes", ID: 31, Code: 0},
+		{Name: "yes", ID: 31, Code: 0, Width: 1},
 		{Name: "names", ID: 0, Code: 5, Optional: true},
 		{Name: "zone", ID: 268435455 | cdr.MustUnderstand, Code: 5},
 	},
@@ -3379,12 +3374,12 @@ type LooseWriter struct {
 
 // NewLooseWriter starts a sample in buf, encapsulation header included.
 func NewLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseWriter {
-	return LooseWriter{s.Open(buf, enc, looseType, &looseShape)}
+	return LooseWriter{cdr.Writer{Leaf: s.Open(buf, enc, looseType, &looseShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseWriter) Within(up *cdr.Writer) LooseWriter {
-	return LooseWriter{cdr.Nest(up, &looseShape)}
+func (LooseWriter) Within(up *cdr.Writer, p cdr.Place) LooseWriter {
+	return LooseWriter{cdr.Writer{Leaf: up.Begin(p, &looseShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3395,47 +3390,40 @@ func (w *LooseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *LooseWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetO sets o.
 func (w *LooseWriter) SetO(v byte) {
-	if e := w.w.Next(1); e != nil {
-		e.Uint8(v)
-		w.w.Done()
+	if b := w.w.Number(1); len(b) >= 1 {
+		b[0] = v
 	}
 }
 
 // SetS sets s.
 func (w *LooseWriter) SetS(v int16) {
-	if e := w.w.Next(2); e != nil {
-		e.Int16(v)
-		w.w.Done()
+	if b := w.w.Number(2); len(b) >= 2 {
+		cdr.PutInt16(b, v)
 	}
 }
 
 // SetD sets d.
 func (w *LooseWriter) SetD(v float64) {
-	if e := w.w.Next(3); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(3); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
 // SetText sets text.
 func (w *LooseWriter) SetText(v string) {
-	w.w.String(4, v, 8)
+	w.w.HeadedString(4, v, 8)
 }
 
 // SetBlob sets blob.
 func (w *LooseWriter) SetBlob(v []byte) {
-	if e := w.w.Next(5); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(5, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -3445,26 +3433,17 @@ func (w *LooseWriter) RoomForBlob(n int) []byte {
 
 // SetShorts sets shorts.
 func (w *LooseWriter) SetShorts(v []int16) {
-	if e := w.w.Next(6); e != nil {
-		cdr.EncodeSequence(e, "shorts", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(6, cdr.PrimitivesOf(v), 0)
 }
 
 // SetLongs sets longs.
 func (w *LooseWriter) SetLongs(v []int32) {
-	if e := w.w.Next(7); e != nil {
-		cdr.EncodeSequence(e, "longs", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(7, cdr.PrimitivesOf(v), 0)
 }
 
 // SetDoubles sets doubles.
 func (w *LooseWriter) SetDoubles(v []float64) {
-	if e := w.w.Next(8); e != nil {
-		cdr.EncodeSequence(e, "doubles", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(8, cdr.PrimitivesOf(v), 0)
 }
 
 // SetLabels sets labels.
@@ -3498,7 +3477,7 @@ func (w *LooseWriter) AddLabels(v *Label) {
 
 // NextLabels begins the next element of labels, for the writer that it gives to write.
 func (w *LooseWriter) NextLabels() LabelWriter {
-	return LabelWriter{}.Within(w.w.BeginElement(9))
+	return LabelWriter{}.Within(&w.w, cdr.ElementOf(9))
 }
 
 // SetAt sets at.
@@ -3514,7 +3493,7 @@ func (w *LooseWriter) SetAt(v *Point) {
 
 // BeginAt begins at, for the writer that it gives to write.
 func (w *LooseWriter) BeginAt() PointWriter {
-	return PointWriter{}.Within(w.w.Begin(10))
+	return PointWriter{}.Within(&w.w, cdr.Member(10))
 }
 
 // SetLabel sets label.
@@ -3530,7 +3509,7 @@ func (w *LooseWriter) SetLabel(v *Label) {
 
 // BeginLabel begins label, for the writer that it gives to write.
 func (w *LooseWriter) BeginLabel() LabelWriter {
-	return LabelWriter{}.Within(w.w.Begin(11))
+	return LabelWriter{}.Within(&w.w, cdr.Member(11))
 }
 
 // SetPair sets pair.
@@ -3572,9 +3551,12 @@ func (w *LooseWriter) AddColors(v Color) {
 
 // SetColor sets color.
 func (w *LooseWriter) SetColor(v Color) {
-	if e := w.w.Next(14); e != nil {
-		e.Enum("color", int32(v), 4, v.Valid())
-		w.w.Done()
+	if !v.Valid() {
+		w.w.NotEnumerator(14, int32(v))
+		return
+	}
+	if b := w.w.Number(14); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
 	}
 }
 
@@ -3588,9 +3570,8 @@ func (w *LooseWriter) SetWide(v string) {
 
 // SetHeight sets height.
 func (w *LooseWriter) SetHeight(v float64) {
-	if e := w.w.Next(16); e != nil {
-		e.Float64(v)
-		w.w.Done()
+	if b := w.w.Number(16); len(b) >= 8 {
+		cdr.PutFloat64(b, v)
 	}
 }
 
@@ -3607,14 +3588,13 @@ func (w *LooseWriter) SetExtra(v *Label) {
 
 // BeginExtra begins extra, for the writer that it gives to write.
 func (w *LooseWriter) BeginExtra() LabelWriter {
-	return LabelWriter{}.Within(w.w.Begin(17))
+	return LabelWriter{}.Within(&w.w, cdr.Member(17))
 }
 
 // SetYes sets yes.
 func (w *LooseWriter) SetYes(v bool) {
-	if e := w.w.Next(18); e != nil {
-		e.Bool(v)
-		w.w.Done()
+	if b := w.w.Number(18); len(b) >= 1 {
+		cdr.PutBool(b, v)
 	}
 }
 
@@ -3649,7 +3629,7 @@ func (w *LooseWriter) AddNames(v string) {
 
 // SetZone sets zone.
 func (w *LooseWriter) SetZone(v string) {
-	w.w.String(20, v, 4)
+	w.w.HeadedString(20, v, 4)
 }
 
 // A mutable type within others, and between members that need alignment.
@@ -4416,12 +4396,12 @@ type AroundWriter struct {
 
 // NewAroundWriter starts a sample in buf, encapsulation header included.
 func NewAroundWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AroundWriter {
-	return AroundWriter{s.Open(buf, enc, aroundType, &aroundShape)}
+	return AroundWriter{cdr.Writer{Leaf: s.Open(buf, enc, aroundType, &aroundShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (AroundWriter) Within(up *cdr.Writer) AroundWriter {
-	return AroundWriter{cdr.Nest(up, &aroundShape)}
+func (AroundWriter) Within(up *cdr.Writer, p cdr.Place) AroundWriter {
+	return AroundWriter{cdr.Writer{Leaf: up.Begin(p, &aroundShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -4450,7 +4430,7 @@ func (w *AroundWriter) SetLoose(v *Loose) {
 
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *AroundWriter) BeginLoose() LooseWriter {
-	return LooseWriter{}.Within(w.w.Begin(1))
+	return LooseWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetNumber sets number.
@@ -4491,7 +4471,7 @@ func (w *AroundWriter) AddMore(v *Loose) {
 
 // NextMore begins the next element of more, for the writer that it gives to write.
 func (w *AroundWriter) NextMore() LooseWriter {
-	return LooseWriter{}.Within(w.w.BeginElement(3))
+	return LooseWriter{}.Within(&w.w, cdr.ElementOf(3))
 }
 
 // SetKeys sets keys.
@@ -4525,7 +4505,7 @@ func (w *AroundWriter) AddKeys(v *Loose) {
 
 // NextKeys begins the next element of keys, for the writer that it gives to write.
 func (w *AroundWriter) NextKeys() LooseWriter {
-	return LooseWriter{}.Within(w.w.BeginElement(4))
+	return LooseWriter{}.Within(&w.w, cdr.ElementOf(4))
 }
 
 // SetWhere sets where.
@@ -4541,7 +4521,7 @@ func (w *AroundWriter) SetWhere(v *Point) {
 
 // BeginWhere begins where, for the writer that it gives to write.
 func (w *AroundWriter) BeginWhere() PointWriter {
-	return PointWriter{}.Within(w.w.Begin(5))
+	return PointWriter{}.Within(&w.w, cdr.Member(5))
 }
 
 // SetAgain sets again.
@@ -4557,7 +4537,7 @@ func (w *AroundWriter) SetAgain(v *Loose) {
 
 // BeginAgain begins again, for the writer that it gives to write.
 func (w *AroundWriter) BeginAgain() LooseWriter {
-	return LooseWriter{}.Within(w.w.Begin(6))
+	return LooseWriter{}.Within(&w.w, cdr.Member(6))
 }
 
 // SetCount sets count.
@@ -4575,10 +4555,7 @@ func (w *AroundWriter) SetWord(v string) {
 
 // SetList sets list.
 func (w *AroundWriter) SetList(v []int32) {
-	if e := w.w.Next(9); e != nil {
-		cdr.EncodeSequence(e, "list", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(9, cdr.PrimitivesOf(v), 0)
 }
 
 // SetLast sets last.
@@ -4794,7 +4771,7 @@ func (b *NothingBuilder) Finish() (int, error) {
 
 var nothingShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "a", ID: 0, Code: 2, Optional: true},
+		{Name: "a", ID: 0, Code: 2, Optional: true, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -4802,7 +4779,7 @@ var nothingShape = cdr.Shape{
 // NothingWriter writes an encoded Nothing in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type NothingWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewNothingWriter starts a sample in buf, encapsulation header included.
@@ -4811,21 +4788,20 @@ func NewNothingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NothingW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NothingWriter) Within(up *cdr.Writer) NothingWriter {
-	return NothingWriter{cdr.Nest(up, &nothingShape)}
+func (NothingWriter) Within(up *cdr.Writer, p cdr.Place) NothingWriter {
+	return NothingWriter{up.BeginLeaf(p, &nothingShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *NothingWriter) End() { w.w.End() }
+func (w NothingWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *NothingWriter) Finish() (int, error) { return w.w.Finish() }
+func (w NothingWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
-func (w *NothingWriter) SetA(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w NothingWriter) SetA(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -6519,12 +6495,12 @@ type ItemWriter struct {
 
 // NewItemWriter starts a sample in buf, encapsulation header included.
 func NewItemWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ItemWriter {
-	return ItemWriter{s.Open(buf, enc, itemType, &itemShape)}
+	return ItemWriter{cdr.Writer{Leaf: s.Open(buf, enc, itemType, &itemShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ItemWriter) Within(up *cdr.Writer) ItemWriter {
-	return ItemWriter{cdr.Nest(up, &itemShape)}
+func (ItemWriter) Within(up *cdr.Writer, p cdr.Place) ItemWriter {
+	return ItemWriter{cdr.Writer{Leaf: up.Begin(p, &itemShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -6573,7 +6549,7 @@ func (w *ItemWriter) SetText(v string) {
 	if !w.w.Chosen(3) {
 		w.discriminate(2)
 	}
-	w.w.String(3, v, 8)
+	w.w.HeadedString(3, v, 8)
 }
 
 // SetLabel sets label.
@@ -6595,7 +6571,7 @@ func (w *ItemWriter) BeginLabel() LabelWriter {
 	if !w.w.Chosen(4) {
 		w.discriminate(3)
 	}
-	return LabelWriter{}.Within(w.w.Begin(4))
+	return LabelWriter{}.Within(&w.w, cdr.Member(4))
 }
 
 // SetLabels sets labels.
@@ -6635,7 +6611,7 @@ func (w *ItemWriter) AddLabels(v *Label) {
 
 // NextLabels begins the next element of labels, for the writer that it gives to write.
 func (w *ItemWriter) NextLabels() LabelWriter {
-	return LabelWriter{}.Within(w.w.BeginElement(5))
+	return LabelWriter{}.Within(&w.w, cdr.ElementOf(5))
 }
 
 // SetGrid sets grid.
@@ -6660,10 +6636,7 @@ func (w *ItemWriter) SetBlob(v []byte) {
 	if !w.w.Chosen(7) {
 		w.discriminate(6)
 	}
-	if e := w.w.Next(7); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(7, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -6730,7 +6703,7 @@ func (w *ItemWriter) BeginFar() PointWriter {
 	if !w.w.Chosen(11) {
 		w.discriminate(10)
 	}
-	return PointWriter{}.Within(w.w.Begin(11))
+	return PointWriter{}.Within(&w.w, cdr.Member(11))
 }
 
 // SetNamed sets named.
@@ -6780,7 +6753,7 @@ func (w *ItemWriter) NextNamed(k string) LabelWriter {
 		return LabelWriter{}
 	}
 	e.String("", k, 4)
-	return LabelWriter{}.Within(w.w.BeginValue())
+	return LabelWriter{}.Within(&w.w, cdr.PairValue)
 }
 
 // SetWords sets words.
@@ -7217,7 +7190,7 @@ var choiceShape = cdr.Shape{
 // ChoiceWriter writes an encoded Choice in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ChoiceWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewChoiceWriter starts a sample in buf, encapsulation header included.
@@ -7226,17 +7199,17 @@ func NewChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ChoiceWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ChoiceWriter) Within(up *cdr.Writer) ChoiceWriter {
-	return ChoiceWriter{cdr.Nest(up, &choiceShape)}
+func (ChoiceWriter) Within(up *cdr.Writer, p cdr.Place) ChoiceWriter {
+	return ChoiceWriter{up.BeginLeaf(p, &choiceShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ChoiceWriter) End() { w.w.End() }
+func (w ChoiceWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ChoiceWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ChoiceWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ChoiceWriter) discriminate(d Color) {
+func (w ChoiceWriter) discriminate(d Color) {
 	if e := w.w.Next(0); e != nil {
 		e.Enum("discriminator", int32(d), 4, d.Valid())
 		w.w.Done()
@@ -7244,13 +7217,13 @@ func (w *ChoiceWriter) discriminate(d Color) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ChoiceWriter) SetDiscriminator(d Color) {
+func (w ChoiceWriter) SetDiscriminator(d Color) {
 	w.discriminate(d)
 	w.w.Pick(choiceMember(d) + 1)
 }
 
 // SetSmall sets small.
-func (w *ChoiceWriter) SetSmall(v byte) {
+func (w ChoiceWriter) SetSmall(v byte) {
 	if !w.w.Chosen(1) {
 		w.discriminate(ColorRed)
 	}
@@ -7261,7 +7234,7 @@ func (w *ChoiceWriter) SetSmall(v byte) {
 }
 
 // SetOther sets other.
-func (w *ChoiceWriter) SetOther(v float64) {
+func (w ChoiceWriter) SetOther(v float64) {
 	if !w.w.Chosen(2) {
 		w.discriminate(ColorGreen)
 	}
@@ -7827,12 +7800,12 @@ type LooselyWriter struct {
 
 // NewLooselyWriter starts a sample in buf, encapsulation header included.
 func NewLooselyWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooselyWriter {
-	return LooselyWriter{s.Open(buf, enc, looselyType, &looselyShape)}
+	return LooselyWriter{cdr.Writer{Leaf: s.Open(buf, enc, looselyType, &looselyShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooselyWriter) Within(up *cdr.Writer) LooselyWriter {
-	return LooselyWriter{cdr.Nest(up, &looselyShape)}
+func (LooselyWriter) Within(up *cdr.Writer, p cdr.Place) LooselyWriter {
+	return LooselyWriter{cdr.Writer{Leaf: up.Begin(p, &looselyShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -7870,7 +7843,7 @@ func (w *LooselyWriter) SetText(v string) {
 	if !w.w.Chosen(2) {
 		w.discriminate('b')
 	}
-	w.w.String(2, v, 8)
+	w.w.HeadedString(2, v, 8)
 }
 
 // SetLoose sets loose.
@@ -7892,7 +7865,7 @@ func (w *LooselyWriter) BeginLoose() LooseWriter {
 	if !w.w.Chosen(3) {
 		w.discriminate('c')
 	}
-	return LooseWriter{}.Within(w.w.Begin(3))
+	return LooseWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // Everything is labelled.
@@ -8272,7 +8245,7 @@ var bothShape = cdr.Shape{
 // BothWriter writes an encoded Both in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type BothWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBothWriter starts a sample in buf, encapsulation header included.
@@ -8281,17 +8254,17 @@ func NewBothWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BothWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BothWriter) Within(up *cdr.Writer) BothWriter {
-	return BothWriter{cdr.Nest(up, &bothShape)}
+func (BothWriter) Within(up *cdr.Writer, p cdr.Place) BothWriter {
+	return BothWriter{up.BeginLeaf(p, &bothShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BothWriter) End() { w.w.End() }
+func (w BothWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BothWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BothWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *BothWriter) discriminate(d bool) {
+func (w BothWriter) discriminate(d bool) {
 	if e := w.w.Next(0); e != nil {
 		e.Bool(d)
 		w.w.Done()
@@ -8299,13 +8272,13 @@ func (w *BothWriter) discriminate(d bool) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *BothWriter) SetDiscriminator(d bool) {
+func (w BothWriter) SetDiscriminator(d bool) {
 	w.discriminate(d)
 	w.w.Pick(bothMember(d) + 1)
 }
 
 // SetYes sets yes.
-func (w *BothWriter) SetYes(v int32) {
+func (w BothWriter) SetYes(v int32) {
 	if !w.w.Chosen(1) {
 		w.discriminate(true)
 	}
@@ -8316,7 +8289,7 @@ func (w *BothWriter) SetYes(v int32) {
 }
 
 // SetType sets type.
-func (w *BothWriter) SetType(v int32) {
+func (w BothWriter) SetType(v int32) {
 	if !w.w.Chosen(2) {
 		w.discriminate(false)
 	}
@@ -8700,7 +8673,7 @@ var wideShape = cdr.Shape{
 // WideWriter writes an encoded Wide in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type WideWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewWideWriter starts a sample in buf, encapsulation header included.
@@ -8709,17 +8682,17 @@ func NewWideWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) WideWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (WideWriter) Within(up *cdr.Writer) WideWriter {
-	return WideWriter{cdr.Nest(up, &wideShape)}
+func (WideWriter) Within(up *cdr.Writer, p cdr.Place) WideWriter {
+	return WideWriter{up.BeginLeaf(p, &wideShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *WideWriter) End() { w.w.End() }
+func (w WideWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *WideWriter) Finish() (int, error) { return w.w.Finish() }
+func (w WideWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *WideWriter) discriminate(d uint64) {
+func (w WideWriter) discriminate(d uint64) {
 	if e := w.w.Next(0); e != nil {
 		e.Uint64(d)
 		w.w.Done()
@@ -8727,13 +8700,13 @@ func (w *WideWriter) discriminate(d uint64) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *WideWriter) SetDiscriminator(d uint64) {
+func (w WideWriter) SetDiscriminator(d uint64) {
 	w.discriminate(d)
 	w.w.Pick(wideMember(d) + 1)
 }
 
 // SetMost sets most.
-func (w *WideWriter) SetMost(v int64) {
+func (w WideWriter) SetMost(v int64) {
 	if !w.w.Chosen(1) {
 		w.discriminate(18446744073709551615)
 	}
@@ -8744,7 +8717,7 @@ func (w *WideWriter) SetMost(v int64) {
 }
 
 // SetRest sets rest.
-func (w *WideWriter) SetRest(v byte) {
+func (w WideWriter) SetRest(v byte) {
 	if !w.w.Chosen(2) {
 		w.discriminate(0)
 	}
@@ -9557,12 +9530,12 @@ type HolderWriter struct {
 
 // NewHolderWriter starts a sample in buf, encapsulation header included.
 func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
-	return HolderWriter{s.Open(buf, enc, holderType, &holderShape)}
+	return HolderWriter{cdr.Writer{Leaf: s.Open(buf, enc, holderType, &holderShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
-	return HolderWriter{cdr.Nest(up, &holderShape)}
+func (HolderWriter) Within(up *cdr.Writer, p cdr.Place) HolderWriter {
+	return HolderWriter{cdr.Writer{Leaf: up.Begin(p, &holderShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -9584,7 +9557,7 @@ func (w *HolderWriter) SetChoice(v *Choice) {
 
 // BeginChoice begins choice, for the writer that it gives to write.
 func (w *HolderWriter) BeginChoice() ChoiceWriter {
-	return ChoiceWriter{}.Within(w.w.Begin(0))
+	return ChoiceWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetItem sets item.
@@ -9600,7 +9573,7 @@ func (w *HolderWriter) SetItem(v *Item) {
 
 // BeginItem begins item, for the writer that it gives to write.
 func (w *HolderWriter) BeginItem() ItemWriter {
-	return ItemWriter{}.Within(w.w.Begin(1))
+	return ItemWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetMany sets many.
@@ -9634,7 +9607,7 @@ func (w *HolderWriter) AddMany(v *Item) {
 
 // NextMany begins the next element of many, for the writer that it gives to write.
 func (w *HolderWriter) NextMany() ItemWriter {
-	return ItemWriter{}.Within(w.w.BeginElement(2))
+	return ItemWriter{}.Within(&w.w, cdr.ElementOf(2))
 }
 
 // SetBoth sets both.
@@ -9668,7 +9641,7 @@ func (w *HolderWriter) AddBoth(v *Both) {
 
 // NextBoth begins the next element of both, for the writer that it gives to write.
 func (w *HolderWriter) NextBoth() BothWriter {
-	return BothWriter{}.Within(w.w.BeginElement(3))
+	return BothWriter{}.Within(&w.w, cdr.ElementOf(3))
 }
 
 // SetLoosely sets loosely.
@@ -9684,7 +9657,7 @@ func (w *HolderWriter) SetLoosely(v *Loosely) {
 
 // BeginLoosely begins loosely, for the writer that it gives to write.
 func (w *HolderWriter) BeginLoosely() LooselyWriter {
-	return LooselyWriter{}.Within(w.w.Begin(4))
+	return LooselyWriter{}.Within(&w.w, cdr.Member(4))
 }
 
 // SetMore sets more.
@@ -9718,7 +9691,7 @@ func (w *HolderWriter) AddMore(v *Loosely) {
 
 // NextMore begins the next element of more, for the writer that it gives to write.
 func (w *HolderWriter) NextMore() LooselyWriter {
-	return LooselyWriter{}.Within(w.w.BeginElement(5))
+	return LooselyWriter{}.Within(&w.w, cdr.ElementOf(5))
 }
 
 // SetWide sets wide.
@@ -9734,7 +9707,7 @@ func (w *HolderWriter) SetWide(v *Wide) {
 
 // BeginWide begins wide, for the writer that it gives to write.
 func (w *HolderWriter) BeginWide() WideWriter {
-	return WideWriter{}.Within(w.w.Begin(6))
+	return WideWriter{}.Within(&w.w, cdr.Member(6))
 }
 
 // Bitty is the IDL struct constructs::Bitty.
@@ -10761,12 +10734,12 @@ type BittyWriter struct {
 
 // NewBittyWriter starts a sample in buf, encapsulation header included.
 func NewBittyWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BittyWriter {
-	return BittyWriter{s.Open(buf, enc, bittyType, &bittyShape)}
+	return BittyWriter{cdr.Writer{Leaf: s.Open(buf, enc, bittyType, &bittyShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BittyWriter) Within(up *cdr.Writer) BittyWriter {
-	return BittyWriter{cdr.Nest(up, &bittyShape)}
+func (BittyWriter) Within(up *cdr.Writer, p cdr.Place) BittyWriter {
+	return BittyWriter{cdr.Writer{Leaf: up.Begin(p, &bittyShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -12821,12 +12794,12 @@ type MapsWriter struct {
 
 // NewMapsWriter starts a sample in buf, encapsulation header included.
 func NewMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) MapsWriter {
-	return MapsWriter{s.Open(buf, enc, mapsType, &mapsShape)}
+	return MapsWriter{cdr.Writer{Leaf: s.Open(buf, enc, mapsType, &mapsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (MapsWriter) Within(up *cdr.Writer) MapsWriter {
-	return MapsWriter{cdr.Nest(up, &mapsShape)}
+func (MapsWriter) Within(up *cdr.Writer, p cdr.Place) MapsWriter {
+	return MapsWriter{cdr.Writer{Leaf: up.Begin(p, &mapsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -12982,7 +12955,7 @@ func (w *MapsWriter) NextLabels(k Color) LabelWriter {
 		return LabelWriter{}
 	}
 	e.Enum("", int32(k), 4, k.Valid())
-	return LabelWriter{}.Within(w.w.BeginValue())
+	return LabelWriter{}.Within(&w.w, cdr.PairValue)
 }
 
 // SetLists sets lists.
@@ -13041,7 +13014,7 @@ func (w *MapsWriter) NextLists(k int16, n int) MapsListsValueWriter {
 		return MapsListsValueWriter{}
 	}
 	e.Int16(k)
-	return MapsListsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+	return MapsListsValueWriter{cdr.NestSequence(&w.w, cdr.PairValue, n, 0, false)}
 }
 
 // SetNested sets nested.
@@ -13106,7 +13079,7 @@ func (w *MapsWriter) NextNested(k int32, n int) MapsNestedValueWriter {
 		return MapsNestedValueWriter{}
 	}
 	e.Int32(k)
-	return MapsNestedValueWriter{cdr.NestMap(w.w.BeginValue(), n, 0, false)}
+	return MapsNestedValueWriter{cdr.NestMap(&w.w, cdr.PairValue, n, 0, false)}
 }
 
 // SetChoices sets choices.
@@ -13150,7 +13123,7 @@ func (w *MapsWriter) NextChoices(k uint64) ChoiceWriter {
 		return ChoiceWriter{}
 	}
 	e.Uint64(k)
-	return ChoiceWriter{}.Within(w.w.BeginValue())
+	return ChoiceWriter{}.Within(&w.w, cdr.PairValue)
 }
 
 // SetMany sets many.
@@ -13206,7 +13179,7 @@ func (w *MapsWriter) AddMany(v map[int32]int32) {
 
 // NextMany begins the next element of many, of n pairs, for the writer that it gives to write.
 func (w *MapsWriter) NextMany(n int) MapsManyElementWriter {
-	return MapsManyElementWriter{cdr.NestMap(w.w.BeginElement(8), n, 0, true)}
+	return MapsManyElementWriter{cdr.NestMap(&w.w, cdr.ElementOf(8), n, 0, true)}
 }
 
 // SetPoints sets points.
@@ -13250,7 +13223,7 @@ func (w *MapsWriter) NextPoints(k byte) PointWriter {
 		return PointWriter{}
 	}
 	e.Uint8(k)
-	return PointWriter{}.Within(w.w.BeginValue())
+	return PointWriter{}.Within(&w.w, cdr.PairValue)
 }
 
 // MapsListsValueWriter writes the elements of an encoded sequence<constructs::Item>, each with Add or Next.
@@ -13271,7 +13244,7 @@ func (w *MapsListsValueWriter) Add(v *Item) {
 
 // Next begins the next element of the collection, for the writer that it gives to write.
 func (w *MapsListsValueWriter) Next() ItemWriter {
-	return ItemWriter{}.Within(w.w.BeginElement(0))
+	return ItemWriter{}.Within(&w.w, cdr.ElementOf(0))
 }
 
 // MapsNestedValueWriter writes the elements of an encoded map<string, boolean>, each with Add or Next.
@@ -13621,12 +13594,12 @@ type SwitchesWriter struct {
 
 // NewSwitchesWriter starts a sample in buf, encapsulation header included.
 func NewSwitchesWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SwitchesWriter {
-	return SwitchesWriter{s.Open(buf, enc, switchesType, &switchesShape)}
+	return SwitchesWriter{cdr.Writer{Leaf: s.Open(buf, enc, switchesType, &switchesShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SwitchesWriter) Within(up *cdr.Writer) SwitchesWriter {
-	return SwitchesWriter{cdr.Nest(up, &switchesShape)}
+func (SwitchesWriter) Within(up *cdr.Writer, p cdr.Place) SwitchesWriter {
+	return SwitchesWriter{cdr.Writer{Leaf: up.Begin(p, &switchesShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -14491,12 +14464,12 @@ type LooseMapsWriter struct {
 
 // NewLooseMapsWriter starts a sample in buf, encapsulation header included.
 func NewLooseMapsWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseMapsWriter {
-	return LooseMapsWriter{s.Open(buf, enc, looseMapsType, &looseMapsShape)}
+	return LooseMapsWriter{cdr.Writer{Leaf: s.Open(buf, enc, looseMapsType, &looseMapsShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseMapsWriter) Within(up *cdr.Writer) LooseMapsWriter {
-	return LooseMapsWriter{cdr.Nest(up, &looseMapsShape)}
+func (LooseMapsWriter) Within(up *cdr.Writer, p cdr.Place) LooseMapsWriter {
+	return LooseMapsWriter{cdr.Writer{Leaf: up.Begin(p, &looseMapsShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -14614,7 +14587,7 @@ func (w *LooseMapsWriter) SetItem(v *Item) {
 
 // BeginItem begins item, for the writer that it gives to write.
 func (w *LooseMapsWriter) BeginItem() ItemWriter {
-	return ItemWriter{}.Within(w.w.Begin(5))
+	return ItemWriter{}.Within(&w.w, cdr.Member(5))
 }
 
 // SetList sets list.
@@ -15235,12 +15208,12 @@ type NumbersWriter struct {
 
 // NewNumbersWriter starts a sample in buf, encapsulation header included.
 func NewNumbersWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NumbersWriter {
-	return NumbersWriter{s.Open(buf, enc, numbersType, &numbersShape)}
+	return NumbersWriter{cdr.Writer{Leaf: s.Open(buf, enc, numbersType, &numbersShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NumbersWriter) Within(up *cdr.Writer) NumbersWriter {
-	return NumbersWriter{cdr.Nest(up, &numbersShape)}
+func (NumbersWriter) Within(up *cdr.Writer, p cdr.Place) NumbersWriter {
+	return NumbersWriter{cdr.Writer{Leaf: up.Begin(p, &numbersShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -15657,12 +15630,12 @@ type BranchWriter struct {
 
 // NewBranchWriter starts a sample in buf, encapsulation header included.
 func NewBranchWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BranchWriter {
-	return BranchWriter{s.Open(buf, enc, branchType, &branchShape)}
+	return BranchWriter{cdr.Writer{Leaf: s.Open(buf, enc, branchType, &branchShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BranchWriter) Within(up *cdr.Writer) BranchWriter {
-	return BranchWriter{cdr.Nest(up, &branchShape)}
+func (BranchWriter) Within(up *cdr.Writer, p cdr.Place) BranchWriter {
+	return BranchWriter{cdr.Writer{Leaf: up.Begin(p, &branchShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -15702,7 +15675,7 @@ func (w *BranchWriter) AddChildren(v *Tree) {
 
 // NextChildren begins the next element of children, for the writer that it gives to write.
 func (w *BranchWriter) NextChildren() TreeWriter {
-	return TreeWriter{}.Within(w.w.BeginElement(0))
+	return TreeWriter{}.Within(&w.w, cdr.ElementOf(0))
 }
 
 // Tree is the IDL union constructs::Tree.
@@ -16142,12 +16115,12 @@ type TreeWriter struct {
 
 // NewTreeWriter starts a sample in buf, encapsulation header included.
 func NewTreeWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TreeWriter {
-	return TreeWriter{s.Open(buf, enc, treeType, &treeShape)}
+	return TreeWriter{cdr.Writer{Leaf: s.Open(buf, enc, treeType, &treeShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TreeWriter) Within(up *cdr.Writer) TreeWriter {
-	return TreeWriter{cdr.Nest(up, &treeShape)}
+func (TreeWriter) Within(up *cdr.Writer, p cdr.Place) TreeWriter {
+	return TreeWriter{cdr.Writer{Leaf: up.Begin(p, &treeShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -16174,7 +16147,7 @@ func (w *TreeWriter) SetLeaf(v string) {
 	if !w.w.Chosen(1) {
 		w.discriminate(0)
 	}
-	w.w.String(1, v, 8)
+	w.w.HeadedString(1, v, 8)
 }
 
 // SetBranch sets branch.
@@ -16196,7 +16169,7 @@ func (w *TreeWriter) BeginBranch() BranchWriter {
 	if !w.w.Chosen(2) {
 		w.discriminate(1)
 	}
-	return BranchWriter{}.Within(w.w.Begin(2))
+	return BranchWriter{}.Within(&w.w, cdr.Member(2))
 }
 
 // Chain is the IDL struct constructs::Chain.
@@ -16503,12 +16476,12 @@ type ChainWriter struct {
 
 // NewChainWriter starts a sample in buf, encapsulation header included.
 func NewChainWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ChainWriter {
-	return ChainWriter{s.Open(buf, enc, chainType, &chainShape)}
+	return ChainWriter{cdr.Writer{Leaf: s.Open(buf, enc, chainType, &chainShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ChainWriter) Within(up *cdr.Writer) ChainWriter {
-	return ChainWriter{cdr.Nest(up, &chainShape)}
+func (ChainWriter) Within(up *cdr.Writer, p cdr.Place) ChainWriter {
+	return ChainWriter{cdr.Writer{Leaf: up.Begin(p, &chainShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -16537,7 +16510,7 @@ func (w *ChainWriter) SetNext(v *Chain) {
 
 // BeginNext begins next, for the writer that it gives to write.
 func (w *ChainWriter) BeginNext() ChainWriter {
-	return ChainWriter{}.Within(w.w.Begin(1))
+	return ChainWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // Rate is the IDL constant constructs::RATE.
@@ -17030,7 +17003,7 @@ var defaultedShape = cdr.Shape{
 // DefaultedWriter writes an encoded Defaulted in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type DefaultedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewDefaultedWriter starts a sample in buf, encapsulation header included.
@@ -17039,39 +17012,39 @@ func NewDefaultedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Defaul
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (DefaultedWriter) Within(up *cdr.Writer) DefaultedWriter {
-	return DefaultedWriter{cdr.Nest(up, &defaultedShape)}
+func (DefaultedWriter) Within(up *cdr.Writer, p cdr.Place) DefaultedWriter {
+	return DefaultedWriter{up.BeginLeaf(p, &defaultedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *DefaultedWriter) End() { w.w.End() }
+func (w DefaultedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *DefaultedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w DefaultedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetFive sets five.
-func (w *DefaultedWriter) SetFive(v int32) {
+func (w DefaultedWriter) SetFive(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetText sets text.
-func (w *DefaultedWriter) SetText(v string) {
+func (w DefaultedWriter) SetText(v string) {
 	w.w.String(1, v, 8)
 }
 
 // SetYes sets yes.
-func (w *DefaultedWriter) SetYes(v bool) {
+func (w DefaultedWriter) SetYes(v bool) {
 	if b := w.w.Run(2); len(b) >= 1 {
 		cdr.PutBool(b, v)
 	}
 }
 
 // SetRanged sets ranged.
-func (w *DefaultedWriter) SetRanged(v float64) {
+func (w DefaultedWriter) SetRanged(v float64) {
 	if v < -10 || v > 10 {
-		cdr.RefuseRange(&w.w.Numbers, 3, v, "-10 to 10")
+		cdr.RefuseRange(w.w, 3, v, "-10 to 10")
 		return
 	}
 	if b := w.w.Run(3); len(b) >= 8 {
@@ -17080,9 +17053,9 @@ func (w *DefaultedWriter) SetRanged(v float64) {
 }
 
 // SetLow sets low.
-func (w *DefaultedWriter) SetLow(v byte) {
+func (w DefaultedWriter) SetLow(v byte) {
 	if v < 1 {
-		cdr.RefuseRange(&w.w.Numbers, 4, v, "at least 1")
+		cdr.RefuseRange(w.w, 4, v, "at least 1")
 		return
 	}
 	if b := w.w.In(4); len(b) >= 9 {
@@ -17091,9 +17064,9 @@ func (w *DefaultedWriter) SetLow(v byte) {
 }
 
 // SetHigh sets high.
-func (w *DefaultedWriter) SetHigh(v int16) {
+func (w DefaultedWriter) SetHigh(v int16) {
 	if v > 9 {
-		cdr.RefuseRange(&w.w.Numbers, 5, v, "at most 9")
+		cdr.RefuseRange(w.w, 5, v, "at most 9")
 		return
 	}
 	if b := w.w.In(5); len(b) >= 12 {
@@ -17102,7 +17075,7 @@ func (w *DefaultedWriter) SetHigh(v int16) {
 }
 
 // SetColor sets color.
-func (w *DefaultedWriter) SetColor(v Color) {
+func (w DefaultedWriter) SetColor(v Color) {
 	if !v.Valid() {
 		w.w.NotEnumerator(6, int32(v))
 		return
@@ -17306,27 +17279,27 @@ var olderShape = cdr.Shape{
 // OlderWriter writes an encoded Older in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type OlderWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewOlderWriter starts a sample in buf, encapsulation header included.
 func NewOlderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OlderWriter {
-	return OlderWriter{s.OpenNumbers(buf, enc, olderType, &olderShape)}
+	return OlderWriter{s.Open(buf, enc, olderType, &olderShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (OlderWriter) Within(up *cdr.Writer) OlderWriter {
-	return OlderWriter{cdr.NestNumbers(up, &olderShape)}
+func (OlderWriter) Within(up *cdr.Writer, p cdr.Place) OlderWriter {
+	return OlderWriter{up.BeginLeaf(p, &olderShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *OlderWriter) End() { w.w.End() }
+func (w OlderWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *OlderWriter) Finish() (int, error) { return w.w.Finish() }
+func (w OlderWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *OlderWriter) SetID(v int32) {
+func (w OlderWriter) SetID(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
@@ -17725,7 +17698,7 @@ var newerShape = cdr.Shape{
 		{Name: "height", Width: 4},
 		{Name: "all"},
 		{Name: "name"},
-		{Name: "maybe", ID: 4, Code: 2, Optional: true},
+		{Name: "maybe", ID: 4, Code: 2, Optional: true, Width: 4},
 	},
 	Extensibility: cdr.Appendable,
 }
@@ -17738,12 +17711,12 @@ type NewerWriter struct {
 
 // NewNewerWriter starts a sample in buf, encapsulation header included.
 func NewNewerWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NewerWriter {
-	return NewerWriter{s.Open(buf, enc, newerType, &newerShape)}
+	return NewerWriter{cdr.Writer{Leaf: s.Open(buf, enc, newerType, &newerShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NewerWriter) Within(up *cdr.Writer) NewerWriter {
-	return NewerWriter{cdr.Nest(up, &newerShape)}
+func (NewerWriter) Within(up *cdr.Writer, p cdr.Place) NewerWriter {
+	return NewerWriter{cdr.Writer{Leaf: up.Begin(p, &newerShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -17779,7 +17752,7 @@ func (w *NewerWriter) SetAll(v *Defaulted) {
 
 // BeginAll begins all, for the writer that it gives to write.
 func (w *NewerWriter) BeginAll() DefaultedWriter {
-	return DefaultedWriter{}.Within(w.w.Begin(2))
+	return DefaultedWriter{}.Within(&w.w, cdr.Member(2))
 }
 
 // SetName sets name.
@@ -17789,9 +17762,8 @@ func (w *NewerWriter) SetName(v string) {
 
 // SetMaybe sets maybe.
 func (w *NewerWriter) SetMaybe(v int32) {
-	if e := w.w.Next(4); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(4); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -17979,7 +17951,7 @@ func (b *OlderLooseBuilder) Finish() (int, error) {
 
 var olderLooseShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
+		{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -17987,7 +17959,7 @@ var olderLooseShape = cdr.Shape{
 // OlderLooseWriter writes an encoded OlderLoose in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type OlderLooseWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewOlderLooseWriter starts a sample in buf, encapsulation header included.
@@ -17996,21 +17968,20 @@ func NewOlderLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Older
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (OlderLooseWriter) Within(up *cdr.Writer) OlderLooseWriter {
-	return OlderLooseWriter{cdr.Nest(up, &olderLooseShape)}
+func (OlderLooseWriter) Within(up *cdr.Writer, p cdr.Place) OlderLooseWriter {
+	return OlderLooseWriter{up.BeginLeaf(p, &olderLooseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *OlderLooseWriter) End() { w.w.End() }
+func (w OlderLooseWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *OlderLooseWriter) Finish() (int, error) { return w.w.Finish() }
+func (w OlderLooseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *OlderLooseWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w OlderLooseWriter) SetID(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -18375,9 +18346,9 @@ func (b *NewerLooseBuilder) Finish() (int, error) {
 
 var newerLooseShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "height", ID: 1, Code: 2},
+		{Name: "height", ID: 1, Code: 2, Width: 4},
 		{Name: "all", ID: 2, Code: 4},
-		{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2},
+		{Name: "id", ID: 3 | cdr.MustUnderstand, Code: 2, Width: 4},
 		{Name: "item", ID: 4, Code: 4},
 	},
 	Extensibility: cdr.Mutable,
@@ -18391,12 +18362,12 @@ type NewerLooseWriter struct {
 
 // NewNewerLooseWriter starts a sample in buf, encapsulation header included.
 func NewNewerLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NewerLooseWriter {
-	return NewerLooseWriter{s.Open(buf, enc, newerLooseType, &newerLooseShape)}
+	return NewerLooseWriter{cdr.Writer{Leaf: s.Open(buf, enc, newerLooseType, &newerLooseShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NewerLooseWriter) Within(up *cdr.Writer) NewerLooseWriter {
-	return NewerLooseWriter{cdr.Nest(up, &newerLooseShape)}
+func (NewerLooseWriter) Within(up *cdr.Writer, p cdr.Place) NewerLooseWriter {
+	return NewerLooseWriter{cdr.Writer{Leaf: up.Begin(p, &newerLooseShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -18407,9 +18378,8 @@ func (w *NewerLooseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetHeight sets height.
 func (w *NewerLooseWriter) SetHeight(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -18426,14 +18396,13 @@ func (w *NewerLooseWriter) SetAll(v *Defaulted) {
 
 // BeginAll begins all, for the writer that it gives to write.
 func (w *NewerLooseWriter) BeginAll() DefaultedWriter {
-	return DefaultedWriter{}.Within(w.w.Begin(1))
+	return DefaultedWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetID sets id.
 func (w *NewerLooseWriter) SetID(v int32) {
-	if e := w.w.Next(2); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(2); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -18450,7 +18419,7 @@ func (w *NewerLooseWriter) SetItem(v *Item) {
 
 // BeginItem begins item, for the writer that it gives to write.
 func (w *NewerLooseWriter) BeginItem() ItemWriter {
-	return ItemWriter{}.Within(w.w.Begin(3))
+	return ItemWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // Strict is the IDL struct constructs::Strict.
@@ -18727,7 +18696,7 @@ var strictShape = cdr.Shape{
 // StrictWriter writes an encoded Strict in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type StrictWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewStrictWriter starts a sample in buf, encapsulation header included.
@@ -18736,23 +18705,23 @@ func NewStrictWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StrictWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (StrictWriter) Within(up *cdr.Writer) StrictWriter {
-	return StrictWriter{cdr.Nest(up, &strictShape)}
+func (StrictWriter) Within(up *cdr.Writer, p cdr.Place) StrictWriter {
+	return StrictWriter{up.BeginLeaf(p, &strictShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *StrictWriter) End() { w.w.End() }
+func (w StrictWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *StrictWriter) Finish() (int, error) { return w.w.Finish() }
+func (w StrictWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
-func (w *StrictWriter) SetText(v string) {
+func (w StrictWriter) SetText(v string) {
 	w.w.String(0, v, 3)
 }
 
 // SetColor sets color.
-func (w *StrictWriter) SetColor(v Color) {
+func (w StrictWriter) SetColor(v Color) {
 	if !v.Valid() {
 		w.w.NotEnumerator(1, int32(v))
 		return
@@ -18763,7 +18732,7 @@ func (w *StrictWriter) SetColor(v Color) {
 }
 
 // SetTail sets tail.
-func (w *StrictWriter) SetTail(v byte) {
+func (w StrictWriter) SetTail(v byte) {
 	if b := w.w.In(2); len(b) >= 5 {
 		b[4] = v
 	}
@@ -19013,7 +18982,7 @@ var strictSentShape = cdr.Shape{
 // StrictSentWriter writes an encoded StrictSent in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type StrictSentWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewStrictSentWriter starts a sample in buf, encapsulation header included.
@@ -19022,30 +18991,30 @@ func NewStrictSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Stric
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (StrictSentWriter) Within(up *cdr.Writer) StrictSentWriter {
-	return StrictSentWriter{cdr.Nest(up, &strictSentShape)}
+func (StrictSentWriter) Within(up *cdr.Writer, p cdr.Place) StrictSentWriter {
+	return StrictSentWriter{up.BeginLeaf(p, &strictSentShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *StrictSentWriter) End() { w.w.End() }
+func (w StrictSentWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *StrictSentWriter) Finish() (int, error) { return w.w.Finish() }
+func (w StrictSentWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetText sets text.
-func (w *StrictSentWriter) SetText(v string) {
+func (w StrictSentWriter) SetText(v string) {
 	w.w.String(0, v, 0)
 }
 
 // SetColor sets color.
-func (w *StrictSentWriter) SetColor(v int32) {
+func (w StrictSentWriter) SetColor(v int32) {
 	if b := w.w.Run(1); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetTail sets tail.
-func (w *StrictSentWriter) SetTail(v byte) {
+func (w StrictSentWriter) SetTail(v byte) {
 	if b := w.w.In(2); len(b) >= 5 {
 		b[4] = v
 	}
@@ -19286,8 +19255,8 @@ func (b *LooseSentBuilder) Finish() (int, error) {
 
 var looseSentShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "a", ID: 1, Code: 2},
-		{Name: "b", ID: 2 | cdr.MustUnderstand, Code: 2, Optional: true},
+		{Name: "a", ID: 1, Code: 2, Width: 4},
+		{Name: "b", ID: 2 | cdr.MustUnderstand, Code: 2, Optional: true, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -19295,7 +19264,7 @@ var looseSentShape = cdr.Shape{
 // LooseSentWriter writes an encoded LooseSent in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type LooseSentWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewLooseSentWriter starts a sample in buf, encapsulation header included.
@@ -19304,29 +19273,27 @@ func NewLooseSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseS
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseSentWriter) Within(up *cdr.Writer) LooseSentWriter {
-	return LooseSentWriter{cdr.Nest(up, &looseSentShape)}
+func (LooseSentWriter) Within(up *cdr.Writer, p cdr.Place) LooseSentWriter {
+	return LooseSentWriter{up.BeginLeaf(p, &looseSentShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *LooseSentWriter) End() { w.w.End() }
+func (w LooseSentWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *LooseSentWriter) Finish() (int, error) { return w.w.Finish() }
+func (w LooseSentWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
-func (w *LooseSentWriter) SetA(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w LooseSentWriter) SetA(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
 // SetB sets b.
-func (w *LooseSentWriter) SetB(v int32) {
-	if e := w.w.Next(1); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w LooseSentWriter) SetB(v int32) {
+	if b := w.w.Number(1); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -19512,7 +19479,7 @@ func (b *LooseReceivedBuilder) Finish() (int, error) {
 
 var looseReceivedShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "a", ID: 1, Code: 2},
+		{Name: "a", ID: 1, Code: 2, Width: 4},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -19520,7 +19487,7 @@ var looseReceivedShape = cdr.Shape{
 // LooseReceivedWriter writes an encoded LooseReceived in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type LooseReceivedWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewLooseReceivedWriter starts a sample in buf, encapsulation header included.
@@ -19529,21 +19496,20 @@ func NewLooseReceivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) Lo
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseReceivedWriter) Within(up *cdr.Writer) LooseReceivedWriter {
-	return LooseReceivedWriter{cdr.Nest(up, &looseReceivedShape)}
+func (LooseReceivedWriter) Within(up *cdr.Writer, p cdr.Place) LooseReceivedWriter {
+	return LooseReceivedWriter{up.BeginLeaf(p, &looseReceivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *LooseReceivedWriter) End() { w.w.End() }
+func (w LooseReceivedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *LooseReceivedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w LooseReceivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
-func (w *LooseReceivedWriter) SetA(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+func (w LooseReceivedWriter) SetA(v int32) {
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -21054,12 +21020,12 @@ type SentWriter struct {
 
 // NewSentWriter starts a sample in buf, encapsulation header included.
 func NewSentWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SentWriter {
-	return SentWriter{s.Open(buf, enc, sentType, &sentShape)}
+	return SentWriter{cdr.Writer{Leaf: s.Open(buf, enc, sentType, &sentShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SentWriter) Within(up *cdr.Writer) SentWriter {
-	return SentWriter{cdr.Nest(up, &sentShape)}
+func (SentWriter) Within(up *cdr.Writer, p cdr.Place) SentWriter {
+	return SentWriter{cdr.Writer{Leaf: up.Begin(p, &sentShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -21083,10 +21049,7 @@ func (w *SentWriter) SetWide(v string) {
 
 // SetBlob sets blob.
 func (w *SentWriter) SetBlob(v []byte) {
-	if e := w.w.Next(2); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(2, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -21125,10 +21088,7 @@ func (w *SentWriter) AddWords(v string) {
 
 // SetPicks sets picks.
 func (w *SentWriter) SetPicks(v []int32) {
-	if e := w.w.Next(4); e != nil {
-		cdr.EncodeSequence(e, "picks", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(4, cdr.PrimitivesOf(v), 0)
 }
 
 // SetNamed sets named.
@@ -21149,7 +21109,7 @@ func (w *SentWriter) SetStrict(v *StrictSent) {
 
 // BeginStrict begins strict, for the writer that it gives to write.
 func (w *SentWriter) BeginStrict() StrictSentWriter {
-	return StrictSentWriter{}.Within(w.w.Begin(6))
+	return StrictSentWriter{}.Within(&w.w, cdr.Member(6))
 }
 
 // SetMany sets many.
@@ -21183,7 +21143,7 @@ func (w *SentWriter) AddMany(v *StrictSent) {
 
 // NextMany begins the next element of many, for the writer that it gives to write.
 func (w *SentWriter) NextMany() StrictSentWriter {
-	return StrictSentWriter{}.Within(w.w.BeginElement(7))
+	return StrictSentWriter{}.Within(&w.w, cdr.ElementOf(7))
 }
 
 // SetTable sets table.
@@ -21228,7 +21188,7 @@ func (w *SentWriter) SetTail(v byte) {
 
 // SetMaybe sets maybe.
 func (w *SentWriter) SetMaybe(v string) {
-	w.w.String(10, v, 0)
+	w.w.HeadedString(10, v, 0)
 }
 
 // SetColor sets color.
@@ -21307,7 +21267,7 @@ func (w *SentWriter) AddFirsts(v *StrictSent) {
 
 // NextFirsts begins the next element of firsts, for the writer that it gives to write.
 func (w *SentWriter) NextFirsts() StrictSentWriter {
-	return StrictSentWriter{}.Within(w.w.BeginElement(14))
+	return StrictSentWriter{}.Within(&w.w, cdr.ElementOf(14))
 }
 
 // SetStricts sets stricts.
@@ -21351,7 +21311,7 @@ func (w *SentWriter) NextStricts(k int16) StrictSentWriter {
 		return StrictSentWriter{}
 	}
 	e.Int16(k)
-	return StrictSentWriter{}.Within(w.w.BeginValue())
+	return StrictSentWriter{}.Within(&w.w, cdr.PairValue)
 }
 
 // SetRows sets rows.
@@ -21385,7 +21345,7 @@ func (w *SentWriter) AddRows(v []int32) {
 
 // NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
 func (w *SentWriter) NextRows(n int) SentRowsElementWriter {
-	return SentRowsElementWriter{cdr.NestSequence(w.w.BeginElement(16), n, 0, true)}
+	return SentRowsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(16), n, 0, true)}
 }
 
 // SetLoose sets loose.
@@ -21401,7 +21361,7 @@ func (w *SentWriter) SetLoose(v *LooseSent) {
 
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *SentWriter) BeginLoose() LooseSentWriter {
-	return LooseSentWriter{}.Within(w.w.Begin(17))
+	return LooseSentWriter{}.Within(&w.w, cdr.Member(17))
 }
 
 // SentRowsElementWriter writes the elements of an encoded sequence<int32>, each with Add or Next.
@@ -23263,12 +23223,12 @@ type ReceivedWriter struct {
 
 // NewReceivedWriter starts a sample in buf, encapsulation header included.
 func NewReceivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ReceivedWriter {
-	return ReceivedWriter{s.Open(buf, enc, receivedType, &receivedShape)}
+	return ReceivedWriter{cdr.Writer{Leaf: s.Open(buf, enc, receivedType, &receivedShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ReceivedWriter) Within(up *cdr.Writer) ReceivedWriter {
-	return ReceivedWriter{cdr.Nest(up, &receivedShape)}
+func (ReceivedWriter) Within(up *cdr.Writer, p cdr.Place) ReceivedWriter {
+	return ReceivedWriter{cdr.Writer{Leaf: up.Begin(p, &receivedShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -23292,10 +23252,7 @@ func (w *ReceivedWriter) SetWide(v string) {
 
 // SetBlob sets blob.
 func (w *ReceivedWriter) SetBlob(v []byte) {
-	if e := w.w.Next(2); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 2)
-		w.w.Done()
-	}
+	w.w.Sequence(2, cdr.PrimitivesOf(v), 2)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -23334,10 +23291,7 @@ func (w *ReceivedWriter) AddWords(v string) {
 
 // SetPicks sets picks.
 func (w *ReceivedWriter) SetPicks(v []int32) {
-	if e := w.w.Next(4); e != nil {
-		cdr.EncodeSequence(e, "picks", v, 2)
-		w.w.Done()
-	}
+	w.w.Sequence(4, cdr.PrimitivesOf(v), 2)
 }
 
 // SetNamed sets named.
@@ -23358,7 +23312,7 @@ func (w *ReceivedWriter) SetStrict(v *Strict) {
 
 // BeginStrict begins strict, for the writer that it gives to write.
 func (w *ReceivedWriter) BeginStrict() StrictWriter {
-	return StrictWriter{}.Within(w.w.Begin(6))
+	return StrictWriter{}.Within(&w.w, cdr.Member(6))
 }
 
 // SetMany sets many.
@@ -23392,7 +23346,7 @@ func (w *ReceivedWriter) AddMany(v *Strict) {
 
 // NextMany begins the next element of many, for the writer that it gives to write.
 func (w *ReceivedWriter) NextMany() StrictWriter {
-	return StrictWriter{}.Within(w.w.BeginElement(7))
+	return StrictWriter{}.Within(&w.w, cdr.ElementOf(7))
 }
 
 // SetTable sets table.
@@ -23437,7 +23391,7 @@ func (w *ReceivedWriter) SetTail(v byte) {
 
 // SetMaybe sets maybe.
 func (w *ReceivedWriter) SetMaybe(v string) {
-	w.w.String(10, v, 3)
+	w.w.HeadedString(10, v, 3)
 }
 
 // SetColor sets color.
@@ -23517,7 +23471,7 @@ func (w *ReceivedWriter) AddFirsts(v *Strict) {
 
 // NextFirsts begins the next element of firsts, for the writer that it gives to write.
 func (w *ReceivedWriter) NextFirsts() StrictWriter {
-	return StrictWriter{}.Within(w.w.BeginElement(14))
+	return StrictWriter{}.Within(&w.w, cdr.ElementOf(14))
 }
 
 // SetStricts sets stricts.
@@ -23561,7 +23515,7 @@ func (w *ReceivedWriter) NextStricts(k int16) StrictWriter {
 		return StrictWriter{}
 	}
 	e.Int16(k)
-	return StrictWriter{}.Within(w.w.BeginValue())
+	return StrictWriter{}.Within(&w.w, cdr.PairValue)
 }
 
 // SetRows sets rows.
@@ -23595,7 +23549,7 @@ func (w *ReceivedWriter) AddRows(v []int32) {
 
 // NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
 func (w *ReceivedWriter) NextRows(n int) ReceivedRowsElementWriter {
-	return ReceivedRowsElementWriter{cdr.NestSequence(w.w.BeginElement(16), n, 2, true)}
+	return ReceivedRowsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(16), n, 2, true)}
 }
 
 // SetLoose sets loose.
@@ -23611,7 +23565,7 @@ func (w *ReceivedWriter) SetLoose(v *LooseReceived) {
 
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *ReceivedWriter) BeginLoose() LooseReceivedWriter {
-	return LooseReceivedWriter{}.Within(w.w.Begin(17))
+	return LooseReceivedWriter{}.Within(&w.w, cdr.Member(17))
 }
 
 // ReceivedRowsElementWriter writes the elements of an encoded sequence<int32, 2>, each with Add or Next.
@@ -24028,7 +23982,7 @@ var sentChoiceShape = cdr.Shape{
 // SentChoiceWriter writes an encoded SentChoice in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type SentChoiceWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewSentChoiceWriter starts a sample in buf, encapsulation header included.
@@ -24037,17 +23991,17 @@ func NewSentChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SentC
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SentChoiceWriter) Within(up *cdr.Writer) SentChoiceWriter {
-	return SentChoiceWriter{cdr.Nest(up, &sentChoiceShape)}
+func (SentChoiceWriter) Within(up *cdr.Writer, p cdr.Place) SentChoiceWriter {
+	return SentChoiceWriter{up.BeginLeaf(p, &sentChoiceShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *SentChoiceWriter) End() { w.w.End() }
+func (w SentChoiceWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *SentChoiceWriter) Finish() (int, error) { return w.w.Finish() }
+func (w SentChoiceWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *SentChoiceWriter) discriminate(d int32) {
+func (w SentChoiceWriter) discriminate(d int32) {
 	if e := w.w.Next(0); e != nil {
 		e.Int32(d)
 		w.w.Done()
@@ -24055,28 +24009,25 @@ func (w *SentChoiceWriter) discriminate(d int32) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *SentChoiceWriter) SetDiscriminator(d int32) {
+func (w SentChoiceWriter) SetDiscriminator(d int32) {
 	w.discriminate(d)
 	w.w.Pick(sentChoiceMember(d) + 1)
 }
 
 // SetText sets text.
-func (w *SentChoiceWriter) SetText(v string) {
+func (w SentChoiceWriter) SetText(v string) {
 	if !w.w.Chosen(1) {
 		w.discriminate(1)
 	}
-	w.w.String(1, v, 0)
+	w.w.HeadedString(1, v, 0)
 }
 
 // SetPicks sets picks.
-func (w *SentChoiceWriter) SetPicks(v []int32) {
+func (w SentChoiceWriter) SetPicks(v []int32) {
 	if !w.w.Chosen(2) {
 		w.discriminate(2)
 	}
-	if e := w.w.Next(2); e != nil {
-		cdr.EncodeSequence(e, "picks", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(2, cdr.PrimitivesOf(v), 0)
 }
 
 // ReceivedChoice is the IDL union constructs::ReceivedChoice.
@@ -24488,7 +24439,7 @@ var receivedChoiceShape = cdr.Shape{
 // ReceivedChoiceWriter writes an encoded ReceivedChoice in the caller's bytes, without an intermediate value, in any encoding.
 // One member is set, which sets the discriminator to its first label, unless SetDiscriminator has been called before.
 type ReceivedChoiceWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewReceivedChoiceWriter starts a sample in buf, encapsulation header included.
@@ -24497,17 +24448,17 @@ func NewReceivedChoiceWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) R
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ReceivedChoiceWriter) Within(up *cdr.Writer) ReceivedChoiceWriter {
-	return ReceivedChoiceWriter{cdr.Nest(up, &receivedChoiceShape)}
+func (ReceivedChoiceWriter) Within(up *cdr.Writer, p cdr.Place) ReceivedChoiceWriter {
+	return ReceivedChoiceWriter{up.BeginLeaf(p, &receivedChoiceShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *ReceivedChoiceWriter) End() { w.w.End() }
+func (w ReceivedChoiceWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *ReceivedChoiceWriter) Finish() (int, error) { return w.w.Finish() }
+func (w ReceivedChoiceWriter) Finish() (int, error) { return w.w.Finish() }
 
-func (w *ReceivedChoiceWriter) discriminate(d int32) {
+func (w ReceivedChoiceWriter) discriminate(d int32) {
 	if e := w.w.Next(0); e != nil {
 		e.Int32(d)
 		w.w.Done()
@@ -24515,28 +24466,25 @@ func (w *ReceivedChoiceWriter) discriminate(d int32) {
 }
 
 // SetDiscriminator sets a discriminator. The member that it selects, if any, has to be set then.
-func (w *ReceivedChoiceWriter) SetDiscriminator(d int32) {
+func (w ReceivedChoiceWriter) SetDiscriminator(d int32) {
 	w.discriminate(d)
 	w.w.Pick(receivedChoiceMember(d) + 1)
 }
 
 // SetText sets text.
-func (w *ReceivedChoiceWriter) SetText(v string) {
+func (w ReceivedChoiceWriter) SetText(v string) {
 	if !w.w.Chosen(1) {
 		w.discriminate(1)
 	}
-	w.w.String(1, v, 3)
+	w.w.HeadedString(1, v, 3)
 }
 
 // SetPicks sets picks.
-func (w *ReceivedChoiceWriter) SetPicks(v []int32) {
+func (w ReceivedChoiceWriter) SetPicks(v []int32) {
 	if !w.w.Chosen(2) {
 		w.discriminate(2)
 	}
-	if e := w.w.Next(2); e != nil {
-		cdr.EncodeSequence(e, "picks", v, 2)
-		w.w.Done()
-	}
+	w.w.Sequence(2, cdr.PrimitivesOf(v), 2)
 }
 
 // Row is the IDL typedef constructs::Row.
@@ -29416,12 +29364,12 @@ type NestWriter struct {
 
 // NewNestWriter starts a sample in buf, encapsulation header included.
 func NewNestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestWriter {
-	return NestWriter{s.Open(buf, enc, nestType, &nestShape)}
+	return NestWriter{cdr.Writer{Leaf: s.Open(buf, enc, nestType, &nestShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NestWriter) Within(up *cdr.Writer) NestWriter {
-	return NestWriter{cdr.Nest(up, &nestShape)}
+func (NestWriter) Within(up *cdr.Writer, p cdr.Place) NestWriter {
+	return NestWriter{cdr.Writer{Leaf: up.Begin(p, &nestShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -29468,7 +29416,7 @@ func (w *NestWriter) AddRagged(v []int32) {
 
 // NextRagged begins the next element of ragged, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextRagged(n int) NestRaggedElementWriter {
-	return NestRaggedElementWriter{cdr.NestSequence(w.w.BeginElement(1), n, 0, true)}
+	return NestRaggedElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(1), n, 0, true)}
 }
 
 // SetMatrix sets matrix.
@@ -29502,7 +29450,7 @@ func (w *NestWriter) AddMatrix(v Row) {
 
 // NextMatrix begins the next element of matrix, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextMatrix(n int) NestMatrixElementWriter {
-	return NestMatrixElementWriter{cdr.NestSequence(w.w.BeginElement(2), n, 4, true)}
+	return NestMatrixElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(2), n, 4, true)}
 }
 
 // SetMaybe sets maybe.
@@ -29536,7 +29484,7 @@ func (w *NestWriter) AddMaybe(v Row) {
 
 // NextMaybe begins the next element of maybe, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextMaybe(n int) NestMaybeElementWriter {
-	return NestMaybeElementWriter{cdr.NestSequence(w.w.BeginElement(3), n, 4, true)}
+	return NestMaybeElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(3), n, 4, true)}
 }
 
 // SetDeep sets deep.
@@ -29602,7 +29550,7 @@ func (w *NestWriter) AddDeep(v [][]string) {
 
 // NextDeep begins the next element of deep, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextDeep(n int) NestDeepElementWriter {
-	return NestDeepElementWriter{cdr.NestSequence(w.w.BeginElement(4), n, 0, false)}
+	return NestDeepElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(4), n, 0, false)}
 }
 
 // SetGrid sets grid.
@@ -29658,7 +29606,7 @@ func (w *NestWriter) AddGrid(v Matrix) {
 
 // NextGrid begins the next element of grid, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextGrid(n int) NestGridElementWriter {
-	return NestGridElementWriter{cdr.NestSequence(w.w.BeginElement(5), n, 0, false)}
+	return NestGridElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(5), n, 0, false)}
 }
 
 // SetTriples sets triples.
@@ -29692,7 +29640,7 @@ func (w *NestWriter) AddTriples(v *Triple) {
 
 // NextTriples begins the next element of triples, of 3 elements, for the writer that it gives to write.
 func (w *NestWriter) NextTriples() NestTriplesElementWriter {
-	return NestTriplesElementWriter{cdr.NestArray(w.w.BeginElement(6), 3, true)}
+	return NestTriplesElementWriter{cdr.NestArray(&w.w, cdr.ElementOf(6), 3, true)}
 }
 
 // SetPair sets pair.
@@ -29726,7 +29674,7 @@ func (w *NestWriter) AddPair(v *Triple) {
 
 // NextPair begins the next element of pair, of 3 elements, for the writer that it gives to write.
 func (w *NestWriter) NextPair() NestPairElementWriter {
-	return NestPairElementWriter{cdr.NestArray(w.w.BeginElement(7), 3, true)}
+	return NestPairElementWriter{cdr.NestArray(&w.w, cdr.ElementOf(7), 3, true)}
 }
 
 // SetSheets sets sheets.
@@ -29785,7 +29733,7 @@ func (w *NestWriter) NextSheets(k string, n int) NestSheetsValueWriter {
 		return NestSheetsValueWriter{}
 	}
 	e.String("", k, 4)
-	return NestSheetsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+	return NestSheetsValueWriter{cdr.NestSequence(&w.w, cdr.PairValue, n, 0, false)}
 }
 
 // SetSame sets same.
@@ -29844,7 +29792,7 @@ func (w *NestWriter) NextSame(k string, n int) NestSameValueWriter {
 		return NestSameValueWriter{}
 	}
 	e.String("", k, 4)
-	return NestSameValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+	return NestSameValueWriter{cdr.NestSequence(&w.w, cdr.PairValue, n, 0, false)}
 }
 
 // SetMaps sets maps.
@@ -29900,7 +29848,7 @@ func (w *NestWriter) AddMaps(v map[int32]string) {
 
 // NextMaps begins the next element of maps, of n pairs, for the writer that it gives to write.
 func (w *NestWriter) NextMaps(n int) NestMapsElementWriter {
-	return NestMapsElementWriter{cdr.NestMap(w.w.BeginElement(10), n, 0, false)}
+	return NestMapsElementWriter{cdr.NestMap(&w.w, cdr.ElementOf(10), n, 0, false)}
 }
 
 // SetWide sets wide.
@@ -30078,7 +30026,7 @@ func (w *NestWriter) AddBigs(v []cdr.LongDouble) {
 
 // NextBigs begins the next element of bigs, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextBigs(n int) NestBigsElementWriter {
-	return NestBigsElementWriter{cdr.NestSequence(w.w.BeginElement(16), n, 0, true)}
+	return NestBigsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(16), n, 0, true)}
 }
 
 // SetPaths sets paths.
@@ -30128,7 +30076,7 @@ func (w *NestWriter) AddPaths(v []Point) {
 
 // NextPaths begins the next element of paths, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextPaths(n int) NestPathsElementWriter {
-	return NestPathsElementWriter{cdr.NestSequence(w.w.BeginElement(17), n, 0, false)}
+	return NestPathsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(17), n, 0, false)}
 }
 
 // SetLabels sets labels.
@@ -30178,7 +30126,7 @@ func (w *NestWriter) AddLabels(v []Label) {
 
 // NextLabels begins the next element of labels, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextLabels(n int) NestLabelsElementWriter {
-	return NestLabelsElementWriter{cdr.NestSequence(w.w.BeginElement(18), n, 0, false)}
+	return NestLabelsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(18), n, 0, false)}
 }
 
 // SetItems sets items.
@@ -30237,7 +30185,7 @@ func (w *NestWriter) NextItems(k Color, n int) NestItemsValueWriter {
 		return NestItemsValueWriter{}
 	}
 	e.Enum("", int32(k), 4, k.Valid())
-	return NestItemsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+	return NestItemsValueWriter{cdr.NestSequence(&w.w, cdr.PairValue, n, 0, false)}
 }
 
 // SetAccess sets access.
@@ -30289,7 +30237,7 @@ func (w *NestWriter) AddAccess(v []Access) {
 
 // NextAccess begins the next element of access, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextAccess(n int) NestAccessElementWriter {
-	return NestAccessElementWriter{cdr.NestSequence(w.w.BeginElement(20), n, 0, false)}
+	return NestAccessElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(20), n, 0, false)}
 }
 
 // SetBlobs sets blobs.
@@ -30323,7 +30271,7 @@ func (w *NestWriter) AddBlobs(v []byte) {
 
 // NextBlobs begins the next element of blobs, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextBlobs(n int) NestBlobsElementWriter {
-	return NestBlobsElementWriter{cdr.NestSequence(w.w.BeginElement(21), n, 0, true)}
+	return NestBlobsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(21), n, 0, true)}
 }
 
 // SetBools sets bools.
@@ -30357,7 +30305,7 @@ func (w *NestWriter) AddBools(v []bool) {
 
 // NextBools begins the next element of bools, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextBools(n int) NestBoolsElementWriter {
-	return NestBoolsElementWriter{cdr.NestSequence(w.w.BeginElement(22), n, 0, true)}
+	return NestBoolsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(22), n, 0, true)}
 }
 
 // SetColors sets colors.
@@ -30407,7 +30355,7 @@ func (w *NestWriter) AddColors(v []Color) {
 
 // NextColors begins the next element of colors, of n elements, for the writer that it gives to write.
 func (w *NestWriter) NextColors(n int) NestColorsElementWriter {
-	return NestColorsElementWriter{cdr.NestSequence(w.w.BeginElement(23), n, 0, false)}
+	return NestColorsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(23), n, 0, false)}
 }
 
 // SetLast sets last.
@@ -30491,7 +30439,7 @@ func (w *NestDeepElementWriter) Add(v []string) {
 
 // Next begins the next element of the collection, of n elements, for the writer that it gives to write.
 func (w *NestDeepElementWriter) Next(n int) NestDeepElementElementWriter {
-	return NestDeepElementElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 0, false)}
+	return NestDeepElementElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(0), n, 0, false)}
 }
 
 // NestGridElementWriter writes the elements of an encoded constructs::Matrix, each with Add or Next.
@@ -30512,7 +30460,7 @@ func (w *NestGridElementWriter) Add(v Row) {
 
 // Next begins the next element of the collection, of n elements, for the writer that it gives to write.
 func (w *NestGridElementWriter) Next(n int) NestGridElementElementWriter {
-	return NestGridElementElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+	return NestGridElementElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(0), n, 4, true)}
 }
 
 // NestTriplesElementWriter writes the elements of an encoded constructs::Triple, each with Add or Next.
@@ -30565,7 +30513,7 @@ func (w *NestSheetsValueWriter) Add(v Row) {
 
 // Next begins the next element of the collection, of n elements, for the writer that it gives to write.
 func (w *NestSheetsValueWriter) Next(n int) NestSheetsValueElementWriter {
-	return NestSheetsValueElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+	return NestSheetsValueElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(0), n, 4, true)}
 }
 
 // NestSameValueWriter writes the elements of an encoded constructs::Matrix, each with Add or Next.
@@ -30586,7 +30534,7 @@ func (w *NestSameValueWriter) Add(v Row) {
 
 // Next begins the next element of the collection, of n elements, for the writer that it gives to write.
 func (w *NestSameValueWriter) Next(n int) NestSameValueElementWriter {
-	return NestSameValueElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+	return NestSameValueElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(0), n, 4, true)}
 }
 
 // NestMapsElementWriter writes the elements of an encoded map<int32, string<4>>, each with Add or Next.
@@ -30640,7 +30588,7 @@ func (w *NestPathsElementWriter) Add(v *Point) {
 
 // Next begins the next element of the collection, for the writer that it gives to write.
 func (w *NestPathsElementWriter) Next() PointWriter {
-	return PointWriter{}.Within(w.w.BeginElement(0))
+	return PointWriter{}.Within(&w.w, cdr.ElementOf(0))
 }
 
 // NestLabelsElementWriter writes the elements of an encoded sequence<constructs::Label>, each with Add or Next.
@@ -30661,7 +30609,7 @@ func (w *NestLabelsElementWriter) Add(v *Label) {
 
 // Next begins the next element of the collection, for the writer that it gives to write.
 func (w *NestLabelsElementWriter) Next() LabelWriter {
-	return LabelWriter{}.Within(w.w.BeginElement(0))
+	return LabelWriter{}.Within(&w.w, cdr.ElementOf(0))
 }
 
 // NestItemsValueWriter writes the elements of an encoded sequence<constructs::Item>, each with Add or Next.
@@ -30682,7 +30630,7 @@ func (w *NestItemsValueWriter) Add(v *Item) {
 
 // Next begins the next element of the collection, for the writer that it gives to write.
 func (w *NestItemsValueWriter) Next() ItemWriter {
-	return ItemWriter{}.Within(w.w.BeginElement(0))
+	return ItemWriter{}.Within(&w.w, cdr.ElementOf(0))
 }
 
 // NestAccessElementWriter writes the elements of an encoded sequence<constructs::Access>, each with Add or Next.
@@ -31714,12 +31662,12 @@ type NestingWriter struct {
 
 // NewNestingWriter starts a sample in buf, encapsulation header included.
 func NewNestingWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NestingWriter {
-	return NestingWriter{s.Open(buf, enc, nestingType, &nestingShape)}
+	return NestingWriter{cdr.Writer{Leaf: s.Open(buf, enc, nestingType, &nestingShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NestingWriter) Within(up *cdr.Writer) NestingWriter {
-	return NestingWriter{cdr.Nest(up, &nestingShape)}
+func (NestingWriter) Within(up *cdr.Writer, p cdr.Place) NestingWriter {
+	return NestingWriter{cdr.Writer{Leaf: up.Begin(p, &nestingShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -31778,7 +31726,7 @@ func (w *NestingWriter) AddRows(v Row) {
 
 // NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
 func (w *NestingWriter) NextRows(n int) NestingRowsElementWriter {
-	return NestingRowsElementWriter{cdr.NestSequence(w.w.BeginElement(1), n, 4, true)}
+	return NestingRowsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(1), n, 4, true)}
 }
 
 // SetSheets sets sheets.
@@ -31865,7 +31813,7 @@ func (w *NestingWriter) NextSheets(k int32, n int) NestingSheetsValueWriter {
 		return NestingSheetsValueWriter{}
 	}
 	e.Int32(k)
-	return NestingSheetsValueWriter{cdr.NestMap(w.w.BeginValue(), n, 0, false)}
+	return NestingSheetsValueWriter{cdr.NestMap(&w.w, cdr.PairValue, n, 0, false)}
 }
 
 // SetWide sets wide.
@@ -31916,7 +31864,7 @@ func (w *NestingWriter) AddTriples(v *Triple) {
 
 // NextTriples begins the next element of triples, of 3 elements, for the writer that it gives to write.
 func (w *NestingWriter) NextTriples() NestingTriplesElementWriter {
-	return NestingTriplesElementWriter{cdr.NestArray(w.w.BeginElement(4), 3, true)}
+	return NestingTriplesElementWriter{cdr.NestArray(&w.w, cdr.ElementOf(4), 3, true)}
 }
 
 // NestingRowsElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
@@ -31967,7 +31915,7 @@ func (w *NestingSheetsValueWriter) Next(k string, n int) NestingSheetsValueValue
 		return NestingSheetsValueValueWriter{}
 	}
 	e.String("", k, 4)
-	return NestingSheetsValueValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 0, false)}
+	return NestingSheetsValueValueWriter{cdr.NestSequence(&w.w, cdr.PairValue, n, 0, false)}
 }
 
 // NestingTriplesElementWriter writes the elements of an encoded constructs::Triple, each with Add or Next.
@@ -32004,7 +31952,7 @@ func (w *NestingSheetsValueValueWriter) Add(v Row) {
 
 // Next begins the next element of the collection, of n elements, for the writer that it gives to write.
 func (w *NestingSheetsValueValueWriter) Next(n int) NestingSheetsValueValueElementWriter {
-	return NestingSheetsValueValueElementWriter{cdr.NestSequence(w.w.BeginElement(0), n, 4, true)}
+	return NestingSheetsValueValueElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(0), n, 4, true)}
 }
 
 // NestingSheetsValueValueElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
@@ -32702,7 +32650,7 @@ func (b *LooseNestBuilder) Finish() (int, error) {
 
 var looseNestShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "id", ID: 9 | cdr.MustUnderstand, Code: 2},
+		{Name: "id", ID: 9 | cdr.MustUnderstand, Code: 2, Width: 4},
 		{Name: "matrix", ID: 4, Code: 5},
 		{Name: "rows", ID: 2, Code: 5, Optional: true},
 		{Name: "nesting", ID: 7, Code: 4},
@@ -32719,12 +32667,12 @@ type LooseNestWriter struct {
 
 // NewLooseNestWriter starts a sample in buf, encapsulation header included.
 func NewLooseNestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseNestWriter {
-	return LooseNestWriter{s.Open(buf, enc, looseNestType, &looseNestShape)}
+	return LooseNestWriter{cdr.Writer{Leaf: s.Open(buf, enc, looseNestType, &looseNestShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseNestWriter) Within(up *cdr.Writer) LooseNestWriter {
-	return LooseNestWriter{cdr.Nest(up, &looseNestShape)}
+func (LooseNestWriter) Within(up *cdr.Writer, p cdr.Place) LooseNestWriter {
+	return LooseNestWriter{cdr.Writer{Leaf: up.Begin(p, &looseNestShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -32735,9 +32683,8 @@ func (w *LooseNestWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
 func (w *LooseNestWriter) SetID(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -32772,7 +32719,7 @@ func (w *LooseNestWriter) AddMatrix(v Row) {
 
 // NextMatrix begins the next element of matrix, of n elements, for the writer that it gives to write.
 func (w *LooseNestWriter) NextMatrix(n int) LooseNestMatrixElementWriter {
-	return LooseNestMatrixElementWriter{cdr.NestSequence(w.w.BeginElement(1), n, 4, true)}
+	return LooseNestMatrixElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(1), n, 4, true)}
 }
 
 // SetRows sets rows.
@@ -32815,7 +32762,7 @@ func (w *LooseNestWriter) NextRows(k int32, n int) LooseNestRowsValueWriter {
 		return LooseNestRowsValueWriter{}
 	}
 	e.Int32(k)
-	return LooseNestRowsValueWriter{cdr.NestSequence(w.w.BeginValue(), n, 4, true)}
+	return LooseNestRowsValueWriter{cdr.NestSequence(&w.w, cdr.PairValue, n, 4, true)}
 }
 
 // SetNesting sets nesting.
@@ -32831,7 +32778,7 @@ func (w *LooseNestWriter) SetNesting(v *Nesting) {
 
 // BeginNesting begins nesting, for the writer that it gives to write.
 func (w *LooseNestWriter) BeginNesting() NestingWriter {
-	return NestingWriter{}.Within(w.w.Begin(3))
+	return NestingWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // SetMany sets many.
@@ -32865,7 +32812,7 @@ func (w *LooseNestWriter) AddMany(v *Nesting) {
 
 // NextMany begins the next element of many, for the writer that it gives to write.
 func (w *LooseNestWriter) NextMany() NestingWriter {
-	return NestingWriter{}.Within(w.w.BeginElement(4))
+	return NestingWriter{}.Within(&w.w, cdr.ElementOf(4))
 }
 
 // LooseNestMatrixElementWriter writes the elements of an encoded constructs::Row, each with Add or Next.
@@ -33124,7 +33071,7 @@ var keyPartShape = cdr.Shape{
 // KeyPartWriter writes an encoded KeyPart in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type KeyPartWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewKeyPartWriter starts a sample in buf, encapsulation header included.
@@ -33133,25 +33080,25 @@ func NewKeyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) KeyPartW
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (KeyPartWriter) Within(up *cdr.Writer) KeyPartWriter {
-	return KeyPartWriter{cdr.Nest(up, &keyPartShape)}
+func (KeyPartWriter) Within(up *cdr.Writer, p cdr.Place) KeyPartWriter {
+	return KeyPartWriter{up.BeginLeaf(p, &keyPartShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *KeyPartWriter) End() { w.w.End() }
+func (w KeyPartWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
+func (w KeyPartWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetID sets id.
-func (w *KeyPartWriter) SetID(v int32) {
+func (w KeyPartWriter) SetID(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetNote sets note.
-func (w *KeyPartWriter) SetNote(v string) {
+func (w KeyPartWriter) SetNote(v string) {
 	w.w.String(1, v, 0)
 }
 
@@ -33518,12 +33465,12 @@ type ForestWriter struct {
 
 // NewForestWriter starts a sample in buf, encapsulation header included.
 func NewForestWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) ForestWriter {
-	return ForestWriter{s.Open(buf, enc, forestType, &forestShape)}
+	return ForestWriter{cdr.Writer{Leaf: s.Open(buf, enc, forestType, &forestShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (ForestWriter) Within(up *cdr.Writer) ForestWriter {
-	return ForestWriter{cdr.Nest(up, &forestShape)}
+func (ForestWriter) Within(up *cdr.Writer, p cdr.Place) ForestWriter {
+	return ForestWriter{cdr.Writer{Leaf: up.Begin(p, &forestShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -33570,7 +33517,7 @@ func (w *ForestWriter) AddTrees(v *Forest) {
 
 // NextTrees begins the next element of trees, for the writer that it gives to write.
 func (w *ForestWriter) NextTrees() ForestWriter {
-	return ForestWriter{}.Within(w.w.BeginElement(1))
+	return ForestWriter{}.Within(&w.w, cdr.ElementOf(1))
 }
 
 // SetHeight sets height.
@@ -34609,12 +34556,12 @@ type SequenceKeysWriter struct {
 
 // NewSequenceKeysWriter starts a sample in buf, encapsulation header included.
 func NewSequenceKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) SequenceKeysWriter {
-	return SequenceKeysWriter{s.Open(buf, enc, sequenceKeysType, &sequenceKeysShape)}
+	return SequenceKeysWriter{cdr.Writer{Leaf: s.Open(buf, enc, sequenceKeysType, &sequenceKeysShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (SequenceKeysWriter) Within(up *cdr.Writer) SequenceKeysWriter {
-	return SequenceKeysWriter{cdr.Nest(up, &sequenceKeysShape)}
+func (SequenceKeysWriter) Within(up *cdr.Writer, p cdr.Place) SequenceKeysWriter {
+	return SequenceKeysWriter{cdr.Writer{Leaf: up.Begin(p, &sequenceKeysShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -34625,18 +34572,12 @@ func (w *SequenceKeysWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetNumbers sets numbers.
 func (w *SequenceKeysWriter) SetNumbers(v []int64) {
-	if e := w.w.Next(0); e != nil {
-		cdr.EncodeSequence(e, "numbers", v, 4)
-		w.w.Done()
-	}
+	w.w.Sequence(0, cdr.PrimitivesOf(v), 4)
 }
 
 // SetBlob sets blob.
 func (w *SequenceKeysWriter) SetBlob(v []byte) {
-	if e := w.w.Next(1); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(1, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -34712,7 +34653,7 @@ func (w *SequenceKeysWriter) AddRows(v []int16) {
 
 // NextRows begins the next element of rows, of n elements, for the writer that it gives to write.
 func (w *SequenceKeysWriter) NextRows(n int) SequenceKeysRowsElementWriter {
-	return SequenceKeysRowsElementWriter{cdr.NestSequence(w.w.BeginElement(4), n, 0, true)}
+	return SequenceKeysRowsElementWriter{cdr.NestSequence(&w.w, cdr.ElementOf(4), n, 0, true)}
 }
 
 // SetParts sets parts.
@@ -34746,7 +34687,7 @@ func (w *SequenceKeysWriter) AddParts(v *KeyPart) {
 
 // NextParts begins the next element of parts, for the writer that it gives to write.
 func (w *SequenceKeysWriter) NextParts() KeyPartWriter {
-	return KeyPartWriter{}.Within(w.w.BeginElement(5))
+	return KeyPartWriter{}.Within(&w.w, cdr.ElementOf(5))
 }
 
 // SetColors sets colors.
@@ -34825,7 +34766,7 @@ func (w *SequenceKeysWriter) AddLabels(v *Label) {
 
 // NextLabels begins the next element of labels, for the writer that it gives to write.
 func (w *SequenceKeysWriter) NextLabels() LabelWriter {
-	return LabelWriter{}.Within(w.w.BeginElement(8))
+	return LabelWriter{}.Within(&w.w, cdr.ElementOf(8))
 }
 
 // SetForest sets forest.
@@ -34841,7 +34782,7 @@ func (w *SequenceKeysWriter) SetForest(v *Forest) {
 
 // BeginForest begins forest, for the writer that it gives to write.
 func (w *SequenceKeysWriter) BeginForest() ForestWriter {
-	return ForestWriter{}.Within(w.w.Begin(9))
+	return ForestWriter{}.Within(&w.w, cdr.Member(9))
 }
 
 // SetRest sets rest.
@@ -35057,7 +34998,7 @@ var bulkyPartShape = cdr.Shape{
 // BulkyPartWriter writes an encoded BulkyPart in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type BulkyPartWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewBulkyPartWriter starts a sample in buf, encapsulation header included.
@@ -35066,18 +35007,18 @@ func NewBulkyPartWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BulkyP
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BulkyPartWriter) Within(up *cdr.Writer) BulkyPartWriter {
-	return BulkyPartWriter{cdr.Nest(up, &bulkyPartShape)}
+func (BulkyPartWriter) Within(up *cdr.Writer, p cdr.Place) BulkyPartWriter {
+	return BulkyPartWriter{up.BeginLeaf(p, &bulkyPartShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *BulkyPartWriter) End() { w.w.End() }
+func (w BulkyPartWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *BulkyPartWriter) Finish() (int, error) { return w.w.Finish() }
+func (w BulkyPartWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetBlob sets blob.
-func (w *BulkyPartWriter) SetBlob(v *[4096]byte) {
+func (w BulkyPartWriter) SetBlob(v *[4096]byte) {
 	if e := w.w.Next(0); e != nil {
 		cdr.EncodeArray(e, v[:])
 		w.w.Done()
@@ -35367,12 +35308,12 @@ type BulkyKeysWriter struct {
 
 // NewBulkyKeysWriter starts a sample in buf, encapsulation header included.
 func NewBulkyKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BulkyKeysWriter {
-	return BulkyKeysWriter{s.Open(buf, enc, bulkyKeysType, &bulkyKeysShape)}
+	return BulkyKeysWriter{cdr.Writer{Leaf: s.Open(buf, enc, bulkyKeysType, &bulkyKeysShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (BulkyKeysWriter) Within(up *cdr.Writer) BulkyKeysWriter {
-	return BulkyKeysWriter{cdr.Nest(up, &bulkyKeysShape)}
+func (BulkyKeysWriter) Within(up *cdr.Writer, p cdr.Place) BulkyKeysWriter {
+	return BulkyKeysWriter{cdr.Writer{Leaf: up.Begin(p, &bulkyKeysShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -35412,7 +35353,7 @@ func (w *BulkyKeysWriter) AddParts(v *BulkyPart) {
 
 // NextParts begins the next element of parts, for the writer that it gives to write.
 func (w *BulkyKeysWriter) NextParts() BulkyPartWriter {
-	return BulkyPartWriter{}.Within(w.w.BeginElement(0))
+	return BulkyPartWriter{}.Within(&w.w, cdr.ElementOf(0))
 }
 
 // LooseSequenceKeys is the IDL struct constructs::LooseSequenceKeys.
@@ -35746,7 +35687,7 @@ func (b *LooseSequenceKeysBuilder) Finish() (int, error) {
 
 var looseSequenceKeysShape = cdr.Shape{
 	Slots: []cdr.Slot{
-		{Name: "rest", ID: 3, Code: 2},
+		{Name: "rest", ID: 3, Code: 2, Width: 4},
 		{Name: "parts", ID: 2 | cdr.MustUnderstand, Code: 5},
 		{Name: "numbers", ID: 1 | cdr.MustUnderstand, Code: 7},
 	},
@@ -35761,12 +35702,12 @@ type LooseSequenceKeysWriter struct {
 
 // NewLooseSequenceKeysWriter starts a sample in buf, encapsulation header included.
 func NewLooseSequenceKeysWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseSequenceKeysWriter {
-	return LooseSequenceKeysWriter{s.Open(buf, enc, looseSequenceKeysType, &looseSequenceKeysShape)}
+	return LooseSequenceKeysWriter{cdr.Writer{Leaf: s.Open(buf, enc, looseSequenceKeysType, &looseSequenceKeysShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseSequenceKeysWriter) Within(up *cdr.Writer) LooseSequenceKeysWriter {
-	return LooseSequenceKeysWriter{cdr.Nest(up, &looseSequenceKeysShape)}
+func (LooseSequenceKeysWriter) Within(up *cdr.Writer, p cdr.Place) LooseSequenceKeysWriter {
+	return LooseSequenceKeysWriter{cdr.Writer{Leaf: up.Begin(p, &looseSequenceKeysShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -35777,9 +35718,8 @@ func (w *LooseSequenceKeysWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetRest sets rest.
 func (w *LooseSequenceKeysWriter) SetRest(v int32) {
-	if e := w.w.Next(0); e != nil {
-		e.Int32(v)
-		w.w.Done()
+	if b := w.w.Number(0); len(b) >= 4 {
+		cdr.PutInt32(b, v)
 	}
 }
 
@@ -35814,13 +35754,10 @@ func (w *LooseSequenceKeysWriter) AddParts(v *KeyPart) {
 
 // NextParts begins the next element of parts, for the writer that it gives to write.
 func (w *LooseSequenceKeysWriter) NextParts() KeyPartWriter {
-	return KeyPartWriter{}.Within(w.w.BeginElement(1))
+	return KeyPartWriter{}.Within(&w.w, cdr.ElementOf(1))
 }
 
 // SetNumbers sets numbers.
 func (w *LooseSequenceKeysWriter) SetNumbers(v []float64) {
-	if e := w.w.Next(2); e != nil {
-		cdr.EncodeSequence(e, "numbers", v, 0)
-		w.w.Done()
-	}
+	w.w.Sequence(2, cdr.PrimitivesOf(v), 0)
 }

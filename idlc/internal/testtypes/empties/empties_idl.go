@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Nought is the IDL struct empties::Nought.
 type Nought struct {
@@ -165,7 +165,7 @@ var noughtShape cdr.Shape
 // NoughtWriter writes an encoded Nought in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type NoughtWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewNoughtWriter starts a sample in buf, encapsulation header included.
@@ -174,15 +174,15 @@ func NewNoughtWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) NoughtWri
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (NoughtWriter) Within(up *cdr.Writer) NoughtWriter {
-	return NoughtWriter{cdr.Nest(up, &noughtShape)}
+func (NoughtWriter) Within(up *cdr.Writer, p cdr.Place) NoughtWriter {
+	return NoughtWriter{up.BeginLeaf(p, &noughtShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *NoughtWriter) End() { w.w.End() }
+func (w NoughtWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *NoughtWriter) Finish() (int, error) { return w.w.Finish() }
+func (w NoughtWriter) Finish() (int, error) { return w.w.Finish() }
 
 // Open is the IDL struct empties::Open.
 type Open struct {
@@ -340,7 +340,7 @@ var openShape = cdr.Shape{
 // OpenWriter writes an encoded Open in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type OpenWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewOpenWriter starts a sample in buf, encapsulation header included.
@@ -349,15 +349,15 @@ func NewOpenWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) OpenWriter 
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (OpenWriter) Within(up *cdr.Writer) OpenWriter {
-	return OpenWriter{cdr.Nest(up, &openShape)}
+func (OpenWriter) Within(up *cdr.Writer, p cdr.Place) OpenWriter {
+	return OpenWriter{up.BeginLeaf(p, &openShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *OpenWriter) End() { w.w.End() }
+func (w OpenWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *OpenWriter) Finish() (int, error) { return w.w.Finish() }
+func (w OpenWriter) Finish() (int, error) { return w.w.Finish() }
 
 // Loose is the IDL struct empties::Loose.
 type Loose struct {
@@ -513,7 +513,7 @@ var looseShape = cdr.Shape{
 // LooseWriter writes an encoded Loose in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type LooseWriter struct {
-	w cdr.Writer
+	w cdr.Leaf
 }
 
 // NewLooseWriter starts a sample in buf, encapsulation header included.
@@ -522,15 +522,15 @@ func NewLooseWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseWrite
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseWriter) Within(up *cdr.Writer) LooseWriter {
-	return LooseWriter{cdr.Nest(up, &looseShape)}
+func (LooseWriter) Within(up *cdr.Writer, p cdr.Place) LooseWriter {
+	return LooseWriter{up.BeginLeaf(p, &looseShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *LooseWriter) End() { w.w.End() }
+func (w LooseWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *LooseWriter) Finish() (int, error) { return w.w.Finish() }
+func (w LooseWriter) Finish() (int, error) { return w.w.Finish() }
 
 // A base without members, and a struct with no more than its base.
 type Derived struct {
@@ -717,27 +717,27 @@ var derivedShape = cdr.Shape{
 // DerivedWriter writes an encoded Derived in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type DerivedWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewDerivedWriter starts a sample in buf, encapsulation header included.
 func NewDerivedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) DerivedWriter {
-	return DerivedWriter{s.OpenNumbers(buf, enc, derivedType, &derivedShape)}
+	return DerivedWriter{s.Open(buf, enc, derivedType, &derivedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (DerivedWriter) Within(up *cdr.Writer) DerivedWriter {
-	return DerivedWriter{cdr.NestNumbers(up, &derivedShape)}
+func (DerivedWriter) Within(up *cdr.Writer, p cdr.Place) DerivedWriter {
+	return DerivedWriter{up.BeginLeaf(p, &derivedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *DerivedWriter) End() { w.w.End() }
+func (w DerivedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *DerivedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w DerivedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
-func (w *DerivedWriter) SetA(v int32) {
+func (w DerivedWriter) SetA(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
@@ -927,27 +927,27 @@ var renamedShape = cdr.Shape{
 // RenamedWriter writes an encoded Renamed in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type RenamedWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewRenamedWriter starts a sample in buf, encapsulation header included.
 func NewRenamedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) RenamedWriter {
-	return RenamedWriter{s.OpenNumbers(buf, enc, renamedType, &renamedShape)}
+	return RenamedWriter{s.Open(buf, enc, renamedType, &renamedShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (RenamedWriter) Within(up *cdr.Writer) RenamedWriter {
-	return RenamedWriter{cdr.NestNumbers(up, &renamedShape)}
+func (RenamedWriter) Within(up *cdr.Writer, p cdr.Place) RenamedWriter {
+	return RenamedWriter{up.BeginLeaf(p, &renamedShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *RenamedWriter) End() { w.w.End() }
+func (w RenamedWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *RenamedWriter) Finish() (int, error) { return w.w.Finish() }
+func (w RenamedWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetA sets a.
-func (w *RenamedWriter) SetA(v int32) {
+func (w RenamedWriter) SetA(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
@@ -1962,12 +1962,12 @@ type HolderWriter struct {
 
 // NewHolderWriter starts a sample in buf, encapsulation header included.
 func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
-	return HolderWriter{s.Open(buf, enc, holderType, &holderShape)}
+	return HolderWriter{cdr.Writer{Leaf: s.Open(buf, enc, holderType, &holderShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
-	return HolderWriter{cdr.Nest(up, &holderShape)}
+func (HolderWriter) Within(up *cdr.Writer, p cdr.Place) HolderWriter {
+	return HolderWriter{cdr.Writer{Leaf: up.Begin(p, &holderShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -1989,7 +1989,7 @@ func (w *HolderWriter) SetBefore(v *Nought) {
 
 // BeginBefore begins before, for the writer that it gives to write.
 func (w *HolderWriter) BeginBefore() NoughtWriter {
-	return NoughtWriter{}.Within(w.w.Begin(0))
+	return NoughtWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetID sets id.
@@ -2012,7 +2012,7 @@ func (w *HolderWriter) SetNone(v *Nought) {
 
 // BeginNone begins none, for the writer that it gives to write.
 func (w *HolderWriter) BeginNone() NoughtWriter {
-	return NoughtWriter{}.Within(w.w.Begin(2))
+	return NoughtWriter{}.Within(&w.w, cdr.Member(2))
 }
 
 // SetOpen sets open.
@@ -2028,7 +2028,7 @@ func (w *HolderWriter) SetOpen(v *Open) {
 
 // BeginOpen begins open, for the writer that it gives to write.
 func (w *HolderWriter) BeginOpen() OpenWriter {
-	return OpenWriter{}.Within(w.w.Begin(3))
+	return OpenWriter{}.Within(&w.w, cdr.Member(3))
 }
 
 // SetLoose sets loose.
@@ -2044,7 +2044,7 @@ func (w *HolderWriter) SetLoose(v *Loose) {
 
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *HolderWriter) BeginLoose() LooseWriter {
-	return LooseWriter{}.Within(w.w.Begin(4))
+	return LooseWriter{}.Within(&w.w, cdr.Member(4))
 }
 
 // SetAfter sets after.
@@ -2085,7 +2085,7 @@ func (w *HolderWriter) AddNothings(v *Nought) {
 
 // NextNothings begins the next element of nothings, for the writer that it gives to write.
 func (w *HolderWriter) NextNothings() NoughtWriter {
-	return NoughtWriter{}.Within(w.w.BeginElement(6))
+	return NoughtWriter{}.Within(&w.w, cdr.ElementOf(6))
 }
 
 // SetOpens sets opens.
@@ -2119,7 +2119,7 @@ func (w *HolderWriter) AddOpens(v *Open) {
 
 // NextOpens begins the next element of opens, for the writer that it gives to write.
 func (w *HolderWriter) NextOpens() OpenWriter {
-	return OpenWriter{}.Within(w.w.BeginElement(7))
+	return OpenWriter{}.Within(&w.w, cdr.ElementOf(7))
 }
 
 // SetPair sets pair.
@@ -2153,7 +2153,7 @@ func (w *HolderWriter) AddPair(v *Nought) {
 
 // NextPair begins the next element of pair, for the writer that it gives to write.
 func (w *HolderWriter) NextPair() NoughtWriter {
-	return NoughtWriter{}.Within(w.w.BeginElement(8))
+	return NoughtWriter{}.Within(&w.w, cdr.ElementOf(8))
 }
 
 // SetLoosePair sets loosePair.
@@ -2187,7 +2187,7 @@ func (w *HolderWriter) AddLoosePair(v *Loose) {
 
 // NextLoosePair begins the next element of loosePair, for the writer that it gives to write.
 func (w *HolderWriter) NextLoosePair() LooseWriter {
-	return LooseWriter{}.Within(w.w.BeginElement(9))
+	return LooseWriter{}.Within(&w.w, cdr.ElementOf(9))
 }
 
 // SetElsewhere sets elsewhere.
@@ -2203,7 +2203,7 @@ func (w *HolderWriter) SetElsewhere(v *Open) {
 
 // BeginElsewhere begins elsewhere, for the writer that it gives to write.
 func (w *HolderWriter) BeginElsewhere() OpenWriter {
-	return OpenWriter{}.Within(w.w.Begin(10))
+	return OpenWriter{}.Within(&w.w, cdr.Member(10))
 }
 
 // SetSet sets set.
@@ -2247,7 +2247,7 @@ func (w *HolderWriter) NextSet(k int16) NoughtWriter {
 		return NoughtWriter{}
 	}
 	e.Int16(k)
-	return NoughtWriter{}.Within(w.w.BeginValue())
+	return NoughtWriter{}.Within(&w.w, cdr.PairValue)
 }
 
 // SetRenamed sets renamed.
@@ -2263,7 +2263,7 @@ func (w *HolderWriter) SetRenamed(v *Renamed) {
 
 // BeginRenamed begins renamed, for the writer that it gives to write.
 func (w *HolderWriter) BeginRenamed() RenamedWriter {
-	return RenamedWriter{}.Within(w.w.Begin(12))
+	return RenamedWriter{}.Within(&w.w, cdr.Member(12))
 }
 
 // LooseHolder is the IDL struct empties::LooseHolder.
@@ -2768,7 +2768,7 @@ var looseHolderShape = cdr.Shape{
 		{Name: "open", ID: 3, Code: 4},
 		{Name: "loose", ID: 4, Code: 4, Optional: true},
 		{Name: "nothings", ID: 5, Code: 5},
-		{Name: "after", ID: 6, Code: 1},
+		{Name: "after", ID: 6, Code: 1, Width: 2},
 	},
 	Extensibility: cdr.Mutable,
 }
@@ -2781,12 +2781,12 @@ type LooseHolderWriter struct {
 
 // NewLooseHolderWriter starts a sample in buf, encapsulation header included.
 func NewLooseHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) LooseHolderWriter {
-	return LooseHolderWriter{s.Open(buf, enc, looseHolderType, &looseHolderShape)}
+	return LooseHolderWriter{cdr.Writer{Leaf: s.Open(buf, enc, looseHolderType, &looseHolderShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (LooseHolderWriter) Within(up *cdr.Writer) LooseHolderWriter {
-	return LooseHolderWriter{cdr.Nest(up, &looseHolderShape)}
+func (LooseHolderWriter) Within(up *cdr.Writer, p cdr.Place) LooseHolderWriter {
+	return LooseHolderWriter{cdr.Writer{Leaf: up.Begin(p, &looseHolderShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -2808,7 +2808,7 @@ func (w *LooseHolderWriter) SetNone(v *Nought) {
 
 // BeginNone begins none, for the writer that it gives to write.
 func (w *LooseHolderWriter) BeginNone() NoughtWriter {
-	return NoughtWriter{}.Within(w.w.Begin(0))
+	return NoughtWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetOpen sets open.
@@ -2824,7 +2824,7 @@ func (w *LooseHolderWriter) SetOpen(v *Open) {
 
 // BeginOpen begins open, for the writer that it gives to write.
 func (w *LooseHolderWriter) BeginOpen() OpenWriter {
-	return OpenWriter{}.Within(w.w.Begin(1))
+	return OpenWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetLoose sets loose.
@@ -2840,7 +2840,7 @@ func (w *LooseHolderWriter) SetLoose(v *Loose) {
 
 // BeginLoose begins loose, for the writer that it gives to write.
 func (w *LooseHolderWriter) BeginLoose() LooseWriter {
-	return LooseWriter{}.Within(w.w.Begin(2))
+	return LooseWriter{}.Within(&w.w, cdr.Member(2))
 }
 
 // SetNothings sets nothings.
@@ -2874,14 +2874,13 @@ func (w *LooseHolderWriter) AddNothings(v *Nought) {
 
 // NextNothings begins the next element of nothings, for the writer that it gives to write.
 func (w *LooseHolderWriter) NextNothings() NoughtWriter {
-	return NoughtWriter{}.Within(w.w.BeginElement(3))
+	return NoughtWriter{}.Within(&w.w, cdr.ElementOf(3))
 }
 
 // SetAfter sets after.
 func (w *LooseHolderWriter) SetAfter(v int16) {
-	if e := w.w.Next(4); e != nil {
-		e.Int16(v)
-		w.w.Done()
+	if b := w.w.Number(4); len(b) >= 2 {
+		cdr.PutInt16(b, v)
 	}
 }
 
@@ -3306,12 +3305,12 @@ type EitherWriter struct {
 
 // NewEitherWriter starts a sample in buf, encapsulation header included.
 func NewEitherWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) EitherWriter {
-	return EitherWriter{s.Open(buf, enc, eitherType, &eitherShape)}
+	return EitherWriter{cdr.Writer{Leaf: s.Open(buf, enc, eitherType, &eitherShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (EitherWriter) Within(up *cdr.Writer) EitherWriter {
-	return EitherWriter{cdr.Nest(up, &eitherShape)}
+func (EitherWriter) Within(up *cdr.Writer, p cdr.Place) EitherWriter {
+	return EitherWriter{cdr.Writer{Leaf: up.Begin(p, &eitherShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -3352,7 +3351,7 @@ func (w *EitherWriter) BeginNothing() NoughtWriter {
 	if !w.w.Chosen(1) {
 		w.discriminate(true)
 	}
-	return NoughtWriter{}.Within(w.w.Begin(1))
+	return NoughtWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // SetSomething sets something.

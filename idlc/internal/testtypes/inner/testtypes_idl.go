@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // Holder is the IDL struct testtypes::inner::Holder.
 type Holder struct {
@@ -338,12 +338,12 @@ type HolderWriter struct {
 
 // NewHolderWriter starts a sample in buf, encapsulation header included.
 func NewHolderWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) HolderWriter {
-	return HolderWriter{s.Open(buf, enc, holderType, &holderShape)}
+	return HolderWriter{cdr.Writer{Leaf: s.Open(buf, enc, holderType, &holderShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (HolderWriter) Within(up *cdr.Writer) HolderWriter {
-	return HolderWriter{cdr.Nest(up, &holderShape)}
+func (HolderWriter) Within(up *cdr.Writer, p cdr.Place) HolderWriter {
+	return HolderWriter{cdr.Writer{Leaf: up.Begin(p, &holderShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -365,7 +365,7 @@ func (w *HolderWriter) SetAt(v *testtypes.Point) {
 
 // BeginAt begins at, for the writer that it gives to write.
 func (w *HolderWriter) BeginAt() testtypes.PointWriter {
-	return testtypes.PointWriter{}.Within(w.w.Begin(0))
+	return testtypes.PointWriter{}.Within(&w.w, cdr.Member(0))
 }
 
 // SetName sets name.

@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion5
+const _ = cdr.GeneratedVersion6
 
 // A moment, as seconds and a fraction.
 type Stamp struct {
@@ -238,34 +238,34 @@ var stampShape = cdr.Shape{
 // StampWriter writes an encoded Stamp in the caller's bytes, without an intermediate value, in any encoding.
 // Members are set in the order of their declaration; optional ones that are left out are absent.
 type StampWriter struct {
-	w cdr.Numbers
+	w cdr.Leaf
 }
 
 // NewStampWriter starts a sample in buf, encapsulation header included.
 func NewStampWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) StampWriter {
-	return StampWriter{s.OpenNumbers(buf, enc, stampType, &stampShape)}
+	return StampWriter{s.Open(buf, enc, stampType, &stampShape)}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (StampWriter) Within(up *cdr.Writer) StampWriter {
-	return StampWriter{cdr.NestNumbers(up, &stampShape)}
+func (StampWriter) Within(up *cdr.Writer, p cdr.Place) StampWriter {
+	return StampWriter{up.BeginLeaf(p, &stampShape)}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
-func (w *StampWriter) End() { w.w.End() }
+func (w StampWriter) End() { w.w.End() }
 
 // Finish completes the sample and gives its length, or tells what was wrong first.
-func (w *StampWriter) Finish() (int, error) { return w.w.Finish() }
+func (w StampWriter) Finish() (int, error) { return w.w.Finish() }
 
 // SetSec sets sec.
-func (w *StampWriter) SetSec(v int32) {
+func (w StampWriter) SetSec(v int32) {
 	if b := w.w.In(0); len(b) >= 4 {
 		cdr.PutInt32(b, v)
 	}
 }
 
 // SetNanosec sets nanosec.
-func (w *StampWriter) SetNanosec(v uint32) {
+func (w StampWriter) SetNanosec(v uint32) {
 	if b := w.w.In(1); len(b) >= 8 {
 		cdr.PutUint32(b[4:], v)
 	}
@@ -524,12 +524,12 @@ type TaggedWriter struct {
 
 // NewTaggedWriter starts a sample in buf, encapsulation header included.
 func NewTaggedWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) TaggedWriter {
-	return TaggedWriter{s.Open(buf, enc, taggedType, &taggedShape)}
+	return TaggedWriter{cdr.Writer{Leaf: s.Open(buf, enc, taggedType, &taggedShape)}}
 }
 
 // Within gives the writer of a value within another. It is for generated code.
-func (TaggedWriter) Within(up *cdr.Writer) TaggedWriter {
-	return TaggedWriter{cdr.Nest(up, &taggedShape)}
+func (TaggedWriter) Within(up *cdr.Writer, p cdr.Place) TaggedWriter {
+	return TaggedWriter{cdr.Writer{Leaf: up.Begin(p, &taggedShape)}}
 }
 
 // End ends a value within another. What is wrong is reported by Finish.
@@ -556,7 +556,7 @@ func (w *TaggedWriter) SetAt(v *Stamp) {
 
 // BeginAt begins at, for the writer that it gives to write.
 func (w *TaggedWriter) BeginAt() StampWriter {
-	return StampWriter{}.Within(w.w.Begin(1))
+	return StampWriter{}.Within(&w.w, cdr.Member(1))
 }
 
 // Level is the IDL enum shared::Level.

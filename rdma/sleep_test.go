@@ -1,8 +1,8 @@
 package rdma
 
 import (
-	"os"
 	"io"
+	"os"
 	"runtime"
 	"runtime/pprof"
 	"runtime/trace"

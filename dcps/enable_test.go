@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
@@ -295,4 +296,24 @@ func TestEnableAgainTellsUserData(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, []byte("told"), found[0].UserData.Value)
 	require.NoError(t, p.Enable(patiently(t)), "and no more than once")
+}
+
+// A participant whose Enable ended early is as it was, and can be enabled.
+func TestEnableAgainAfterTimeout(t *testing.T) {
+	d := onCore(t, Settings{Lease: testLease})
+	f := NewDomainParticipantFactory()
+	require.NoError(t, f.SetQos(createdDisabled))
+	p, err := f.NewDomainParticipant(patiently(t), d.id, WithSettings(d.settings))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.ErrorIs(t, p.Enable(ended), ErrTimeout)
+	require.NoError(t, p.Err())
+	require.False(t, p.Enabled())
+	require.NoError(t, p.Enable(patiently(t)))
+	require.NoError(t, p.Err())
+	other := d.node(t)
+	require.NoError(t, other.p.WaitForDomain(patiently(t)))
+	require.Eventually(t, func() bool { return len(p.ViewChangedStatus().Members) == 2 }, 10*time.Second, time.Millisecond)
 }

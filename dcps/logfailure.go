@@ -21,13 +21,16 @@ type failedLog struct {
 
 // LogFailed notes that a member does not log a subgroup any more: from now on the writers of PERSISTENT topics on it
 // fail, at every process that has heard of it, until that member has left. Err tells of it too. A node without
-// endpoints has left already, or is about to: it holds nobody up. nil: this member logs again.
+// endpoints has left already, or is about to: it holds nobody up. nil: this member is not refused as a copy any more; if its disk has failed
+// besides, that stays.
 func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 	if err == nil {
-		h.forgetFailed(func(f failedLog) bool { return f.sg == sg && f.node == node })
+		h.forgetFailed(func(f failedLog) bool { return f.sg == sg && f.node == node && errors.Is(f.err, derecho.ErrCopied) })
 		return
 	}
-	if slices.ContainsFunc(h.failed, func(f failedLog) bool { return f.sg == sg && f.node == node }) {
+	if slices.ContainsFunc(h.failed, func(f failedLog) bool {
+		return f.sg == sg && f.node == node && errors.Is(f.err, derecho.ErrCopied) == errors.Is(err, derecho.ErrCopied)
+	}) {
 		return
 	}
 	if e := (*derecho.LogError)(nil); !errors.As(err, &e) { // of this process, say

@@ -267,6 +267,14 @@ func TestLogFailure(t *testing.T) {
 	err := w.Write(patiently(t), &track{})
 	require.ErrorIs(t, err, ErrOutOfResources)
 	require.ErrorIs(t, err, derecho.ErrLog)
+	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), derecho.ErrCopied)
+	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), nil)
+	require.ErrorIs(t, w.Write(patiently(t), &track{}), derecho.ErrLog, "it is no copy any more, and has failed all the same")
+
+	n = d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
+	w = n.writer(t, writerQos(func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityPersistent }))
+	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), derecho.ErrCopied)
+	require.ErrorIs(t, w.Write(patiently(t), &track{}), derecho.ErrCopied)
 	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), nil)
 	write(t, w, 1, 2)
 }

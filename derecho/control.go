@@ -133,9 +133,14 @@ func (m *machine) changeEndpoint(id EndpointID, info []byte, done func(error)) {
 		done(fmt.Errorf("%w: no endpoint %d", ErrConfig, id))
 		return
 	}
-	m.whenReady(func() bool { return p.added || p.removing }, func() {
+	m.whenReady(func() bool { return p.added || p.removing || p.waits }, func() {
 		if m.own[id] != p || p.removing {
 			done(ErrClosed)
+			return
+		}
+		if p.waits { // nobody knows it; perhaps for long, and Node.ChangeEndpoint keeps others from changing endpoints
+			p.ep.Info = info
+			done(nil)
 			return
 		}
 		p.changing = append(p.changing, done)

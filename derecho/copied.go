@@ -65,6 +65,7 @@ func (m *machine) postpone(ep Endpoint) {
 		return !is
 	}
 	again := func() {
+		p.waits = false
 		if p.removing {
 			m.withdraw(p)
 			m.unrefuse(p)
@@ -91,6 +92,7 @@ func (m *machine) postpone(ep Endpoint) {
 			m.h.LogFailed(ep.logged(), m.id, err)
 			p.answer(nil)
 		}
+		p.waits = true
 		m.whenReady(func() bool { return p.removing || free() }, again)
 	})
 }

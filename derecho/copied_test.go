@@ -54,9 +54,18 @@ func TestCopiedLogAtRejoin(t *testing.T) {
 		rb.wait(t, "the original", func() bool { return len(rb.endpoints) == 1 })
 		require.True(t, b.life.Load().addAll(ctxFor(t), []Endpoint{keeps}), "the others of its endpoints work")
 		rb.wait(t, "the refusal", func() bool { return errors.Is(rb.failed, ErrCopied) })
+		// Meanwhile it may be changed: nobody knows it, and it is announced as it is then.
+		require.NoError(t, b.life.Load().await(ctxFor(t), func(m *machine, done func(error)) { m.changeEndpoint(1, []byte("changed"), done) }))
 		require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
 		ra.wait(t, "the endpoint", func() bool { return slices.Contains(ra.endpoints, fmt.Sprintf("+%s/1", b.ID())) })
 		rb.wait(t, "that it logs again", func() bool { return rb.failed == nil })
+		require.NoError(t, a.await(ctxFor(t), func(m *machine, done func(error)) {
+			if ep := m.cat.find(b.ID(), 1); string(ep.Info) != "changed" {
+				done(fmt.Errorf("it was announced as %q", ep.Info))
+				return
+			}
+			done(nil)
+		}))
 		require.NoError(t, b.RemoveEndpoint(ctxFor(t), 1))
 
 		// One that is withdrawn while it waits is not announced any more, and nothing is refused then.

@@ -55,13 +55,19 @@ func (m *machine) decide() {
 }
 
 // tellWait tells why this node is not let into the group, if the member that it asked says so: it may be for long, and nobody else
-// can tell who waits in Join. It is over when the node has joined (entered).
+// can tell who waits in Join. It is over when the node has joined (entered), when that member hears enough of the others, and when it is gone.
 func (m *machine) tellWait() {
-	why := m.statuses[m.sponsor].cutOff
-	if m.phase != joining || why == "" || why == m.waits {
+	why := ""
+	if m.phase == joining {
+		why = m.statuses[m.sponsor].cutOff
+	}
+	if m.phase > joining || why == m.waits {
 		return
 	}
-	m.waits = why
+	if m.waits = why; why == "" {
+		m.shell.isWaiting(nil)
+		return
+	}
 	p := m.links[m.sponsor].Peer() // a status goes with its link
 	m.shell.isWaiting(fmt.Errorf("%w: %s is in the group and lets nobody in, as %s; it goes on by itself if it hears them; if they have ended, start %s anew, too",
 		ErrNoMajority, memberInfo(p), why, p.Name))

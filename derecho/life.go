@@ -75,11 +75,17 @@ func (n *Node) begin(id NodeID) (*life, error) {
 
 // The machine's shell. All of it is called on the goroutine that drives the machine.
 
-func (l *life) hasJoined() { close(l.joined) }
+func (l *life) hasJoined() {
+	l.n.in.Store(true)
+	close(l.joined)
+}
 
 func (l *life) hasLeft() { l.finish(ErrClosed) }
 
 func (l *life) hasFailed(err error) {
+	if !l.n.in.Load() {
+		l.m.h = deaf{} // Join returns the error
+	}
 	l.n.failure.Store(&err)
 	l.finish(err)
 }
@@ -308,6 +314,9 @@ func (n *Node) rejoin(before *life) {
 	defer func() { <-n.turn }()
 	id := before.id
 	for {
+		if n.ctx.Err() != nil && !n.in.Load() {
+			return // Join was given up
+		}
 		id++ // the incarnation is in the low bits
 		l, err := n.begin(id)
 		if err != nil {

@@ -144,6 +144,7 @@ type pendingEndpoint struct {
 	changing                   []func(error) // of each change under way
 	rejoins                    bool          // the node has joined again, and nobody waits for the answer to what becomes of one endpoint
 	refused                    bool          // as another node has the log, and it lives: Handler.LogFailed was told
+	waits                      bool          // until that log is free, and is announced then as it is by then
 }
 
 // shell is what the machine reports to the node around it.
@@ -554,6 +555,7 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 		}
 	}
 	m.decide()
+	m.tellWait()
 }
 
 // dying: the peer is as good as lost, but its death is not certain yet. What the members agree on meanwhile is what they would if

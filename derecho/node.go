@@ -44,6 +44,7 @@ type Node struct {
 	turn      chan struct{}
 	endpoints endpointList // that AddEndpoint has announced, in that order
 
+	in      atomic.Bool           // some incarnation has joined; stored by the poller. Before that Join is under way, and tells what fails
 	failure atomic.Pointer[error] // why the node can not go on
 	outage  atomic.Pointer[error] // why nothing can be sent for now
 }
@@ -83,7 +84,7 @@ const partingTime = 2 * time.Second
 // Join makes this process a member of the domain's group, and founds it if there is none. When it
 // returns h has been told of all endpoints that exist. Errors: ErrConfig, ErrPeerLost, ErrTimeout
 // when ctx ends first; that is ErrNoMajority, too, if the members that are left can let nobody in. h is told so while Join waits
-// (Handler.Isolated).
+// (Handler.Isolated), and that it is over when Join fails. Nothing else was told then, and nothing follows: another Join may have the same h.
 func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -106,13 +107,16 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 		case <-l.joined:
 			return n, nil
 		case <-l.over:
+			if n.in.Load() { // and ended at once
+				return n, nil
+			}
 			if err = *l.err.Load(); !errors.Is(err, ErrExcluded) {
-				n.shut()
+				n.abandon()
 				return nil, err
 			}
 			// The group had given it up before it was a member; the next incarnation tries again.
 			if !n.next(ctx, l) {
-				n.shut()
+				n.abandon()
 				return nil, fmt.Errorf("%w: joining domain %d: %w", ErrTimeout, cfg.Domain, ctx.Err())
 			}
 		case <-ctx.Done():
@@ -120,15 +124,44 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 			if p := l.waiting.Load(); p != nil {
 				err = fmt.Errorf("%w; %w", err, *p)
 			}
-			n.cancel()
-			l.post((*machine).leave)
+			gone := make(chan bool, 1)
+			l.post(func(m *machine) { gone <- n.giveUp(m) })
+			parting := time.After(partingTime)
 			select {
+			case is := <-gone:
+				if !is {
+					return n, nil // it was let in just before
+				}
+				select {
+				case <-l.over:
+				case <-parting:
+				}
 			case <-l.over:
-			case <-time.After(partingTime):
+			case <-parting:
 			}
-			n.shut()
+			n.abandon()
 			return nil, err
 		}
+	}
+}
+
+// giveUp has an incarnation go that was not let in yet; the layer above is told no more of it. It reports false if it was let in. On the polling
+// goroutine.
+func (n *Node) giveUp(m *machine) bool {
+	if n.in.Load() {
+		return false
+	}
+	n.cancel() // before it may be excluded: no other begins
+	m.h = deaf{}
+	m.leave()
+	return true
+}
+
+// abandon ends a node that Join does not return. What the layer above was told while it waited is over.
+func (n *Node) abandon() {
+	n.shut()
+	if n.life.Load().waiting.Load() != nil || n.outage.Load() != nil {
+		n.h.Isolated(nil) // the poller has let go of the node
 	}
 }
 

@@ -1,0 +1,69 @@
+package derecho
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// waits takes down what a machine tells of its wait.
+type waits struct {
+	shell
+	told []error
+}
+
+func (w *waits) isWaiting(err error) { w.told = append(w.told, err) }
+
+// What is told of a member that lets nobody in holds no longer when it does, or is gone.
+func TestWaitIsOver(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		w := &waits{}
+		m := &machine{shell: w, phase: joining, sponsor: 1, waits: "it hears nobody", statuses: map[NodeID]status{1: {joined: true, cutOff: "it hears nobody"}}, links: map[NodeID]rdma.Link{}}
+		m.tellWait()
+		require.Empty(t, w.told, "that was told already")
+		if gone {
+			delete(m.statuses, 1)
+			m.phase = alone
+		} else {
+			m.statuses[1] = status{joined: true}
+		}
+		m.tellWait()
+		m.tellWait()
+		require.Equal(t, []error{nil}, w.told)
+		m.phase = joined
+		m.waits = "of before"
+		m.tellWait()
+		require.Len(t, w.told, 1, "who has joined waits for nobody")
+	}
+}
+
+// Who gave up joining may try again, with the same layer above, which was told nothing.
+func TestJoinAgain(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		r := newRecorder()
+		for range 3 {
+			n, err := Join(ended, c.cfg, r)
+			if err == nil { // it was let in before anybody looked at ctx
+				require.NoError(t, n.Leave(ctxFor(t)))
+				return
+			}
+			require.ErrorIs(t, err, ErrTimeout)
+			r.note(func() {
+				require.NoError(t, r.failed)
+				require.NoError(t, r.isolated)
+				require.Empty(t, r.endpoints)
+			})
+		}
+		n, err := Join(ctxFor(t), c.cfg, r)
+		require.NoError(t, err)
+		other, _ := c.join()
+		other.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		r.wait(t, "the endpoint of another", func() bool { return len(r.endpoints) == 1 })
+		require.NoError(t, n.Leave(ctxFor(t)))
+	})
+}

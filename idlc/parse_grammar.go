@@ -141,7 +141,7 @@ func habitHint(c chunk, pos Pos) string {
 		return "numbers have a sign unless they are unsigned: leave signed out"
 	case before.Value == t.Value && (t.is("&") || t.is("|")), t.is("=") && i+1 < len(c.toks) && c.toks[i+1].is("="):
 		return notCompared
-	case c.toks[0].word("const") && i > 3 && slices.ContainsFunc([]string{"<", ">", "=", "?"}, t.is):
+	case c.toks[0].word("const") && t.is("!"), c.toks[0].word("const") && i > 3 && slices.ContainsFunc([]string{"<", ">", "=", "?"}, t.is):
 		return notCompared
 	case t.is("]") && before.is("["):
 		return "an array has a size; what has none is a sequence<T>"

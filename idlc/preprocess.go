@@ -137,9 +137,13 @@ func (p *preprocessor) text(toks []token) {
 		if len(p.toks) > maxTokens {
 			return false
 		}
-		if t.Type == kindInvalid || t.Type == kindOpenString {
+		switch {
+		case t.Type == kindInvalid && t.Value == "!": // which parsers do not expect anywhere: there is one error for all of a != b
+			t.Type = kindPunct
+			p.toks = append(p.toks, t)
+		case t.Type == kindInvalid || t.Type == kindOpenString:
 			p.toks = append(p.toks, p.mistaken(t)...)
-		} else {
+		default:
 			p.toks = append(p.toks, t)
 		}
 		return true
@@ -150,11 +154,8 @@ func (p *preprocessor) text(toks []token) {
 func (p *preprocessor) mistaken(t token) []token {
 	if t.Type == kindInvalid {
 		hint := ""
-		switch t.Value {
-		case "'":
+		if t.Value == "'" {
 			hint = "a character literal is one character between single quotes"
-		case "!":
-			hint = notCompared
 		}
 		p.report.errorf(t.Pos, hint, "unexpected character %q", t.Value)
 		return nil

@@ -37,7 +37,8 @@ const (
 //	claimed    any goroutine, by compare-and-swap: bytes reserved so far, and closedBit
 //	done[slot] the goroutine that reserved the record at position p stores p+1 when it is filled;
 //	           positions never repeat, so an old lap can not be taken for a new one. It is private
-//	           memory: what is in the ring may look like anything.
+//	           memory: what is in the ring may look like anything. It comes in pages, stored by compare-and-swap by the first who
+//	           needs one: most epochs end before their ring has been round, and whoever commits in order needs none.
 //	freed      any goroutine, upwards only: bytes that no receiver needs any more
 //	baton      taken from idle to publishing by compare-and-swap; who did so alone touches published and next, until it
 //	           swaps back to idle. Who finds it taken makes it again, after done was stored: the holder, which can not swap
@@ -47,7 +48,7 @@ type Sender struct {
 	region *rdma.Region
 	ring   []byte
 	mask   uint64
-	done   []atomic.Uint64
+	done   []atomic.Pointer[marks]
 	// unneeded tells how many bytes no receiver needs any more. It only loads cells.
 	unneeded func() uint64
 
@@ -68,7 +69,7 @@ func NewSender(region *rdma.Region, unneeded func() uint64) *Sender {
 	ring := region.Ring()
 	return &Sender{
 		region: region, ring: ring, mask: uint64(len(ring) - 1),
-		done: make([]atomic.Uint64, len(ring)/SlotBytes), unneeded: unneeded,
+		done: make([]atomic.Pointer[marks], (len(ring)/SlotBytes+marksPerPage-1)/marksPerPage), unneeded: unneeded,
 	}
 }
 
@@ -136,7 +137,26 @@ func (s *Sender) refresh() {
 }
 
 // finish marks the record at pos as ready to be published.
-func (s *Sender) finish(pos uint64) { s.done[pos&s.mask/SlotBytes].Store(pos + 1) }
+func (s *Sender) finish(pos uint64) {
+	slot := pos & s.mask / SlotBytes
+	page := &s.done[slot/marksPerPage]
+	if page.Load() == nil {
+		page.CompareAndSwap(nil, new(marks))
+	}
+	page.Load()[slot%marksPerPage].Store(pos + 1)
+}
+
+// finished tells whether the record at pos is marked so.
+func (s *Sender) finished(pos uint64) bool {
+	slot := pos & s.mask / SlotBytes
+	page := s.done[slot/marksPerPage].Load()
+	return page != nil && page[slot%marksPerPage].Load() == pos+1
+}
+
+// marksPerPage is so many that a page takes 4 KiB.
+const marksPerPage = 512
+
+type marks [marksPerPage]atomic.Uint64
 
 // Bytes is the room for the payload.
 func (r Reservation) Bytes() []byte {
@@ -226,7 +246,7 @@ func (s *Sender) publish(done uint64, one bool) bool {
 	if mutant.Is("index-promised") {
 		next = s.region.Cell(sst.Real).Load()
 	}
-	for end := claimed &^ closedBit; pos != end && (pos == done || s.done[pos&s.mask/SlotBytes].Load() == pos+1); {
+	for end := claimed &^ closedBit; pos != end && (pos == done || s.finished(pos)); {
 		head := s.ring[pos&s.mask:]
 		message := head[32] == recMessage
 		if message {
@@ -288,7 +308,7 @@ func (s *Sender) Abandon(f func(Record)) {
 	}
 	for pos, end := s.published, s.Sent(); pos < end; {
 		at := pos & s.mask
-		if s.done[at/SlotBytes].Load() != pos+1 {
+		if !s.finished(pos) {
 			pos += SlotBytes // of a reservation: where the next record begins is known by its own done
 			continue
 		}

@@ -1,6 +1,7 @@
 package qos
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,14 +44,31 @@ func detect(root *node) dialect {
 			return dialectCyclone
 		}
 		return dialectStandard
-	case strings.TrimSuffix(root.Space, "/") == "http://www.omg.org/dds", hasChild(root, "qos_profile") && root.Name == "dds":
+	case strings.TrimSuffix(root.Space, "/") == "http://www.omg.org/dds":
+		if looksCyclone(root) { // the same namespace
+			return dialectCyclone
+		}
 		return dialectOpenDDS
-	case hasOddCase(root) || contains(root, func(n *node) bool { return vendorElements[n.Name] == "Cyclone DDS's" }):
+	case hasChild(root, "qos_profile") && root.Name == "dds":
+		return dialectOpenDDS
+	case slices.ContainsFunc(root.Attrs, ofRTI):
+		return dialectRTI
+	case looksCyclone(root):
 		return dialectCyclone
 	case contains(root, isRTI):
 		return dialectRTI
 	}
 	return dialectStandard
+}
+
+// looksCyclone: it does not mind upper and lower case, and has elements of its own.
+func looksCyclone(root *node) bool {
+	return hasOddCase(root) || contains(root, func(n *node) bool { return vendorElements[n.Name] == "Cyclone DDS's" })
+}
+
+// ofRTI says whether an attribute of the root tells it alone, whatever names stand below.
+func ofRTI(a attribute) bool {
+	return a.Name == "noNamespaceSchemaLocation" && strings.Contains(a.Value, "rti_")
 }
 
 func isRTI(n *node) bool {
@@ -59,8 +77,7 @@ func isRTI(n *node) bool {
 	}
 	for _, a := range n.Attrs {
 		switch {
-		case a.Name == "noNamespaceSchemaLocation" && strings.Contains(a.Value, "rti_"),
-			a.Name == "is_default_qos", a.Name == "is_default_participant_factory_profile", n.Name == "dds" && a.Name == "version":
+		case a.Name == "is_default_qos", a.Name == "is_default_participant_factory_profile", n.Name == "dds" && a.Name == "version":
 			return true
 		case a.Name == "base_name" && strings.HasPrefix(a.Value, "BuiltinQos"):
 			return true
@@ -98,10 +115,23 @@ var structureElements = func() map[string]bool {
 	return out
 }()
 
+// capitals are the names that the standard does not spell in lower case, by what they are there.
+var capitals = func() map[string]string {
+	out := map[string]string{}
+	for _, p := range policyElements {
+		for _, f := range p.fields {
+			if lower := strings.ToLower(f.element); lower != f.element {
+				out[lower] = f.element
+			}
+		}
+	}
+	return out
+}()
+
 // lowerCase spells all names as the standard does.
 func lowerCase(n *node) {
-	if lower := strings.ToLower(n.Name); lower != n.Name {
-		n.As, n.Name = n.Name, lower
+	if name := cmp.Or(capitals[strings.ToLower(n.Name)], strings.ToLower(n.Name)); name != n.Name {
+		n.As, n.Name = n.Name, name
 	}
 	for i := range n.Attrs {
 		if a := &n.Attrs[i]; !a.Foreign {

@@ -188,7 +188,7 @@ func (l *loader) name(n *node, path string, required bool) (string, bool) {
 	return a.Value, true
 }
 
-// nameProblem: names of Fast DDS and OpenDDS are freer, so that a profile may have the name of a ROS topic, or a blank.
+// nameProblem: names of vendors are freer, so that a profile may have the name of a ROS topic, or a blank.
 func (l *loader) nameProblem(name string) string {
 	switch {
 	case name == "":
@@ -197,7 +197,7 @@ func (l *loader) nameProblem(name string) string {
 		return fmt.Sprintf("is longer than %d", maxNameLength)
 	}
 	for _, c := range name {
-		if !isNameRune(c) && (!l.dialect.withoutLibraries() || !strings.ContainsRune("/- ", c)) {
+		if !isNameRune(c) && (!l.dialect.foreign() || !strings.ContainsRune("/- ", c)) {
 			return fmt.Sprintf("has a %q in it", c)
 		}
 	}
@@ -382,13 +382,13 @@ func (l *loader) policies(n *node, kind entityKind, owner, path string) leaves {
 			if out == nil {
 				out = make(leaves, len(leafNames))
 			}
-			l.fields(out, c, policyElements[i], owner, policyPath)
+			l.fields(out, c, policyElements[i], kind, owner, policyPath)
 		}
 	}
 	return out
 }
 
-func (l *loader) fields(out leaves, n *node, policy policyElement, owner, path string) {
+func (l *loader) fields(out leaves, n *node, policy policyElement, kind entityKind, owner, path string) {
 	l.elements(n, path)
 	known := make([]string, len(policy.fields))
 	for i, f := range policy.fields {
@@ -401,7 +401,7 @@ func (l *loader) fields(out leaves, n *node, policy policyElement, owner, path s
 			l.unknownElement(c, fieldPath, known)
 			continue
 		}
-		if auto := automatic(c); auto != "" && l.dialect == dialectRTI {
+		if auto := automatic(c, kind); auto != "" && l.dialect == dialectRTI {
 			l.warn(c.At, fieldPath, fmt.Sprintf("%s leaves <%s> as it is inherited, or the default", auto, c.Name), "")
 			continue
 		}
@@ -416,13 +416,14 @@ func (l *loader) fields(out leaves, n *node, policy policyElement, owner, path s
 }
 
 // automatic gives the literal by which RTI leaves a value to its implementation.
-func automatic(n *node) string {
-	switch text := n.Trimmed(); {
-	case text == "LENGTH_AUTO", strings.HasPrefix(text, "DURATION_AUTO"):
+func automatic(n *node, kind entityKind) string {
+	switch text := strings.TrimPrefix(n.Trimmed(), "DDS_"); {
+	case text == "LENGTH_AUTO", strings.HasPrefix(text, "DURATION_AUTO"),
+		text == "HIGHEST_OFFERED_PRESENTATION_QOS" && kind == kindSubscriber:
 		return text
 	}
 	for _, c := range n.Children {
-		if text := automatic(c); text != "" {
+		if text := automatic(c, kind); text != "" {
 			return text
 		}
 	}

@@ -49,6 +49,7 @@ func readDocument(file string, r io.Reader, rep *report) ([]byte, bool) {
 // parseXML reads one XML document. What is not well formed or too deep ends it with one error; the tree is then nil
 // or incomplete.
 func parseXML(file string, data []byte, rep *report) (root *node, complete bool) {
+	data = toUTF8(data)
 	p := &treeParser{file: file, data: data, lines: []int{0}, dec: xml.NewDecoder(bytes.NewReader(data))}
 	for i, b := range data {
 		if b == '\n' {
@@ -56,7 +57,7 @@ func parseXML(file string, data []byte, rep *report) (root *node, complete bool)
 		}
 	}
 	p.dec.CharsetReader = func(charset string, in io.Reader) (io.Reader, error) {
-		if strings.EqualFold(charset, "us-ascii") {
+		if readable(charset) {
 			return in, nil
 		}
 		return nil, fmt.Errorf("encoding %q is not UTF-8", charset)

@@ -39,6 +39,14 @@ func (r valueReader) elements(n *node, path string, attributes ...string) {
 	}
 }
 
+// literal is a word of the standard without the prefix that it has in RTI's and Fast DDS's programs, which is written in files too.
+func (r valueReader) literal(text string) string {
+	if r.dialect.loose() {
+		return strings.TrimPrefix(text, "DDS_")
+	}
+	return text
+}
+
 func (r valueReader) noAttributes(n *node, path string, allowed ...string) {
 	for _, a := range n.Attrs {
 		if a.Foreign || slices.Contains(allowed, a.Name) {
@@ -150,7 +158,7 @@ func (r valueReader) positive(n *node, path string) (int32, bool) {
 	if !ok {
 		return 0, false
 	}
-	if text == "LENGTH_UNLIMITED" {
+	if r.literal(text) == "LENGTH_UNLIMITED" {
 		r.fail(n.TextAt, path, fmt.Sprintf("<%s> cannot be LENGTH_UNLIMITED", n.Spelled()), "KEEP_ALL_HISTORY_QOS keeps all samples")
 		return 0, false
 	}
@@ -164,7 +172,7 @@ func (r valueReader) positive(n *node, path string) (int32, bool) {
 
 // hint reads what is at least 1, or left to the implementation.
 func (r valueReader) hint(n *node, path string) (int32, bool) {
-	if n.Trimmed() == "LENGTH_UNLIMITED" {
+	if r.literal(n.Trimmed()) == "LENGTH_UNLIMITED" {
 		return LengthUnlimited, true
 	}
 	return r.positive(n, path)
@@ -176,7 +184,7 @@ func (r valueReader) limit(n *node, path string) (int32, bool) {
 	if !ok {
 		return 0, false
 	}
-	if text == "LENGTH_UNLIMITED" {
+	if r.literal(text) == "LENGTH_UNLIMITED" {
 		return LengthUnlimited, true
 	}
 	if r.dialect == dialectYAML && strings.EqualFold(text, "UNLIMITED") {
@@ -249,8 +257,11 @@ var (
 	nanosecPart = durationPart{"nanosec", "DURATION_INFINITE_NSEC", "DURATION_ZERO_NSEC", 999_999_999}
 )
 
-// infinitePart is the number behind DURATION_INFINITE_SEC and DURATION_INFINITE_NSEC.
-const infinitePart = math.MaxInt32
+// infinitePart is the number behind DURATION_INFINITE_SEC and DURATION_INFINITE_NSEC. The latter is infiniteNanosec at RTI and Fast DDS.
+const (
+	infinitePart    = math.MaxInt32
+	infiniteNanosec = math.MaxUint32
+)
 
 // duration reads <sec> and <nanosec>. A part that is missing is zero, or infinite if the other is; zero nanoseconds beside
 // infinite seconds are infinite as well, for that is how many write it.
@@ -311,7 +322,7 @@ func (r valueReader) duration(n *node, path string) (time.Duration, bool) {
 // durationText reads a duration that is not made of <sec> and <nanosec>: the word for an infinite one, and in YAML also
 // what time.ParseDuration reads.
 func (r valueReader) durationText(n *node, path, text string) (time.Duration, bool) {
-	if isInfinite(strings.ToUpper(text)) || r.dialect == dialectYAML && strings.EqualFold(text, "INFINITE") {
+	if isInfinite(r.literal(strings.ToUpper(text))) || r.dialect == dialectYAML && strings.EqualFold(text, "INFINITE") {
 		return Infinite, true
 	}
 	if r.dialect != dialectYAML {
@@ -338,7 +349,7 @@ func (r valueReader) durationPart(n *node, path string, part durationPart) (int6
 	if !ok {
 		return 0, false
 	}
-	switch text {
+	switch r.literal(text) {
 	case "DURATION_INFINITY", "DURATION_INFINITE", part.infinite:
 		return infinitePart, true
 	case part.zero:
@@ -346,7 +357,7 @@ func (r valueReader) durationPart(n *node, path string, part durationPart) (int6
 	}
 	v, err := parseNumber(text)
 	switch {
-	case err == nil && v == infinitePart:
+	case err == nil && (v == infinitePart || v == infiniteNanosec && part == nanosecPart):
 		return infinitePart, true
 	case err == nil && v < 0:
 		r.fail(n.TextAt, path, fmt.Sprintf("negative duration %d", v), "durations are zero or more, or DURATION_INFINITY")

@@ -208,8 +208,14 @@ func standing(logs []*LogState) (stand []*LogState) {
 	if empty := func(l *LogState) bool { return !l.Written }; slices.ContainsFunc(logs, func(l *LogState) bool { return l.Written }) {
 		logs = slices.DeleteFunc(slices.Clone(logs), empty)
 	}
+	var epochs []*LogState // one log of each: mostly there is one epoch, and a hundred logs may know it
 	for _, l := range logs {
-		if !slices.ContainsFunc(logs, func(o *LogState) bool { return l.voided(o) }) {
+		if !slices.ContainsFunc(epochs, func(o *LogState) bool { return slices.Equal(l.Logs, o.Logs) && slices.Equal(l.Openings, o.Openings) }) {
+			epochs = append(epochs, l)
+		}
+	}
+	for _, l := range logs {
+		if !slices.ContainsFunc(epochs, l.voided) {
 			stand = append(stand, l)
 		}
 	}
@@ -222,12 +228,27 @@ func standing(logs []*LogState) (stand []*LogState) {
 // voided: a log that had the channel in the last epoch of l was opened anew for the last epoch of o. So this began later, and after that
 // log had said what it had.
 func (l *LogState) voided(o *LogState) bool {
-	return !mutant.Is("epochs-by-number") && slices.ContainsFunc(l.Logs, func(id uint64) bool { return o.openingOf(id) > l.openingOf(id) })
+	if mutant.Is("epochs-by-number") {
+		return false
+	}
+	for i, k := 0, 0; i < len(l.Logs) && k < len(o.Logs); { // both ascend
+		switch c := cmp.Compare(l.Logs[i], o.Logs[k]); {
+		case c < 0:
+			i++
+		case c > 0:
+			k++
+		case o.opening(k) > l.opening(i):
+			return true
+		default:
+			i, k = i+1, k+1
+		}
+	}
+	return false
 }
 
-// openingOf is how often a log had been opened for the last epoch of l; 0 if it did not belong to that, or that is not recorded.
-func (l *LogState) openingOf(log uint64) uint32 {
-	if i, is := slices.BinarySearch(l.Logs, log); is && i < len(l.Openings) {
+// opening is how often one of Logs had been opened; 0 if that is not recorded.
+func (l *LogState) opening(i int) uint32 {
+	if i < len(l.Openings) {
 		return l.Openings[i]
 	}
 	return 0

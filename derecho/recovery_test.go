@@ -1,7 +1,9 @@
 package derecho
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -41,4 +43,25 @@ func TestLatestEpoch(t *testing.T) {
 			require.Equal(t, c.source, s.cat.longest(s.k, func(uint64) bool { return true }))
 		})
 	}
+}
+
+// The members decide whose log counts with each announcement, on the polling goroutines: that must be quick when a hundred processes come back with one topic.
+func TestLatestEpochOfManyLogs(t *testing.T) {
+	const n = 120
+	ids := make([]uint64, n)
+	for i := range ids {
+		ids[i] = uint64(i + 1)
+	}
+	s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
+	longest := time.Duration(0)
+	for _, id := range ids {
+		l := LogState{Begun: 8, Epoch: 8, Seq: id, Logs: slices.Clone(ids), Openings: slices.Repeat([]uint32{1}, n), History: 1, Written: true}
+		began := time.Now()
+		keeps(NodeID(id), l)(s)
+		longest = max(longest, time.Since(began))
+	}
+	require.True(t, s.cat.recovery[s.k].done)
+	require.Equal(t, NodeID(n), s.cat.longest(s.k, func(uint64) bool { return true }))
+	require.Less(t, longest, time.Second, "a lease is over before")
+	t.Logf("the longest took %v", longest)
 }

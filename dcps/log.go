@@ -133,7 +133,7 @@ type groupLog struct {
 
 	mu         sync.Mutex // of start, reopen and Close
 	closed     bool
-	dir, owner string // of the latest start
+	dir, owner string // of the latest start that went well
 }
 
 type diskLog struct {
@@ -159,7 +159,6 @@ func (g *groupLog) start(dir, owner string) error {
 	if g.disk.Load() != nil {
 		return nil
 	}
-	g.dir, g.owner = dir, owner
 	log, found, err := storage.Open(dir, storage.Options{
 		Owner: fmt.Sprintf("%s (pid %d)", owner, os.Getpid()), SegmentBytes: g.set.p.settings.LogSegmentBytes,
 	})
@@ -209,6 +208,7 @@ func (g *groupLog) start(dir, owner string) error {
 	}
 	d.tell(d.epochs.index.Clone())
 	g.disk.Store(d)
+	g.dir, g.owner = dir, owner
 	return nil
 }
 
@@ -226,16 +226,16 @@ func lastOf(log *storage.Log, epoch uint32) (last storage.Version, err error) {
 	return last, nil
 }
 
-// reopen begins the log anew after Close.
+// reopen begins the log anew after Close, and after a reopen that failed.
 func (g *groupLog) reopen() error {
 	g.mu.Lock()
-	dir, owner, again := g.dir, g.owner, g.closed
-	g.closed = false
-	if again {
+	dir, owner := g.dir, g.owner
+	if g.closed {
 		g.disk.Store(nil)
 	}
+	g.closed = false
 	g.mu.Unlock()
-	if !again || dir == "" {
+	if dir == "" {
 		return nil
 	}
 	return g.start(dir, owner)

@@ -128,3 +128,23 @@ func TestCoreReplicaLogFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
 }
+
+// A log that could not be opened again is not open: the next try opens it, or fails too.
+func TestLogReopenedAfterFailure(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
+	w := n.writer(t, persistentQos())
+	logs := &n.p.logs
+	require.NoError(t, logs.log(w.at.sg).Close())
+	taken, _, err := storage.Open(n.p.logDir(w.at.sg), storage.Options{})
+	require.NoError(t, err)
+	for range 2 {
+		_, err = logs.open(w.at.sg)
+		require.ErrorIs(t, err, storage.ErrLocked)
+		require.Nil(t, logs.logState(w.at.sg, w.at.ch))
+	}
+	require.NoError(t, taken.Close())
+	_, err = logs.open(w.at.sg)
+	require.NoError(t, err)
+	require.Equal(t, uint32(2), logs.logState(w.at.sg, w.at.ch).Opened)
+}

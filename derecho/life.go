@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -251,15 +252,23 @@ func (l *life) prepare(ep *Endpoint) error {
 
 // addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It
 // reports false if this was not to be: the incarnation has ended, or an endpoint could not be announced. Those
-// that the group refuses because of their logs are left out; if another node has the log, until it gives it up.
-func (l *life) addAll(ctx context.Context, eps []Endpoint) bool {
-	for i := range eps {
-		if l.prepare(&eps[i]) != nil {
-			return false
+// whose log can not be opened any more, and those that the group refuses because of their logs, are left out; if another node has the log, until
+// it gives it up.
+func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
+	var eps []Endpoint
+	failed := map[SubgroupID]error{}
+	for _, ep := range all {
+		if err := l.prepare(&ep); err != nil {
+			failed[ep.logged()] = err
+		} else {
+			eps = append(eps, ep)
 		}
 	}
 	answers := make(chan error, len(eps))
 	l.post(func(m *machine) {
+		for _, sg := range slices.Sorted(maps.Keys(failed)) {
+			m.h.LogFailed(sg, m.id, failed[sg])
+		}
 		m.addEndpoints(eps, true, func(ep Endpoint, err error) {
 			if errors.Is(err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
 				m.h.LogFailed(ep.logged(), m.id, err)

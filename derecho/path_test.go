@@ -132,6 +132,34 @@ func TestLogThatCanNotBeOpened(t *testing.T) {
 	})
 }
 
+// A node joins again, and its log can not be opened any more. Its other endpoints are announced, and what is wrong is told.
+func TestLogThatCanNotBeOpenedAgain(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		a, ra := c.join()
+		c.join() // a majority goes on
+		full := errors.New("no space left")
+		opened := false
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) {
+			if opened {
+				return nil, full
+			}
+			opened = true
+			return &memLog{}, nil
+		}
+		b, rb := c.join()
+		a.mustAdd(t, Endpoint{ID: 1, Channel: 8, Reads: []Subgroup{ordered}})
+		b.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
+		b.mustAdd(t, Endpoint{ID: 2, Channel: 8, Writes: ordered})
+		rb.Isolated(ErrExcluded) // until it is told that this is over
+		b.life.Load().post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
+		rb.wait(t, "the end of the outage", func() bool { return rb.isolated == nil })
+		rb.wait(t, "what is wrong", func() bool { return errors.Is(rb.failed, full) })
+		b.mustSend(t, ordered, 8, 2, "again")
+		ra.wait(t, "the message", func() bool { return len(ra.got) == 1 })
+	})
+}
+
 // A held channel stops its writers, not those of another channel of the same subgroup.
 func TestHold(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {

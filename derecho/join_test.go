@@ -67,3 +67,29 @@ func TestJoinAgain(t *testing.T) {
 		require.NoError(t, n.Leave(ctxFor(t)))
 	})
 }
+
+// What was told while a node waited is over when it gives up, also if the group lets it in while it goes: nothing is told then.
+func TestGiveUpEndsTheOutage(t *testing.T) {
+	for _, excluded := range []bool{false, true} {
+		r := newRecorder()
+		n := &Node{h: r}
+		n.ctx, n.cancel = context.WithCancel(context.Background())
+		l := &life{n: n, id: 7, joined: make(chan struct{})}
+		l.m = newMachine(&n.cfg, l.id, r, l)
+		l.m.phase = joining
+		if excluded { // the incarnation before
+			l.isExcluded(ErrExcluded)
+			r.Isolated(ErrExcluded)
+		} else {
+			l.m.waits = "it hears nobody"
+			l.isWaiting(ErrNoMajority)
+		}
+		require.Error(t, r.isolated)
+		require.True(t, n.giveUp(l))
+		require.NoError(t, r.isolated)
+		r.isolated = ErrClosed // to see what is told from now on
+		l.m.tellWait()
+		l.m.entered()
+		require.Equal(t, ErrClosed, r.isolated)
+	}
+}

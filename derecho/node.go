@@ -125,7 +125,7 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 				err = fmt.Errorf("%w; %w", err, *p)
 			}
 			gone := make(chan bool, 1)
-			l.post(func(m *machine) { gone <- n.giveUp(m) })
+			l.post(func(*machine) { gone <- n.giveUp(l) })
 			parting := time.After(partingTime)
 			select {
 			case is := <-gone:
@@ -147,21 +147,28 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 
 // giveUp has an incarnation go that was not let in yet; the layer above is told no more of it. It reports false if it was let in. On the polling
 // goroutine.
-func (n *Node) giveUp(m *machine) bool {
+func (n *Node) giveUp(l *life) bool {
 	if n.in.Load() {
 		return false
 	}
 	n.cancel() // before it may be excluded: no other begins
-	m.h = deaf{}
-	m.leave()
+	n.calm(l)  // first: nobody is told when it is let in while it goes
+	l.m.h = deaf{}
+	l.m.leave()
 	return true
 }
 
-// abandon ends a node that Join does not return. What the layer above was told while it waited is over.
+// abandon ends a node that Join does not return.
 func (n *Node) abandon() {
 	n.shut()
-	if n.life.Load().waiting.Load() != nil || n.outage.Load() != nil {
-		n.h.Isolated(nil) // the poller has let go of the node
+	n.calm(n.life.Load()) // the poller has let go of the node
+}
+
+// calm tells the layer above that what it was told while an incarnation waited is over.
+func (n *Node) calm(l *life) {
+	waited, out := l.waiting.Swap(nil), n.outage.Swap(nil)
+	if waited != nil || out != nil {
+		n.h.Isolated(nil)
 	}
 }
 

@@ -107,7 +107,7 @@ type item struct {
 	// Of itemRun. In a cache it is linked by after only.
 	run  []sampleOfRun
 	from int // those before were handed out
-	room int // bytes that it may still grow by, if it is lent
+	room int // bytes that it may still grow by; see takes
 
 	lentBefore, lentAfter *item // of lending, if loan is not nil
 

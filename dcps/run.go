@@ -39,10 +39,11 @@ type runs struct {
 }
 
 const (
-	// maxRunBytes bounds a run, as all of it is given back to its writer together; so does a share of the ring.
+	// maxRunBytes bounds what a run keeps its writer from using again, as all of it is given back together; so does a share of the ring.
 	maxRunBytes = 64 << 10
 	runShare    = 16 // of the ring
-	// copiedRunBytes bounds a run of samples that are copied, and the pieces that its memory comes in.
+	// copiedRunBytes bounds what the samples of a run that are copied take, with what is noted of each. It bounds the pieces that its memory comes
+	// in, too; as they and the notes grow by doubling, a run has up to twice that.
 	copiedRunBytes = 32 << 10
 
 	// runsAfter is how many takes a run would have served make that runs are made; after they had to be unrolled, runsAgain.
@@ -84,7 +85,15 @@ func (h *hub) extend(t *match, m *derecho.Message, at int64) {
 
 // extends tells whether a message may be the next one of a run.
 func (it *item) extends(src *source, m *derecho.Message) bool {
-	return it.kind == itemRun && it.src == src && it.epoch == m.Epoch && it.writerSeq < m.WriterSeq && len(m.Payload) <= it.room
+	return it.kind == itemRun && it.src == src && it.epoch == m.Epoch && it.writerSeq < m.WriterSeq && it.takes(len(m.Payload)) <= it.room
+}
+
+// takes is what a sample of n bytes takes of the room of a run: in the ring, or of memory.
+func (it *item) takes(n int) int {
+	if it.loan != nil {
+		return derecho.RingBytes(n)
+	}
+	return aligned(n) + sampleOfRunBytes
 }
 
 // aligned is the next place in memory for a sample, with 8-byte members.
@@ -108,7 +117,7 @@ func (r *reader) beginRun(src *source, m *derecho.Message, at int64) *item {
 
 func (it *item) extend(m *derecho.Message) {
 	buf := m.Payload
-	it.room -= len(buf)
+	it.room -= it.takes(len(buf))
 	if it.loan == nil {
 		buf = it.copied(buf)
 	}

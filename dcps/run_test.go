@@ -263,6 +263,11 @@ func TestRunsAreLent(t *testing.T) {
 			for _, part := range l.c.runs {
 				if part.it.loan != nil {
 					lent++
+					held := 0
+					for _, x := range part.it.run {
+						held += derecho.RingBytes(len(x.buf))
+					}
+					require.LessOrEqual(t, held, max(settings.RingBytes/runShare, derecho.RingBytes(len(part.it.run[0].buf))))
 				}
 			}
 			due = check(all, l, due)
@@ -372,4 +377,34 @@ func TestMemoryOfShortRuns(t *testing.T) {
 		require.Equal(t, payload, it.run[0].buf)
 	}
 	require.Greater(t, short, 60)
+}
+
+// Many tiny samples make no run that takes more than what is said of runs: what is noted of each counts.
+func TestMemoryOfLongRuns(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	topic := n.sheets(t, "Sheet")
+	w := n.sheetWriter(t, topic)
+	payload, err := cdr.Marshal(&sheet{"tiny"}, w.enc)
+	require.NoError(t, err)
+	r := n.sheetReader(t, topic)
+	d.bus.settle(t)
+	r.lock()
+	r.wantsRuns.Store(true)
+	r.unlock()
+	batch := make([]derecho.Message, 5000)
+	for i := range batch {
+		h := derecho.Header{Writer: w.id, Kind: kindData, WriterSeq: uint64(i + 1)}
+		batch[i] = derecho.Message{Header: h, Sender: w.p.core.ID(), Channel: w.at.ch, Epoch: 1, Seq: uint64(i + 1), Payload: payload}
+	}
+	n.p.hub.Deliver(w.at.sg, batch)
+	r.lock()
+	defer r.unlock()
+	samples := r.cache.samples // the first ones, before there was an instance
+	for it := r.cache.runs.first; it != nil; it = it.after {
+		samples += len(it.run)
+		require.LessOrEqual(t, len(it.run)*(aligned(len(payload))+sampleOfRunBytes), copiedRunBytes)
+		require.LessOrEqual(t, it.memory(), 2*copiedRunBytes)
+	}
+	require.Equal(t, len(batch), samples)
 }

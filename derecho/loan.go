@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
+	"github.com/omg-dds-go/dds/smc"
 	"github.com/omg-dds-go/dds/sst"
 )
 
@@ -50,6 +51,9 @@ func (m *Message) Lend() *Loan {
 	}
 	return m.loan
 }
+
+// RingBytes is what a message with a payload of that size takes of its sender's ring, which a Loan holds up.
+func RingBytes(payload int) int { return smc.RecordBytes(payload) }
 
 // With is the message with a payload that is the caller's own. A mere copy of a Message keeps the memory of its epoch mapped.
 func (m *Message) With(payload []byte) Message {

@@ -35,6 +35,9 @@ type Record struct {
 	Payload []byte
 }
 
+// RecordBytes is what a message with a payload of that size takes of the ring.
+func RecordBytes(payload int) int { return slotsFor(payload) * SlotBytes }
+
 func slotsFor(payload int) int { return (HeaderBytes + payload + SlotBytes - 1) / SlotBytes }
 
 // MaxPayload is the largest payload for a ring. Half a ring, so that a record and the padding that

@@ -75,6 +75,7 @@ type stream struct {
 	heard bool
 	first uint64 // number of the first message that was heard
 	last  uint64 // latest number that left the stream
+	past  uint64 // latest number of what a history brought; of sets, it brings what has ended
 	gone  bool   // the writer is
 	shown bool   // something of it was seen
 	// lostFrom and lostTo are the numbers of the latest part of a set whose end was lost, so that nothing tells which set that was;
@@ -126,8 +127,11 @@ func unwrap(m *derecho.Message) (b beside, err error) {
 
 // hold puts an item into a stream.
 func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
-	if !s.heard {
+	if !s.heard && it.writerSeq > 0 { // a disposal of the past has none
 		s.heard, s.first = true, it.writerSeq
+	}
+	if m.Flags&flagPast != 0 {
+		s.past = max(s.past, it.writerSeq)
 	}
 	s.queue = append(s.queue, waiting{
 		it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0, begin: m.Flags&flagSetBegin != 0,
@@ -401,6 +405,10 @@ func (a *access) partsOf(s *stream, end *setEnd, id setID) (lengths map[*stream]
 		}
 		for _, o := range a.streams[key] {
 			if !a.group && o != s {
+				continue
+			}
+			if o.past >= p.first { // it was shown what its topic keeps of the part
+				seen = true
 				continue
 			}
 			n := o.ends()

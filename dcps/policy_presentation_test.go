@@ -630,6 +630,50 @@ func TestDDS14_2_2_3_6_LateReaderSeesWholeSets(t *testing.T) {
 	})
 }
 
+// Of a set one reader may get its part from a history, and another one, whose topic is slower, when it is sent: that one is seen then, too.
+func TestGroupSetOfWhichAPartIsHistory(t *testing.T) {
+	for _, history := range []qos.History{{Kind: qos.HistoryKeepAll, Depth: 1}, {Kind: qos.HistoryKeepLast, Depth: 1}} {
+		t.Run(history.Kind.String(), func(t *testing.T) {
+			virtually(t, func(t *testing.T, d *domain) {
+				s := newEmptyStage(t, d, present(qos.PresentationGroup, true, false))
+				for _, name := range []string{"A", "B"} {
+					s.writers = append(s.writers, writerOn(t, s.a, s.pub, name, writerQos(func(q *qos.DataWriter) {
+						q.Durability.Kind, q.History = qos.DurabilityTransient, history
+					})))
+				}
+				durable := readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransient })
+				s.readers = append(s.readers, readerOn(t, s.b, s.sub, "A", durable))
+				synctest.Wait()
+				late := &delayed{d: d, at: s.b}
+				late.hold(t, s.writers[0].writer)
+				s.begin(t)
+				for _, w := range s.writers {
+					write(t, w, 1, 1)
+					write(t, w, 1, 2)
+				}
+				s.end(t)
+				synctest.Wait()
+				s.readers = append(s.readers, readerOn(t, s.b, s.sub, "B", durable))
+				require.NoError(t, s.readers[1].WaitForHistoricalData(patiently(t)))
+				synctest.Wait()
+				late.release()
+				past := "1:1 1:2"
+				if history.Kind == qos.HistoryKeepLast {
+					past = "1:2"
+				}
+				require.Equal(t, "1:1 1:2 | "+past, s.seen(t))
+				require.Zero(t, s.readers[0].SampleLostStatus().TotalCount)
+				s.begin(t)
+				for _, w := range s.writers {
+					write(t, w, 1, 3)
+				}
+				s.end(t)
+				require.Equal(t, "1:3 | 1:3", s.seen(t))
+			})
+		})
+	}
+}
+
 // delayed keeps what comes of a writer at a node, as another subgroup may be slower.
 type delayed struct {
 	d    *domain

@@ -215,11 +215,13 @@ func standing(logs []*LogState) (stand []*LogState) {
 		}
 	}
 	for _, l := range logs {
-		if !slices.ContainsFunc(epochs, l.voided) {
+		// A disk that has forgotten openings, or was put back, makes two epochs contradict each other. Then neither is void by the other: else
+		// both were, and one that is older than the two would stand.
+		if !slices.ContainsFunc(epochs, func(o *LogState) bool { return l.voided(o) && !o.voided(l) }) {
 			stand = append(stand, l)
 		}
 	}
-	if len(stand) == 0 { // disks have forgotten openings, or one was copied: the logs contradict each other
+	if len(stand) == 0 { // more than two contradict each other
 		return logs
 	}
 	return stand

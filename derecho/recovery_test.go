@@ -31,6 +31,7 @@ func TestLatestEpoch(t *testing.T) {
 		"nothing in common":                      {[]LogState{has(1, 8, 5, ac, 2, 1), has(2, 10, 9, b, 1)}, nil, 2},
 		"not recorded by an earlier version":     {[]LogState{has(1, 8, 5, ac, 1, 1), has(2, 8, 9, ab)}, []uint64{3}, 1},
 		"both of earlier versions":               {[]LogState{has(1, 8, 5, ac), has(2, 8, 9, ab)}, nil, 2},
+		"one was put back, beside an older":      {[]LogState{has(1, 9, 5, ab, 4, 8), has(2, 8, 7, ab, 5, 7), has(3, 1, 9, []uint64{3}, 1)}, nil, 1},
 		"disks have forgotten how often":         {[]LogState{has(1, 8, 5, ab, 2, 1), has(2, 9, 5, ab, 1, 2)}, nil, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

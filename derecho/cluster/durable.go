@@ -36,12 +36,14 @@ func (e lastEpoch) before(o lastEpoch) bool {
 }
 
 // latest are those of some epochs, or of those of logs that may hold something if there are any, that are not before another, and of these the ones with the highest number. If disks that lie have forgotten how
-// often they were opened, each may be before another: then all count.
+// often they were opened, two may be each before the other: then neither is; or more in a circle: then all count.
 func latest(epochs []lastEpoch) (last []lastEpoch) {
 	if slices.ContainsFunc(epochs, func(e lastEpoch) bool { return e.written }) {
 		epochs = slices.DeleteFunc(slices.Clone(epochs), func(e lastEpoch) bool { return !e.written })
 	}
-	last = slices.DeleteFunc(slices.Clone(epochs), func(e lastEpoch) bool { return slices.ContainsFunc(epochs, e.before) })
+	last = slices.DeleteFunc(slices.Clone(epochs), func(e lastEpoch) bool {
+		return slices.ContainsFunc(epochs, func(o lastEpoch) bool { return e.before(o) && !o.before(e) })
+	})
 	if len(last) == 0 {
 		last = slices.Clone(epochs)
 	}

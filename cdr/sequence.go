@@ -3,6 +3,7 @@ package cdr
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // Primitive are the Go types of the IDL types that are copied in bulk. Booleans are not among them: they have
@@ -218,3 +219,15 @@ const bodilessCost = 16
 
 // maxElements bounds a length so that products with element sizes cannot overflow.
 const maxElements = math.MaxInt32
+
+// Primitives is the memory of a slice of primitives, without their type: methods have no type parameters, and of functions that have some the
+// compiler does not know where their arguments go.
+type Primitives struct {
+	b     []byte
+	shift uint8 // of 1, to the size of an element
+}
+
+// PrimitivesOf gives the memory of s.
+func PrimitivesOf[T Primitive](s []T) Primitives {
+	return Primitives{bytesOf(s), uint8(bits.TrailingZeros8(uint8(sizeOf[T]())))}
+}

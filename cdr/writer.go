@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"strings"
 )
 
@@ -87,6 +86,7 @@ type Writer struct {
 	Leaf
 	at     int        // behind the member that was begun last
 	header MemberMark // of that member
+	child  uint64     // key of the writer that was begun last: see rise
 	list   struct {
 		n, left int // elements, and those that are to come; 0 while no collection is open
 		pos     int // of the encoder when an element was begun or added last: a copy that has fallen behind is told by it
@@ -127,6 +127,9 @@ func (s *Stream) begin(up *Writer, shape *Shape) Leaf {
 	if runs {
 		confined(s).claim(shape.Slots, 0)
 	}
+	if up != nil {
+		up.child = n.key
+	}
 	if s.next = n.key; s.e.err != nil {
 		n.began()
 	}
@@ -164,6 +167,7 @@ func (w *Writer) BeginLeaf(p Place, shape *Shape) Leaf {
 			e.pos = end
 			s.last++
 			s.next = uint64(s.last) << upperHalf
+			w.child = s.next
 			return Leaf{s: s, up: w, shape: shape, key: s.next}
 		}
 	}
@@ -208,6 +212,7 @@ func (w *Writer) descend(p Place) bool {
 	}
 	s.e.depth--
 	w.header, s.header.start = s.header, 0
+	w.list.left, w.list.mark = 0, Mark{} // of a list that was open when a copy was made, which this one may be
 	return true
 }
 
@@ -526,7 +531,7 @@ func (n Leaf) Done() {
 
 // Room is Next, a sequence of n octets for the caller to fill, and Done.
 func (n Leaf) Room(i, size, bound int) []byte {
-	if n.s != nil && size >= 0 && (bound == 0 || size <= bound) {
+	if n.s != nil && size >= 0 && size <= maxWritten && (bound == 0 || size <= bound) {
 		if b := n.place(i, 4+size); b != nil {
 			binary.LittleEndian.PutUint32(b, uint32(size))
 			return b[4:]
@@ -589,18 +594,6 @@ func (n Leaf) HeadedString(i int, v string, bound int) {
 		e.String("", v, bound)
 		n.Done()
 	}
-}
-
-// Primitives is the memory of a slice of primitives, without their type: methods have no type parameters, and of functions that have some the
-// compiler does not know where their arguments go.
-type Primitives struct {
-	b     []byte
-	shift uint8 // of 1, to the size of an element
-}
-
-// PrimitivesOf gives the memory of s.
-func PrimitivesOf[T Primitive](s []T) Primitives {
-	return Primitives{bytesOf(s), uint8(bits.TrailingZeros8(uint8(sizeOf[T]())))}
 }
 
 // Sequence sets member i, a sequence of primitives.
@@ -759,7 +752,7 @@ func (w *Writer) endElements() {
 func (w *Writer) End() {
 	if w.nested() && w.close() {
 		w.s.e.depth--
-		w.up.ended()
+		w.rise()
 	}
 }
 
@@ -771,8 +764,20 @@ func (n Leaf) End() {
 			return
 		}
 	}
+	n.rise()
+}
+
+// rise gives the turn back to the writer that began this one. It is found where it was then: another one may have been assigned to it.
+func (n Leaf) rise() {
+	if !n.risesTo(n.up) {
+		n.fail("", "the writer that began this one has been overwritten; it has to be kept until this one has ended")
+		return
+	}
 	n.up.ended()
 }
+
+// risesTo tells whether up has begun n, and nothing after it.
+func (n Leaf) risesTo(up *Writer) bool { return up.child == n.key && up.s == n.s }
 
 // complete tells whether all members are set, and nothing is left to do at the end.
 func (n Leaf) complete() bool {
@@ -876,7 +881,7 @@ func (w *Writer) locateElement() {
 }
 
 func (n Leaf) above(err *Error) {
-	for up := n.up; up != nil; up = up.up {
+	for up := n.up; up != nil && n.risesTo(up); n, up = up.Leaf, up.up {
 		name := up.shape.Slots[max(up.at, 1)-1].Name
 		if up.list.left > 0 {
 			err.withinElement(strings.Clone(name), up.list.n-up.list.left)

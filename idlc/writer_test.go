@@ -3,12 +3,14 @@ package idlc
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/idlc/internal/testtypes"
 	ct "github.com/omg-dds-go/dds/idlc/internal/testtypes/constructs"
 	"github.com/omg-dds-go/dds/internal/viewtest"
 )
@@ -216,11 +218,14 @@ func TestWritersTogether(t *testing.T) {
 		writers := []reflect.Value{reflect.ValueOf(first)}
 		for range rnd.IntN(30) {
 			w := writers[rnd.IntN(len(writers))]
-			if rnd.IntN(10) == 0 {
+			switch o := writers[rnd.IntN(len(writers))]; {
+			case rnd.IntN(10) == 0:
 				c := reflect.New(w.Type().Elem())
 				c.Elem().Set(w.Elem())
 				w = c
 				writers = append(writers, c)
+			case rnd.IntN(10) == 0 && o.Type() == w.Type():
+				o.Elem().Set(w.Elem())
 			}
 			method := w.Type().Method(rnd.IntN(w.NumMethod()))
 			if method.Name == "Within" || method.Name == "Finish" {
@@ -260,6 +265,145 @@ func TestWritersTogether(t *testing.T) {
 	if complete == 0 {
 		t.Error("no sample was complete")
 	}
+}
+
+// TestWriterOfBefore goes on with a writer as it was before it was through with a list: the bytes are those of the writer, or there is an error.
+func TestWriterOfBefore(t *testing.T) {
+	var want []byte
+	for _, before := range []bool{false, true} {
+		var s cdr.Stream
+		buf := make([]byte, 2000)
+		w := ct.NewAroundWriter(&s, buf, cdr.CDR2LE)
+		w.SetHead(1)
+		w.SetLoose(new(ct.Loose))
+		w.SetNumber(1)
+		w.BeginMore(1)
+		stale := w
+		w.AddMore(new(ct.Loose))
+		w.SetKeys(new([2]ct.Loose))
+		if before {
+			w = stale
+		}
+		p := w.BeginWhere()
+		p.SetX(1)
+		p.SetY(1)
+		p.SetQuality(1)
+		p.End()
+		w.SetAgain(new(ct.Loose))
+		w.SetCount(1)
+		w.SetWord("x")
+		w.SetList(nil)
+		w.SetLast(1)
+		n, err := w.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before && !bytes.Equal(buf[:n], want) {
+			t.Errorf("got  %x\nwant %x", buf[:n], want)
+		}
+		want = buf[:n]
+	}
+}
+
+// TestOverwrittenWriters assigns other writers to one that has another open within it.
+func TestOverwrittenWriters(t *testing.T) {
+	const text = "the writer that began this one has been overwritten; it has to be kept until this one has ended"
+	for _, c := range []struct {
+		name  string
+		write func(w *testtypes.NodeWriter)
+	}{
+		{"by the one within", func(w *testtypes.NodeWriter) {
+			for range 2 {
+				w.SetValue(1)
+				w.BeginChildren(1)
+				*w = w.NextChildren()
+			}
+			w.SetValue(1)
+			w.SetChildren(nil)
+			w.End()
+		}},
+		{"by none", func(w *testtypes.NodeWriter) {
+			w.SetValue(1)
+			w.BeginChildren(1)
+			c := w.NextChildren()
+			*w = testtypes.NodeWriter{}
+			c.SetValue(1)
+			c.SetChildren(nil)
+			c.End()
+		}},
+		{"by that of another sample", func(w *testtypes.NodeWriter) {
+			w.SetValue(1)
+			w.BeginChildren(1)
+			c := w.NextChildren()
+			var s cdr.Stream
+			*w = testtypes.NewNodeWriter(&s, make([]byte, 200), cdr.DCDR2LE)
+			c.SetValue(1)
+			c.SetChildren(nil)
+			c.End()
+		}},
+	} {
+		var s cdr.Stream
+		w := testtypes.NewNodeWriter(&s, make([]byte, 200), cdr.DCDR2LE)
+		first := w
+		c.write(&w)
+		if _, err := first.Finish(); err == nil || !strings.HasSuffix(err.Error(), text) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestRoomForTooMuch asks for more bytes than there can be.
+func TestRoomForTooMuch(t *testing.T) {
+	for _, n := range []int{math.MaxInt, math.MaxInt - 4, math.MaxInt - 100, math.MaxUint32, math.MaxUint32 + 1, -1, math.MinInt} {
+		for _, enc := range []cdr.Encapsulation{cdr.PLCDR2LE, cdr.PLCDR2BE, cdr.PLCDRLE} {
+			var s cdr.Stream
+			w := ct.NewLooseWriter(&s, make([]byte, 200), enc)
+			w.SetID(1)
+			w.SetO(1)
+			w.SetS(1)
+			w.SetD(1)
+			w.SetText("a")
+			if b := w.RoomForBlob(n); b != nil {
+				t.Errorf("%s: %d of %d bytes", enc, len(b), n)
+			}
+			if _, err := w.Finish(); !errors.Is(err, cdr.ErrBound) && !errors.Is(err, cdr.ErrShortBuffer) {
+				t.Errorf("%s, %d: %v", enc, n, err)
+			}
+		}
+	}
+}
+
+// TestStackGrowsMeanwhile has the stack grow while a writer tells what is wrong, at any of its calls: the writer has to find the stream where it is then.
+func TestStackGrowsMeanwhile(t *testing.T) {
+	for depth := range 300 {
+		told := make(chan error)
+		go deepen(depth, func() {
+			var s cdr.Stream
+			w := ct.NewLooseWriter(&s, make([]byte, 200), cdr.PLCDR2LE)
+			w.SetID(1)
+			w.SetO(1)
+			w.SetS(1)
+			w.SetD(1)
+			w.SetText("a")
+			w.RoomForBlob(-1)
+			_, err := w.Finish()
+			told <- err
+		})
+		if err := <-told; !errors.Is(err, cdr.ErrBound) {
+			t.Errorf("%d calls deep: %v", depth, err)
+		}
+	}
+}
+
+// deepen calls f with so many frames above it.
+//
+//go:noinline
+func deepen(frames int, f func()) int {
+	if frames == 0 {
+		f()
+		return 0
+	}
+	return deepen(frames-1, f) + 1
 }
 
 // TestWritersAllocateNothing writes nested values, elements, unions and maps.

@@ -242,34 +242,48 @@ func (r *reader) notifyData() {
 // wants it (§2.2.4.2.1 and 2).
 func (r *reader) callListener() {
 	r.lock()
-	due, c := r.changed&r.listens, r.callbacks
-	if r.notify {
+	due, notified := r.changed&r.listens, r.notify
+	if notified {
 		due |= r.changed & DataAvailableStatusBit
-		r.notify = false
 	}
-	r.changed &^= DataAvailableStatusBit & due
+	r.notify = false
 	r.unlock()
-	if due&SubscriptionMatchedStatusBit != 0 {
+	if c, ok := r.hears(due, SubscriptionMatchedStatusBit, false); ok {
 		c.matched(r.SubscriptionMatchedStatus())
 	}
-	if due&LivelinessChangedStatusBit != 0 {
+	if c, ok := r.hears(due, LivelinessChangedStatusBit, false); ok {
 		c.liveliness(r.LivelinessChangedStatus())
 	}
-	if due&RequestedIncompatibleQosStatusBit != 0 {
+	if c, ok := r.hears(due, RequestedIncompatibleQosStatusBit, false); ok {
 		c.incompatible(r.RequestedIncompatibleQosStatus())
 	}
-	if due&RequestedDeadlineMissedStatusBit != 0 {
+	if c, ok := r.hears(due, RequestedDeadlineMissedStatusBit, false); ok {
 		c.deadlineMissed(r.RequestedDeadlineMissedStatus())
 	}
-	if due&SampleLostStatusBit != 0 {
+	if c, ok := r.hears(due, SampleLostStatusBit, false); ok {
 		c.lost(r.SampleLostStatus())
 	}
-	if due&SampleRejectedStatusBit != 0 {
+	if c, ok := r.hears(due, SampleRejectedStatusBit, false); ok {
 		c.rejected(r.SampleRejectedStatus())
 	}
-	if due&DataAvailableStatusBit != 0 && c.dataAvailable != nil {
+	if c, ok := r.hears(due, DataAvailableStatusBit, notified); ok && c.dataAvailable != nil {
 		c.dataAvailable()
 	}
+}
+
+// hears gives who is told of a status among those that were due; false if nobody is any more: a callback before may have closed the
+// reader, looked at the status, or changed the listener. Who asks for DATA_AVAILABLE has looked at it.
+func (r *reader) hears(due, bit StatusMask, notified bool) (c readerCallbacks, ok bool) {
+	if due&bit == 0 {
+		return c, false
+	}
+	r.lock()
+	defer r.unlock()
+	if r.closed || r.changed&bit == 0 || r.listens&bit == 0 && !notified {
+		return c, false
+	}
+	r.changed &^= bit & DataAvailableStatusBit
+	return r.callbacks, true
 }
 
 type writerCallbacks struct {
@@ -349,23 +363,33 @@ func (w *writer) relisten() {
 
 func (w *writer) callListener() {
 	w.lock()
-	due, c := w.changed&w.listens, w.callbacks
+	due := w.changed & w.listens
 	w.unlock()
-	if due&PublicationMatchedStatusBit != 0 {
+	if c, ok := w.hears(due, PublicationMatchedStatusBit); ok {
 		c.matched(w.PublicationMatchedStatus())
 	}
-	if due&OfferedIncompatibleQosStatusBit != 0 {
+	if c, ok := w.hears(due, OfferedIncompatibleQosStatusBit); ok {
 		c.incompatible(w.OfferedIncompatibleQosStatus())
 	}
-	if due&OfferedDeadlineMissedStatusBit != 0 {
+	if c, ok := w.hears(due, OfferedDeadlineMissedStatusBit); ok {
 		c.deadlineMissed(w.OfferedDeadlineMissedStatus())
 	}
-	if due&LivelinessLostStatusBit != 0 {
+	if c, ok := w.hears(due, LivelinessLostStatusBit); ok {
 		c.livelinessLost(w.LivelinessLostStatus())
 	}
-	if due&StableStatusBit != 0 {
+	if c, ok := w.hears(due, StableStatusBit); ok {
 		c.stable(w.StableStatus())
 	}
+}
+
+// hears gives who is told of a status among those that were due; false if nobody is any more. See that of a reader.
+func (w *writer) hears(due, bit StatusMask) (c writerCallbacks, ok bool) {
+	if due&bit == 0 {
+		return c, false
+	}
+	w.lock()
+	defer w.unlock()
+	return w.callbacks, !w.closed && w.changed&w.listens&bit != 0
 }
 
 // SetListener sets what hears of the topic's status (DDS: set_listener); nil is a listener that does nothing, as at

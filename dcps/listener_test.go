@@ -190,3 +190,31 @@ func TestListenerClosesItsEntity(t *testing.T) {
 	}
 	require.NoError(t, n.p.SetQos(qos.DefaultDomainParticipant()))
 }
+
+// What a callback does counts at once: of what changed together with what it is told of, a listener that it takes away, or that of a reader that
+// it closes, hears no more.
+func TestListenerEndsInACallback(t *testing.T) {
+	for name, end := range map[string]func(*DataReader[track]) error{
+		"closed":     (*DataReader[track]).Close,
+		"taken away": func(r *DataReader[track]) error { return r.SetListener(nil, AnyStatus) },
+		"looked at":  func(r *DataReader[track]) error { r.LivelinessChangedStatus(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := onBus(t)
+			n := d.node(t)
+			n.writer(t, writerQos())
+			ended, after := make(chan error, 1), false
+			r, err := NewDataReader(n.sub, n.topic(t), WithReaderQos(readerQos()), WithReaderListener(&DataReaderListener[track]{
+				OnSubscriptionMatched: func(r *DataReader[track], _ SubscriptionMatchedStatus) { ended <- end(r) },
+				OnLivelinessChanged:   func(*DataReader[track], LivelinessChangedStatus) { after = true },
+			}))
+			require.NoError(t, err)
+			require.NoError(t, <-ended)
+			if name == "taken away" {
+				require.Equal(t, LivelinessChangedStatusBit, r.StatusChanges(), "nobody has looked at it")
+			}
+			require.NoError(t, n.p.Close()) // waits for the callbacks
+			require.False(t, after)
+		})
+	}
+}

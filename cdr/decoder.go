@@ -21,7 +21,6 @@ type Decoder struct {
 	v2     bool
 	fast   bool // little-endian XCDR2: Run gives its bytes out
 	depth  int
-	kept   int // the depth of the value that a view is made of; those within it are only checked
 	// allotted is what was allocated for elements of sequences; see allot.
 	allotted uint64
 	err      *Error
@@ -29,7 +28,7 @@ type Decoder struct {
 
 // start begins a body. The decoder is new, or a key's whose sample is read again.
 func (d *Decoder) start(body []byte, enc Encapsulation) {
-	d.buf, d.pos, d.end, d.origin, d.open, d.depth, d.kept, d.allotted, d.err = body, 0, len(body), 0, false, 0, 0, 0, nil
+	d.buf, d.pos, d.end, d.origin, d.open, d.depth, d.allotted, d.err = body, 0, len(body), 0, false, 0, 0, nil
 	d.mask, d.big, d.v2 = 7, enc.BigEndian(), enc.XCDR2()
 	if d.v2 {
 		d.mask = 3

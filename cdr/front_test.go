@@ -2,6 +2,7 @@ package cdr
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,10 @@ func encodeFront(e *Encoder, parts int) {
 	}
 }
 
-// TestFront: whatever the encoding and however much is there, the front is that of little-endian XCDR2.
+// frontNumbers are those of frontType, as encodeFront writes them, and the defaults.
+var frontNumbers, frontDefaults = []uint64{7, 0x0a0b0c0d, math.Float64bits(1.5), math.Float64bits(-2.5), 1}, []uint64{0, 0x01020304, 0, 0, 0}
+
+// TestFront: whatever the encoding and however much is there, the numbers are read, and those that are missing are defaults.
 func TestFront(t *testing.T) {
 	var le Encoder
 	whole := make([]byte, 64)
@@ -50,27 +54,39 @@ func TestFront(t *testing.T) {
 			var d Decoder
 			require.NoError(t, d.Open(sample[:n], frontType))
 			s := d.Begin(Appendable)
-			got := d.Front(frontType)
-			d.End(s)
-			require.NoError(t, d.Close(frontType))
-			expect := bytes.Clone(want)
-			for i, end := range []int{0, 4, 8, 24} {
-				if parts <= i {
-					clear(expect[end:])
-				}
-			}
-			if parts < 2 {
-				copy(expect[4:8], []byte{4, 3, 2, 1})
-			}
-			if parts == 0 {
-				require.Nil(t, got)
+			if !enc.BigEndian() && parts == 4 { // the same offsets in XCDR1
+				got := d.Front(frontType)
+				require.Equal(t, want, got)
+				require.Same(t, &sample[HeaderSize+4*version(enc.XCDR2())], &got[0])
+				d.End(s)
+				require.NoError(t, d.Close(frontType))
 				continue
 			}
-			require.Equal(t, expect, got, "%v, %d parts", enc, parts)
-			if enc == DCDR2LE && parts == 4 {
-				require.Same(t, &sample[HeaderSize+4], &got[0])
+			require.Nil(t, d.Front(frontType))
+			far := d.FarFront(frontType)
+			d.End(s)
+			require.NoError(t, d.Close(frontType))
+			there := []int{0, 1, 2, 4, 5}[parts]
+			for i := range frontNumbers {
+				expect := frontDefaults[i]
+				if i < there {
+					expect = frontNumbers[i]
+				}
+				require.Equal(t, expect, far.Uint64(frontType, i), "%v, %d parts: %s", enc, parts, frontType.Front.parts[i].Name)
+				require.Equal(t, i < there, far.At(frontType, i) != Missing)
+				require.Equal(t, i < there, far.Inner(frontType, i) != FarFront{})
+			}
+			codes := ArrayValues[uint16](far.Sample(), far.At(frontType, 4), 3)
+			if parts == 4 {
+				require.EqualValues(t, 3, codes.At(2))
+			} else {
+				require.Zero(t, codes.Len())
 			}
 		}
+	}
+	var none FarFront
+	for i, number := range frontDefaults {
+		require.Equal(t, number, none.Uint64(frontType, i))
 	}
 }
 
@@ -90,11 +106,12 @@ func TestFrontIsCut(t *testing.T) {
 	require.NoError(t, d.Open(sample[:n], frontType))
 	d.Begin(Appendable)
 	require.Nil(t, d.Front(frontType))
+	require.Zero(t, d.FarFront(frontType))
 	require.EqualError(t, d.Close(frontType), "cdr: view Front.point.y: 8 bytes needed at offset 24, 0 present")
 }
 
-// TestFrontsWithinAreChecked: the front of a value within the one that a view is made of takes no memory.
-func TestFrontsWithinAreChecked(t *testing.T) {
+// TestFarFrontsTakeNoMemory: they are read where they are, and checked when they are found.
+func TestFarFrontsTakeNoMemory(t *testing.T) {
 	sample := make([]byte, 64)
 	var e Encoder
 	e.start(sample, CDR2BE)
@@ -102,15 +119,13 @@ func TestFrontsWithinAreChecked(t *testing.T) {
 	var d Decoder
 	require.Zero(t, testing.AllocsPerRun(5, func() {
 		d.start(sample[:e.pos], CDR2BE)
-		d.Enter()
-		if d.Front(frontType) != nil {
-			panic("kept")
+		if d.Front(frontType) != nil || d.FarFront(frontType).Uint64(frontType, 1) != 0x0a0b0c0d {
+			panic("another front")
 		}
 	}))
 	require.Nil(t, d.err)
 	require.Equal(t, e.pos, d.pos)
 	d.start(sample[:e.pos-1], CDR2BE)
-	d.Enter()
-	d.Front(frontType)
+	require.Zero(t, d.FarFront(frontType))
 	require.ErrorIs(t, d.err, ErrTruncated)
 }

@@ -5,7 +5,7 @@ import "crypto/sha256"
 // Generated files mention the version of the runtime that they were written for: they do not compile with an older one, and stop
 // compiling with one that no longer serves them.
 const (
-	GeneratedVersion6 = 6 // writers of types without values within them hold no state, and numbers with headers are stored in place
+	GeneratedVersion7 = 7 // views read fronts that lie otherwise where they are
 )
 
 // Extensibility says how a type may evolve (XTypes 1.3 §7.2.3).

@@ -59,6 +59,11 @@ func aliasString(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
+// bytesAliased is the way back from aliasString. Nobody may write to the bytes of a sample, nor to these.
+func bytesAliased(s string) []byte {
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
+
 // sizeOf is the size of T in memory; that of a Primitive is the same in CDR.
 func sizeOf[T any]() int {
 	var v T

@@ -135,10 +135,10 @@ func (d *Decoder) SkipElements(name string, n int, l *Layout) {
 func (s Sample) Seek(d *Decoder, at int32) bool {
 	offset, origin := split(at)
 	if at < 0 || s.body == nil || offset > len(s.body) {
-		*d = Decoder{open: true, v2: s.v2, mask: 7, depth: 1, kept: 1}
+		*d = Decoder{open: true, v2: s.v2, mask: 7, depth: 1}
 		return false
 	}
-	*d = Decoder{buf: s.body, pos: offset, end: len(s.body), origin: origin, mask: 7, big: s.big, v2: s.v2, fast: s.v2 && !s.big, depth: 1, kept: 1}
+	*d = Decoder{buf: s.body, pos: offset, end: len(s.body), origin: origin, mask: 7, big: s.big, v2: s.v2, fast: s.v2 && !s.big, depth: 1}
 	if s.v2 {
 		d.mask = 3
 	}

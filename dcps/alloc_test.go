@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/omg-dds-go/dds/cdr"
+	"github.com/omg-dds-go/dds/dcps/internal/evolved/newer"
+	"github.com/omg-dds-go/dds/dcps/internal/evolved/older"
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
@@ -196,4 +198,53 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 	require.Equal(t, []Condition{&a, &b}, wait())
 	require.NoError(t, ws.Detach(&a))
 	require.Equal(t, []Condition{&b}, wait())
+}
+
+// Views of what a loan gives allocate nothing either, in either byte order and version of CDR, nor of what an older version of the type has
+// written.
+func TestViewsOfLoansDoNotAllocate(t *testing.T) {
+	d := onBus(t)
+	from, to := d.node(t), d.node(t)
+	for _, enc := range []cdr.Encapsulation{cdr.DCDR2LE, cdr.DCDR2BE, cdr.CDRLE, cdr.CDRBE} {
+		t.Run(enc.String(), func(t *testing.T) {
+			const samples = 64
+			w := writerOf[older.Track](t, from, "Track", writerQos())
+			r := readerOf[newer.Track](t, to, "Track", readerQos())
+			d.bus.settle(t)
+			for i := range int32(samples) {
+				l, err := w.Loan(t.Context(), 64)
+				require.NoError(t, err)
+				sample, err := cdr.Marshal(&older.Track{ID: i, Altitude: 300, Text: "a"}, enc)
+				require.NoError(t, err)
+				require.NoError(t, l.Publish(copy(l.Bytes(), sample)))
+			}
+			d.bus.settle(t)
+			sum := func(l LoanedSamples, err error) (total int) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				for _, encoded := range l.All() {
+					v, err := newer.NewTrackView(encoded)
+					if err != nil {
+						t.Fatal(err)
+					}
+					total += int(v.Altitude()) + int(v.Speed()) + len(v.Text()) + v.More().Len()
+				}
+				return total
+			}
+			requireNoAllocs(t, 20, func() {
+				if got := sum(r.ReadLoan()); got != samples*308 {
+					t.Fatal(got)
+				}
+			})
+			requireNoAllocs(t, samples-2, func() {
+				if got := sum(r.TakeLoan(MaxSamples(1))); got != 308 {
+					t.Fatal(got)
+				}
+			})
+			require.NoError(t, r.Close())
+			require.NoError(t, w.Close())
+		})
+	}
 }

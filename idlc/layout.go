@@ -478,7 +478,13 @@ func docComment(lines []string) []string {
 	return lines
 }
 
+// noInline stands alone in front of a method that another one calls seldom, and which keeps that one from being inlined if it is itself.
+const noInline = "//go:noinline"
+
 // notProse tells whether a line of a comment may be more than a line of a paragraph.
 func notProse(line string) bool {
+	if line == noInline {
+		return false
+	}
 	return len(line) < len("// x") || line[2] != ' ' || line[3] < 'A' || line[3] > 'z' || line[3] == '[' || strings.Contains(line, "``") || strings.Contains(line, "''")
 }

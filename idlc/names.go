@@ -62,7 +62,7 @@ func packageName(s string) string {
 }
 
 // predeclared are names that a package must not take: they would hide what generated code uses.
-var predeclared = map[string]bool{"string": true, "bool": true, "byte": true, "int": true, "error": true, "len": true, "nil": true, "fmt": true, "iter": true, "json": true, "maps": true, "slices": true, "strconv": true}
+var predeclared = map[string]bool{"string": true, "bool": true, "byte": true, "int": true, "error": true, "len": true, "nil": true, "binary": true, "fmt": true, "iter": true, "json": true, "maps": true, "math": true, "slices": true, "strconv": true}
 
 // methodNames are those of the generated types; fields keep clear of them.
 var methodNames = map[string]bool{

@@ -221,7 +221,7 @@ func (p *plan) checkNames() {
 			name, idl, pos := p.goName(d), d.common().Scoped(), d.common().Pos
 			switch d := d.(type) {
 			case *Struct:
-				claim(pos, idl, name, name+"Builder", name+"View", name+"ViewOf", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View",
+				claim(pos, idl, name, name+"Builder", name+"View", name+"ViewOf", name+"ViewFar", name+"Views", name+"ViewsOf", "New"+name+"Builder", "New"+name+"View",
 					lowerFirst(name)+"Type", lowerFirst(name)+"Front", lowerFirst(name)+"Memory", name+"Writer", "New"+name+"Writer", shapeName(name))
 				if !zeroable(d) {
 					claim(pos, idl, "New"+name)

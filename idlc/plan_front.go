@@ -11,6 +11,7 @@ import (
 type front struct {
 	members []*Member
 	at      []int // their offsets
+	part    []int // the first part of each
 	parts   []frontPart
 	size    int
 	whole   bool // there are no other members
@@ -77,7 +78,7 @@ func (f *front) add(m *Member) bool {
 	if size > maxFront {
 		return false
 	}
-	f.members, f.at = append(f.members, m), append(f.at, at)
+	f.members, f.at, f.part = append(f.members, m), append(f.at, at), append(f.part, len(f.parts))
 	f.parts, f.size = append(f.parts, parts...), size
 	return true
 }

@@ -317,7 +317,7 @@ func (w *printer) head() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion6\n\n")
+	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion7\n\n")
 	return b.String()
 }
 
@@ -423,7 +423,7 @@ func (w *printer) nameTaken(name string) bool {
 }
 
 // reservedPackages are those of the standard library that generated code may come to use.
-var reservedPackages = map[string]bool{"fmt": true, "iter": true, "json": true, "maps": true, "slices": true, "strconv": true}
+var reservedPackages = map[string]bool{"binary": true, "fmt": true, "iter": true, "json": true, "maps": true, "math": true, "slices": true, "strconv": true}
 
 // goType is the Go form of a type.
 func (w *printer) goType(t Type) string {

@@ -19,7 +19,8 @@ func (w *printer) view(s *Struct) {
 		w.p("type ", name, "View struct {")
 	case front.whole:
 		w.p("type ", name, "View struct {")
-		w.p("b *[", front.size, "]byte // the members, little-endian; nil if they are missing")
+		w.p("b *[", front.size, "]byte // the members, little-endian; nil if they lie otherwise")
+		w.p("f cdr.FarFront // those that do")
 	default:
 		reader = lowerFirst(name) + "Front"
 		w.p("type ", name, "View struct {")
@@ -34,7 +35,8 @@ func (w *printer) view(s *Struct) {
 	if reader != name+"View" {
 		w.p("// ", reader, " is the members of fixed size that ", name, " begins with.")
 		w.p("type ", reader, " struct {")
-		w.p("b *[", front.size, "]byte // little-endian; nil if they are missing")
+		w.p("b *[", front.size, "]byte // little-endian; nil if they lie otherwise")
+		w.p("f cdr.FarFront // those that do")
 		w.p("}")
 		w.p()
 	}
@@ -42,18 +44,23 @@ func (w *printer) view(s *Struct) {
 	w.scan(s, name, front)
 	if front != nil && front.whole && s.Extensibility == cdr.Final {
 		w.p("// ", name, "ViewOf is for generated code.")
-		w.p("func ", name, "ViewOf(b *[", front.size, "]byte) ", name, "View { return ", name, "View{b} }")
+		w.p("func ", name, "ViewOf(b *[", front.size, "]byte) ", name, "View { return ", name, "View{b: b} }")
+		w.p()
+		w.p("// ", name, "ViewFar is for generated code.")
+		w.p("func ", name, "ViewFar(f cdr.FarFront) ", name, "View { return ", name, "View{f: f} }")
 		w.p()
 	}
+	in := &frontReader{front: front, name: reader, info: lowerFirst(name) + "Type", far: map[string]bool{}}
 	for i, m := range members {
 		f := w.field(m)
 		f.path, f.inherited = w.refName(m.Of, w.plan.goName(m.Of))+f.goName, m.Of != s
 		if i < front.len() {
-			w.frontAccessor(reader, f, front.at[i])
+			w.frontAccessor(in, f, i)
 		} else {
 			w.accessor(name, f, i-front.len())
 		}
 	}
+	w.farReaders(in)
 	if w.viewsAreFronts(s) {
 		w.frontViews(s, name)
 	} else {
@@ -77,8 +84,8 @@ func (w *printer) scan(s *Struct, name string, front *front) {
 		w.p("s := d.Begin(", extensibilityName(s.Extensibility), ")")
 	}
 	if front != nil {
-		w.p("v.b = nil")
-		w.p("if b := d.Front(", lowerFirst(name), "Type); b != nil {\nv.b = (*[", front.size, "]byte)(b)\n}")
+		w.p("if b := d.Front(", lowerFirst(name), "Type); b != nil {\nv.b, v.f = (*[", front.size, "]byte)(b), cdr.FarFront{}")
+		w.p("} else {\nv.b, v.f = nil, d.FarFront(", lowerFirst(name), "Type)\n}")
 	}
 	index := map[*Member]int{}
 	for i, m := range members {
@@ -435,10 +442,11 @@ func (w *printer) readCollection(f field, at string, elem Type, n int) (result s
 	d := resolve(elem).(Decl)
 	views := w.refName(d, w.plan.goName(d)+"Views")
 	if e, ok := d.(*Struct); ok && w.viewsAreFronts(e) {
-		call := s + "." + map[bool]string{true: "Array", false: ""}[n > 0] + "Fronts(" + at + count + ", (*" + w.ref(e) + ")(nil).CDRType())"
-		if kept := f.kept(); kept > 0 {
-			call = "cdr.FirstBytes(" + call + ", " + itoa(kept*e.stride()) + ")"
+		call := s + ".Fronts(" + at + ", " + itoa(f.kept())
+		if n > 0 {
+			call = s + ".ArrayFronts(" + at + count
 		}
+		call += ", (*" + w.ref(e) + ")(nil).CDRType())"
 		return views, []string{w.refName(d, w.plan.goName(d)+"ViewsOf") + "(" + call + ")"}
 	}
 	call := s + ".Elements(" + at + ", " + w.layoutOf(elem) + ")"

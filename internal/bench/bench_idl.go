@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Sample is what is measured with. Its members take 40 bytes; the payload fills it up to the size that is asked for.
 type Sample struct {
@@ -176,7 +177,8 @@ type SampleView struct {
 
 // sampleFront is the members of fixed size that Sample begins with.
 type sampleFront struct {
-	b *[36]byte // little-endian; nil if they are missing
+	b *[36]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewSampleView checks the structure of an encoded sample, encapsulation header included.
@@ -197,9 +199,10 @@ func NewSampleView(sample []byte) (SampleView, error) {
 func (v *SampleView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(sampleType); b != nil {
-		v.b = (*[36]byte)(b)
+		v.b, v.f = (*[36]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(sampleType)
 	}
 	v.at[0] = d.LocateSequence("payload", 0, 1)
 	d.End(s)
@@ -208,53 +211,56 @@ func (v *SampleView) ScanCDR(d *cdr.Decoder) {
 // Instance reads instance.
 func (v sampleFront) Instance() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(0))
 	}
-	return cdr.GetUint32(v.b[:])
+	return binary.LittleEndian.Uint32(v.b[:])
 }
 
 // Writer reads writer.
 func (v sampleFront) Writer() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(1))
 	}
-	return cdr.GetUint32(v.b[4:])
+	return binary.LittleEndian.Uint32(v.b[4:])
 }
 
 // Phase reads phase.
 func (v sampleFront) Phase() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(2))
 	}
-	return cdr.GetUint32(v.b[8:])
+	return binary.LittleEndian.Uint32(v.b[8:])
 }
 
 // Number reads number.
 func (v sampleFront) Number() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(3)
 	}
-	return cdr.GetUint64(v.b[12:])
+	return binary.LittleEndian.Uint64(v.b[12:])
 }
 
 // Sent reads sent.
 func (v sampleFront) Sent() int64 {
 	if v.b == nil {
-		return 0
+		return int64(v.farUint64(4))
 	}
-	return cdr.GetInt64(v.b[20:])
+	return int64(binary.LittleEndian.Uint64(v.b[20:]))
 }
 
 // Due reads due.
 func (v sampleFront) Due() int64 {
 	if v.b == nil {
-		return 0
+		return int64(v.farUint64(5))
 	}
-	return cdr.GetInt64(v.b[28:])
+	return int64(binary.LittleEndian.Uint64(v.b[28:]))
 }
 
 // Payload reads payload.
 func (v SampleView) Payload() []byte { return v.s.Bytes(v.at[0]) }
+
+//go:noinline
+func (v sampleFront) farUint64(i int) uint64 { return v.f.Uint64(sampleType, i) }
 
 // SampleViews reads the elements of an encoded sequence or array of Sample.
 type SampleViews struct{ c cdr.Elements }
@@ -628,7 +634,8 @@ type KeyedSampleView struct {
 
 // keyedSampleFront is the members of fixed size that KeyedSample begins with.
 type keyedSampleFront struct {
-	b *[36]byte // little-endian; nil if they are missing
+	b *[36]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewKeyedSampleView checks the structure of an encoded sample, encapsulation header included.
@@ -649,9 +656,10 @@ func NewKeyedSampleView(sample []byte) (KeyedSampleView, error) {
 func (v *KeyedSampleView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(keyedSampleType); b != nil {
-		v.b = (*[36]byte)(b)
+		v.b, v.f = (*[36]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(keyedSampleType)
 	}
 	v.at[0] = d.LocateSequence("payload", 0, 1)
 	d.End(s)
@@ -660,53 +668,56 @@ func (v *KeyedSampleView) ScanCDR(d *cdr.Decoder) {
 // Instance reads instance.
 func (v keyedSampleFront) Instance() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(0))
 	}
-	return cdr.GetUint32(v.b[:])
+	return binary.LittleEndian.Uint32(v.b[:])
 }
 
 // Writer reads writer.
 func (v keyedSampleFront) Writer() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(1))
 	}
-	return cdr.GetUint32(v.b[4:])
+	return binary.LittleEndian.Uint32(v.b[4:])
 }
 
 // Phase reads phase.
 func (v keyedSampleFront) Phase() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(2))
 	}
-	return cdr.GetUint32(v.b[8:])
+	return binary.LittleEndian.Uint32(v.b[8:])
 }
 
 // Number reads number.
 func (v keyedSampleFront) Number() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(3)
 	}
-	return cdr.GetUint64(v.b[12:])
+	return binary.LittleEndian.Uint64(v.b[12:])
 }
 
 // Sent reads sent.
 func (v keyedSampleFront) Sent() int64 {
 	if v.b == nil {
-		return 0
+		return int64(v.farUint64(4))
 	}
-	return cdr.GetInt64(v.b[20:])
+	return int64(binary.LittleEndian.Uint64(v.b[20:]))
 }
 
 // Due reads due.
 func (v keyedSampleFront) Due() int64 {
 	if v.b == nil {
-		return 0
+		return int64(v.farUint64(5))
 	}
-	return cdr.GetInt64(v.b[28:])
+	return int64(binary.LittleEndian.Uint64(v.b[28:]))
 }
 
 // Payload reads payload.
 func (v KeyedSampleView) Payload() []byte { return v.s.Bytes(v.at[0]) }
+
+//go:noinline
+func (v keyedSampleFront) farUint64(i int) uint64 { return v.f.Uint64(keyedSampleType, i) }
 
 // KeyedSampleViews reads the elements of an encoded sequence or array of KeyedSample.
 type KeyedSampleViews struct{ c cdr.Elements }

@@ -4,14 +4,16 @@
 package wire
 
 import (
+	"encoding/binary"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Flat is 64 bytes of numbers: a state vector as avionics send it.
 type Flat struct {
@@ -242,7 +244,8 @@ func (m *Flat) Equal(o *Flat) bool {
 // FlatView reads the members of an encoded Flat where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type FlatView struct {
-	b *[64]byte // the members, little-endian; nil if they are missing
+	b *[64]byte    // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewFlatView checks the structure of an encoded sample, encapsulation header included.
@@ -262,116 +265,120 @@ func NewFlatView(sample []byte) (FlatView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *FlatView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(flatType); b != nil {
-		v.b = (*[64]byte)(b)
+		v.b, v.f = (*[64]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(flatType)
 	}
 	d.End(s)
 }
 
 // FlatViewOf is for generated code.
-func FlatViewOf(b *[64]byte) FlatView { return FlatView{b} }
+func FlatViewOf(b *[64]byte) FlatView { return FlatView{b: b} }
+
+// FlatViewFar is for generated code.
+func FlatViewFar(f cdr.FarFront) FlatView { return FlatView{f: f} }
 
 // Time reads time.
 func (v FlatView) Time() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(0)
 	}
-	return cdr.GetUint64(v.b[:])
+	return binary.LittleEndian.Uint64(v.b[:])
 }
 
 // Lat reads lat.
 func (v FlatView) Lat() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(1)
 	}
-	return cdr.GetFloat64(v.b[8:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[8:]))
 }
 
 // Lon reads lon.
 func (v FlatView) Lon() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(2)
 	}
-	return cdr.GetFloat64(v.b[16:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[16:]))
 }
 
 // Alt reads alt.
 func (v FlatView) Alt() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(3)
 	}
-	return cdr.GetFloat64(v.b[24:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[24:]))
 }
 
 // North reads north.
 func (v FlatView) North() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(4)
 	}
-	return cdr.GetFloat32(v.b[32:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[32:]))
 }
 
 // East reads east.
 func (v FlatView) East() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(5)
 	}
-	return cdr.GetFloat32(v.b[36:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[36:]))
 }
 
 // Down reads down.
 func (v FlatView) Down() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(6)
 	}
-	return cdr.GetFloat32(v.b[40:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[40:]))
 }
 
 // Heading reads heading.
 func (v FlatView) Heading() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(7)
 	}
-	return cdr.GetFloat32(v.b[44:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[44:]))
 }
 
 // Track reads track.
 func (v FlatView) Track() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(8))
 	}
-	return cdr.GetInt32(v.b[48:])
+	return int32(binary.LittleEndian.Uint32(v.b[48:]))
 }
 
 // SequenceNumber reads sequence_number.
 func (v FlatView) SequenceNumber() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(9))
 	}
-	return cdr.GetUint32(v.b[52:])
+	return binary.LittleEndian.Uint32(v.b[52:])
 }
 
 // Rate reads rate.
 func (v FlatView) Rate() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(10))
 	}
-	return cdr.GetInt32(v.b[56:])
+	return int32(binary.LittleEndian.Uint32(v.b[56:]))
 }
 
 // Squawk reads squawk.
 func (v FlatView) Squawk() uint16 {
 	if v.b == nil {
-		return 0
+		return uint16(v.farUint64(11))
 	}
-	return cdr.GetUint16(v.b[60:])
+	return binary.LittleEndian.Uint16(v.b[60:])
 }
 
 // Kind reads kind.
 func (v FlatView) Kind() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(12))
 	}
 	return v.b[62]
 }
@@ -379,28 +386,49 @@ func (v FlatView) Kind() byte {
 // Ground reads ground.
 func (v FlatView) Ground() bool {
 	if v.b == nil {
-		return false
+		return v.farUint64(13) != 0
 	}
 	return v.b[63] != 0
 }
 
+//go:noinline
+func (v FlatView) farUint64(i int) uint64 { return v.f.Uint64(flatType, i) }
+
+//go:noinline
+func (v FlatView) farFloat32(i int) float32 { return v.f.Float32(flatType, i) }
+
+//go:noinline
+func (v FlatView) farFloat64(i int) float64 { return v.f.Float64(flatType, i) }
+
 // FlatViews reads the elements of an encoded sequence or array of Flat.
 type FlatViews struct {
-	b []byte // the elements, each 64 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 64 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // FlatViewsOf is for generated code.
-func FlatViewsOf(b []byte) FlatViews { return FlatViews{b} }
+func FlatViewsOf(b []byte, n uint32, how cdr.Placement) FlatViews { return FlatViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs FlatViews) Len() int { return len(vs.b) / 64 }
+func (vs FlatViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, flatType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs FlatViews) At(i int) FlatView {
-	if i < 0 || i >= vs.Len() {
-		return FlatView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return FlatView{(*[64]byte)(vs.b[64*i:])}
+	return FlatView{b: (*[64]byte)(vs.b[64*i:])}
+}
+
+//go:noinline
+func (vs FlatViews) far(i int) FlatView {
+	return FlatView{f: cdr.FarElement(vs.b, vs.how, flatType, i)}
 }
 
 // All iterates over the elements.
@@ -888,7 +916,8 @@ type TextView struct {
 
 // textFront is the members of fixed size that Text begins with.
 type textFront struct {
-	b *[20]byte // little-endian; nil if they are missing
+	b *[20]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewTextView checks the structure of an encoded sample, encapsulation header included.
@@ -909,9 +938,10 @@ func NewTextView(sample []byte) (TextView, error) {
 func (v *TextView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(textType); b != nil {
-		v.b = (*[20]byte)(b)
+		v.b, v.f = (*[20]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(textType)
 	}
 	v.at[0] = d.LocateString("callsign", 0)
 	v.at[1] = d.LocateString("origin", 0)
@@ -927,25 +957,25 @@ func (v *TextView) ScanCDR(d *cdr.Decoder) {
 // Time reads time.
 func (v textFront) Time() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(0)
 	}
-	return cdr.GetUint64(v.b[:])
+	return binary.LittleEndian.Uint64(v.b[:])
 }
 
 // Value reads value.
 func (v textFront) Value() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(1)
 	}
-	return cdr.GetFloat64(v.b[8:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[8:]))
 }
 
 // Status reads status.
 func (v textFront) Status() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(2))
 	}
-	return cdr.GetInt32(v.b[16:])
+	return int32(binary.LittleEndian.Uint32(v.b[16:]))
 }
 
 // Callsign reads callsign.
@@ -971,6 +1001,12 @@ func (v TextView) Weather() string { return v.s.String(v.at[6]) }
 
 // Remarks reads remarks.
 func (v TextView) Remarks() string { return v.s.String(v.at[7]) }
+
+//go:noinline
+func (v textFront) farUint64(i int) uint64 { return v.f.Uint64(textType, i) }
+
+//go:noinline
+func (v textFront) farFloat64(i int) float64 { return v.f.Float64(textType, i) }
 
 // TextViews reads the elements of an encoded sequence or array of Text.
 type TextViews struct{ c cdr.Elements }
@@ -1297,7 +1333,8 @@ type BlobView struct {
 
 // blobFront is the members of fixed size that Blob begins with.
 type blobFront struct {
-	b *[8]byte // little-endian; nil if they are missing
+	b *[8]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewBlobView checks the structure of an encoded sample, encapsulation header included.
@@ -1318,9 +1355,10 @@ func NewBlobView(sample []byte) (BlobView, error) {
 func (v *BlobView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(blobType); b != nil {
-		v.b = (*[8]byte)(b)
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(blobType)
 	}
 	v.at[0] = d.LocateSequence("data", 0, 1)
 	d.End(s)
@@ -1329,13 +1367,16 @@ func (v *BlobView) ScanCDR(d *cdr.Decoder) {
 // Time reads time.
 func (v blobFront) Time() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(0)
 	}
-	return cdr.GetUint64(v.b[:])
+	return binary.LittleEndian.Uint64(v.b[:])
 }
 
 // Data reads data.
 func (v BlobView) Data() []byte { return v.s.Bytes(v.at[0]) }
+
+//go:noinline
+func (v blobFront) farUint64(i int) uint64 { return v.f.Uint64(blobType, i) }
 
 // BlobViews reads the elements of an encoded sequence or array of Blob.
 type BlobViews struct{ c cdr.Elements }
@@ -1602,7 +1643,8 @@ func (m *Fix) Equal(o *Fix) bool {
 // FixView reads the members of an encoded Fix where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type FixView struct {
-	b *[32]byte // the members, little-endian; nil if they are missing
+	b *[32]byte    // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewFixView checks the structure of an encoded sample, encapsulation header included.
@@ -1622,74 +1664,97 @@ func NewFixView(sample []byte) (FixView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *FixView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(fixType); b != nil {
-		v.b = (*[32]byte)(b)
+		v.b, v.f = (*[32]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(fixType)
 	}
 	d.End(s)
 }
 
 // FixViewOf is for generated code.
-func FixViewOf(b *[32]byte) FixView { return FixView{b} }
+func FixViewOf(b *[32]byte) FixView { return FixView{b: b} }
+
+// FixViewFar is for generated code.
+func FixViewFar(f cdr.FarFront) FixView { return FixView{f: f} }
 
 // X reads x.
 func (v FixView) X() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(0)
 	}
-	return cdr.GetFloat64(v.b[:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[:]))
 }
 
 // Y reads y.
 func (v FixView) Y() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(1)
 	}
-	return cdr.GetFloat64(v.b[8:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[8:]))
 }
 
 // Z reads z.
 func (v FixView) Z() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(2)
 	}
-	return cdr.GetFloat64(v.b[16:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[16:]))
 }
 
 // Quality reads quality.
 func (v FixView) Quality() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(3)
 	}
-	return cdr.GetFloat32(v.b[24:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[24:]))
 }
 
 // Source reads source.
 func (v FixView) Source() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(4))
 	}
-	return cdr.GetInt32(v.b[28:])
+	return int32(binary.LittleEndian.Uint32(v.b[28:]))
 }
+
+//go:noinline
+func (v FixView) farUint64(i int) uint64 { return v.f.Uint64(fixType, i) }
+
+//go:noinline
+func (v FixView) farFloat32(i int) float32 { return v.f.Float32(fixType, i) }
+
+//go:noinline
+func (v FixView) farFloat64(i int) float64 { return v.f.Float64(fixType, i) }
 
 // FixViews reads the elements of an encoded sequence or array of Fix.
 type FixViews struct {
-	b []byte // the elements, each 32 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 32 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // FixViewsOf is for generated code.
-func FixViewsOf(b []byte) FixViews { return FixViews{b} }
+func FixViewsOf(b []byte, n uint32, how cdr.Placement) FixViews { return FixViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs FixViews) Len() int { return len(vs.b) / 32 }
+func (vs FixViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, fixType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs FixViews) At(i int) FixView {
-	if i < 0 || i >= vs.Len() {
-		return FixView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return FixView{(*[32]byte)(vs.b[32*i:])}
+	return FixView{b: (*[32]byte)(vs.b[32*i:])}
 }
+
+//go:noinline
+func (vs FixViews) far(i int) FixView { return FixView{f: cdr.FarElement(vs.b, vs.how, fixType, i)} }
 
 // All iterates over the elements.
 func (vs FixViews) All() iter.Seq2[int, FixView] {
@@ -1994,7 +2059,8 @@ type RouteView struct {
 
 // routeFront is the members of fixed size that Route begins with.
 type routeFront struct {
-	b *[8]byte // little-endian; nil if they are missing
+	b *[8]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewRouteView checks the structure of an encoded sample, encapsulation header included.
@@ -2015,9 +2081,10 @@ func NewRouteView(sample []byte) (RouteView, error) {
 func (v *RouteView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(routeType); b != nil {
-		v.b = (*[8]byte)(b)
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(routeType)
 	}
 	v.at[0] = d.Here(4)
 	n, fixesBegin := d.BeginSequence("fixes", 0, 32, false)
@@ -2029,13 +2096,16 @@ func (v *RouteView) ScanCDR(d *cdr.Decoder) {
 // Time reads time.
 func (v routeFront) Time() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(0)
 	}
-	return cdr.GetUint64(v.b[:])
+	return binary.LittleEndian.Uint64(v.b[:])
 }
 
 // Fixes reads fixes.
-func (v RouteView) Fixes() FixViews { return FixViewsOf(v.s.Fronts(v.at[0], (*Fix)(nil).CDRType())) }
+func (v RouteView) Fixes() FixViews { return FixViewsOf(v.s.Fronts(v.at[0], 0, (*Fix)(nil).CDRType())) }
+
+//go:noinline
+func (v routeFront) farUint64(i int) uint64 { return v.f.Uint64(routeType, i) }
 
 // RouteViews reads the elements of an encoded sequence or array of Route.
 type RouteViews struct{ c cdr.Elements }

@@ -4,6 +4,7 @@
 package corpus
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
@@ -13,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Sides is the IDL constant corpus::SIDES.
 const Sides int32 = 3
@@ -306,7 +307,8 @@ type PrimitivesView struct {
 
 // primitivesFront is the members of fixed size that Primitives begins with.
 type primitivesFront struct {
-	b *[3]byte // little-endian; nil if they are missing
+	b *[3]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewPrimitivesView checks the structure of an encoded sample, encapsulation header included.
@@ -327,9 +329,10 @@ func NewPrimitivesView(sample []byte) (PrimitivesView, error) {
 func (v *PrimitivesView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(primitivesType); b != nil {
-		v.b = (*[3]byte)(b)
+		v.b, v.f = (*[3]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(primitivesType)
 	}
 	if at := d.RunAt(2, 4); at >= 0 {
 		v.at[0] = at
@@ -359,7 +362,7 @@ func (v *PrimitivesView) ScanCDR(d *cdr.Decoder) {
 // Flag reads flag.
 func (v primitivesFront) Flag() bool {
 	if v.b == nil {
-		return false
+		return v.farUint64(0) != 0
 	}
 	return v.b[0] != 0
 }
@@ -367,7 +370,7 @@ func (v primitivesFront) Flag() bool {
 // Raw reads raw.
 func (v primitivesFront) Raw() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(1))
 	}
 	return v.b[1]
 }
@@ -375,7 +378,7 @@ func (v primitivesFront) Raw() byte {
 // Letter reads letter.
 func (v primitivesFront) Letter() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(2))
 	}
 	return v.b[2]
 }
@@ -403,6 +406,9 @@ func (v PrimitivesView) F() float32 { return v.s.Float32(v.at[6]) }
 
 // D reads d.
 func (v PrimitivesView) D() float64 { return v.s.Float64(v.at[7]) }
+
+//go:noinline
+func (v primitivesFront) farUint64(i int) uint64 { return v.f.Uint64(primitivesType, i) }
 
 // PrimitivesViews reads the elements of an encoded sequence or array of Primitives.
 type PrimitivesViews struct{ c cdr.Elements }
@@ -876,7 +882,8 @@ type AlignmentView struct {
 
 // alignmentFront is the members of fixed size that Alignment begins with.
 type alignmentFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewAlignmentView checks the structure of an encoded sample, encapsulation header included.
@@ -897,9 +904,10 @@ func NewAlignmentView(sample []byte) (AlignmentView, error) {
 func (v *AlignmentView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(alignmentType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(alignmentType)
 	}
 	if at := d.RunAt(4, 32); at >= 0 {
 		v.at[0] = at
@@ -927,7 +935,7 @@ func (v *AlignmentView) ScanCDR(d *cdr.Decoder) {
 // A reads a.
 func (v alignmentFront) A() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -961,6 +969,9 @@ func (v AlignmentView) J() byte { return v.s.Uint8(v.at[8]) }
 
 // K reads k.
 func (v AlignmentView) K() uint64 { return v.s.Uint64(v.at[9]) }
+
+//go:noinline
+func (v alignmentFront) farUint64(i int) uint64 { return v.f.Uint64(alignmentType, i) }
 
 // AlignmentViews reads the elements of an encoded sequence or array of Alignment.
 type AlignmentViews struct{ c cdr.Elements }
@@ -2858,7 +2869,8 @@ type InnerView struct {
 
 // innerFront is the members of fixed size that Inner begins with.
 type innerFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewInnerView checks the structure of an encoded sample, encapsulation header included.
@@ -2879,9 +2891,10 @@ func NewInnerView(sample []byte) (InnerView, error) {
 func (v *InnerView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(innerType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(innerType)
 	}
 	v.at[0] = d.Locate("value", 8, 8)
 	v.at[1] = d.LocateString("name", 0)
@@ -2891,7 +2904,7 @@ func (v *InnerView) ScanCDR(d *cdr.Decoder) {
 // Tag reads tag.
 func (v innerFront) Tag() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -2901,6 +2914,9 @@ func (v InnerView) Value() float64 { return v.s.Float64(v.at[0]) }
 
 // Name reads name.
 func (v InnerView) Name() string { return v.s.String(v.at[1]) }
+
+//go:noinline
+func (v innerFront) farUint64(i int) uint64 { return v.f.Uint64(innerType, i) }
 
 // InnerViews reads the elements of an encoded sequence or array of Inner.
 type InnerViews struct{ c cdr.Elements }
@@ -3243,7 +3259,8 @@ type NestingView struct {
 
 // nestingFront is the members of fixed size that Nesting begins with.
 type nestingFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewNestingView checks the structure of an encoded sample, encapsulation header included.
@@ -3264,9 +3281,10 @@ func NewNestingView(sample []byte) (NestingView, error) {
 func (v *NestingView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(nestingType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(nestingType)
 	}
 	v.at[0] = d.Here(1)
 	if d.EnterPresent() {
@@ -3303,9 +3321,9 @@ func (v *NestingView) ScanCDR(d *cdr.Decoder) {
 // Number reads number.
 func (v nestingFront) Number() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // One reads one.
@@ -3326,6 +3344,9 @@ func (v NestingView) Row() InnerViews { return InnerViewsOf(v.s.ArrayElements(v.
 
 // Color reads color.
 func (v NestingView) Color() Color { return Color(v.s.Enum(v.at[3], 4, int32(ColorRed))) }
+
+//go:noinline
+func (v nestingFront) farUint64(i int) uint64 { return v.f.Uint64(nestingType, i) }
 
 // NestingViews reads the elements of an encoded sequence or array of Nesting.
 type NestingViews struct{ c cdr.Elements }
@@ -3713,7 +3734,8 @@ type KeyPartView struct {
 
 // keyPartFront is the members of fixed size that KeyPart begins with.
 type keyPartFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewKeyPartView checks the structure of an encoded sample, encapsulation header included.
@@ -3734,9 +3756,10 @@ func NewKeyPartView(sample []byte) (KeyPartView, error) {
 func (v *KeyPartView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(keyPartType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(keyPartType)
 	}
 	v.at[0] = d.LocateString("name", 0)
 	v.at[1] = d.Locate("ignored", 8, 8)
@@ -3746,9 +3769,9 @@ func (v *KeyPartView) ScanCDR(d *cdr.Decoder) {
 // Site reads site.
 func (v keyPartFront) Site() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Name reads name.
@@ -3756,6 +3779,9 @@ func (v KeyPartView) Name() string { return v.s.String(v.at[0]) }
 
 // Ignored reads ignored.
 func (v KeyPartView) Ignored() float64 { return v.s.Float64(v.at[1]) }
+
+//go:noinline
+func (v keyPartFront) farUint64(i int) uint64 { return v.f.Uint64(keyPartType, i) }
 
 // KeyPartViews reads the elements of an encoded sequence or array of KeyPart.
 type KeyPartViews struct{ c cdr.Elements }

@@ -4,8 +4,10 @@
 package testtypes
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 
@@ -14,7 +16,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Constants of all kinds.
 const Width int32 = 3
@@ -536,7 +538,8 @@ type PrimitivesView struct {
 
 // primitivesFront is the members of fixed size that Primitives begins with.
 type primitivesFront struct {
-	b *[3]byte // little-endian; nil if they are missing
+	b *[3]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewPrimitivesView checks the structure of an encoded sample, encapsulation header included.
@@ -557,9 +560,10 @@ func NewPrimitivesView(sample []byte) (PrimitivesView, error) {
 func (v *PrimitivesView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(primitivesType); b != nil {
-		v.b = (*[3]byte)(b)
+		v.b, v.f = (*[3]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(primitivesType)
 	}
 	if at := d.RunAt(2, 8); at >= 0 {
 		v.at[0] = at
@@ -595,7 +599,7 @@ func (v *PrimitivesView) ScanCDR(d *cdr.Decoder) {
 // B reads b.
 func (v primitivesFront) B() bool {
 	if v.b == nil {
-		return false
+		return v.farUint64(0) != 0
 	}
 	return v.b[0] != 0
 }
@@ -603,7 +607,7 @@ func (v primitivesFront) B() bool {
 // O reads o.
 func (v primitivesFront) O() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(1))
 	}
 	return v.b[1]
 }
@@ -611,7 +615,7 @@ func (v primitivesFront) O() byte {
 // C reads c.
 func (v primitivesFront) C() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(2))
 	}
 	return v.b[2]
 }
@@ -648,6 +652,9 @@ func (v PrimitivesView) F32() float32 { return v.s.Float32(v.at[9]) }
 
 // F64 reads f64.
 func (v PrimitivesView) F64() float64 { return v.s.Float64(v.at[10]) }
+
+//go:noinline
+func (v primitivesFront) farUint64(i int) uint64 { return v.f.Uint64(primitivesType, i) }
 
 // PrimitivesViews reads the elements of an encoded sequence or array of Primitives.
 type PrimitivesViews struct{ c cdr.Elements }
@@ -1082,7 +1089,8 @@ func (m *Point) Equal(o *Point) bool {
 // PointView reads the members of an encoded Point where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type PointView struct {
-	b *[17]byte // the members, little-endian; nil if they are missing
+	b *[17]byte    // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewPointView checks the structure of an encoded sample, encapsulation header included.
@@ -1102,57 +1110,79 @@ func NewPointView(sample []byte) (PointView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *PointView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(pointType); b != nil {
-		v.b = (*[17]byte)(b)
+		v.b, v.f = (*[17]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(pointType)
 	}
 	d.End(s)
 }
 
 // PointViewOf is for generated code.
-func PointViewOf(b *[17]byte) PointView { return PointView{b} }
+func PointViewOf(b *[17]byte) PointView { return PointView{b: b} }
+
+// PointViewFar is for generated code.
+func PointViewFar(f cdr.FarFront) PointView { return PointView{f: f} }
 
 // X reads x.
 func (v PointView) X() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(0)
 	}
-	return cdr.GetFloat64(v.b[:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[:]))
 }
 
 // Y reads y.
 func (v PointView) Y() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(1)
 	}
-	return cdr.GetFloat64(v.b[8:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[8:]))
 }
 
 // Quality reads quality.
 func (v PointView) Quality() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(2))
 	}
 	return v.b[16]
 }
 
+//go:noinline
+func (v PointView) farUint64(i int) uint64 { return v.f.Uint64(pointType, i) }
+
+//go:noinline
+func (v PointView) farFloat64(i int) float64 { return v.f.Float64(pointType, i) }
+
 // PointViews reads the elements of an encoded sequence or array of Point.
 type PointViews struct {
-	b []byte // the elements, each 20 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 20 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // PointViewsOf is for generated code.
-func PointViewsOf(b []byte) PointViews { return PointViews{b} }
+func PointViewsOf(b []byte, n uint32, how cdr.Placement) PointViews { return PointViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs PointViews) Len() int { return (len(vs.b) + 3) / 20 }
+func (vs PointViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, pointType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs PointViews) At(i int) PointView {
-	if i < 0 || i >= vs.Len() {
-		return PointView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return PointView{(*[17]byte)(vs.b[20*i:])}
+	return PointView{b: (*[17]byte)(vs.b[20*i:])}
+}
+
+//go:noinline
+func (vs PointViews) far(i int) PointView {
+	return PointView{f: cdr.FarElement(vs.b, vs.how, pointType, i)}
 }
 
 // All iterates over the elements.
@@ -1358,7 +1388,8 @@ type RaggedView struct {
 
 // raggedFront is the members of fixed size that Ragged begins with.
 type raggedFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewRaggedView checks the structure of an encoded sample, encapsulation header included.
@@ -1379,9 +1410,10 @@ func NewRaggedView(sample []byte) (RaggedView, error) {
 func (v *RaggedView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(raggedType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(raggedType)
 	}
 	v.at[0] = d.Locate("b", 8, 8)
 	d.End(s)
@@ -1390,13 +1422,16 @@ func (v *RaggedView) ScanCDR(d *cdr.Decoder) {
 // A reads a.
 func (v raggedFront) A() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
 
 // B reads b.
 func (v RaggedView) B() float64 { return v.s.Float64(v.at[0]) }
+
+//go:noinline
+func (v raggedFront) farUint64(i int) uint64 { return v.f.Uint64(raggedType, i) }
 
 // RaggedViews reads the elements of an encoded sequence or array of Ragged.
 type RaggedViews struct{ c cdr.Elements }
@@ -2980,7 +3015,8 @@ type CollectionsView struct {
 
 // collectionsFront is the members of fixed size that Collections begins with.
 type collectionsFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewCollectionsView checks the structure of an encoded sample, encapsulation header included.
@@ -3001,9 +3037,10 @@ func NewCollectionsView(sample []byte) (CollectionsView, error) {
 func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(collectionsType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(collectionsType)
 	}
 	v.at[0] = d.LocateSequence("blob", 0, 1)
 	v.at[1] = d.LocateSequence("doubles", 8, 8)
@@ -3132,9 +3169,9 @@ func (v *CollectionsView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v collectionsFront) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Blob reads blob.
@@ -3184,7 +3221,7 @@ func (v CollectionsView) Smalls() cdr.Enums[Small] { return cdr.SequenceEnums[Sm
 
 // Points reads points.
 func (v CollectionsView) Points() PointViews {
-	return PointViewsOf(v.s.Fronts(v.at[13], (*Point)(nil).CDRType()))
+	return PointViewsOf(v.s.Fronts(v.at[13], 0, (*Point)(nil).CDRType()))
 }
 
 // Corners reads corners.
@@ -3218,7 +3255,7 @@ func (v CollectionsView) Stamp() shared.StampView {
 
 // Stamps reads stamps.
 func (v CollectionsView) Stamps() shared.StampViews {
-	return shared.StampViewsOf(v.s.Fronts(v.at[20], (*shared.Stamp)(nil).CDRType()))
+	return shared.StampViewsOf(v.s.Fronts(v.at[20], 0, (*shared.Stamp)(nil).CDRType()))
 }
 
 // Tagged reads tagged.
@@ -3230,6 +3267,9 @@ func (v CollectionsView) Tagged() shared.TaggedViews {
 func (v CollectionsView) Level() shared.Level {
 	return shared.Level(v.s.Enum(v.at[22], 4, int32(shared.LevelLow)))
 }
+
+//go:noinline
+func (v collectionsFront) farUint64(i int) uint64 { return v.f.Uint64(collectionsType, i) }
 
 // CollectionsViews reads the elements of an encoded sequence or array of Collections.
 type CollectionsViews struct{ c cdr.Elements }
@@ -4920,7 +4960,8 @@ type KeysView struct {
 
 // keysFront is the members of fixed size that Keys begins with.
 type keysFront struct {
-	b *[8]byte // little-endian; nil if they are missing
+	b *[8]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewKeysView checks the structure of an encoded sample, encapsulation header included.
@@ -4941,9 +4982,10 @@ func NewKeysView(sample []byte) (KeysView, error) {
 func (v *KeysView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(keysType); b != nil {
-		v.b = (*[8]byte)(b)
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(keysType)
 	}
 	v.at[0] = d.LocateString("text", 0)
 	v.at[1] = d.Locate("color", 4, 4)
@@ -4977,9 +5019,9 @@ func (v *KeysView) ScanCDR(d *cdr.Decoder) {
 // Last reads last.
 func (v keysFront) Last() int64 {
 	if v.b == nil {
-		return 0
+		return int64(v.farUint64(0))
 	}
-	return cdr.GetInt64(v.b[:])
+	return int64(binary.LittleEndian.Uint64(v.b[:]))
 }
 
 // Text reads text.
@@ -5016,6 +5058,9 @@ func (v KeysView) Wide() cdr.WideString { return v.s.WideString(v.at[5]) }
 
 // Names reads names.
 func (v KeysView) Names() cdr.Strings { return cdr.ArrayStrings(v.s, v.at[6], 2) }
+
+//go:noinline
+func (v keysFront) farUint64(i int) uint64 { return v.f.Uint64(keysType, i) }
 
 // KeysViews reads the elements of an encoded sequence or array of Keys.
 type KeysViews struct{ c cdr.Elements }
@@ -5469,7 +5514,8 @@ type NodeView struct {
 
 // nodeFront is the members of fixed size that Node begins with.
 type nodeFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewNodeView checks the structure of an encoded sample, encapsulation header included.
@@ -5490,9 +5536,10 @@ func NewNodeView(sample []byte) (NodeView, error) {
 func (v *NodeView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(nodeType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(nodeType)
 	}
 	v.at[0] = d.Here(4)
 	n, childrenBegin := d.BeginSequence("children", 0, 4, false)
@@ -5511,13 +5558,16 @@ func (v *NodeView) ScanCDR(d *cdr.Decoder) {
 // Value reads value.
 func (v nodeFront) Value() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Children reads children.
 func (v NodeView) Children() NodeViews { return NodeViewsOf(v.s.Elements(v.at[0], nil)) }
+
+//go:noinline
+func (v nodeFront) farUint64(i int) uint64 { return v.f.Uint64(nodeType, i) }
 
 // NodeViews reads the elements of an encoded sequence or array of Node.
 type NodeViews struct{ c cdr.Elements }
@@ -5860,7 +5910,8 @@ func (m *Clash) Equal(o *Clash) bool {
 // ClashView reads the members of an encoded Clash where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type ClashView struct {
-	b *[32]byte // the members, little-endian; nil if they are missing
+	b *[32]byte    // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewClashView checks the structure of an encoded sample, encapsulation header included.
@@ -5880,9 +5931,10 @@ func NewClashView(sample []byte) (ClashView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *ClashView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(clashType); b != nil {
-		v.b = (*[32]byte)(b)
+		v.b, v.f = (*[32]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(clashType)
 	}
 	d.End(s)
 }
@@ -5890,66 +5942,69 @@ func (v *ClashView) ScanCDR(d *cdr.Decoder) {
 // Type reads type.
 func (v ClashView) Type() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // MarshalCDR_ reads MarshalCDR.
 func (v ClashView) MarshalCDR_() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(1))
 	}
-	return cdr.GetInt32(v.b[4:])
+	return int32(binary.LittleEndian.Uint32(v.b[4:]))
 }
 
 // Default reads default.
 func (v ClashView) Default() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(2))
 	}
-	return cdr.GetInt32(v.b[8:])
+	return int32(binary.LittleEndian.Uint32(v.b[8:]))
 }
 
 // ViewAt reads view_at.
 func (v ClashView) ViewAt() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(3))
 	}
-	return cdr.GetInt32(v.b[12:])
+	return int32(binary.LittleEndian.Uint32(v.b[12:]))
 }
 
 // E reads e.
 func (v ClashView) E() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(4))
 	}
-	return cdr.GetInt32(v.b[16:])
+	return int32(binary.LittleEndian.Uint32(v.b[16:]))
 }
 
 // M reads m.
 func (v ClashView) M() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(5))
 	}
-	return cdr.GetInt32(v.b[20:])
+	return int32(binary.LittleEndian.Uint32(v.b[20:]))
 }
 
 // D reads d.
 func (v ClashView) D() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(6))
 	}
-	return cdr.GetInt32(v.b[24:])
+	return int32(binary.LittleEndian.Uint32(v.b[24:]))
 }
 
 // S reads s.
 func (v ClashView) S() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(7))
 	}
-	return cdr.GetInt32(v.b[28:])
+	return int32(binary.LittleEndian.Uint32(v.b[28:]))
 }
+
+//go:noinline
+func (v ClashView) farUint64(i int) uint64 { return v.f.Uint64(clashType, i) }
 
 // ClashViews reads the elements of an encoded sequence or array of Clash.
 type ClashViews struct{ c cdr.Elements }
@@ -6682,7 +6737,8 @@ func (m *Version1) Equal(o *Version1) bool {
 // Version1View reads the members of an encoded Version1 where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type Version1View struct {
-	b *[8]byte // the members, little-endian; nil if they are missing
+	b *[8]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewVersion1View checks the structure of an encoded sample, encapsulation header included.
@@ -6702,9 +6758,10 @@ func NewVersion1View(sample []byte) (Version1View, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *Version1View) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(version1Type); b != nil {
-		v.b = (*[8]byte)(b)
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(version1Type)
 	}
 	d.End(s)
 }
@@ -6712,18 +6769,21 @@ func (v *Version1View) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v Version1View) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Color reads color.
 func (v Version1View) Color() Color {
 	if v.b == nil {
-		return ColorBlue
+		return Color(v.farUint64(1))
 	}
-	return Color(cdr.GetInt32(v.b[4:]))
+	return Color(binary.LittleEndian.Uint32(v.b[4:]))
 }
+
+//go:noinline
+func (v Version1View) farUint64(i int) uint64 { return v.f.Uint64(version1Type, i) }
 
 // Version1Views reads the elements of an encoded sequence or array of Version1.
 type Version1Views struct{ c cdr.Elements }
@@ -7075,7 +7135,8 @@ type Version2View struct {
 
 // version2Front is the members of fixed size that Version2 begins with.
 type version2Front struct {
-	b *[12]byte // little-endian; nil if they are missing
+	b *[12]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewVersion2View checks the structure of an encoded sample, encapsulation header included.
@@ -7096,9 +7157,10 @@ func NewVersion2View(sample []byte) (Version2View, error) {
 func (v *Version2View) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(version2Type); b != nil {
-		v.b = (*[12]byte)(b)
+		v.b, v.f = (*[12]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(version2Type)
 	}
 	v.at[0] = d.LocateString("text", 0)
 	v.at[1] = d.LocateSequence("more", 0, 4)
@@ -7121,25 +7183,25 @@ func (v *Version2View) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v version2Front) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Color reads color.
 func (v version2Front) Color() Color {
 	if v.b == nil {
-		return ColorBlue
+		return Color(v.farUint64(1))
 	}
-	return Color(cdr.GetInt32(v.b[4:]))
+	return Color(binary.LittleEndian.Uint32(v.b[4:]))
 }
 
 // Accent reads accent.
 func (v version2Front) Accent() Color {
 	if v.b == nil {
-		return ColorBlue
+		return Color(v.farUint64(2))
 	}
-	return Color(cdr.GetInt32(v.b[8:]))
+	return Color(binary.LittleEndian.Uint32(v.b[8:]))
 }
 
 // Text reads text.
@@ -7170,6 +7232,9 @@ func (v Version2View) Base() BaseView {
 	}
 	return m
 }
+
+//go:noinline
+func (v version2Front) farUint64(i int) uint64 { return v.f.Uint64(version2Type, i) }
 
 // Version2Views reads the elements of an encoded sequence or array of Version2.
 type Version2Views struct{ c cdr.Elements }
@@ -9239,7 +9304,8 @@ func (m *Hashed) Equal(o *Hashed) bool {
 // HashedView reads the members of an encoded Hashed where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type HashedView struct {
-	b *[7]byte // the members, little-endian; nil if they are missing
+	b *[7]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewHashedView checks the structure of an encoded sample, encapsulation header included.
@@ -9259,57 +9325,81 @@ func NewHashedView(sample []byte) (HashedView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *HashedView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(hashedType); b != nil {
-		v.b = (*[7]byte)(b)
+		v.b, v.f = (*[7]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(hashedType)
 	}
 	d.End(s)
 }
 
 // HashedViewOf is for generated code.
-func HashedViewOf(b *[7]byte) HashedView { return HashedView{b} }
+func HashedViewOf(b *[7]byte) HashedView { return HashedView{b: b} }
+
+// HashedViewFar is for generated code.
+func HashedViewFar(f cdr.FarFront) HashedView { return HashedView{f: f} }
 
 // Color reads color.
 func (v HashedView) Color() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Size reads size.
 func (v HashedView) Size() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(1))
 	}
 	return v.b[4]
+}
+
+//go:noinline
+func (v HashedView) farFlags() cdr.Bools {
+	return cdr.ArrayBools(v.f.Sample(), v.f.At(hashedType, 2), 2)
 }
 
 // Flags reads flags.
 func (v HashedView) Flags() cdr.Bools {
 	if v.b == nil {
-		return cdr.Bools{}
+		return v.farFlags()
 	}
 	return cdr.ArrayBools(cdr.FrontSample(v.b[:]), 5, 2)
 }
 
+//go:noinline
+func (v HashedView) farUint64(i int) uint64 { return v.f.Uint64(hashedType, i) }
+
 // HashedViews reads the elements of an encoded sequence or array of Hashed.
 type HashedViews struct {
-	b []byte // the elements, each 8 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 8 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // HashedViewsOf is for generated code.
-func HashedViewsOf(b []byte) HashedViews { return HashedViews{b} }
+func HashedViewsOf(b []byte, n uint32, how cdr.Placement) HashedViews { return HashedViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs HashedViews) Len() int { return (len(vs.b) + 1) / 8 }
+func (vs HashedViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, hashedType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs HashedViews) At(i int) HashedView {
-	if i < 0 || i >= vs.Len() {
-		return HashedView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return HashedView{(*[7]byte)(vs.b[8*i:])}
+	return HashedView{b: (*[7]byte)(vs.b[8*i:])}
+}
+
+//go:noinline
+func (vs HashedViews) far(i int) HashedView {
+	return HashedView{f: cdr.FarElement(vs.b, vs.how, hashedType, i)}
 }
 
 // All iterates over the elements.
@@ -9504,7 +9594,8 @@ func (m *Cell) Equal(o *Cell) bool {
 // CellView reads the members of an encoded Cell where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type CellView struct {
-	b *[1]byte // the members, little-endian; nil if they are missing
+	b *[1]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewCellView checks the structure of an encoded sample, encapsulation header included.
@@ -9524,9 +9615,10 @@ func NewCellView(sample []byte) (CellView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *CellView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(cellType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(cellType)
 	}
 	d.End(s)
 }
@@ -9534,10 +9626,13 @@ func (v *CellView) ScanCDR(d *cdr.Decoder) {
 // Value reads value.
 func (v CellView) Value() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
+
+//go:noinline
+func (v CellView) farUint64(i int) uint64 { return v.f.Uint64(cellType, i) }
 
 // CellViews reads the elements of an encoded sequence or array of Cell.
 type CellViews struct{ c cdr.Elements }
@@ -9779,7 +9874,8 @@ type VastView struct {
 
 // vastFront is the members of fixed size that Vast begins with.
 type vastFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewVastView checks the structure of an encoded sample, encapsulation header included.
@@ -9800,9 +9896,10 @@ func NewVastView(sample []byte) (VastView, error) {
 func (v *VastView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(vastType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(vastType)
 	}
 	v.at[0] = d.HereArray(1)
 	cellsBegin := d.BeginArray("cells")
@@ -9821,13 +9918,16 @@ func (v *VastView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v vastFront) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Cells reads cells.
 func (v VastView) Cells() CellViews { return CellViewsOf(v.s.ArrayElements(v.at[0], 67108864, nil)) }
+
+//go:noinline
+func (v vastFront) farUint64(i int) uint64 { return v.f.Uint64(vastType, i) }
 
 // VastViews reads the elements of an encoded sequence or array of Vast.
 type VastViews struct{ c cdr.Elements }

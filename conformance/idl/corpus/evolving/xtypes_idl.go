@@ -4,9 +4,11 @@
 package evolving
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 
@@ -14,7 +16,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Mode is the IDL enum evolving::Mode.
 type Mode int32
@@ -3607,7 +3609,8 @@ type MasksView struct {
 
 // masksFront is the members of fixed size that Masks begins with.
 type masksFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewMasksView checks the structure of an encoded sample, encapsulation header included.
@@ -3628,9 +3631,10 @@ func NewMasksView(sample []byte) (MasksView, error) {
 func (v *MasksView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(masksType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(masksType)
 	}
 	v.at[0] = d.Locate("m", 2, 2)
 	if at := d.RunAt(4, 12); at >= 0 {
@@ -3650,7 +3654,7 @@ func (v *MasksView) ScanCDR(d *cdr.Decoder) {
 // S reads s.
 func (v masksFront) S() Small {
 	if v.b == nil {
-		return 0
+		return Small(v.farUint64(0))
 	}
 	return Small(v.b[0])
 }
@@ -3668,6 +3672,9 @@ func (v MasksView) H() Huge { return Huge(v.s.Uint64(v.at[2])) }
 func (v MasksView) List() MasksListViews {
 	return MasksListViewsOf(v.s.Elements(v.at[3], &cdr.Layout{Align: [2]int{2, 2}, Size: [2]int{2, 2}, Stride: [2]int{2, 2}}))
 }
+
+//go:noinline
+func (v masksFront) farUint64(i int) uint64 { return v.f.Uint64(masksType, i) }
 
 // MasksViews reads the elements of an encoded sequence or array of Masks.
 type MasksViews struct{ c cdr.Elements }
@@ -4079,7 +4086,8 @@ type PartView struct {
 
 // partFront is the members of fixed size that Part begins with.
 type partFront struct {
-	b *[12]byte // little-endian; nil if they are missing
+	b *[12]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewPartView checks the structure of an encoded sample, encapsulation header included.
@@ -4100,9 +4108,10 @@ func NewPartView(sample []byte) (PartView, error) {
 func (v *PartView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(partType); b != nil {
-		v.b = (*[12]byte)(b)
+		v.b, v.f = (*[12]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(partType)
 	}
 	if h, ok := d.BeginOptional("name", 2); ok {
 		v.at[0] = d.LocateString("name", 0)
@@ -4116,7 +4125,7 @@ func (v *PartView) ScanCDR(d *cdr.Decoder) {
 // Tag reads tag.
 func (v partFront) Tag() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -4124,9 +4133,9 @@ func (v partFront) Tag() byte {
 // Value reads value.
 func (v partFront) Value() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(1)
 	}
-	return cdr.GetFloat64(v.b[4:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[4:]))
 }
 
 // Name reads name, and tells whether it is there.
@@ -4134,6 +4143,12 @@ func (v PartView) Name() (string, bool) {
 	there := v.at[0] >= 0
 	return v.s.String(v.at[0]), there
 }
+
+//go:noinline
+func (v partFront) farUint64(i int) uint64 { return v.f.Uint64(partType, i) }
+
+//go:noinline
+func (v partFront) farFloat64(i int) float64 { return v.f.Float64(partType, i) }
 
 // PartViews reads the elements of an encoded sequence or array of Part.
 type PartViews struct{ c cdr.Elements }
@@ -4622,7 +4637,8 @@ type TrackView struct {
 
 // trackFront is the members of fixed size that Track begins with.
 type trackFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewTrackView checks the structure of an encoded sample, encapsulation header included.
@@ -4643,9 +4659,10 @@ func NewTrackView(sample []byte) (TrackView, error) {
 func (v *TrackView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(trackType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(trackType)
 	}
 	v.at[0] = d.Here(1)
 	if d.EnterPresent() {
@@ -4714,9 +4731,9 @@ func (v *TrackView) ScanCDR(d *cdr.Decoder) {
 // Number reads number.
 func (v trackFront) Number() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // One reads one.
@@ -4760,6 +4777,9 @@ func (v TrackView) Numbers() (cdr.Values[int32], bool) {
 
 // Labels reads labels.
 func (v TrackView) Labels() cdr.Strings { return cdr.ArrayStrings(v.s, v.at[6], 2) }
+
+//go:noinline
+func (v trackFront) farUint64(i int) uint64 { return v.f.Uint64(trackType, i) }
 
 // TrackViews reads the elements of an encoded sequence or array of Track.
 type TrackViews struct{ c cdr.Elements }
@@ -6504,7 +6524,8 @@ type BoxesView struct {
 
 // boxesFront is the members of fixed size that Boxes begins with.
 type boxesFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewBoxesView checks the structure of an encoded sample, encapsulation header included.
@@ -6525,9 +6546,10 @@ func NewBoxesView(sample []byte) (BoxesView, error) {
 func (v *BoxesView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(boxesType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(boxesType)
 	}
 	v.at[0] = d.Here(1)
 	if d.EnterPresent() {
@@ -6541,9 +6563,9 @@ func (v *BoxesView) ScanCDR(d *cdr.Decoder) {
 // A reads a.
 func (v boxesFront) A() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // C reads c.
@@ -6555,6 +6577,9 @@ func (v BoxesView) C() PartView {
 	}
 	return m
 }
+
+//go:noinline
+func (v boxesFront) farUint64(i int) uint64 { return v.f.Uint64(boxesType, i) }
 
 // BoxesViews reads the elements of an encoded sequence or array of Boxes.
 type BoxesViews struct{ c cdr.Elements }
@@ -7151,7 +7176,8 @@ type BaseView struct {
 
 // baseFront is the members of fixed size that Base begins with.
 type baseFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
@@ -7172,9 +7198,10 @@ func NewBaseView(sample []byte) (BaseView, error) {
 func (v *BaseView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(baseType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(baseType)
 	}
 	v.at[0] = d.LocateString("second", 0)
 	d.End(s)
@@ -7183,13 +7210,16 @@ func (v *BaseView) ScanCDR(d *cdr.Decoder) {
 // First reads first.
 func (v baseFront) First() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Second reads second.
 func (v BaseView) Second() string { return v.s.String(v.at[0]) }
+
+//go:noinline
+func (v baseFront) farUint64(i int) uint64 { return v.f.Uint64(baseType, i) }
 
 // BaseViews reads the elements of an encoded sequence or array of Base.
 type BaseViews struct{ c cdr.Elements }
@@ -7431,7 +7461,8 @@ type DerivedView struct {
 
 // derivedFront is the members of fixed size that Derived begins with.
 type derivedFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
@@ -7452,9 +7483,10 @@ func NewDerivedView(sample []byte) (DerivedView, error) {
 func (v *DerivedView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(derivedType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(derivedType)
 	}
 	v.at[0] = d.LocateString("second", 0)
 	if at := d.RunAt(4, 9); at >= 0 {
@@ -7470,9 +7502,9 @@ func (v *DerivedView) ScanCDR(d *cdr.Decoder) {
 // First reads first.
 func (v derivedFront) First() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Second reads second.
@@ -7483,6 +7515,9 @@ func (v DerivedView) Third() float64 { return v.s.Float64(v.at[1]) }
 
 // Fourth reads fourth.
 func (v DerivedView) Fourth() byte { return v.s.Uint8(v.at[2]) }
+
+//go:noinline
+func (v derivedFront) farUint64(i int) uint64 { return v.f.Uint64(derivedType, i) }
 
 // DerivedViews reads the elements of an encoded sequence or array of Derived.
 type DerivedViews struct{ c cdr.Elements }

@@ -4,6 +4,7 @@
 package extended
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -15,7 +16,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Mode is the IDL enum extended::Mode.
 type Mode int32
@@ -3130,7 +3131,8 @@ func (m *Words) Equal(o *Words) bool {
 // WordsView reads the members of an encoded Words where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type WordsView struct {
-	b *[2]byte // the members, little-endian; nil if they are missing
+	b *[2]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewWordsView checks the structure of an encoded sample, encapsulation header included.
@@ -3150,20 +3152,24 @@ func NewWordsView(sample []byte) (WordsView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *WordsView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(wordsType); b != nil {
-		v.b = (*[2]byte)(b)
+		v.b, v.f = (*[2]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(wordsType)
 	}
 	d.End(s)
 }
 
 // WordsViewOf is for generated code.
-func WordsViewOf(b *[2]byte) WordsView { return WordsView{b} }
+func WordsViewOf(b *[2]byte) WordsView { return WordsView{b: b} }
+
+// WordsViewFar is for generated code.
+func WordsViewFar(f cdr.FarFront) WordsView { return WordsView{f: f} }
 
 // I reads i.
 func (v WordsView) I() int8 {
 	if v.b == nil {
-		return 0
+		return int8(v.farUint64(0))
 	}
 	return int8(v.b[0])
 }
@@ -3171,28 +3177,43 @@ func (v WordsView) I() int8 {
 // U reads u.
 func (v WordsView) U() uint8 {
 	if v.b == nil {
-		return 0
+		return uint8(v.farUint64(1))
 	}
 	return v.b[1]
 }
 
+//go:noinline
+func (v WordsView) farUint64(i int) uint64 { return v.f.Uint64(wordsType, i) }
+
 // WordsViews reads the elements of an encoded sequence or array of Words.
 type WordsViews struct {
-	b []byte // the elements, each 2 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 2 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // WordsViewsOf is for generated code.
-func WordsViewsOf(b []byte) WordsViews { return WordsViews{b} }
+func WordsViewsOf(b []byte, n uint32, how cdr.Placement) WordsViews { return WordsViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs WordsViews) Len() int { return len(vs.b) / 2 }
+func (vs WordsViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, wordsType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs WordsViews) At(i int) WordsView {
-	if i < 0 || i >= vs.Len() {
-		return WordsView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return WordsView{(*[2]byte)(vs.b[2*i:])}
+	return WordsView{b: (*[2]byte)(vs.b[2*i:])}
+}
+
+//go:noinline
+func (vs WordsViews) far(i int) WordsView {
+	return WordsView{f: cdr.FarElement(vs.b, vs.how, wordsType, i)}
 }
 
 // All iterates over the elements.
@@ -3380,7 +3401,8 @@ type BaseView struct {
 
 // baseFront is the members of fixed size that Base begins with.
 type baseFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
@@ -3401,9 +3423,10 @@ func NewBaseView(sample []byte) (BaseView, error) {
 func (v *BaseView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(baseType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(baseType)
 	}
 	v.at[0] = d.LocateString("second", 0)
 	d.End(s)
@@ -3412,13 +3435,16 @@ func (v *BaseView) ScanCDR(d *cdr.Decoder) {
 // First reads first.
 func (v baseFront) First() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Second reads second.
 func (v BaseView) Second() string { return v.s.String(v.at[0]) }
+
+//go:noinline
+func (v baseFront) farUint64(i int) uint64 { return v.f.Uint64(baseType, i) }
 
 // BaseViews reads the elements of an encoded sequence or array of Base.
 type BaseViews struct{ c cdr.Elements }
@@ -3654,7 +3680,8 @@ type DerivedView struct {
 
 // derivedFront is the members of fixed size that Derived begins with.
 type derivedFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
@@ -3675,9 +3702,10 @@ func NewDerivedView(sample []byte) (DerivedView, error) {
 func (v *DerivedView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(derivedType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(derivedType)
 	}
 	v.at[0] = d.LocateString("second", 0)
 	if at := d.RunAt(4, 9); at >= 0 {
@@ -3693,9 +3721,9 @@ func (v *DerivedView) ScanCDR(d *cdr.Decoder) {
 // First reads first.
 func (v derivedFront) First() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Second reads second.
@@ -3706,6 +3734,9 @@ func (v DerivedView) Third() float64 { return v.s.Float64(v.at[1]) }
 
 // Fourth reads fourth.
 func (v DerivedView) Fourth() byte { return v.s.Uint8(v.at[2]) }
+
+//go:noinline
+func (v derivedFront) farUint64(i int) uint64 { return v.f.Uint64(derivedType, i) }
 
 // DerivedViews reads the elements of an encoded sequence or array of Derived.
 type DerivedViews struct{ c cdr.Elements }

@@ -4,6 +4,7 @@
 package newer
 
 import (
+	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Members were appended, and a bound has grown.
 type Track struct {
@@ -163,7 +164,8 @@ type TrackView struct {
 
 // trackFront is the members of fixed size that Track begins with.
 type trackFront struct {
-	b *[8]byte // little-endian; nil if they are missing
+	b *[8]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewTrackView checks the structure of an encoded sample, encapsulation header included.
@@ -184,9 +186,10 @@ func NewTrackView(sample []byte) (TrackView, error) {
 func (v *TrackView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(trackType); b != nil {
-		v.b = (*[8]byte)(b)
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(trackType)
 	}
 	v.at[0] = d.LocateString("text", 32)
 	v.at[1] = d.Locate("speed", 4, 4)
@@ -197,17 +200,17 @@ func (v *TrackView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v trackFront) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Altitude reads altitude.
 func (v trackFront) Altitude() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(1))
 	}
-	return cdr.GetInt32(v.b[4:])
+	return int32(binary.LittleEndian.Uint32(v.b[4:]))
 }
 
 // Text reads text.
@@ -223,6 +226,9 @@ func (v TrackView) Speed() int32 {
 
 // More reads more.
 func (v TrackView) More() cdr.Values[int32] { return cdr.SequenceValues[int32](v.s, v.at[2]) }
+
+//go:noinline
+func (v trackFront) farUint64(i int) uint64 { return v.f.Uint64(trackType, i) }
 
 // TrackViews reads the elements of an encoded sequence or array of Track.
 type TrackViews struct{ c cdr.Elements }
@@ -1028,7 +1034,8 @@ func (m *Sealed) Equal(o *Sealed) bool {
 // SealedView reads the members of an encoded Sealed where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type SealedView struct {
-	b *[12]byte // the members, little-endian; nil if they are missing
+	b *[12]byte    // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewSealedView checks the structure of an encoded sample, encapsulation header included.
@@ -1048,57 +1055,76 @@ func NewSealedView(sample []byte) (SealedView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *SealedView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(sealedType); b != nil {
-		v.b = (*[12]byte)(b)
+		v.b, v.f = (*[12]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(sealedType)
 	}
 	d.End(s)
 }
 
 // SealedViewOf is for generated code.
-func SealedViewOf(b *[12]byte) SealedView { return SealedView{b} }
+func SealedViewOf(b *[12]byte) SealedView { return SealedView{b: b} }
+
+// SealedViewFar is for generated code.
+func SealedViewFar(f cdr.FarFront) SealedView { return SealedView{f: f} }
 
 // ID reads id.
 func (v SealedView) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Value reads value.
 func (v SealedView) Value() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(1))
 	}
-	return cdr.GetInt32(v.b[4:])
+	return int32(binary.LittleEndian.Uint32(v.b[4:]))
 }
 
 // Extra reads extra.
 func (v SealedView) Extra() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(2))
 	}
-	return cdr.GetInt32(v.b[8:])
+	return int32(binary.LittleEndian.Uint32(v.b[8:]))
 }
+
+//go:noinline
+func (v SealedView) farUint64(i int) uint64 { return v.f.Uint64(sealedType, i) }
 
 // SealedViews reads the elements of an encoded sequence or array of Sealed.
 type SealedViews struct {
-	b []byte // the elements, each 12 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 12 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // SealedViewsOf is for generated code.
-func SealedViewsOf(b []byte) SealedViews { return SealedViews{b} }
+func SealedViewsOf(b []byte, n uint32, how cdr.Placement) SealedViews { return SealedViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs SealedViews) Len() int { return len(vs.b) / 12 }
+func (vs SealedViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, sealedType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs SealedViews) At(i int) SealedView {
-	if i < 0 || i >= vs.Len() {
-		return SealedView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return SealedView{(*[12]byte)(vs.b[12*i:])}
+	return SealedView{b: (*[12]byte)(vs.b[12*i:])}
+}
+
+//go:noinline
+func (vs SealedViews) far(i int) SealedView {
+	return SealedView{f: cdr.FarElement(vs.b, vs.how, sealedType, i)}
 }
 
 // All iterates over the elements.

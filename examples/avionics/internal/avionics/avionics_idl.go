@@ -4,15 +4,17 @@
 package avionics
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // How an aircraft is called where it has no address: own-ship.
 type AircraftId = string
@@ -1487,7 +1489,8 @@ type TrafficReportView struct {
 
 // trafficReportFront is the members of fixed size that TrafficReport begins with.
 type trafficReportFront struct {
-	b *[30]byte // little-endian; nil if they are missing
+	b *[30]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewTrafficReportView checks the structure of an encoded sample, encapsulation header included.
@@ -1508,9 +1511,10 @@ func NewTrafficReportView(sample []byte) (TrafficReportView, error) {
 func (v *TrafficReportView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(trafficReportType); b != nil {
-		v.b = (*[30]byte)(b)
+		v.b, v.f = (*[30]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(trafficReportType)
 	}
 	v.at[0] = d.LocateString("callsign", 8)
 	if at := d.RunAt(4, 46); at >= 0 {
@@ -1546,39 +1550,39 @@ func (v *TrafficReportView) ScanCDR(d *cdr.Decoder) {
 // Icao reads icao.
 func (v trafficReportFront) Icao() IcaoAddress {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(0))
 	}
-	return cdr.GetUint32(v.b[:])
+	return binary.LittleEndian.Uint32(v.b[:])
 }
 
 // Number reads number.
 func (v trafficReportFront) Number() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(1)
 	}
-	return cdr.GetUint64(v.b[4:])
+	return binary.LittleEndian.Uint64(v.b[4:])
 }
 
 // Heard reads heard.
 func (v trafficReportFront) Heard() Nanoseconds {
 	if v.b == nil {
-		return 0
+		return int64(v.farUint64(2))
 	}
-	return cdr.GetInt64(v.b[12:])
+	return int64(binary.LittleEndian.Uint64(v.b[12:]))
 }
 
 // Messages reads messages.
 func (v trafficReportFront) Messages() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(3))
 	}
-	return cdr.GetUint32(v.b[20:])
+	return binary.LittleEndian.Uint32(v.b[20:])
 }
 
 // TransmissionType reads transmission_type.
 func (v trafficReportFront) TransmissionType() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(4))
 	}
 	return v.b[24]
 }
@@ -1586,17 +1590,17 @@ func (v trafficReportFront) TransmissionType() byte {
 // Known reads known.
 func (v trafficReportFront) Known() uint16 {
 	if v.b == nil {
-		return 0
+		return uint16(v.farUint64(5))
 	}
-	return cdr.GetUint16(v.b[26:])
+	return binary.LittleEndian.Uint16(v.b[26:])
 }
 
 // Updated reads updated.
 func (v trafficReportFront) Updated() uint16 {
 	if v.b == nil {
-		return 0
+		return uint16(v.farUint64(6))
 	}
-	return cdr.GetUint16(v.b[28:])
+	return binary.LittleEndian.Uint16(v.b[28:])
 }
 
 // Callsign reads callsign.
@@ -1637,6 +1641,9 @@ func (v TrafficReportView) Ident() bool { return v.s.Bool(v.at[11]) }
 
 // OnGround reads on_ground.
 func (v TrafficReportView) OnGround() bool { return v.s.Bool(v.at[12]) }
+
+//go:noinline
+func (v trafficReportFront) farUint64(i int) uint64 { return v.f.Uint64(trafficReportType, i) }
 
 // TrafficReportViews reads the elements of an encoded sequence or array of TrafficReport.
 type TrafficReportViews struct{ c cdr.Elements }
@@ -2342,7 +2349,8 @@ type AdvisoryView struct {
 
 // advisoryFront is the members of fixed size that Advisory begins with.
 type advisoryFront struct {
-	b *[44]byte // little-endian; nil if they are missing
+	b *[44]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewAdvisoryView checks the structure of an encoded sample, encapsulation header included.
@@ -2363,9 +2371,10 @@ func NewAdvisoryView(sample []byte) (AdvisoryView, error) {
 func (v *AdvisoryView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(advisoryType); b != nil {
-		v.b = (*[44]byte)(b)
+		v.b, v.f = (*[44]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(advisoryType)
 	}
 	v.at[0] = d.LocateString("callsign", 8)
 	d.End(s)
@@ -2374,77 +2383,83 @@ func (v *AdvisoryView) ScanCDR(d *cdr.Decoder) {
 // Icao reads icao.
 func (v advisoryFront) Icao() IcaoAddress {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(0))
 	}
-	return cdr.GetUint32(v.b[:])
+	return binary.LittleEndian.Uint32(v.b[:])
 }
 
 // Number reads number.
 func (v advisoryFront) Number() uint64 {
 	if v.b == nil {
-		return 0
+		return v.farUint64(1)
 	}
-	return cdr.GetUint64(v.b[4:])
+	return binary.LittleEndian.Uint64(v.b[4:])
 }
 
 // Issued reads issued.
 func (v advisoryFront) Issued() Nanoseconds {
 	if v.b == nil {
-		return 0
+		return int64(v.farUint64(2))
 	}
-	return cdr.GetInt64(v.b[12:])
+	return int64(binary.LittleEndian.Uint64(v.b[12:]))
 }
 
 // Level reads level.
 func (v advisoryFront) Level() AdvisoryLevel {
 	if v.b == nil {
-		return AdvisoryLevelClear
+		return AdvisoryLevel(v.farUint64(3))
 	}
-	return AdvisoryLevel(cdr.GetInt32(v.b[20:]))
+	return AdvisoryLevel(binary.LittleEndian.Uint32(v.b[20:]))
 }
 
 // RangeNm reads range_nm.
 func (v advisoryFront) RangeNm() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(4)
 	}
-	return cdr.GetFloat32(v.b[24:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[24:]))
 }
 
 // BearingDeg reads bearing_deg.
 func (v advisoryFront) BearingDeg() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(5)
 	}
-	return cdr.GetFloat32(v.b[28:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[28:]))
 }
 
 // RelativeBearingDeg reads relative_bearing_deg.
 func (v advisoryFront) RelativeBearingDeg() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(6)
 	}
-	return cdr.GetFloat32(v.b[32:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[32:]))
 }
 
 // RelativeAltitudeFt reads relative_altitude_ft.
 func (v advisoryFront) RelativeAltitudeFt() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(7)
 	}
-	return cdr.GetFloat32(v.b[36:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[36:]))
 }
 
 // ClosureKt reads closure_kt.
 func (v advisoryFront) ClosureKt() float32 {
 	if v.b == nil {
-		return 0
+		return v.farFloat32(8)
 	}
-	return cdr.GetFloat32(v.b[40:])
+	return math.Float32frombits(binary.LittleEndian.Uint32(v.b[40:]))
 }
 
 // Callsign reads callsign.
 func (v AdvisoryView) Callsign() string { return v.s.String(v.at[0]) }
+
+//go:noinline
+func (v advisoryFront) farUint64(i int) uint64 { return v.f.Uint64(advisoryType, i) }
+
+//go:noinline
+func (v advisoryFront) farFloat32(i int) float32 { return v.f.Float32(advisoryType, i) }
 
 // AdvisoryViews reads the elements of an encoded sequence or array of Advisory.
 type AdvisoryViews struct{ c cdr.Elements }

@@ -4,10 +4,12 @@
 package constructs
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -15,7 +17,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Color is the IDL enum constructs::Color.
 type Color int32
@@ -186,7 +188,8 @@ func (m *Point) Equal(o *Point) bool {
 // PointView reads the members of an encoded Point where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type PointView struct {
-	b *[17]byte // the members, little-endian; nil if they are missing
+	b *[17]byte    // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewPointView checks the structure of an encoded sample, encapsulation header included.
@@ -206,57 +209,79 @@ func NewPointView(sample []byte) (PointView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *PointView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(pointType); b != nil {
-		v.b = (*[17]byte)(b)
+		v.b, v.f = (*[17]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(pointType)
 	}
 	d.End(s)
 }
 
 // PointViewOf is for generated code.
-func PointViewOf(b *[17]byte) PointView { return PointView{b} }
+func PointViewOf(b *[17]byte) PointView { return PointView{b: b} }
+
+// PointViewFar is for generated code.
+func PointViewFar(f cdr.FarFront) PointView { return PointView{f: f} }
 
 // X reads x.
 func (v PointView) X() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(0)
 	}
-	return cdr.GetFloat64(v.b[:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[:]))
 }
 
 // Y reads y.
 func (v PointView) Y() float64 {
 	if v.b == nil {
-		return 0
+		return v.farFloat64(1)
 	}
-	return cdr.GetFloat64(v.b[8:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(v.b[8:]))
 }
 
 // Quality reads quality.
 func (v PointView) Quality() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(2))
 	}
 	return v.b[16]
 }
 
+//go:noinline
+func (v PointView) farUint64(i int) uint64 { return v.f.Uint64(pointType, i) }
+
+//go:noinline
+func (v PointView) farFloat64(i int) float64 { return v.f.Float64(pointType, i) }
+
 // PointViews reads the elements of an encoded sequence or array of Point.
 type PointViews struct {
-	b []byte // the elements, each 20 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 20 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // PointViewsOf is for generated code.
-func PointViewsOf(b []byte) PointViews { return PointViews{b} }
+func PointViewsOf(b []byte, n uint32, how cdr.Placement) PointViews { return PointViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs PointViews) Len() int { return (len(vs.b) + 3) / 20 }
+func (vs PointViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, pointType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs PointViews) At(i int) PointView {
-	if i < 0 || i >= vs.Len() {
-		return PointView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return PointView{(*[17]byte)(vs.b[20*i:])}
+	return PointView{b: (*[17]byte)(vs.b[20*i:])}
+}
+
+//go:noinline
+func (vs PointViews) far(i int) PointView {
+	return PointView{f: cdr.FarElement(vs.b, vs.how, pointType, i)}
 }
 
 // All iterates over the elements.
@@ -1120,7 +1145,8 @@ type MaybeFinalView struct {
 
 // maybeFinalFront is the members of fixed size that MaybeFinal begins with.
 type maybeFinalFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewMaybeFinalView checks the structure of an encoded sample, encapsulation header included.
@@ -1141,9 +1167,10 @@ func NewMaybeFinalView(sample []byte) (MaybeFinalView, error) {
 func (v *MaybeFinalView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(maybeFinalType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(maybeFinalType)
 	}
 	if h, ok := d.BeginOptional("height", 1); ok {
 		v.at[0] = d.Locate("height", 8, 8)
@@ -1243,7 +1270,7 @@ func (v *MaybeFinalView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v maybeFinalFront) ID() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -1321,6 +1348,9 @@ func (v MaybeFinalView) Far() (float64, bool) {
 	there := v.at[11] >= 0
 	return v.s.Float64(v.at[11]), there
 }
+
+//go:noinline
+func (v maybeFinalFront) farUint64(i int) uint64 { return v.f.Uint64(maybeFinalType, i) }
 
 // MaybeFinalViews reads the elements of an encoded sequence or array of MaybeFinal.
 type MaybeFinalViews struct{ c cdr.Elements }
@@ -2028,7 +2058,8 @@ type MaybeAppendableView struct {
 
 // maybeAppendableFront is the members of fixed size that MaybeAppendable begins with.
 type maybeAppendableFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewMaybeAppendableView checks the structure of an encoded sample, encapsulation header included.
@@ -2049,9 +2080,10 @@ func NewMaybeAppendableView(sample []byte) (MaybeAppendableView, error) {
 func (v *MaybeAppendableView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(maybeAppendableType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(maybeAppendableType)
 	}
 	if h, ok := d.BeginOptional("height", 1); ok {
 		v.at[0] = d.Locate("height", 8, 8)
@@ -2094,9 +2126,9 @@ func (v *MaybeAppendableView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v maybeAppendableFront) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Height reads height, and tells whether it is there.
@@ -2127,6 +2159,9 @@ func (v MaybeAppendableView) Inner() (MaybeFinalViews, bool) {
 
 // Tail reads tail.
 func (v MaybeAppendableView) Tail() float64 { return v.s.Float64(v.at[4]) }
+
+//go:noinline
+func (v maybeAppendableFront) farUint64(i int) uint64 { return v.f.Uint64(maybeAppendableType, i) }
 
 // MaybeAppendableViews reads the elements of an encoded sequence or array of MaybeAppendable.
 type MaybeAppendableViews struct{ c cdr.Elements }
@@ -4019,7 +4054,8 @@ type AroundView struct {
 
 // aroundFront is the members of fixed size that Around begins with.
 type aroundFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewAroundView checks the structure of an encoded sample, encapsulation header included.
@@ -4040,9 +4076,10 @@ func NewAroundView(sample []byte) (AroundView, error) {
 func (v *AroundView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(aroundType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(aroundType)
 	}
 	v.at[0] = d.Here(1)
 	if d.EnterPresent() {
@@ -4100,7 +4137,7 @@ func (v *AroundView) ScanCDR(d *cdr.Decoder) {
 // Head reads head.
 func (v aroundFront) Head() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -4154,6 +4191,9 @@ func (v AroundView) List() cdr.Values[int32] { return cdr.SequenceValues[int32](
 
 // Last reads last.
 func (v AroundView) Last() byte { return v.s.Uint8(v.at[9]) }
+
+//go:noinline
+func (v aroundFront) farUint64(i int) uint64 { return v.f.Uint64(aroundType, i) }
 
 // AroundViews reads the elements of an encoded sequence or array of Around.
 type AroundViews struct{ c cdr.Elements }
@@ -10114,7 +10154,8 @@ type BittyView struct {
 
 // bittyFront is the members of fixed size that Bitty begins with.
 type bittyFront struct {
-	b *[20]byte // little-endian; nil if they are missing
+	b *[20]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewBittyView checks the structure of an encoded sample, encapsulation header included.
@@ -10135,9 +10176,10 @@ func NewBittyView(sample []byte) (BittyView, error) {
 func (v *BittyView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(bittyType); b != nil {
-		v.b = (*[20]byte)(b)
+		v.b, v.f = (*[20]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(bittyType)
 	}
 	v.at[0] = d.Here(4)
 	n, listBegin := d.BeginSequence("list", 0, 2, false)
@@ -10166,15 +10208,15 @@ func (v *BittyView) ScanCDR(d *cdr.Decoder) {
 // Access reads access.
 func (v bittyFront) Access() Access {
 	if v.b == nil {
-		return 0
+		return Access(v.farUint64(0)) & 0xfff
 	}
-	return Access(cdr.GetUint16(v.b[:])) & 0xfff
+	return Access(binary.LittleEndian.Uint16(v.b[:])) & 0xfff
 }
 
 // Small reads small.
 func (v bittyFront) Small() Small {
 	if v.b == nil {
-		return 0
+		return Small(v.farUint64(1)) & 0x7
 	}
 	return Small(v.b[2]) & 0x7
 }
@@ -10182,23 +10224,30 @@ func (v bittyFront) Small() Small {
 // Large reads large.
 func (v bittyFront) Large() Large {
 	if v.b == nil {
-		return 0
+		return Large(v.farUint64(2)) & 0x1ffffffff
 	}
-	return Large(cdr.GetUint64(v.b[4:])) & 0x1ffffffff
+	return Large(binary.LittleEndian.Uint64(v.b[4:])) & 0x1ffffffff
 }
 
 // Mark reads mark.
 func (v bittyFront) Mark() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(3))
 	}
 	return v.b[12]
+}
+
+//go:noinline
+func (v bittyFront) farBits() Bits {
+	var m Bits
+	m.SetBits(uint64(v.f.Sample().Uint32(v.f.At(bittyType, 4))))
+	return m
 }
 
 // Bits reads bits.
 func (v bittyFront) Bits() Bits {
 	if v.b == nil {
-		return Bits{}
+		return v.farBits()
 	}
 	var m Bits
 	m.SetBits(uint64(cdr.FrontSample(v.b[:]).Uint32(16)))
@@ -10236,6 +10285,9 @@ func (v BittyView) ID() Bits {
 	m.SetBits(uint64(v.s.Uint32(v.at[5])))
 	return m
 }
+
+//go:noinline
+func (v bittyFront) farUint64(i int) uint64 { return v.f.Uint64(bittyType, i) }
 
 // BittyViews reads the elements of an encoded sequence or array of Bitty.
 type BittyViews struct{ c cdr.Elements }
@@ -11704,7 +11756,8 @@ type MapsView struct {
 
 // mapsFront is the members of fixed size that Maps begins with.
 type mapsFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewMapsView checks the structure of an encoded sample, encapsulation header included.
@@ -11725,9 +11778,10 @@ func NewMapsView(sample []byte) (MapsView, error) {
 func (v *MapsView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(mapsType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(mapsType)
 	}
 	v.at[0] = d.Here(4)
 	n, numbersBegin := d.BeginMap("numbers", 0, 12, true)
@@ -11863,9 +11917,9 @@ func (v *MapsView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v mapsFront) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Numbers reads numbers.
@@ -11894,6 +11948,9 @@ func (v MapsView) Many() MapsManyViews { return MapsManyViewsOf(v.s.Elements(v.a
 
 // Points reads points.
 func (v MapsView) Points() MapsPointsView { return MapsPointsViewOf(v.s.Pairs(v.at[8], false)) }
+
+//go:noinline
+func (v mapsFront) farUint64(i int) uint64 { return v.f.Uint64(mapsType, i) }
 
 // MapsViews reads the elements of an encoded sequence or array of Maps.
 type MapsViews struct{ c cdr.Elements }
@@ -14852,7 +14909,8 @@ type NumbersView struct {
 
 // numbersFront is the members of fixed size that Numbers begins with.
 type numbersFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewNumbersView checks the structure of an encoded sample, encapsulation header included.
@@ -14873,9 +14931,10 @@ func NewNumbersView(sample []byte) (NumbersView, error) {
 func (v *NumbersView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(numbersType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(numbersType)
 	}
 	v.at[0] = d.Locate("big", 16, 16)
 	v.at[1] = d.Locate("price", 1, 3)
@@ -14901,7 +14960,7 @@ func (v *NumbersView) ScanCDR(d *cdr.Decoder) {
 // Mark reads mark.
 func (v numbersFront) Mark() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -14934,6 +14993,9 @@ func (v NumbersView) Key() cdr.Fixed { return v.s.Fixed(v.at[7], 4, 2) }
 
 // ID reads id.
 func (v NumbersView) ID() cdr.LongDouble { return v.s.LongDouble(v.at[8]) }
+
+//go:noinline
+func (v numbersFront) farUint64(i int) uint64 { return v.f.Uint64(numbersType, i) }
 
 // NumbersViews reads the elements of an encoded sequence or array of Numbers.
 type NumbersViews struct{ c cdr.Elements }
@@ -16319,7 +16381,8 @@ type ChainView struct {
 
 // chainFront is the members of fixed size that Chain begins with.
 type chainFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewChainView checks the structure of an encoded sample, encapsulation header included.
@@ -16340,9 +16403,10 @@ func NewChainView(sample []byte) (ChainView, error) {
 func (v *ChainView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(chainType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(chainType)
 	}
 	if h, ok := d.BeginOptional("next", 1); ok {
 		v.at[0] = d.Here(1)
@@ -16361,9 +16425,9 @@ func (v *ChainView) ScanCDR(d *cdr.Decoder) {
 // Value reads value.
 func (v chainFront) Value() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Next reads next, and tells whether it is there.
@@ -16376,6 +16440,9 @@ func (v ChainView) Next() (ChainView, bool) {
 	}
 	return m, there
 }
+
+//go:noinline
+func (v chainFront) farUint64(i int) uint64 { return v.f.Uint64(chainType, i) }
 
 // ChainViews reads the elements of an encoded sequence or array of Chain.
 type ChainViews struct{ c cdr.Elements }
@@ -16749,7 +16816,8 @@ type DefaultedView struct {
 
 // defaultedFront is the members of fixed size that Defaulted begins with.
 type defaultedFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewDefaultedView checks the structure of an encoded sample, encapsulation header included.
@@ -16770,9 +16838,10 @@ func NewDefaultedView(sample []byte) (DefaultedView, error) {
 func (v *DefaultedView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(defaultedType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(defaultedType)
 	}
 	v.at[0] = d.LocateString("text", 8)
 	v.at[1] = d.Locate("yes", 1, 1)
@@ -16793,9 +16862,9 @@ func (v *DefaultedView) ScanCDR(d *cdr.Decoder) {
 // Five reads five.
 func (v defaultedFront) Five() int32 {
 	if v.b == nil {
-		return 5
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Text reads text.
@@ -16840,6 +16909,9 @@ func (v DefaultedView) Color() Color {
 	}
 	return Color(v.s.Enum(v.at[5], 4, int32(ColorBlue)))
 }
+
+//go:noinline
+func (v defaultedFront) farUint64(i int) uint64 { return v.f.Uint64(defaultedType, i) }
 
 // DefaultedViews reads the elements of an encoded sequence or array of Defaulted.
 type DefaultedViews struct{ c cdr.Elements }
@@ -17167,7 +17239,8 @@ func (m *Older) Equal(o *Older) bool {
 // OlderView reads the members of an encoded Older where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type OlderView struct {
-	b *[4]byte // the members, little-endian; nil if they are missing
+	b *[4]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewOlderView checks the structure of an encoded sample, encapsulation header included.
@@ -17187,9 +17260,10 @@ func NewOlderView(sample []byte) (OlderView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *OlderView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(olderType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(olderType)
 	}
 	d.End(s)
 }
@@ -17197,10 +17271,13 @@ func (v *OlderView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v OlderView) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
+
+//go:noinline
+func (v OlderView) farUint64(i int) uint64 { return v.f.Uint64(olderType, i) }
 
 // OlderViews reads the elements of an encoded sequence or array of Older.
 type OlderViews struct{ c cdr.Elements }
@@ -17505,7 +17582,8 @@ type NewerView struct {
 
 // newerFront is the members of fixed size that Newer begins with.
 type newerFront struct {
-	b *[8]byte // little-endian; nil if they are missing
+	b *[8]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewNewerView checks the structure of an encoded sample, encapsulation header included.
@@ -17526,9 +17604,10 @@ func NewNewerView(sample []byte) (NewerView, error) {
 func (v *NewerView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(newerType); b != nil {
-		v.b = (*[8]byte)(b)
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(newerType)
 	}
 	v.at[0] = d.Here(1)
 	if d.EnterPresent() {
@@ -17549,17 +17628,17 @@ func (v *NewerView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v newerFront) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Height reads height.
 func (v newerFront) Height() int32 {
 	if v.b == nil {
-		return 7
+		return int32(v.farUint64(1))
 	}
-	return cdr.GetInt32(v.b[4:])
+	return int32(binary.LittleEndian.Uint32(v.b[4:]))
 }
 
 // All reads all.
@@ -17584,6 +17663,9 @@ func (v NewerView) Maybe() (int32, bool) {
 	there := v.at[2] >= 0
 	return v.s.Int32(v.at[2]), there
 }
+
+//go:noinline
+func (v newerFront) farUint64(i int) uint64 { return v.f.Uint64(newerType, i) }
 
 // NewerViews reads the elements of an encoded sequence or array of Newer.
 type NewerViews struct{ c cdr.Elements }
@@ -26947,7 +27029,8 @@ type NestView struct {
 
 // nestFront is the members of fixed size that Nest begins with.
 type nestFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewNestView checks the structure of an encoded sample, encapsulation header included.
@@ -26968,9 +27051,10 @@ func NewNestView(sample []byte) (NestView, error) {
 func (v *NestView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(nestType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(nestType)
 	}
 	v.at[0] = d.Here(4)
 	n, raggedBegin := d.BeginSequence("ragged", 0, 4, false)
@@ -27282,7 +27366,7 @@ func (v *NestView) ScanCDR(d *cdr.Decoder) {
 // Mark reads mark.
 func (v nestFront) Mark() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -27374,6 +27458,9 @@ func (v NestView) Colors() NestColorsViews { return NestColorsViewsOf(v.s.Elemen
 
 // Last reads last.
 func (v NestView) Last() int32 { return v.s.Int32(v.at[23]) }
+
+//go:noinline
+func (v nestFront) farUint64(i int) uint64 { return v.f.Uint64(nestType, i) }
 
 // NestViews reads the elements of an encoded sequence or array of Nest.
 type NestViews struct{ c cdr.Elements }
@@ -27994,7 +28081,7 @@ func NestPathsViewsOf(c cdr.Elements) NestPathsViews { return NestPathsViews{c} 
 func (vs NestPathsViews) Len() int { return vs.c.Len() }
 
 func (NestPathsViews) element(s cdr.Sample, at int32) PointViews {
-	return PointViewsOf(s.Fronts(at, (*Point)(nil).CDRType()))
+	return PointViewsOf(s.Fronts(at, 0, (*Point)(nil).CDRType()))
 }
 
 // At reads element i; it walks over those before. An element that is not there reads as the default of its type.
@@ -32946,7 +33033,8 @@ type KeyPartView struct {
 
 // keyPartFront is the members of fixed size that KeyPart begins with.
 type keyPartFront struct {
-	b *[4]byte // little-endian; nil if they are missing
+	b *[4]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewKeyPartView checks the structure of an encoded sample, encapsulation header included.
@@ -32967,9 +33055,10 @@ func NewKeyPartView(sample []byte) (KeyPartView, error) {
 func (v *KeyPartView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(keyPartType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(keyPartType)
 	}
 	v.at[0] = d.LocateString("note", 0)
 	d.End(s)
@@ -32978,13 +33067,16 @@ func (v *KeyPartView) ScanCDR(d *cdr.Decoder) {
 // ID reads id.
 func (v keyPartFront) ID() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Note reads note.
 func (v KeyPartView) Note() string { return v.s.String(v.at[0]) }
+
+//go:noinline
+func (v keyPartFront) farUint64(i int) uint64 { return v.f.Uint64(keyPartType, i) }
 
 // KeyPartViews reads the elements of an encoded sequence or array of KeyPart.
 type KeyPartViews struct{ c cdr.Elements }
@@ -33272,7 +33364,8 @@ type ForestView struct {
 
 // forestFront is the members of fixed size that Forest begins with.
 type forestFront struct {
-	b *[1]byte // little-endian; nil if they are missing
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewForestView checks the structure of an encoded sample, encapsulation header included.
@@ -33293,9 +33386,10 @@ func NewForestView(sample []byte) (ForestView, error) {
 func (v *ForestView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(forestType); b != nil {
-		v.b = (*[1]byte)(b)
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(forestType)
 	}
 	v.at[0] = d.Here(4)
 	n, treesBegin := d.BeginSequence("trees", 0, 4, false)
@@ -33315,7 +33409,7 @@ func (v *ForestView) ScanCDR(d *cdr.Decoder) {
 // Kind reads kind.
 func (v forestFront) Kind() byte {
 	if v.b == nil {
-		return 0
+		return byte(v.farUint64(0))
 	}
 	return v.b[0]
 }
@@ -33325,6 +33419,9 @@ func (v ForestView) Trees() ForestViews { return ForestViewsOf(v.s.Elements(v.at
 
 // Height reads height.
 func (v ForestView) Height() int32 { return v.s.Int32(v.at[1]) }
+
+//go:noinline
+func (v forestFront) farUint64(i int) uint64 { return v.f.Uint64(forestType, i) }
 
 // ForestViews reads the elements of an encoded sequence or array of Forest.
 type ForestViews struct{ c cdr.Elements }
@@ -34886,7 +34983,8 @@ func (m *BulkyPart) Equal(o *BulkyPart) bool {
 // BulkyPartView reads the members of an encoded BulkyPart where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type BulkyPartView struct {
-	b *[4096]byte // the members, little-endian; nil if they are missing
+	b *[4096]byte  // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewBulkyPartView checks the structure of an encoded sample, encapsulation header included.
@@ -34906,17 +35004,23 @@ func NewBulkyPartView(sample []byte) (BulkyPartView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *BulkyPartView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(bulkyPartType); b != nil {
-		v.b = (*[4096]byte)(b)
+		v.b, v.f = (*[4096]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(bulkyPartType)
 	}
 	d.End(s)
+}
+
+//go:noinline
+func (v BulkyPartView) farBlob() []byte {
+	return v.f.Sample().ArrayBytes(v.f.At(bulkyPartType, 0), 4096)
 }
 
 // Blob reads blob.
 func (v BulkyPartView) Blob() []byte {
 	if v.b == nil {
-		return nil
+		return v.farBlob()
 	}
 	return v.b[0:4096:4096]
 }

@@ -4,6 +4,7 @@
 package empties
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -14,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Nought is the IDL struct empties::Nought.
 type Nought struct {
@@ -609,7 +610,8 @@ func (m *Derived) Equal(o *Derived) bool {
 // DerivedView reads the members of an encoded Derived where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type DerivedView struct {
-	b *[4]byte // the members, little-endian; nil if they are missing
+	b *[4]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
@@ -629,41 +631,62 @@ func NewDerivedView(sample []byte) (DerivedView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *DerivedView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(derivedType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(derivedType)
 	}
 	d.End(s)
 }
 
 // DerivedViewOf is for generated code.
-func DerivedViewOf(b *[4]byte) DerivedView { return DerivedView{b} }
+func DerivedViewOf(b *[4]byte) DerivedView { return DerivedView{b: b} }
+
+// DerivedViewFar is for generated code.
+func DerivedViewFar(f cdr.FarFront) DerivedView { return DerivedView{f: f} }
 
 // A reads a.
 func (v DerivedView) A() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
+
+//go:noinline
+func (v DerivedView) farUint64(i int) uint64 { return v.f.Uint64(derivedType, i) }
 
 // DerivedViews reads the elements of an encoded sequence or array of Derived.
 type DerivedViews struct {
-	b []byte // the elements, each 4 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 4 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // DerivedViewsOf is for generated code.
-func DerivedViewsOf(b []byte) DerivedViews { return DerivedViews{b} }
+func DerivedViewsOf(b []byte, n uint32, how cdr.Placement) DerivedViews {
+	return DerivedViews{b, n, how}
+}
 
 // Len is the number of elements.
-func (vs DerivedViews) Len() int { return len(vs.b) / 4 }
+func (vs DerivedViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, derivedType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs DerivedViews) At(i int) DerivedView {
-	if i < 0 || i >= vs.Len() {
-		return DerivedView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return DerivedView{(*[4]byte)(vs.b[4*i:])}
+	return DerivedView{b: (*[4]byte)(vs.b[4*i:])}
+}
+
+//go:noinline
+func (vs DerivedViews) far(i int) DerivedView {
+	return DerivedView{f: cdr.FarElement(vs.b, vs.how, derivedType, i)}
 }
 
 // All iterates over the elements.
@@ -819,7 +842,8 @@ func (m *Renamed) Equal(o *Renamed) bool {
 // RenamedView reads the members of an encoded Renamed where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type RenamedView struct {
-	b *[4]byte // the members, little-endian; nil if they are missing
+	b *[4]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewRenamedView checks the structure of an encoded sample, encapsulation header included.
@@ -839,41 +863,62 @@ func NewRenamedView(sample []byte) (RenamedView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *RenamedView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(renamedType); b != nil {
-		v.b = (*[4]byte)(b)
+		v.b, v.f = (*[4]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(renamedType)
 	}
 	d.End(s)
 }
 
 // RenamedViewOf is for generated code.
-func RenamedViewOf(b *[4]byte) RenamedView { return RenamedView{b} }
+func RenamedViewOf(b *[4]byte) RenamedView { return RenamedView{b: b} }
+
+// RenamedViewFar is for generated code.
+func RenamedViewFar(f cdr.FarFront) RenamedView { return RenamedView{f: f} }
 
 // A reads a.
 func (v RenamedView) A() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
+
+//go:noinline
+func (v RenamedView) farUint64(i int) uint64 { return v.f.Uint64(renamedType, i) }
 
 // RenamedViews reads the elements of an encoded sequence or array of Renamed.
 type RenamedViews struct {
-	b []byte // the elements, each 4 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 4 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // RenamedViewsOf is for generated code.
-func RenamedViewsOf(b []byte) RenamedViews { return RenamedViews{b} }
+func RenamedViewsOf(b []byte, n uint32, how cdr.Placement) RenamedViews {
+	return RenamedViews{b, n, how}
+}
 
 // Len is the number of elements.
-func (vs RenamedViews) Len() int { return len(vs.b) / 4 }
+func (vs RenamedViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, renamedType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs RenamedViews) At(i int) RenamedView {
-	if i < 0 || i >= vs.Len() {
-		return RenamedView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return RenamedView{(*[4]byte)(vs.b[4*i:])}
+	return RenamedView{b: (*[4]byte)(vs.b[4*i:])}
+}
+
+//go:noinline
+func (vs RenamedViews) far(i int) RenamedView {
+	return RenamedView{f: cdr.FarElement(vs.b, vs.how, renamedType, i)}
 }
 
 // All iterates over the elements.

@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // Holder is the IDL struct testtypes::inner::Holder.
 type Holder struct {
@@ -163,7 +163,8 @@ type HolderView struct {
 
 // holderFront is the members of fixed size that Holder begins with.
 type holderFront struct {
-	b *[17]byte // little-endian; nil if they are missing
+	b *[17]byte    // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewHolderView checks the structure of an encoded sample, encapsulation header included.
@@ -184,9 +185,10 @@ func NewHolderView(sample []byte) (HolderView, error) {
 func (v *HolderView) ScanCDR(d *cdr.Decoder) {
 	v.s = d.Sample()
 	s := d.Begin(cdr.Appendable)
-	v.b = nil
 	if b := d.Front(holderType); b != nil {
-		v.b = (*[17]byte)(b)
+		v.b, v.f = (*[17]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(holderType)
 	}
 	v.at[0] = d.LocateString("name", 4)
 	if at := d.RunAt(4, 5); at >= 0 {
@@ -199,10 +201,15 @@ func (v *HolderView) ScanCDR(d *cdr.Decoder) {
 	d.End(s)
 }
 
+//go:noinline
+func (v holderFront) farAt() testtypes.PointView {
+	return testtypes.PointViewFar(v.f.Inner(holderType, 0))
+}
+
 // At reads at.
 func (v holderFront) At() testtypes.PointView {
 	if v.b == nil {
-		return testtypes.PointView{}
+		return v.farAt()
 	}
 	return testtypes.PointViewOf((*[17]byte)(v.b[:]))
 }

@@ -4,6 +4,7 @@
 package shared
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion6
+const _ = cdr.GeneratedVersion7
 
 // A moment, as seconds and a fraction.
 type Stamp struct {
@@ -112,7 +113,8 @@ func (m *Stamp) Equal(o *Stamp) bool {
 // StampView reads the members of an encoded Stamp where they are. It ends, with the strings and bytes that it gives,
 // when the bytes of the sample do. Members that the sample does not have read as their defaults.
 type StampView struct {
-	b *[8]byte // the members, little-endian; nil if they are missing
+	b *[8]byte     // the members, little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
 }
 
 // NewStampView checks the structure of an encoded sample, encapsulation header included.
@@ -132,49 +134,68 @@ func NewStampView(sample []byte) (StampView, error) {
 // ScanCDR finds the members of the next value. It is for generated code.
 func (v *StampView) ScanCDR(d *cdr.Decoder) {
 	s := d.Begin(cdr.Final)
-	v.b = nil
 	if b := d.Front(stampType); b != nil {
-		v.b = (*[8]byte)(b)
+		v.b, v.f = (*[8]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(stampType)
 	}
 	d.End(s)
 }
 
 // StampViewOf is for generated code.
-func StampViewOf(b *[8]byte) StampView { return StampView{b} }
+func StampViewOf(b *[8]byte) StampView { return StampView{b: b} }
+
+// StampViewFar is for generated code.
+func StampViewFar(f cdr.FarFront) StampView { return StampView{f: f} }
 
 // Sec reads sec.
 func (v StampView) Sec() int32 {
 	if v.b == nil {
-		return 0
+		return int32(v.farUint64(0))
 	}
-	return cdr.GetInt32(v.b[:])
+	return int32(binary.LittleEndian.Uint32(v.b[:]))
 }
 
 // Nanosec reads nanosec.
 func (v StampView) Nanosec() uint32 {
 	if v.b == nil {
-		return 0
+		return uint32(v.farUint64(1))
 	}
-	return cdr.GetUint32(v.b[4:])
+	return binary.LittleEndian.Uint32(v.b[4:])
 }
+
+//go:noinline
+func (v StampView) farUint64(i int) uint64 { return v.f.Uint64(stampType, i) }
 
 // StampViews reads the elements of an encoded sequence or array of Stamp.
 type StampViews struct {
-	b []byte // the elements, each 8 bytes behind the one before
+	b   []byte        // the elements
+	n   uint32        // how many there are, each 8 bytes behind the one before
+	how cdr.Placement // how they lie otherwise; n is 0 then
 }
 
 // StampViewsOf is for generated code.
-func StampViewsOf(b []byte) StampViews { return StampViews{b} }
+func StampViewsOf(b []byte, n uint32, how cdr.Placement) StampViews { return StampViews{b, n, how} }
 
 // Len is the number of elements.
-func (vs StampViews) Len() int { return len(vs.b) / 8 }
+func (vs StampViews) Len() int {
+	if vs.how != 0 {
+		return cdr.FarLen(vs.b, vs.how, stampType)
+	}
+	return int(vs.n)
+}
 
 // At reads element i. An element that is not there reads as defaults.
 func (vs StampViews) At(i int) StampView {
-	if i < 0 || i >= vs.Len() {
-		return StampView{}
+	if uint(i) >= uint(vs.n) {
+		return vs.far(i)
 	}
-	return StampView{(*[8]byte)(vs.b[8*i:])}
+	return StampView{b: (*[8]byte)(vs.b[8*i:])}
+}
+
+//go:noinline
+func (vs StampViews) far(i int) StampView {
+	return StampView{f: cdr.FarElement(vs.b, vs.how, stampType, i)}
 }
 
 // All iterates over the elements.

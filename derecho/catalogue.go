@@ -237,6 +237,7 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 		c.subgroups[sg.ID] = next
 		changed = append(changed, next)
 	}
+	c.forgetOpenings()
 	return changed
 }
 

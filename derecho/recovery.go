@@ -3,6 +3,7 @@ package derecho
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
@@ -298,6 +299,24 @@ func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 		logs = append(logs, channelLogs{ch, ids, openings, c.recovery[k].history, !c.recovery[k].virgin})
 	}
 	return logs
+}
+
+// forgetOpenings forgets how often logs had been opened that an epoch can not name any more (logs). They say it when they come back. All that is looked at
+// the members agree on.
+func (c *catalogue) forgetOpenings() {
+	if len(c.opened) == len(c.onLog) { // each that is there has one
+		return
+	}
+	away := map[uint64]bool{}
+	for _, b := range c.bereaved {
+		for _, id := range b.logs {
+			away[id] = true
+		}
+	}
+	for _, a := range c.loading {
+		away[a.log] = true
+	}
+	maps.DeleteFunc(c.opened, func(id uint64, _ uint32) bool { return len(c.onLog[id]) == 0 && !away[id] })
 }
 
 // logOf is the log of the node that keeps, or kept, a channel; 0 if it has none.

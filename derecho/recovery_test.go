@@ -66,3 +66,14 @@ func TestLatestEpochOfManyLogs(t *testing.T) {
 	require.Less(t, longest, time.Second, "a lease is over before")
 	t.Logf("the longest took %v", longest)
 }
+
+// What is known of logs that come and go does not grow: every newcomer is told it.
+func TestOpeningsOfLogsThatAreGone(t *testing.T) {
+	s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
+	keeps(1, LogState{Opened: 3})(s)
+	for node := NodeID(2); node < 20; node++ {
+		keeps(node, LogState{Opened: 1})(s)
+		s.take(s.cat.removeNodes(func(n NodeID) bool { return n == node }))
+	}
+	require.Equal(t, map[uint64]uint32{1: 3}, s.cat.opened)
+}

@@ -52,7 +52,7 @@ type roster struct {
 	storing   map[SubgroupID][]*Endpoint  // those with a log that name a subgroup
 	onChannel map[keptChannel][]*Endpoint // those of a channel that name a subgroup
 	onLog     map[uint64][]*Endpoint      // those with a log; all of one node (catalogue.twin)
-	opened    map[uint64]uint32           // how often each log that was announced had been opened, also of those that are gone
+	opened    map[uint64]uint32           // how often each log that was announced had been opened, also of those that are gone and may be named (catalogue.logs)
 }
 
 func newRoster() roster {

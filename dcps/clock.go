@@ -14,7 +14,7 @@ import (
 //
 // So it follows the system's clock, when that is set, within tickedFor or anchoredFor. Counted in ticks it differs from the system's clock by a
 // microsecond, which comparing the two takes, and by what the rate has changed in tickedFor: 5 µs, as the kernel slews its clock by 500 ppm at most.
-// It does not go back, unless the system's clock was set back by more than backAtOnce.
+// While it is counted so it does not go back, unless the system's clock was set back by more than backAtOnce; otherwise it follows the system's back.
 type clock struct{ anchor atomic.Pointer[anchor] }
 
 // moment is one by the system's clocks, and by ticks.

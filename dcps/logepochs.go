@@ -61,7 +61,7 @@ type epochEntry struct {
 
 // openEpochs opens the file, and makes it if there is none. last is the last message that the log has. A beginning that came behind a later
 // one is cut off, with all that follow: the disk has lost what it had called durable, and the log is one that ends there. But how often
-// it was opened is not forgotten.
+// it was opened is not forgotten, unless the process dies before open has written it again.
 func openEpochs(path string, last storage.Version) (*epochFile, error) {
 	entries, whole, err := readEpochs(path)
 	if err != nil {

@@ -90,7 +90,7 @@ func TestVendorStyles(t *testing.T) {
 	}
 }
 
-// TestMappedPackageOfAnotherName compiles what refers to a package whose name is not the last element of its path.
+// TestMappedPackageOfAnotherName compiles what refers to a package whose name is not the last element of its path, and which holds an inner module, too.
 func TestMappedPackageOfAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -103,8 +103,10 @@ func TestMappedPackageOfAnotherName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("base.idl", "module base { enum Kind { A, B }; struct Point { long x; Kind kind; }; };")
-	write("user.idl", "#include \"base.idl\"\nmodule user { struct Line { base::Point from; sequence<base::Kind> kinds; }; };")
+	write("base.idl", "module base { enum Kind { A, B }; struct Point { long x; Kind kind; };\n"+
+		"module inner { const long MOST = 3; enum Side { LEFT, RIGHT }; struct Speed { double v; }; }; };")
+	write("user.idl", "#include \"base.idl\"\nmodule user { struct Line { base::Point from; sequence<base::Kind> kinds;\n"+
+		"base::inner::Speed speed; @default(base::inner::RIGHT) base::inner::Side side; sequence<octet, base::inner::MOST> rest; }; };")
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +122,7 @@ func TestMappedPackageOfAnotherName(t *testing.T) {
 		overlay[filepath.Join(root, "idlc", "internal", "mapped", to, out[0].Path)] = filepath.Join(dir, to, out[0].Path)
 	}
 	compile("base.idl", "msgs", Options{Package: "other", ImportPath: base + "msgs"})
-	compile("user.idl", "user", Options{ImportPath: base + "user", Map: map[string]string{"base": base + "msgs"}})
+	compile("user.idl", "user", Options{ImportPath: base + "user", Map: map[string]string{"base": base + "msgs", "base::inner": base + "msgs"}})
 	list, err := json.Marshal(map[string]any{"Replace": overlay})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,8 @@ type plan struct {
 	report   *Report
 	unit     *Unit
 	opts     *Options
-	packages []*goPackage // in the order of their directories
+	packages []*goPackage            // in the order of their directories
+	included map[string]includedFile // by name; made when it is asked for
 }
 
 // goPackage is the part of the output that goes into one Go package.
@@ -155,15 +156,62 @@ func (p *plan) mapped(module []string) string {
 func (p *plan) goName(d Decl) string {
 	c := d.common()
 	prefix := ""
-	if p.opts.Package != "" && c.Pos.Filename == p.unit.File {
-		for _, m := range c.Module[min(len(p.packages[0].module), len(c.Module)):] {
-			prefix += exportedName(m)
-		}
+	for _, m := range p.inFront(c) {
+		prefix += exportedName(m)
 	}
 	if _, ok := d.(*Const); ok {
 		return prefix + constGoName(c.Name)
 	}
 	return prefix + exportedName(c.Name)
+}
+
+// inFront are the modules whose names stand in front of those of a declaration: with -pkg the inner ones. That an included file was generated with it shows
+// when -map puts several of its modules into one package.
+func (p *plan) inFront(c *Common) []string {
+	if c.Pos.Filename == p.unit.File {
+		if p.opts.Package == "" {
+			return nil
+		}
+		return c.Module[min(len(p.packages[0].module), len(c.Module)):]
+	}
+	to := p.mapped(c.Module)
+	if to == "" {
+		return nil
+	}
+	if p.included == nil {
+		p.included = p.includedFiles()
+	}
+	if f := p.included[c.Pos.Filename]; len(f.modules[to]) > 1 {
+		return c.Module[len(f.root):]
+	}
+	return nil
+}
+
+// includedFile is one that the file includes.
+type includedFile struct {
+	root    []string                   // the innermost module that holds everything
+	modules map[string]map[string]bool // by the import path that -map gives them
+}
+
+func (p *plan) includedFiles() map[string]includedFile {
+	decls := map[string][]Decl{}
+	for _, d := range p.unit.Decls {
+		decls[d.common().Pos.Filename] = append(decls[d.common().Pos.Filename], d)
+	}
+	files := map[string]includedFile{}
+	for name, all := range decls {
+		f := includedFile{commonModule(all), map[string]map[string]bool{}}
+		for _, d := range all {
+			module := d.common().Module
+			to := p.mapped(module)
+			if f.modules[to] == nil {
+				f.modules[to] = map[string]bool{}
+			}
+			f.modules[to][strings.Join(module, "::")] = true
+		}
+		files[name] = f
+	}
+	return files
 }
 
 // enumeratorName is the name of an enumerator's constant.

@@ -115,7 +115,7 @@ const rules = `
 FILE.idl becomes FILE_idl.go. One IDL module becomes one Go package: the innermost module that holds everything
 of a file goes into DIR, modules within it into directories below, by name. -pkg puts everything into one package.
 Definitions of included files are not generated: generate them on their own, and name their package with -map
-unless they are in a module of the file itself.
+unless they are in a module of the file itself; if it was made with -pkg, name it for each inner module, too.
 
 In Go code: //go:generate go run github.com/omg-dds-go/dds/cmd/idlgen types.idl
 

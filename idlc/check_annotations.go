@@ -42,7 +42,7 @@ func (c *checker) annotations(list []*annotation, s subject) []*Applied {
 // platforms may be given.
 func (c *checker) contradicts(a *Applied, before []*Applied, s subject) bool {
 	name := a.standard()
-	if name == "" || name == "verbatim" || name == "service" || name == "topic" || name == "extensibility" {
+	if name == "" || name == "verbatim" || name == "service" || name == "extensibility" {
 		return false
 	}
 	for _, b := range before {

@@ -18,7 +18,7 @@ import (
 func TestXTypes13_7_3_4_BitsOfFastDDS(t *testing.T) {
 	compiler, err := exec.LookPath("c++")
 	if err != nil {
-		t.Skip("Fast DDS: no command c++")
+		t.Skip("Fast DDS: no command c++; install the Debian package g++")
 	}
 	probe := exec.Command(compiler, "-E", "-x", "c++", "-")
 	probe.Stdin = strings.NewReader("#include <fastrtps/types/DynamicTypeBuilderFactory.h>\n")

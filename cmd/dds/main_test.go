@@ -112,7 +112,7 @@ func TestWrongUse(t *testing.T) {
 
 func TestMisspelt(t *testing.T) {
 	for line, hint := range map[string]string{
-		"perf rn": "did you mean run?", "pref": "did you mean perf?", "qos shwo": "did you mean show?", "perf run --raeders 2": "did you mean readers?",
+		"perf rn": "did you mean run?", "pref": "did you mean perf?", "qos shwo": "did you mean show?", "perf run --raeders 2": "did you mean --readers?",
 		"perf xyz": "", "perf run --nothing": "", "perf chlid": "",
 	} {
 		_, err := call(t, exitUsage, strings.Fields(line)...)

@@ -154,10 +154,11 @@ func nearestFlag(cmd *cobra.Command, err error) error {
 	if !unknown {
 		return err
 	}
-	return hinted(err, suggest.DidYouMean(name, func(yield func(string) bool) {
+	near := suggest.DidYouMean(name, func(yield func(string) bool) {
 		more := true
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { more = more && yield(f.Name) })
-	}))
+	})
+	return hinted(err, strings.Replace(near, "did you mean ", "did you mean --", 1))
 }
 
 func hinted(err error, hint string) error {

@@ -91,6 +91,11 @@ type Writer struct {
 		n, left int // elements, and those that are to come; 0 while no collection is open
 		pos     int // of the encoder when an element was begun or added last: a copy that has fallen behind is told by it
 		mark    Mark
+		// leaf is the shape of the elements, once one has been begun that starts with a run without gaps, in little-endian XCDR2, and has
+		// nothing in front or behind; nil before, and while no collection is open. Neither the encoding nor the depth changes meanwhile.
+		leaf *Shape
+		size int // of that run
+		mask int // its alignment less 1
 	}
 }
 
@@ -158,23 +163,35 @@ func ElementOf(i int) Place { return Place(i) | listOpen }
 
 // BeginLeaf starts a value within this one whose writer is a Leaf, and gives it. That has no stream if an error has been kept.
 func (w *Writer) BeginLeaf(p Place, shape *Shape) Leaf {
-	// First what most calls are, an element that is one run, which lies where the last one ends.
-	if s := w.s; s != nil && s.e.fast && p&listOpen != 0 && s.next == w.key+uint64(p)+1 && s.e.pos == w.list.pos && s.e.depth < MaxDepth &&
-		shape.Extensibility == Final && len(shape.Slots) > 0 {
-		r, e := &shape.Slots[0].Run, w.encoder()
-		if end := e.pos + int(r.Size); r.Members > 0 && !r.Gaps && e.pos&(int(r.Align)-1) == 0 && end <= len(e.buf) {
+	// First what most calls are. That the place is an element of the collection that is open, follows from whose turn it is.
+	if w.list.leaf == shape {
+		s, e := w.s, w.encoder()
+		if end := e.pos + w.list.size; s.next == w.key+uint64(p)+1 && e.pos == w.list.pos && e.pos&w.list.mask == 0 && end <= len(e.buf) {
 			confined(s).run = e.buf[e.pos:end:end]
 			e.pos = end
 			s.last++
-			s.next = uint64(s.last) << upperHalf
-			w.child = s.next
-			return Leaf{s: s, up: w, shape: shape, key: s.next}
+			key := uint64(s.last) << upperHalf
+			s.next, w.child = key, key
+			return Leaf{s: s, up: w, shape: shape, key: key}
 		}
 	}
 	if !w.descend(p) {
 		return Leaf{}
 	}
+	if p&listOpen != 0 && p != PairValue {
+		w.learn(shape)
+	}
 	return w.s.begin(w, shape)
+}
+
+// learn finds out whether elements of a shape can be begun in the short way.
+func (w *Writer) learn(shape *Shape) {
+	if !w.s.e.fast || shape.Extensibility != Final || len(shape.Slots) == 0 {
+		return
+	}
+	if r := &shape.Slots[0].Run; r.Members > 0 && !r.Gaps {
+		w.list.leaf, w.list.size, w.list.mask = shape, int(r.Size), int(r.Align)-1
+	}
 }
 
 // Begin is BeginLeaf for a value whose writer is a Writer.
@@ -212,7 +229,7 @@ func (w *Writer) descend(p Place) bool {
 	}
 	s.e.depth--
 	w.header, s.header.start = s.header, 0
-	w.list.left, w.list.mark = 0, Mark{} // of a list that was open when a copy was made, which this one may be
+	w.list.left, w.list.mark, w.list.leaf = 0, Mark{}, nil // of a list that was open when a copy was made, which this one may be
 	return true
 }
 
@@ -667,7 +684,7 @@ func (w *Writer) elements(i, n int, mark Mark) {
 	s := w.s
 	w.at = i + 1
 	w.header, s.header.start = s.header, 0
-	w.list.n, w.list.left, w.list.mark = n, n, mark
+	w.list.n, w.list.left, w.list.mark, w.list.leaf = n, n, mark, nil
 	if n == 0 || s.e.err != nil {
 		w.endElements()
 		return
@@ -743,7 +760,7 @@ func (w *Writer) ended() {
 func (w *Writer) endElements() {
 	s := w.s
 	w.encoder().End(w.list.mark)
-	w.list.left, w.list.mark = 0, Mark{}
+	w.list.left, w.list.mark, w.list.leaf = 0, Mark{}, nil
 	s.header, s.member = w.header, uint32(w.at-1)
 	w.Done()
 }
@@ -758,8 +775,17 @@ func (w *Writer) End() {
 
 // End ends a value within another.
 func (n Leaf) End() {
-	s := n.s
-	if s == nil || n.up == nil || !n.complete() {
+	s, up := n.s, n.up
+	// First an element behind which another one is to come, of a shape that learn took: no members are pending, and nothing is written
+	// behind them.
+	if up != nil && up.list.leaf == n.shape && n.risesTo(up) && s.next == n.key+uint64(len(n.shape.Slots)) && up.list.left > 1 {
+		up.list.left--
+		up.list.pos = s.e.pos
+		s.left = uint32(up.list.left)
+		s.next = up.key + listOpen + uint64(up.at)
+		return
+	}
+	if s == nil || up == nil || !n.complete() {
 		if !n.nested() || !n.close() {
 			return
 		}

@@ -34,16 +34,29 @@ func (x Extensibility) String() string {
 type TypeInfo struct {
 	Name          string // scoped name in the type system: "avionics::AirData"
 	Extensibility Extensibility
-	Keyed         bool     // has key members
-	Nested        bool     // annotated @nested: not meant for a topic
-	MaxSize       int      // largest XCDR2 body in bytes; -1 when unbounded
-	Layout        *Layout  // of elements in a sequence, where all are of one size; else nil
-	Front         *Front   // members of fixed size that a struct begins with; nil without any
-	MaxKeySize    int      // largest serialized key in bytes; -1 when unbounded, 0 without key
-	Signature     [32]byte // SHA-256 of Text: equal signatures mean the same type
-	TypeObject    string   // XTypes 1.3 §7.3.4.2: serialized TypeInformation and TypeObjects; empty when not generated
-	Text          string   // normalised definition with everything it refers to, to explain a mismatch
+	Keyed         bool   // has key members
+	Nested        bool   // annotated @nested: not meant for a topic
+	Topic         string // name of a topic of the type where none is given (@topic); empty for none
+	// Representations are those in which topics of the type may be written (@data_representation); 0 stands for any.
+	Representations Representations
+	MaxSize         int      // largest XCDR2 body in bytes; -1 when unbounded
+	Layout          *Layout  // of elements in a sequence, where all are of one size; else nil
+	Front           *Front   // members of fixed size that a struct begins with; nil without any
+	MaxKeySize      int      // largest serialized key in bytes; -1 when unbounded, 0 without key
+	Signature       [32]byte // SHA-256 of Text: equal signatures mean the same type
+	TypeObject      string   // XTypes 1.3 §7.3.4.2: serialized TypeInformation and TypeObjects; empty when not generated
+	Text            string   // normalised definition with everything it refers to, to explain a mismatch
 }
+
+// Representations is a set of data representations, with the bits of DataRepresentationMask (XTypes 1.3 §7.3.1.2.1).
+type Representations uint8
+
+// The data representations of XTypes.
+const (
+	RepresentationXCDR1 Representations = 1 << iota
+	RepresentationXML
+	RepresentationXCDR2
+)
 
 // Define completes the description of a generated type.
 func Define(t TypeInfo) *TypeInfo {

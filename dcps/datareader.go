@@ -148,6 +148,9 @@ func (r *reader) configure(op string, q qos.DataReader) error {
 	if err := checkReader(op, r.what, q); err != nil {
 		return err
 	}
+	if err := checkRepresentations(op, r.what, r.topic.support.Type, q.DataRepresentation); err != nil {
+		return err
+	}
 	if q.Durability.Kind == qos.DurabilityPersistent {
 		if err := r.p.logs.begin(op, r.what, r.topic); err != nil {
 			return err
@@ -217,6 +220,7 @@ func (r *reader) enable(op string) error {
 func (r *reader) announcement() *announcement {
 	ann := r.topic.announcement()
 	ann.sub, ann.reader = r.sub.Qos(), r.qosNow()
+	ann.reader.DataRepresentation = representationsFor(r.topic.support.Type, ann.reader.DataRepresentation)
 	ann.filter = r.content.announced()
 	return ann
 }

@@ -126,6 +126,10 @@ func (w *writer) configure(op string, q qos.DataWriter) error {
 	if err := checkWriter(op, w.what, q); err != nil {
 		return err
 	}
+	offered, err := w.offered(op, q.DataRepresentation)
+	if err != nil {
+		return err
+	}
 	path, err := topic.PathOf(q)
 	if err != nil {
 		return failure(op, w.what, "", err)
@@ -139,7 +143,7 @@ func (w *writer) configure(op string, q qos.DataWriter) error {
 	defer w.unlock()
 	w.q, w.path, w.blocking = q, path, q.Reliability.MaxBlockingTime
 	w.bySource = q.DestinationOrder.Kind == qos.DestinationOrderBySourceTimestamp
-	w.enc = encapsulationOf(w.topic.support.Type, q.DataRepresentation)
+	w.enc = encapsulationOf(w.topic.support.Type, offered)
 	w.at = channelKey{
 		derecho.SubgroupID(w.p.hub.placement.Subgroup(path, w.topic.name)),
 		derecho.ChannelID(topic.ChannelOf(w.topic.name)),
@@ -150,16 +154,31 @@ func (w *writer) configure(op string, q qos.DataWriter) error {
 	return nil
 }
 
+// offered is how a writer with DATA_REPRESENTATION p may send.
+func (w *writer) offered(op string, p qos.DataRepresentation) (qos.DataRepresentation, error) {
+	t := w.topic.support.Type
+	if err := checkRepresentations(op, w.what, t, p); err != nil {
+		return p, err
+	}
+	p = representationsFor(t, p)
+	return p, checkSent(op, w.what, p)
+}
+
 // checkWriter refuses what is inconsistent, and what is not enforced, so that nothing is silently ignored.
 func checkWriter(op, entity string, q qos.DataWriter) error {
 	if err := invalid(op, entity, q.Validate()); err != nil {
 		return err
 	}
-	switch {
-	case q.Durability.Kind > qos.DurabilityTransientLocal && q.DurabilityService.ServiceCleanupDelay > 0 && q.Ownership.Kind == qos.OwnershipExclusive:
+	if q.Durability.Kind > qos.DurabilityTransientLocal && q.DurabilityService.ServiceCleanupDelay > 0 && q.Ownership.Kind == qos.OwnershipExclusive {
 		return unsupported(op, entity, qos.PolicyDurabilityService, q.DurabilityService.String()) // whose disposal counts is known to readers only
-	case len(q.DataRepresentation.Value) > 0 && q.DataRepresentation.Value[0] == qos.DataRepresentationXML:
-		return unsupported(op, entity, qos.PolicyDataRepresentation, q.DataRepresentation.String())
+	}
+	return checkSent(op, entity, q.DataRepresentation)
+}
+
+// checkSent refuses a representation in which no writer sends.
+func checkSent(op, entity string, p qos.DataRepresentation) error {
+	if len(p.Value) > 0 && p.Value[0] == qos.DataRepresentationXML {
+		return unsupported(op, entity, qos.PolicyDataRepresentation, p.String())
 	}
 	return nil
 }
@@ -217,6 +236,7 @@ func (w *writer) enable(op string) error {
 func (w *writer) announcement() *announcement {
 	ann := w.topic.announcement()
 	ann.writes, ann.pub, ann.writer = true, w.pub.Qos(), w.qosNow()
+	ann.writer.DataRepresentation = representationsFor(w.topic.support.Type, ann.writer.DataRepresentation)
 	return ann
 }
 

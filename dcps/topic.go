@@ -61,7 +61,7 @@ func WithTopicListener(l *TopicListener) TopicOption {
 
 // NewTopic makes a Topic (DDS: create_topic). A topic of that name with another type is an error
 // (ErrPreconditionNotMet) if this participant has it; if another participant does, it is reported in the status
-// INCONSISTENT_TOPIC once both have a writer or reader.
+// INCONSISTENT_TOPIC once both have a writer or reader. Without a name it has the one that @topic has for its type.
 func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...TopicOption) (*Topic[T], error) {
 	const op = "NewTopic"
 	if p.absent() {
@@ -71,6 +71,13 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 	if err := configure(op, &c, opts); err != nil {
 		return nil, err
 	}
+	support, err := supportOf[T, PT](op, name)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		name = support.Type.Topic
+	}
 	entity := fmt.Sprintf("topic %q", name)
 	if err := topic.CheckName(name); err != nil {
 		return nil, &Error{Op: op, Code: ErrBadParameter, Err: err}
@@ -79,10 +86,6 @@ func NewTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name string, opts ...
 		if err := invalid(op, entity, c.qos.Validate()); err != nil {
 			return nil, err
 		}
-	}
-	support, err := supportOf[T, PT](op, name)
-	if err != nil {
-		return nil, err
 	}
 	e, err := p.topicNamed(op, name, support, &c)
 	if err != nil {

@@ -34,7 +34,7 @@ Each annotation of IDL 4.2 §8.3, of XTypes 1.3 §7.3.1.2 and of DDS-RPC, and wh
 const annotationOutro = `
 Annex B has no place for @default, @ignore_literal_names and @non_serialized, and for annotations of the user's own there is one in complete type objects that is not used. @must_understand in front
 of a member of a union has no effect, with a warning; in front of a discriminator, which must be understood anyway, neither. @try_construct of a discriminator is in the type object only: what an unknown
-discriminator selects cannot be read, so the union is discarded. @data_representation and @topic are checked, and have no effect. Of one annotation that is written twice with other arguments, and of @range beside another
+discriminator selects cannot be read, so the union is discarded. @data_representation counts for the type of a topic, not for its members; Annex B has no place for it. Of one annotation that is written twice with other arguments, and of @range beside another
 @min or @max, the second is an error; @verbatim and @service may be written for each language and platform.
 `
 
@@ -93,12 +93,12 @@ var annotationRows = []struct {
 	{`@external(TRUE)`, `@external`, []target{onMember, onCase, onElement}, `X struct T { @@ long a; long b; };`, `{"a":1,"b":2}`, `A +\*int32`, "a pointer"},
 	{`@nested(TRUE)`, `@nested`, []target{onStruct, onUnion, onEnum, onBitmask, onBitset}, `@@ X struct T { long a; };`, `{"a":1}`, `Nested: +true`, "no topic"},
 	{`@default_nested(TRUE)`, `@default_nested`, []target{onModule}, `@@ module m { X struct T { long a; }; };`, `{"a":1}`, `Nested: +true`, "no topic"},
-	{`@topic(name = "", platform = "*")`, `@topic`, []target{onStruct, onUnion, onEnum, onBitmask, onBitset}, `@@ X struct T { long a; };`, `{"a":1}`, ``, ``},
+	{`@topic(name = "x", platform = "*")`, `@topic(name = "x")`, []target{onStruct, onUnion, onEnum, onBitmask, onBitset}, `@@ X struct T { long a; };`, `{"a":1}`, `Topic: +"x"`, "name for NewTopic"},
 	{`@verbatim(language = "go", placement = BEFORE_DECLARATION, text = "// x")`, ``, slices.Collect(everywhere), `@@ X struct T { long a; };`, `{"a":1}`, `(?m)^// x$`, "the text"},
 	{`@ignore_literal_names(TRUE)`, `@ignore_literal_names`, []target{onEnum}, `@@ enum E { A }; X struct T { E e; };`, `{"e":"A"}`, ``, ``},
 	{`@try_construct(USE_DEFAULT)`, `@try_construct`, []target{onMember, onCase, onDiscriminator, onElement}, `X struct T { @@ string<4> a; long b; };`, `{"a":"x","b":2}`, `aTry := d\.Try\(\)`, "what is read"},
 	{`@non_serialized(TRUE)`, `@non_serialized`, []target{onMember}, `X struct T { long a; @@ long b; };`, `{"a":1}`, ``, "in Go only"},
-	{`@data_representation(XCDR2)`, ``, []target{onModule, onStruct, onUnion}, `@@ X struct T { long a; };`, `{"a":1}`, ``, ``},
+	{`@data_representation(XCDR2)`, ``, []target{onModule, onStruct, onUnion}, `@@ X struct T { long a; };`, `{"a":1}`, `Representations: +cdr.RepresentationXCDR2`, "what QoS may offer"},
 	{`@service(platform = "*")`, `@service`, slices.Collect(everywhere), `@@ X struct T { long a; };`, `{"a":1}`, ``, ``},
 	{`@oneway(TRUE)`, `@oneway`, slices.Collect(everywhere), `X struct T { @@ long a; };`, `{"a":1}`, ``, ``},
 	{`@ami(TRUE)`, `@ami`, slices.Collect(everywhere), `X struct T { @@ long a; };`, `{"a":1}`, ``, ``},

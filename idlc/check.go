@@ -20,12 +20,18 @@ type checker struct {
 	later    map[string]Pos // where the names of the file are declared, for hints about those used too early
 
 	extensibility cdr.Extensibility // of types that do not say
-	autoID        AutoID            // of the module
-	nested        bool              // @default_nested of the module
-	keylists      map[string]*keylist
-	keys          []keyMember
-	annotated     bool // there are annotations of the user's own
-	skipped       bool // something uses a type that is skipped
+	ofModule
+	keylists  map[string]*keylist
+	keys      []keyMember
+	annotated bool // there are annotations of the user's own
+	skipped   bool // something uses a type that is skipped
+}
+
+// ofModule is what annotations of a module say of the types in it.
+type ofModule struct {
+	autoID          AutoID
+	nested          bool // @default_nested
+	representations cdr.Representations
 }
 
 // check gives the model of a translation unit.
@@ -117,10 +123,10 @@ func (c *checker) definitions(defs []definition) {
 
 // within checks definitions in an inner scope.
 func (c *checker) within(inner *scope, defs []definition) {
-	outer, autoID, nested := c.scope, c.autoID, c.nested
+	outer, outerModule := c.scope, c.ofModule
 	c.scope = inner
 	c.definitions(defs)
-	c.scope, c.autoID, c.nested = outer, autoID, nested
+	c.scope, c.ofModule = outer, outerModule
 }
 
 func (c *checker) module(d *moduleDef) {
@@ -133,17 +139,19 @@ func (c *checker) module(d *moduleDef) {
 		inner = newScope(c.cleanName(d.Name), c.scope)
 		c.declare(d.Name, inner)
 	}
-	autoID, nested := c.autoID, c.nested
+	outer := c.ofModule
 	for _, a := range c.annotations(d.Annotations, subject{on: onModule, name: d.Name.Text}) {
 		switch a.Name() {
 		case "autoid":
 			c.autoID = AutoID(a.Args[0].Ordinal())
 		case "default_nested":
 			c.nested = *a.Args[0].Bool
+		case "data_representation":
+			c.representations = c.representationsOf(a)
 		}
 	}
 	c.within(inner, d.Defs)
-	c.autoID, c.nested = autoID, nested
+	c.ofModule = outer
 }
 
 // completeness reports types that were promised and never defined, and typedefs that became too large when a struct was.

@@ -19,7 +19,7 @@ type subject struct {
 func (c *checker) annotations(list []*annotation, s subject) []*Applied {
 	var good []*Applied
 	for _, a := range list {
-		a = a.asStandard()
+		a = a.asStandard(s.on)
 		name := a.Name.String()
 		t := c.annotationType(a)
 		switch {
@@ -46,6 +46,9 @@ func (c *checker) contradicts(a *Applied, before []*Applied, s subject) bool {
 		return false
 	}
 	for _, b := range before {
+		if name == "topic" && b.Type == a.Type && *a.Args[1].Str != *b.Args[1].Str {
+			continue // one for each platform
+		}
 		if b.Type == a.Type && !slices.EqualFunc(a.Args, b.Args, func(x, y Value) bool { return x.text() == y.text() }) {
 			c.report.errorf(a.Pos, "", "@%s of %s is given twice: %s, and before it %s", name, s.name, a.arguments(), b.arguments())
 			return true
@@ -54,15 +57,20 @@ func (c *checker) contradicts(a *Applied, before []*Applied, s subject) bool {
 	return false
 }
 
-// asStandard gives two annotations of other compilers in the words of the standard: @topic(FALSE) of OpenDDS, which is @nested, and @Key of early
-// versions of Fast DDS. To ignore a key would change the type.
-func (a *annotation) asStandard() *annotation {
+// asStandard gives three annotations of other compilers in the words of the standard: @topic(FALSE) of OpenDDS, which is @nested, @Key of early
+// versions of Fast DDS, for to ignore a key would change the type, and @allowed_data_representation of RTI Connext.
+func (a *annotation) asStandard(on target) *annotation {
 	rename := func(name string, args ...*annotationArg) *annotation {
 		return &annotation{a.Pos, &scopedName{Pos: a.Name.Pos, Parts: []*ident{{a.Name.Pos, name}}}, args}
 	}
 	switch a.Name.String() {
 	case "Key":
 		return rename("key", a.Args...)
+	case "allowed_data_representation":
+		if on&standardAnnotations["data_representation"].on == 0 || len(a.Args) != 1 {
+			break
+		}
+		return rename("data_representation", &annotationArg{Pos: a.Args[0].Pos, Value: a.Args[0].Value})
 	case "topic":
 		if len(a.Args) != 1 || a.Args[0].Name != nil || a.Args[0].Value.Name == nil {
 			break

@@ -54,7 +54,7 @@ func (c *checker) limits(kind string, common *Common, m *measures) {
 
 // aggregate applies the annotations that structs and unions share. It tells whether they say the extensibility.
 func (c *checker) aggregate(g *Aggregate, common *Common) (explicit bool) {
-	g.Extensibility, g.AutoID, g.Nested = c.extensibility, c.autoID, c.nested
+	g.Extensibility, g.AutoID, g.Nested, g.Representations = c.extensibility, c.autoID, c.nested, c.representations
 	common.Verbatim = verbatims(common.Applied)
 	common.Doc = documented(common.Doc, common.Verbatim)
 	x, explicit := c.explicitExtensibility(common.Name, common.Applied)
@@ -69,15 +69,30 @@ func (c *checker) aggregate(g *Aggregate, common *Common) (explicit bool) {
 		case "nested":
 			g.Nested = *a.Args[0].Bool
 		case "topic":
-			g.Topic, topic = *a.Args[0].Str, true
+			switch platform := *a.Args[1].Str; {
+			case platform == "DDS" || platform == "*" && !topic: // what is said of DDS counts
+				g.Topic, topic = *a.Args[0].Str, true
+			case platform != "*":
+				c.report.warnf(a.Pos, "", "@topic of %s is for platform %q, and ignored", common.Name, platform)
+			}
 		case "data_representation":
-			g.Representations = Representation(a.Args[0].Ordinal())
+			g.Representations = c.representationsOf(a)
 		}
 	}
 	if topic {
 		g.Nested = false
 	}
 	return explicit
+}
+
+// representationsOf gives the set that @data_representation allows.
+func (c *checker) representationsOf(a *Applied) cdr.Representations {
+	const all = cdr.RepresentationXCDR1 | cdr.RepresentationXML | cdr.RepresentationXCDR2
+	set := cdr.Representations(a.Args[0].Ordinal()) & all
+	if set == 0 {
+		c.report.errorf(a.argPos, "write XCDR1, XCDR2 or XML, or some of them with | between", "@data_representation allows none")
+	}
+	return set
 }
 
 // explicitExtensibility gives what annotations say of it.

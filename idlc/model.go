@@ -221,11 +221,11 @@ type Bitfield struct {
 // Aggregate is what structs and unions have in common.
 type Aggregate struct {
 	Extensibility   cdr.Extensibility
-	Nested          bool           // @nested, @default_nested: not for topics
-	Topic           string         // @topic(name=...)
-	AutoID          AutoID         // @autoid of the type or of a module around it
-	Representations Representation // @data_representation; 0: any
-	Complete        bool           // not just declared forward
+	Nested          bool                // @nested, @default_nested: not for topics
+	Topic           string              // @topic(name=...) for DDS
+	AutoID          AutoID              // @autoid of the type or of a module around it
+	Representations cdr.Representations // @data_representation of the type or of a module around it; 0: any
+	Complete        bool                // not just declared forward
 }
 
 // Struct is a struct; Members are its own, without those of Base.

@@ -18,15 +18,6 @@ const (
 	TryConstructTrim                           // a string, sequence or map is cut to its bound
 )
 
-// Representation is a set of data representations (XTypes 1.3 §7.3.1.2.1.12).
-type Representation uint8
-
-const (
-	RepresentationXCDR1 Representation = 1 << iota
-	RepresentationXML
-	RepresentationXCDR2
-)
-
 // Constraints are what annotations say of the values of a member or of a typedef. A member has its own first and otherwise
 // those of its type: see (*Member).constraints.
 type Constraints struct {

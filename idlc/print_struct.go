@@ -106,6 +106,12 @@ func (w *printer) typeInfo(t Type) {
 	if a.Nested {
 		w.p("Nested: true,")
 	}
+	if a.Topic != "" {
+		w.p("Topic: ", strconv.QuoteToASCII(a.Topic), ",")
+	}
+	if r := a.Representations; r != 0 {
+		w.p("Representations: ", representationNames(r), ",")
+	}
 	w.p("MaxSize: ", w.sizes.maxSize(t), ",")
 	w.p("MaxKeySize: ", w.sizes.maxKeySize(t), ",")
 	a1, n1, ok1 := fixedLayout(t, false)
@@ -143,6 +149,17 @@ func extensibilityName(x cdr.Extensibility) string {
 		return "cdr.Mutable"
 	}
 	return "cdr.Appendable"
+}
+
+// representationNames gives the set as Go has it.
+func representationNames(r cdr.Representations) string {
+	var names []string
+	for i, name := range []string{"XCDR1", "XML", "XCDR2"} {
+		if r>>i&1 != 0 {
+			names = append(names, "cdr.Representation"+name)
+		}
+	}
+	return strings.Join(names, " | ")
 }
 
 // codec prints MarshalCDR and UnmarshalCDR.

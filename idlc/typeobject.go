@@ -150,6 +150,7 @@ func applied(list []*Applied, name string) bool {
 
 func (b *typeBuilder) structure(s *Struct, x *xtypes.TypeDescriptor) (err error) {
 	x.Kind, x.Extensibility, x.Nested, x.AutoIDHash = xtypes.TKStructure, s.Extensibility, s.Nested, s.AutoID == AutoIDHash
+	x.Topic, x.Representations = s.Topic, s.Representations
 	if s.Base != nil {
 		if x.Base, err = b.decl(s.Base); err != nil {
 			return err
@@ -170,6 +171,7 @@ func (b *typeBuilder) structure(s *Struct, x *xtypes.TypeDescriptor) (err error)
 
 func (b *typeBuilder) union(u *Union, x *xtypes.TypeDescriptor) error {
 	x.Kind, x.Extensibility, x.Nested, x.AutoIDHash = xtypes.TKUnion, u.Extensibility, u.Nested, u.AutoID == AutoIDHash
+	x.Topic, x.Representations = u.Topic, u.Representations
 	disc, err := b.typ(u.Discriminator)
 	if err != nil {
 		return err

@@ -25,7 +25,11 @@ type TypeDescriptor struct {
 	Name          string // scoped: "avionics::AirData"; of all but primitive types, strings and collections
 	Extensibility cdr.Extensibility
 	Nested        bool
-	AutoIDHash    bool // @autoid(HASH): ids of members with AutoID are hashes of their names
+	// Topic is the name that @topic has for topics of a structure or a union; type objects do not carry it.
+	Topic string
+	// Representations are what @data_representation allows for a structure or a union, 0 for any; type objects do not carry it.
+	Representations cdr.Representations
+	AutoIDHash      bool // @autoid(HASH): ids of members with AutoID are hashes of their names
 
 	Base          *Type     // of a structure or a bitset
 	Members       []Member  // of a structure or a union, without inherited ones

@@ -119,6 +119,12 @@ func (t *Type) Extensibility() cdr.Extensibility { return t.d.Extensibility }
 // Nested tells whether @nested keeps the type from being that of a topic.
 func (t *Type) Nested() bool { return t.d.Nested }
 
+// Topic is the name of topics of the type where none is given (@topic); empty for none.
+func (t *Type) Topic() string { return t.d.Topic }
+
+// Representations are those in which topics of the type may be written (@data_representation); 0 stands for any.
+func (t *Type) Representations() cdr.Representations { return t.d.Representations }
+
 // AutoIDHash tells whether member ids are computed from names.
 func (t *Type) AutoIDHash() bool { return t.d.AutoIDHash }
 

@@ -230,7 +230,23 @@ func typeAnnotations(t *xtypes.Type) string {
 	if t.AutoIDHash() {
 		s += "@autoid(HASH) "
 	}
+	if name := t.Topic(); name != "" {
+		s += "@topic(name=" + quote(name) + ") "
+	}
+	if names := representations(t); names != nil {
+		s += "@data_representation(" + strings.Join(names, " | ") + ") "
+	}
 	return s
+}
+
+// representations are the words of @data_representation; nil without it.
+func representations(t *xtypes.Type) (names []string) {
+	for i, name := range []string{"XCDR1", "XML", "XCDR2"} {
+		if t.Representations()>>i&1 != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (w *idlWriter) doc(text string) {

@@ -123,6 +123,9 @@ func (w *xmlWriter) declaration(t *xtypes.Type) {
 	if t.AutoIDHash() {
 		w.fail("DDS-XML has no @autoid")
 	}
+	if t.Representations() != 0 {
+		w.fail("DDS-XML has no @data_representation")
+	}
 	aggregate := func(kind string) *node {
 		n := in.add(element(kind, "name", name, "extensibility", t.Extensibility().String()))
 		n.setIf(t.Nested(), "nested", "true")

@@ -4,3 +4,4 @@ package evolved
 
 //go:generate go run github.com/omg-dds-go/dds/cmd/idlgen -pkg older -o older older.idl
 //go:generate go run github.com/omg-dds-go/dds/cmd/idlgen -pkg newer -o newer newer.idl
+//go:generate go run github.com/omg-dds-go/dds/cmd/idlgen -pkg allowed -o allowed allowed.idl

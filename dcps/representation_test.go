@@ -31,8 +31,9 @@ func TestRepresentationsFor(t *testing.T) {
 	}
 }
 
-// TestRepresentationOfType has writers and readers of types with @data_representation send and take what the types allow.
-func TestRepresentationOfType(t *testing.T) {
+// TestXTypes13_7_6_3_1_RepresentationOfType has writers and readers of types with @data_representation send and take what the types allow.
+// Clauses: X7.6.3.1
+func TestXTypes13_7_6_3_1_RepresentationOfType(t *testing.T) {
 	const one, two, xml, auto = qos.DataRepresentationXCDR1, qos.DataRepresentationXCDR2, qos.DataRepresentationXML, qos.DataRepresentationAuto
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)

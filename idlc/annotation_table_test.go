@@ -26,7 +26,7 @@ Each annotation of IDL 4.2 §8.3, of XTypes 1.3 §7.3.1.2 and of DDS-RPC, and wh
 - **bytes**: the kinds of types, final (F), appendable (A) or mutable (M), of which a sample of the same value is encoded otherwise;
 - **type object**: the words that the complete type object has more or otherwise, and *all* where the minimal one has them as well;
 - **dynamic data**: whether the type that is read from its type object has it still;
-- **IDL**, **XML**: whether it is there after ` + "`-to`" + ` and back again; "refused" if ` + "`-to`" + ` says by name that the notation has no place for it; "-" where it says what holds anyway, or nothing of the type;
+- **IDL**, **XML**: whether it is there after ` + "`-to`" + ` and back again; "refused" if ` + "`-to`" + ` with ` + "`-strict`" + ` says by name that the notation has no place for it, and leaves it out with a warning otherwise; "-" where it says what holds anyway, or nothing of the type;
 - **JSON Schema**: whether it is another one.
 
 `

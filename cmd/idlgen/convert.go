@@ -123,7 +123,11 @@ func (s *settings) convert(file string, stdout, stderr io.Writer) bool {
 	types, err := unit.Types(false)
 	var text []byte
 	if err == nil {
-		text, err = s.write(types)
+		var lost []string
+		text, lost, err = s.write(types)
+		for _, what := range lost {
+			fmt.Fprintf(stderr, "%s: warning: %s, and it is left out\n", file, what)
+		}
 	}
 	if err == nil && s.out == "" {
 		_, err = stdout.Write(text)
@@ -137,31 +141,38 @@ func (s *settings) convert(file string, stdout, stderr io.Writer) bool {
 	return err == nil
 }
 
-// write gives the types in the notation of -to; those of -type only, if it is given.
-func (s *settings) write(types []*xtypes.Type) ([]byte, error) {
+// write gives the types in the notation of -to; those of -type only, if it is given. What is lost in it is an error with -strict.
+func (s *settings) write(types []*xtypes.Type) (text []byte, lost []string, err error) {
 	if s.typ != "" {
 		i := slices.IndexFunc(types, func(t *xtypes.Type) bool { return t.Name() == s.typ })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no type %s; there are %s", s.typ, names(types))
+			return nil, nil, fmt.Errorf("there is no type %s; there are %s", s.typ, names(types))
 		}
 		types = types[i : i+1]
 	}
 	switch s.to {
 	case "idl":
-		return notation.IDL(types)
+		text, err = notation.IDL(types)
+		return text, nil, err
 	case "xml":
-		return notation.XML(types)
+		if !s.strict {
+			return notation.XMLWithout(types)
+		}
+		text, err = notation.XML(types)
+		return text, nil, err
 	case "typeobject":
-		return typeObjects(types)
+		text, err = typeObjects(types)
+		return text, nil, err
 	}
 	topics := slices.DeleteFunc(slices.Clone(types), func(t *xtypes.Type) bool {
 		k := t.Kind()
 		return k != xtypes.TKStructure && k != xtypes.TKUnion || t.Nested() && s.typ == ""
 	})
 	if len(topics) != 1 {
-		return nil, fmt.Errorf("a JSON Schema is of one type; name it with -type: %s", names(topics))
+		return nil, nil, fmt.Errorf("a JSON Schema is of one type; name it with -type: %s", names(topics))
 	}
-	return notation.JSONSchema(topics[0])
+	text, err = notation.JSONSchema(topics[0])
+	return text, nil, err
 }
 
 func names(types []*xtypes.Type) string {

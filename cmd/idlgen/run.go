@@ -127,6 +127,8 @@ DDS and OpenDDS do; Cyclone DDS takes them as final: give -default-extensibility
 -from ros2 reads PACKAGE/msg/X.msg and the like. Files of other packages are looked for beside PACKAGE and, for each -I DIR, in DIR and
 DIR/share: -I /opt/ros/DISTRO. -map PACKAGE=IMPORT/PATH says where their Go is. Types are called as in ROS 2: PACKAGE::msg::dds_::X_.
 
+-to xml leaves annotations out that DDS-XML has no place for, with a warning for each; -strict makes that an error. Ids are written as numbers.
+
 Errors look like this, all of them in one run:
 
     track.idl:3:8: unknown type lung; did you mean long?

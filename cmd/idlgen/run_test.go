@@ -81,6 +81,8 @@ func TestStatus(t *testing.T) {
 		{"bad macro", []string{"-D", "3=4", "macro.idl"}, 2, `"3" is not the name of a macro`},
 		{"interface", []string{"interface.idl"}, 0, "warning: interface I is skipped"},
 		{"strict", []string{"-strict", "interface.idl"}, 1, "interface.idl:1:1: interface I describes no data"},
+		{"left out of XML", []string{"-to", "xml", "unit.idl"}, 0, "unit.idl: warning: X: a: DDS-XML has no @unit, and it is left out\n"},
+		{"left out of XML, strict", []string{"-strict", "-to", "xml", "unit.idl"}, 1, "X: a: DDS-XML has no @unit"},
 		{"extensibility", []string{"-default-extensibility", "final", "track.idl"}, 0, ""},
 		{"bad extensibility", []string{"-default-extensibility", "open", "track.idl"}, 2, "write final, appendable or mutable"},
 		{"empty", []string{"empty.idl"}, 0, "empty.idl: warning: defines nothing"},
@@ -88,7 +90,7 @@ func TestStatus(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, map[string]string{"track.idl": track, "sub/track.idl": track, "bad.idl": "struct X { lung a; };",
 				"user.idl": "#include <track.idl>\nstruct User { flight::Track t; };", "empty.idl": "// nothing\n",
-				"macro.idl": "#ifdef WITH\nstruct X { T a; };\n#else\nstruct Y { T a; };\n#endif", "interface.idl": "interface I { long f(); }; struct X { long a; };"})
+				"macro.idl": "#ifdef WITH\nstruct X { T a; };\n#else\nstruct Y { T a; };\n#endif", "unit.idl": "struct X { @unit(\"m\") long a; };", "interface.idl": "interface I { long f(); }; struct X { long a; };"})
 			if c.name == "include" {
 				if err := os.Rename("track.idl", "moved.idl"); err != nil {
 					t.Fatal(err)

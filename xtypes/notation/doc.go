@@ -7,7 +7,8 @@
 //
 // # Invariants
 //
-//  1. What IDL and XML write is read again as the same types: their type objects are alike, byte by byte. What a notation cannot say is an error.
+//  1. What IDL and XML write is read again as the same types: their type objects are alike, byte by byte. What a notation cannot say is an error;
+//     XMLWithout leaves annotations out instead, and names them.
 //  2. No input makes ParseXML panic. The depth of elements, and with it everything else, is bounded by the size of the input.
 //  3. The output depends on the types and their order only.
 //
@@ -17,6 +18,7 @@
 //
 // # What it does not do
 //
-// XML has no place for @min, @max, @unit, @default, @try_construct and @hashid of a member: XML refuses types that use them. Constants are
+// XML has no place for @unit, @try_construct and @hashid of a member, and for @autoid, @verbatim, @topic, @data_representation and
+// @ignore_literal_names: XML refuses types that use them. Constants are
 // read, and written as their values. An <include> in XML is an error, not followed.
 package notation

@@ -101,6 +101,31 @@ func TestIDLKeepsHowEnumsAreAssigned(t *testing.T) {
 	require.ErrorContains(t, err, "DDS-XML has no @ignore_literal_names")
 }
 
+// XMLWithout writes what XML refuses for its annotations, and the ids that these gave.
+func TestXMLWithout(t *testing.T) {
+	types := compile(t, `
+		@ignore_literal_names @final enum E { A, B };
+		@topic(name = "s") @data_representation(XCDR2) @autoid(HASH) @verbatim(language = "c", text = "x") @final
+		struct S { @unit("m") long a; @try_construct(TRIM) string<3> b; };
+		@final struct T { long a; @hashid("x") long b; };
+		@final union U switch (@try_construct(USE_DEFAULT) long) { case 1: long a; };`)
+	text, lost, err := XMLWithout(types)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"E: DDS-XML has no @ignore_literal_names",
+		"S: DDS-XML has no @verbatim", "S: DDS-XML has no @autoid", "S: DDS-XML has no @topic", "S: DDS-XML has no @data_representation",
+		"S: a: DDS-XML has no @unit", "S: b: DDS-XML has no @try_construct",
+		"T: b: DDS-XML has no @hashid",
+		"U: discriminator: DDS-XML has no @try_construct",
+	}, lost)
+	got, err := ParseXML(text)
+	require.NoError(t, err, "%s", text)
+	for i, typ := range types {
+		require.NoError(t, xtypes.Assignable(got[i], typ, xtypes.Consistency{}), "%s", text)
+		require.NoError(t, xtypes.Assignable(typ, got[i], xtypes.Consistency{}), "%s", text)
+	}
+}
+
 func TestIDLSaysWhatItCannotSay(t *testing.T) {
 	long := xtypes.Primitive(xtypes.TKInt32)
 	array := xtypes.Must(xtypes.NewArray(long, 2))

@@ -53,7 +53,23 @@ var xmlWords = map[xtypes.Kind]string{
 
 // XML writes types, and those that they refer to, as the <types> of DDS-XML 1.0.
 func XML(types []*xtypes.Type) ([]byte, error) {
-	w := xmlWriter{root: element("types"), declared: map[*xtypes.Type]bool{}, forward: map[*xtypes.Type]bool{}}
+	return newXMLWriter().write(types)
+}
+
+// XMLWithout is XML without the annotations that have no place there: lost names each of them with its type and member. Ids that @autoid and
+// @hashid gave are written as numbers.
+func XMLWithout(types []*xtypes.Type) (text []byte, lost []string, err error) {
+	w := newXMLWriter()
+	w.loses = true
+	text, err = w.write(types)
+	return text, w.lost, err
+}
+
+func newXMLWriter() *xmlWriter {
+	return &xmlWriter{root: element("types"), declared: map[*xtypes.Type]bool{}, forward: map[*xtypes.Type]bool{}}
+}
+
+func (w *xmlWriter) write(types []*xtypes.Type) ([]byte, error) {
 	for _, t := range types {
 		for _, r := range t.References() {
 			w.declaration(r)
@@ -78,6 +94,17 @@ type xmlWriter struct {
 	forward  map[*xtypes.Type]bool
 	of       string
 	err      error
+	loses    bool     // annotations without a place are left out, and named in lost
+	lost     []string // sentences
+}
+
+// lose names an annotation that has no place.
+func (w *xmlWriter) lose(format string, args ...any) {
+	if !w.loses {
+		w.fail(format, args...)
+		return
+	}
+	w.lost = append(w.lost, w.of+": "+fmt.Sprintf(format, args...))
 }
 
 func (w *xmlWriter) fail(format string, args ...any) {
@@ -115,16 +142,19 @@ func (w *xmlWriter) declaration(t *xtypes.Type) {
 	modules, name := scope(t.Name())
 	in := w.module(modules)
 	if t.Verbatim() != nil {
-		w.fail("DDS-XML has no @verbatim")
+		w.lose("DDS-XML has no @verbatim")
 	}
 	if t.IgnoreLiteralNames() {
-		w.fail("DDS-XML has no @ignore_literal_names")
+		w.lose("DDS-XML has no @ignore_literal_names")
 	}
 	if t.AutoIDHash() {
-		w.fail("DDS-XML has no @autoid")
+		w.lose("DDS-XML has no @autoid")
+	}
+	if t.Topic() != "" {
+		w.lose("DDS-XML has no @topic")
 	}
 	if t.Representations() != 0 {
-		w.fail("DDS-XML has no @data_representation")
+		w.lose("DDS-XML has no @data_representation")
 	}
 	aggregate := func(kind string) *node {
 		n := in.add(element(kind, "name", name, "extensibility", t.Extensibility().String()))
@@ -185,7 +215,7 @@ func (w *xmlWriter) bitset(n *node, t *xtypes.Type) {
 			e.set("name", f.Name)
 			e.set("type", xmlWords[f.Holder])
 			if f.Unit != "" {
-				w.fail("%s: DDS-XML has no @unit", f.Name)
+				w.lose("%s: DDS-XML has no @unit", f.Name)
 			}
 		}
 		e.set("bitBound", fmt.Sprint(f.Bits))
@@ -210,8 +240,11 @@ func (w *xmlWriter) member(n *node, m *xtypes.Member, next uint32) {
 	e.setIf(m.MustUnderstand && !m.Key, "mustUnderstand", "true")
 	e.setIf(m.External, "external", "true")
 	w.constraints(e, m.Name+": ", m.Type, m.Unit, m.Default, m.Min, m.Max)
-	if m.HasHashID || m.TryConstruct > xtypes.TryConstructDiscard {
-		w.fail("%s: DDS-XML has no @hashid and @try_construct", m.Name)
+	if m.HasHashID {
+		w.lose("%s: DDS-XML has no @hashid", m.Name)
+	}
+	if m.TryConstruct > xtypes.TryConstructDiscard {
+		w.lose("%s: DDS-XML has no @try_construct", m.Name)
 	}
 }
 
@@ -226,7 +259,7 @@ func (w *xmlWriter) constraints(n *node, of string, t *xtypes.Type, unit string,
 		}
 	}
 	if unit != "" {
-		w.fail("%sDDS-XML has no @unit", of)
+		w.lose("%sDDS-XML has no @unit", of)
 	}
 }
 
@@ -270,7 +303,7 @@ func (w *xmlWriter) union(n *node, t *xtypes.Type) {
 	w.typ(d, t.Discriminator().Type)
 	d.setIf(t.Discriminator().Key, "key", "true")
 	if t.Discriminator().TryConstruct > xtypes.TryConstructDiscard {
-		w.fail("discriminator: DDS-XML has no @try_construct")
+		w.lose("discriminator: DDS-XML has no @try_construct")
 	}
 	next := firstID(t)
 	for m := range t.OwnMembers() {

@@ -200,6 +200,81 @@ func (b *Builder) EndMember(i int) bool {
 	return b.e.err == nil
 }
 
+// headed makes room for member i of a mutable type, of size bytes, and writes the header before it. It gives nil, and does nothing, where
+// something is wrong, which its callers find out, or the length of the member has a place of its own.
+func (b *Builder) headed(has bool, id uint32, code, size int) []byte {
+	e := &b.e
+	start := AlignUp(e.pos, 4)
+	end := start + shortHeader + size
+	// After an error e.buf is empty.
+	if has || !b.ready || end > len(e.buf) || code == lengthNext {
+		return nil
+	}
+	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
+	binary.LittleEndian.PutUint32(e.buf[start:], id|uint32(code)<<28)
+	e.pos = end
+	return e.buf[start+shortHeader : end : end]
+}
+
+// Number gives the bytes of member i of a mutable type, a number of 1<<code bytes, of which has tells whether it is set; nil means that an
+// error has been kept.
+func (b *Builder) Number(i int, has bool, id uint32, code int) []byte {
+	if room := b.headed(has, id, code, 1<<code); room != nil {
+		return room
+	}
+	e := b.Member(i, has)
+	if e == nil {
+		return nil
+	}
+	e.BeginMember(id, code)
+	room := e.take(1, 1<<code)
+	b.EndMember(i)
+	return room
+}
+
+// HeadedString sets member i of a mutable type, a string, and tells whether it is set.
+func (b *Builder) HeadedString(i int, has bool, id uint32, v string, bound int) bool {
+	if (bound == 0 || len(v) <= bound) && uint64(len(v)) < math.MaxUint32 && strings.IndexByte(v, 0) < 0 {
+		if room := b.headed(has, id, lengthAlso1, 4+len(v)+1); room != nil {
+			binary.LittleEndian.PutUint32(room, uint32(len(v)+1))
+			room[4+copy(room[4:], v)] = 0
+			return true
+		}
+	}
+	e := b.Member(i, has)
+	if e == nil {
+		return has
+	}
+	e.BeginMember(id, lengthAlso1)
+	e.String(b.names[i], v, bound)
+	return b.EndMember(i)
+}
+
+// HeadedSequence sets member i of a mutable type, a sequence of primitives, and tells whether it is set.
+func (b *Builder) HeadedSequence(i int, has bool, id uint32, code int, v Primitives, bound int) bool {
+	count := len(v.b) >> v.shift
+	if (bound == 0 || count <= bound) && uint64(count) <= math.MaxUint32 && (nativeLittle || v.shift == 0) {
+		if room := b.headed(has, id, code, 4+len(v.b)); room != nil {
+			binary.LittleEndian.PutUint32(room, uint32(count))
+			copy(room[4:], v.b)
+			return true
+		}
+	}
+	e := b.Member(i, has)
+	if e == nil {
+		return has
+	}
+	h := e.BeginMember(id, code)
+	if e.BeginSequence(b.names[i], count, bound, true); count > 0 {
+		width := 1 << v.shift
+		if room := e.take(width, len(v.b)); room != nil {
+			copyElements(room, v.b, width, e.big)
+		}
+	}
+	e.EndMember(h)
+	return b.EndMember(i)
+}
+
 // Room claims n bytes of a sequence for the caller to fill. They are not cleared.
 func (e *Encoder) Room(name string, n, bound int) []byte {
 	e.BeginSequence(name, n, bound, true)

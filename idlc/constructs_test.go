@@ -3,6 +3,8 @@ package idlc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -476,4 +478,59 @@ struct T { long a; };`)
 	require.Contains(t, report.String(), "warning: @verbatim of member a is left out: Go code has no place for it")
 	_, report = compileText(`@verbatim(language="go", text="func {") struct S { long a; };`)
 	require.Contains(t, report.String(), "the Go code with the @verbatim text of S does not parse")
+}
+
+// TestMutableBuilderInSteps sets numbers, strings and sequences of a mutable struct, which have short ways of their own, where these
+// do not hold: no room, a bound, a character that no string has, a second value.
+func TestMutableBuilderInSteps(t *testing.T) {
+	set := func(b *ct.LooseBuilder) {
+		b.SetDoubles([]float64{1, 2})
+		b.SetShorts([]int16{3, 4, 5})
+		b.SetO(6)
+		b.SetD(7)
+		b.SetS(8)
+		b.SetText("12345678")
+		b.SetBlob(nil)
+		b.SetLongs([]int32{9})
+		b.SetID(10)
+	}
+	whole := make([]byte, 256)
+	b := ct.NewLooseBuilder(whole)
+	set(&b)
+	_, err := b.Finish()
+	require.ErrorContains(t, err, "cdr: build constructs::Loose.") // others are missing
+	require.ErrorContains(t, err, "not set")
+
+	size := 0
+	for n := range 200 { // until there is room
+		b := ct.NewLooseBuilder(make([]byte, n))
+		set(&b)
+		if _, err = b.Finish(); !errors.Is(err, cdr.ErrShortBuffer) {
+			size = n
+			break
+		}
+		require.ErrorContains(t, err, fmt.Sprintf("buffer has %d bytes", n))
+	}
+	require.Equal(t, 128, size, err) // by hand: §7.4.3.4.2
+
+	height := 1.5
+	for _, c := range []struct {
+		set  func(b *ct.LooseBuilder)
+		want string
+	}{
+		{func(b *ct.LooseBuilder) { b.SetText("123456789") }, "cdr: build constructs::Loose.text: string of 9 bytes exceeds its bound of 8"},
+		{func(b *ct.LooseBuilder) { b.SetText("a\x00b") }, "text: "},
+		{func(b *ct.LooseBuilder) { b.SetO(1); b.SetO(1) }, "o: set twice; a member is set once"},
+		{func(b *ct.LooseBuilder) { b.SetShorts(nil); b.SetShorts(nil) }, "shorts: set twice; a member is set once"},
+		{func(b *ct.LooseBuilder) { b.SetHeight(&height); b.SetHeight(nil) }, "height: set twice; a member is set once"},
+	} {
+		b := ct.NewLooseBuilder(whole)
+		c.set(&b)
+		_, err := b.Finish()
+		require.ErrorContains(t, err, c.want)
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		b := ct.NewLooseBuilder(whole)
+		set(&b)
+	}))
 }

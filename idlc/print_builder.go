@@ -188,12 +188,7 @@ func (w *printer) mutableBuilder(s *Struct) {
 		w.setterDoc(f)
 		w.p("func (b *", name, "Builder) Set", f.goName, "(v ", w.parameter(f), ") {")
 		w.checkParameter(f, i)
-		w.p("if e := b.b.Member(", i, ", b.has[", i, "]); e != nil", map[bool]string{true: " && v != nil", false: ""}[f.Optional], " {")
-		w.p("h := e.BeginMember(", memberID(m), ", ", lengthCode(m.Type), ")")
-		w.encode(f.Type, f.x, m.Name, 0, false)
-		w.p("e.EndMember(h)")
-		w.p("b.has[", i, "] = b.b.EndMember(", i, ")")
-		w.p("}")
+		w.mutableSetter(f, i)
 		w.p("}")
 		w.p()
 		if q, ok := resolve(f.Type).(*Sequence); ok && addsElements(q) {
@@ -204,6 +199,49 @@ func (w *printer) mutableBuilder(s *Struct) {
 	}
 	w.p("// Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.")
 	w.p("func (b *", name, "Builder) Finish() (int, error) { return b.b.FinishMembers(b.has[:], ", shapeName(name), ".Slots) }")
+}
+
+// mutableSetter prints the body of the setter of member i of a mutable struct.
+func (w *printer) mutableSetter(f field, i int) {
+	m := f.Member
+	at := fmt.Sprintf("%d, b.has[%[1]d], %s", i, memberID(m))
+	absent := func() {
+		if f.Optional {
+			w.p("if v == nil {\nb.b.Member(", i, ", b.has[", i, "]) // once, like another value\nreturn\n}")
+		}
+	}
+	switch t := resolve(f.Type).(type) {
+	case Primitive:
+		if t == Float128 {
+			break
+		}
+		absent()
+		w.p("if p := b.b.Number(", at, ", ", lengthCode(m.Type), "); len(p) >= ", primitives[t].size, " {")
+		w.store(f.Type, "p", 0, f.x)
+		w.p("b.has[", i, "] = true")
+		w.p("}")
+		return
+	case *String:
+		if t.Wide {
+			break
+		}
+		absent()
+		w.p("b.has[", i, "] = b.b.HeadedString(", at, ", ", f.x, ", ", t.Bound, ")")
+		return
+	case *Sequence:
+		if !isNumbers(t.Elem) {
+			break
+		}
+		absent()
+		w.p("b.has[", i, "] = b.b.HeadedSequence(", at, ", ", lengthCode(m.Type), ", cdr.PrimitivesOf(", f.x, "), ", t.Bound, ")")
+		return
+	}
+	w.p("if e := b.b.Member(", i, ", b.has[", i, "]); e != nil", map[bool]string{true: " && v != nil", false: ""}[f.Optional], " {")
+	w.p("h := e.BeginMember(", memberID(m), ", ", lengthCode(m.Type), ")")
+	w.encode(f.Type, f.x, m.Name, 0, false)
+	w.p("e.EndMember(h)")
+	w.p("b.has[", i, "] = b.b.EndMember(", i, ")")
+	w.p("}")
 }
 
 // fixedSetter prints the setter of a member of fixed size. head is the length of what comes before the first of variable size.

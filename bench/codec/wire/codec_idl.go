@@ -2901,122 +2901,126 @@ func NewStatusBuilder(buf []byte) (b StatusBuilder) {
 
 // SetTime sets time.
 func (b *StatusBuilder) SetTime(v uint64) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1, 3)
-		e.Uint64(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1, 3); len(p) >= 8 {
+		cdr.PutUint64(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetUnit sets unit.
 func (b *StatusBuilder) SetUnit(v int32) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(2, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 2, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[1] = true
 	}
 }
 
 // SetTemperature sets temperature; nil says that it is absent.
 func (b *StatusBuilder) SetTemperature(v *float64) {
-	if e := b.b.Member(2, b.has[2]); e != nil && v != nil {
-		h := e.BeginMember(3, 3)
-		e.Float64(*v)
-		e.EndMember(h)
-		b.has[2] = b.b.EndMember(2)
+	if v == nil {
+		b.b.Member(2, b.has[2]) // once, like another value
+		return
+	}
+	if p := b.b.Number(2, b.has[2], 3, 3); len(p) >= 8 {
+		cdr.PutFloat64(p, *v)
+		b.has[2] = true
 	}
 }
 
 // SetPressure sets pressure; nil says that it is absent.
 func (b *StatusBuilder) SetPressure(v *float64) {
-	if e := b.b.Member(3, b.has[3]); e != nil && v != nil {
-		h := e.BeginMember(4, 3)
-		e.Float64(*v)
-		e.EndMember(h)
-		b.has[3] = b.b.EndMember(3)
+	if v == nil {
+		b.b.Member(3, b.has[3]) // once, like another value
+		return
+	}
+	if p := b.b.Number(3, b.has[3], 4, 3); len(p) >= 8 {
+		cdr.PutFloat64(p, *v)
+		b.has[3] = true
 	}
 }
 
 // SetLoad sets load; nil says that it is absent.
 func (b *StatusBuilder) SetLoad(v *float32) {
-	if e := b.b.Member(4, b.has[4]); e != nil && v != nil {
-		h := e.BeginMember(5, 2)
-		e.Float32(*v)
-		e.EndMember(h)
-		b.has[4] = b.b.EndMember(4)
+	if v == nil {
+		b.b.Member(4, b.has[4]) // once, like another value
+		return
+	}
+	if p := b.b.Number(4, b.has[4], 5, 2); len(p) >= 4 {
+		cdr.PutFloat32(p, *v)
+		b.has[4] = true
 	}
 }
 
 // SetFuel sets fuel; nil says that it is absent.
 func (b *StatusBuilder) SetFuel(v *float32) {
-	if e := b.b.Member(5, b.has[5]); e != nil && v != nil {
-		h := e.BeginMember(6, 2)
-		e.Float32(*v)
-		e.EndMember(h)
-		b.has[5] = b.b.EndMember(5)
+	if v == nil {
+		b.b.Member(5, b.has[5]) // once, like another value
+		return
+	}
+	if p := b.b.Number(5, b.has[5], 6, 2); len(p) >= 4 {
+		cdr.PutFloat32(p, *v)
+		b.has[5] = true
 	}
 }
 
 // SetFaults sets faults; nil says that it is absent.
 func (b *StatusBuilder) SetFaults(v *uint16) {
-	if e := b.b.Member(6, b.has[6]); e != nil && v != nil {
-		h := e.BeginMember(7, 1)
-		e.Uint16(*v)
-		e.EndMember(h)
-		b.has[6] = b.b.EndMember(6)
+	if v == nil {
+		b.b.Member(6, b.has[6]) // once, like another value
+		return
+	}
+	if p := b.b.Number(6, b.has[6], 7, 1); len(p) >= 2 {
+		cdr.PutUint16(p, *v)
+		b.has[6] = true
 	}
 }
 
 // SetArmed sets armed; nil says that it is absent.
 func (b *StatusBuilder) SetArmed(v *bool) {
-	if e := b.b.Member(7, b.has[7]); e != nil && v != nil {
-		h := e.BeginMember(8, 0)
-		e.Bool(*v)
-		e.EndMember(h)
-		b.has[7] = b.b.EndMember(7)
+	if v == nil {
+		b.b.Member(7, b.has[7]) // once, like another value
+		return
+	}
+	if p := b.b.Number(7, b.has[7], 8, 0); len(p) >= 1 {
+		cdr.PutBool(p, *v)
+		b.has[7] = true
 	}
 }
 
 // SetNote sets note; nil says that it is absent.
 func (b *StatusBuilder) SetNote(v *string) {
-	if e := b.b.Member(8, b.has[8]); e != nil && v != nil {
-		h := e.BeginMember(9, 5)
-		e.String("note", *v, 0)
-		e.EndMember(h)
-		b.has[8] = b.b.EndMember(8)
+	if v == nil {
+		b.b.Member(8, b.has[8]) // once, like another value
+		return
 	}
+	b.has[8] = b.b.HeadedString(8, b.has[8], 9, *v, 0)
 }
 
 // SetFault sets fault; nil says that it is absent.
 func (b *StatusBuilder) SetFault(v *string) {
-	if e := b.b.Member(9, b.has[9]); e != nil && v != nil {
-		h := e.BeginMember(10, 5)
-		e.String("fault", *v, 0)
-		e.EndMember(h)
-		b.has[9] = b.b.EndMember(9)
+	if v == nil {
+		b.b.Member(9, b.has[9]) // once, like another value
+		return
 	}
+	b.has[9] = b.b.HeadedString(9, b.has[9], 10, *v, 0)
 }
 
 // SetCounters sets counters; nil says that it is absent.
 func (b *StatusBuilder) SetCounters(v *[]int32) {
-	if e := b.b.Member(10, b.has[10]); e != nil && v != nil {
-		h := e.BeginMember(11, 6)
-		cdr.EncodeSequence(e, "counters", (*v), 0)
-		e.EndMember(h)
-		b.has[10] = b.b.EndMember(10)
+	if v == nil {
+		b.b.Member(10, b.has[10]) // once, like another value
+		return
 	}
+	b.has[10] = b.b.HeadedSequence(10, b.has[10], 11, 6, cdr.PrimitivesOf((*v)), 0)
 }
 
 // SetDump sets dump; nil says that it is absent.
 func (b *StatusBuilder) SetDump(v *[]byte) {
-	if e := b.b.Member(11, b.has[11]); e != nil && v != nil {
-		h := e.BeginMember(12, 5)
-		cdr.EncodeSequence(e, "dump", (*v), 0)
-		e.EndMember(h)
-		b.has[11] = b.b.EndMember(11)
+	if v == nil {
+		b.b.Member(11, b.has[11]) // once, like another value
+		return
 	}
+	b.has[11] = b.b.HeadedSequence(11, b.has[11], 12, 5, cdr.PrimitivesOf((*v)), 0)
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.

@@ -5537,62 +5537,48 @@ func NewRecordBuilder(buf []byte) (b RecordBuilder) {
 
 // SetNumber sets number.
 func (b *RecordBuilder) SetNumber(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(7|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 7|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetTag sets tag.
 func (b *RecordBuilder) SetTag(v byte) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(1, 0)
-		e.Uint8(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 1, 0); len(p) >= 1 {
+		p[0] = v
+		b.has[1] = true
 	}
 }
 
 // SetValue sets value.
 func (b *RecordBuilder) SetValue(v float64) {
-	if e := b.b.Member(2, b.has[2]); e != nil {
-		h := e.BeginMember(2, 3)
-		e.Float64(v)
-		e.EndMember(h)
-		b.has[2] = b.b.EndMember(2)
+	if p := b.b.Number(2, b.has[2], 2, 3); len(p) >= 8 {
+		cdr.PutFloat64(p, v)
+		b.has[2] = true
 	}
 }
 
 // SetName sets name.
 func (b *RecordBuilder) SetName(v string) {
-	if e := b.b.Member(3, b.has[3]); e != nil {
-		h := e.BeginMember(300000, 5)
-		e.String("name", v, 0)
-		e.EndMember(h)
-		b.has[3] = b.b.EndMember(3)
-	}
+	b.has[3] = b.b.HeadedString(3, b.has[3], 300000, v, 0)
 }
 
 // SetMaybe sets maybe; nil says that it is absent.
 func (b *RecordBuilder) SetMaybe(v *int64) {
-	if e := b.b.Member(4, b.has[4]); e != nil && v != nil {
-		h := e.BeginMember(3, 3)
-		e.Int64(*v)
-		e.EndMember(h)
-		b.has[4] = b.b.EndMember(4)
+	if v == nil {
+		b.b.Member(4, b.has[4]) // once, like another value
+		return
+	}
+	if p := b.b.Number(4, b.has[4], 3, 3); len(p) >= 8 {
+		cdr.PutInt64(p, *v)
+		b.has[4] = true
 	}
 }
 
 // SetDoubles sets doubles.
 func (b *RecordBuilder) SetDoubles(v []float64) {
-	if e := b.b.Member(5, b.has[5]); e != nil {
-		h := e.BeginMember(4, 7)
-		cdr.EncodeSequence(e, "doubles", v, 0)
-		e.EndMember(h)
-		b.has[5] = b.b.EndMember(5)
-	}
+	b.has[5] = b.b.HeadedSequence(5, b.has[5], 4, 7, cdr.PrimitivesOf(v), 0)
 }
 
 // SetPart sets part.
@@ -5645,21 +5631,14 @@ func (b *RecordBuilder) AddNames(v string) {
 
 // SetLongs sets longs.
 func (b *RecordBuilder) SetLongs(v []int32) {
-	if e := b.b.Member(8, b.has[8]); e != nil {
-		h := e.BeginMember(8, 6)
-		cdr.EncodeSequence(e, "longs", v, 0)
-		e.EndMember(h)
-		b.has[8] = b.b.EndMember(8)
-	}
+	b.has[8] = b.b.HeadedSequence(8, b.has[8], 8, 6, cdr.PrimitivesOf(v), 0)
 }
 
 // SetS sets s.
 func (b *RecordBuilder) SetS(v int16) {
-	if e := b.b.Member(9, b.has[9]); e != nil {
-		h := e.BeginMember(9, 1)
-		e.Int16(v)
-		e.EndMember(h)
-		b.has[9] = b.b.EndMember(9)
+	if p := b.b.Number(9, b.has[9], 9, 1); len(p) >= 2 {
+		cdr.PutInt16(p, v)
+		b.has[9] = true
 	}
 }
 
@@ -7877,31 +7856,22 @@ func NewHashedBuilder(buf []byte) (b HashedBuilder) {
 
 // SetAlpha sets alpha.
 func (b *HashedBuilder) SetAlpha(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(54728492, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 54728492, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetBeta sets beta.
 func (b *HashedBuilder) SetBeta(v string) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(36855673, 5)
-		e.String("beta", v, 0)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
-	}
+	b.has[1] = b.b.HeadedString(1, b.has[1], 36855673, v, 0)
 }
 
 // SetGamma sets gamma.
 func (b *HashedBuilder) SetGamma(v byte) {
-	if e := b.b.Member(2, b.has[2]); e != nil {
-		h := e.BeginMember(9|cdr.MustUnderstand, 0)
-		e.Uint8(v)
-		e.EndMember(h)
-		b.has[2] = b.b.EndMember(2)
+	if p := b.b.Number(2, b.has[2], 9|cdr.MustUnderstand, 0); len(p) >= 1 {
+		p[0] = v
+		b.has[2] = true
 	}
 }
 

@@ -602,31 +602,22 @@ func NewShipBuilder(buf []byte) (b ShipBuilder) {
 
 // SetName sets name.
 func (b *ShipBuilder) SetName(v string) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(2, 5)
-		e.String("name", v, 0)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
-	}
+	b.has[0] = b.b.HeadedString(0, b.has[0], 2, v, 0)
 }
 
 // SetHeading sets heading.
 func (b *ShipBuilder) SetHeading(v float64) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(5, 3)
-		e.Float64(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 5, 3); len(p) >= 8 {
+		cdr.PutFloat64(p, v)
+		b.has[1] = true
 	}
 }
 
 // SetID sets id.
 func (b *ShipBuilder) SetID(v int32) {
-	if e := b.b.Member(2, b.has[2]); e != nil {
-		h := e.BeginMember(1|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[2] = b.b.EndMember(2)
+	if p := b.b.Number(2, b.has[2], 1|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[2] = true
 	}
 }
 
@@ -1422,21 +1413,17 @@ func NewGaugeBuilder(buf []byte) (b GaugeBuilder) {
 
 // SetID sets id.
 func (b *GaugeBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetDepth sets depth.
 func (b *GaugeBuilder) SetDepth(v int32) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(2, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 2, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[1] = true
 	}
 }
 
@@ -1676,21 +1663,17 @@ func NewSlipBuilder(buf []byte) (b SlipBuilder) {
 
 // SetID sets id.
 func (b *SlipBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetPart sets part.
 func (b *SlipBuilder) SetPart(v int32) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(2|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 2|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[1] = true
 	}
 }
 

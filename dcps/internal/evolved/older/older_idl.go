@@ -500,22 +500,15 @@ func NewShipBuilder(buf []byte) (b ShipBuilder) {
 
 // SetID sets id.
 func (b *ShipBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetName sets name.
 func (b *ShipBuilder) SetName(v string) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(2, 5)
-		e.String("name", v, 0)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
-	}
+	b.has[1] = b.b.HeadedString(1, b.has[1], 2, v, 0)
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
@@ -1268,21 +1261,17 @@ func NewGaugeBuilder(buf []byte) (b GaugeBuilder) {
 
 // SetID sets id.
 func (b *GaugeBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetLevel sets level.
 func (b *GaugeBuilder) SetLevel(v int32) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(2, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 2, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[1] = true
 	}
 }
 
@@ -1517,21 +1506,17 @@ func NewSlipBuilder(buf []byte) (b SlipBuilder) {
 
 // SetID sets id.
 func (b *SlipBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetPart sets part.
 func (b *SlipBuilder) SetPart(v int32) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(2, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 2, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[1] = true
 	}
 }
 

@@ -3096,92 +3096,59 @@ func NewLooseBuilder(buf []byte) (b LooseBuilder) {
 
 // SetID sets id.
 func (b *LooseBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(30|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 30|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetO sets o.
 func (b *LooseBuilder) SetO(v byte) {
-	if e := b.b.Member(1, b.has[1]); e != nil {
-		h := e.BeginMember(7, 0)
-		e.Uint8(v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if p := b.b.Number(1, b.has[1], 7, 0); len(p) >= 1 {
+		p[0] = v
+		b.has[1] = true
 	}
 }
 
 // SetS sets s.
 func (b *LooseBuilder) SetS(v int16) {
-	if e := b.b.Member(2, b.has[2]); e != nil {
-		h := e.BeginMember(6, 1)
-		e.Int16(v)
-		e.EndMember(h)
-		b.has[2] = b.b.EndMember(2)
+	if p := b.b.Number(2, b.has[2], 6, 1); len(p) >= 2 {
+		cdr.PutInt16(p, v)
+		b.has[2] = true
 	}
 }
 
 // SetD sets d.
 func (b *LooseBuilder) SetD(v float64) {
-	if e := b.b.Member(3, b.has[3]); e != nil {
-		h := e.BeginMember(5, 3)
-		e.Float64(v)
-		e.EndMember(h)
-		b.has[3] = b.b.EndMember(3)
+	if p := b.b.Number(3, b.has[3], 5, 3); len(p) >= 8 {
+		cdr.PutFloat64(p, v)
+		b.has[3] = true
 	}
 }
 
 // SetText sets text.
 func (b *LooseBuilder) SetText(v string) {
-	if e := b.b.Member(4, b.has[4]); e != nil {
-		h := e.BeginMember(4|cdr.MustUnderstand, 5)
-		e.String("text", v, 8)
-		e.EndMember(h)
-		b.has[4] = b.b.EndMember(4)
-	}
+	b.has[4] = b.b.HeadedString(4, b.has[4], 4|cdr.MustUnderstand, v, 8)
 }
 
 // SetBlob sets blob.
 func (b *LooseBuilder) SetBlob(v []byte) {
-	if e := b.b.Member(5, b.has[5]); e != nil {
-		h := e.BeginMember(1, 5)
-		cdr.EncodeSequence(e, "blob", v, 0)
-		e.EndMember(h)
-		b.has[5] = b.b.EndMember(5)
-	}
+	b.has[5] = b.b.HeadedSequence(5, b.has[5], 1, 5, cdr.PrimitivesOf(v), 0)
 }
 
 // SetShorts sets shorts.
 func (b *LooseBuilder) SetShorts(v []int16) {
-	if e := b.b.Member(6, b.has[6]); e != nil {
-		h := e.BeginMember(2, 4)
-		cdr.EncodeSequence(e, "shorts", v, 0)
-		e.EndMember(h)
-		b.has[6] = b.b.EndMember(6)
-	}
+	b.has[6] = b.b.HeadedSequence(6, b.has[6], 2, 4, cdr.PrimitivesOf(v), 0)
 }
 
 // SetLongs sets longs.
 func (b *LooseBuilder) SetLongs(v []int32) {
-	if e := b.b.Member(7, b.has[7]); e != nil {
-		h := e.BeginMember(3, 6)
-		cdr.EncodeSequence(e, "longs", v, 0)
-		e.EndMember(h)
-		b.has[7] = b.b.EndMember(7)
-	}
+	b.has[7] = b.b.HeadedSequence(7, b.has[7], 3, 6, cdr.PrimitivesOf(v), 0)
 }
 
 // SetDoubles sets doubles.
 func (b *LooseBuilder) SetDoubles(v []float64) {
-	if e := b.b.Member(8, b.has[8]); e != nil {
-		h := e.BeginMember(20000, 7)
-		cdr.EncodeSequence(e, "doubles", v, 0)
-		e.EndMember(h)
-		b.has[8] = b.b.EndMember(8)
-	}
+	b.has[8] = b.b.HeadedSequence(8, b.has[8], 20000, 7, cdr.PrimitivesOf(v), 0)
 }
 
 // SetLabels sets labels.
@@ -3295,11 +3262,13 @@ func (b *LooseBuilder) SetWide(v string) {
 
 // SetHeight sets height; nil says that it is absent.
 func (b *LooseBuilder) SetHeight(v *float64) {
-	if e := b.b.Member(16, b.has[16]); e != nil && v != nil {
-		h := e.BeginMember(28, 3)
-		e.Float64(*v)
-		e.EndMember(h)
-		b.has[16] = b.b.EndMember(16)
+	if v == nil {
+		b.b.Member(16, b.has[16]) // once, like another value
+		return
+	}
+	if p := b.b.Number(16, b.has[16], 28, 3); len(p) >= 8 {
+		cdr.PutFloat64(p, *v)
+		b.has[16] = true
 	}
 }
 
@@ -3318,11 +3287,9 @@ func (b *LooseBuilder) SetExtra(v *Label) {
 
 // SetYes sets yes.
 func (b *LooseBuilder) SetYes(v bool) {
-	if e := b.b.Member(18, b.has[18]); e != nil {
-		h := e.BeginMember(31, 0)
-		e.Bool(v)
-		e.EndMember(h)
-		b.has[18] = b.b.EndMember(18)
+	if p := b.b.Number(18, b.has[18], 31, 0); len(p) >= 1 {
+		cdr.PutBool(p, v)
+		b.has[18] = true
 	}
 }
 
@@ -3363,12 +3330,7 @@ func (b *LooseBuilder) AddNames(v string) {
 
 // SetZone sets zone.
 func (b *LooseBuilder) SetZone(v string) {
-	if e := b.b.Member(20, b.has[20]); e != nil {
-		h := e.BeginMember(268435455|cdr.MustUnderstand, 5)
-		e.String("zone", v, 4)
-		e.EndMember(h)
-		b.has[20] = b.b.EndMember(20)
-	}
+	b.has[20] = b.b.HeadedString(20, b.has[20], 268435455|cdr.MustUnderstand, v, 4)
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.
@@ -4796,11 +4758,13 @@ func NewNothingBuilder(buf []byte) (b NothingBuilder) {
 
 // SetA sets a; nil says that it is absent.
 func (b *NothingBuilder) SetA(v *int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil && v != nil {
-		h := e.BeginMember(0, 2)
-		e.Int32(*v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if v == nil {
+		b.b.Member(0, b.has[0]) // once, like another value
+		return
+	}
+	if p := b.b.Number(0, b.has[0], 0, 2); len(p) >= 4 {
+		cdr.PutInt32(p, *v)
+		b.has[0] = true
 	}
 }
 
@@ -18018,11 +17982,9 @@ func NewOlderLooseBuilder(buf []byte) (b OlderLooseBuilder) {
 
 // SetID sets id.
 func (b *OlderLooseBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(3|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 3|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
@@ -18377,11 +18339,9 @@ func NewNewerLooseBuilder(buf []byte) (b NewerLooseBuilder) {
 
 // SetHeight sets height.
 func (b *NewerLooseBuilder) SetHeight(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
@@ -18400,11 +18360,9 @@ func (b *NewerLooseBuilder) SetAll(v *Defaulted) {
 
 // SetID sets id.
 func (b *NewerLooseBuilder) SetID(v int32) {
-	if e := b.b.Member(2, b.has[2]); e != nil {
-		h := e.BeginMember(3|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[2] = b.b.EndMember(2)
+	if p := b.b.Number(2, b.has[2], 3|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[2] = true
 	}
 }
 
@@ -19312,21 +19270,21 @@ func NewLooseSentBuilder(buf []byte) (b LooseSentBuilder) {
 
 // SetA sets a.
 func (b *LooseSentBuilder) SetA(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
 // SetB sets b; nil says that it is absent.
 func (b *LooseSentBuilder) SetB(v *int32) {
-	if e := b.b.Member(1, b.has[1]); e != nil && v != nil {
-		h := e.BeginMember(2|cdr.MustUnderstand, 2)
-		e.Int32(*v)
-		e.EndMember(h)
-		b.has[1] = b.b.EndMember(1)
+	if v == nil {
+		b.b.Member(1, b.has[1]) // once, like another value
+		return
+	}
+	if p := b.b.Number(1, b.has[1], 2|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, *v)
+		b.has[1] = true
 	}
 }
 
@@ -19546,11 +19504,9 @@ func NewLooseReceivedBuilder(buf []byte) (b LooseReceivedBuilder) {
 
 // SetA sets a.
 func (b *LooseReceivedBuilder) SetA(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(1, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 1, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
@@ -32618,11 +32574,9 @@ func NewLooseNestBuilder(buf []byte) (b LooseNestBuilder) {
 
 // SetID sets id.
 func (b *LooseNestBuilder) SetID(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(9|cdr.MustUnderstand, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 9|cdr.MustUnderstand, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
@@ -35731,11 +35685,9 @@ func NewLooseSequenceKeysBuilder(buf []byte) (b LooseSequenceKeysBuilder) {
 
 // SetRest sets rest.
 func (b *LooseSequenceKeysBuilder) SetRest(v int32) {
-	if e := b.b.Member(0, b.has[0]); e != nil {
-		h := e.BeginMember(3, 2)
-		e.Int32(v)
-		e.EndMember(h)
-		b.has[0] = b.b.EndMember(0)
+	if p := b.b.Number(0, b.has[0], 3, 2); len(p) >= 4 {
+		cdr.PutInt32(p, v)
+		b.has[0] = true
 	}
 }
 
@@ -35776,12 +35728,7 @@ func (b *LooseSequenceKeysBuilder) AddParts(v *KeyPart) {
 
 // SetNumbers sets numbers.
 func (b *LooseSequenceKeysBuilder) SetNumbers(v []float64) {
-	if e := b.b.Member(2, b.has[2]); e != nil {
-		h := e.BeginMember(1|cdr.MustUnderstand, 7)
-		cdr.EncodeSequence(e, "numbers", v, 0)
-		e.EndMember(h)
-		b.has[2] = b.b.EndMember(2)
-	}
+	b.has[2] = b.b.HeadedSequence(2, b.has[2], 1|cdr.MustUnderstand, 7, cdr.PrimitivesOf(v), 0)
 }
 
 // Finish completes the sample and gives its length. Members that are not set, are set twice, or found no room, are reported here.

@@ -2794,11 +2794,9 @@ func (b *LooseHolderBuilder) AddNothings(v *Nought) {
 
 // SetAfter sets after.
 func (b *LooseHolderBuilder) SetAfter(v int16) {
-	if e := b.b.Member(4, b.has[4]); e != nil {
-		h := e.BeginMember(6, 1)
-		e.Int16(v)
-		e.EndMember(h)
-		b.has[4] = b.b.EndMember(4)
+	if p := b.b.Number(4, b.has[4], 6, 1); len(p) >= 2 {
+		cdr.PutInt16(p, v)
+		b.has[4] = true
 	}
 }
 

@@ -105,7 +105,9 @@ const shortSleep = int64(2 * time.Millisecond)
 func (p *pacer) sleep(ns int64) error {
 	ts := unix.NsecToTimespec(ns)
 	if p.silent && ns <= shortSleep {
-		runtime.Gosched() // who is ready goes first
+		if runtime.GOMAXPROCS(0) == 1 {
+			runtime.Gosched() // who is ready goes first; with more processors another one has it, and this would wake a thread for each sample
+		}
 		return sleepSilently(&ts)
 	}
 	return unix.Nanosleep(&ts, nil)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/omg-dds-go/dds/internal/sequence"
 )
 
 // group is what Publisher and Subscriber are: a list of writers or readers that is closed as a whole.
@@ -19,7 +21,7 @@ type group[E interface {
 
 	mu      sync.Mutex
 	closed  bool
-	members []E
+	members sequence.Set[E]
 }
 
 // groupEntity is what a Publisher or Subscriber has to wait on. Only DATA_ON_READERS concerns it.
@@ -62,20 +64,20 @@ func (g *group[E]) add(op string, e E) error {
 	if g.closed {
 		return &Error{Op: op, Entity: g.what, Code: ErrAlreadyDeleted, Detail: "it was closed"}
 	}
-	g.members = append(g.members, e)
+	g.members.Add(e)
 	return nil
 }
 
 func (g *group[E]) remove(e E) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.members = slices.DeleteFunc(g.members, func(o E) bool { return o == e })
+	g.members.Remove(e)
 }
 
 func (g *group[E]) list() []E {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Clone(g.members)
+	return slices.Collect(g.members.All())
 }
 
 // close lets nothing in any more and closes the members.

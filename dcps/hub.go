@@ -140,7 +140,7 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 	h.latest = nil
 	m := h.member(ep.Node)
 	if ann.writes {
-		m.writers = append(m.writers, e)
+		m.writers.Add(e)
 		h.weigh(e.at.sg, ann.writer.TransportPriority, 1)
 		e.alive = h.lives(e, m)
 	}
@@ -287,7 +287,7 @@ func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 		peers.writers = without(peers.writers, e)
 		h.weigh(e.at.sg, e.ann.writer.TransportPriority, -1)
 		if m := h.members[ep.Node]; m != nil {
-			m.writers = without(m.writers, e)
+			m.writers.Remove(e)
 		}
 		h.writerGone(e, peers)
 	} else {

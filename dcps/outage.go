@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/internal/sequence"
 )
 
 // What the core tells of members that are silent or fail, and of this node being cut off.
 
 // member is a process of the domain as this one hears it. The polling goroutine's.
 type member struct {
-	writers []*endpoint
+	writers sequence.Set[*endpoint]
 	silence time.Duration // at the latest heartbeat of this process
 	failed  bool          // the domain goes on without it
 }
@@ -41,7 +42,7 @@ func (h *hub) lives(w *endpoint, m *member) bool {
 
 // look tells the readers of this process which writers of a member have died, or are alive again.
 func (h *hub) look(m *member) {
-	for _, w := range m.writers {
+	for w := range m.writers.All() {
 		alive := h.lives(w, m)
 		if alive == w.alive {
 			continue

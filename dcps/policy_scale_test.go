@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,28 +69,25 @@ func TestManyInstances(t *testing.T) {
 	require.Less(t, full, 1.5*half)
 }
 
-// grown is what something cost: bytes that live, objects that were allocated, and how long it took.
+// grown is what something cost: bytes that live, objects and bytes that were allocated, and how long it took.
 type grown struct {
-	bytes, objects float64
-	took           time.Duration
+	bytes, objects, allocated float64
+	took                      time.Duration
 }
 
 func grows(do func()) grown {
-	before, objects, start := heap(), mallocs(), time.Now()
+	var before, after runtime.MemStats
+	live, start := heap(), time.Now()
+	runtime.ReadMemStats(&before)
 	do()
-	took, made := time.Since(start), mallocs()-objects
-	return grown{float64(heap() - before), float64(made), took}
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	return grown{float64(heap() - live), float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc), took}
 }
 
-func mallocs() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
-}
-
-// topicsCost is what n topics cost, each with a writer and a reader, in a domain of the real core; and what it costs a second
-// participant to join a domain that has them, and to use each.
-func topicsCost(t *testing.T, n int) (first, second grown) {
+// topicsCost is what n topics cost, each with a writer and a reader, in a domain of the real core; what it costs a second
+// participant to join a domain that has them, and to use each; and what it costs to close all of them, one after the other.
+func topicsCost(t testing.TB, n int) (first, second, closed grown) {
 	d := onCore(t, Settings{})
 	a := d.node(t)
 	var readers []*DataReader[track]
@@ -109,28 +107,59 @@ func topicsCost(t *testing.T, n int) (first, second grown) {
 	for _, r := range readers {
 		require.NoError(t, r.WaitForMatch(patiently(t), 2))
 	}
-	for _, node := range d.nodes {
-		require.NoError(t, node.p.Close())
-	}
-	return first, second
+	closed = grows(func() {
+		for _, node := range d.nodes {
+			require.NoError(t, node.p.Close())
+		}
+	})
+	return first, second, closed
 }
 
-// Twice as many topics need twice the memory, and twice the objects on the way.
+// Four times as many topics need four times the memory, and four times the objects and bytes on the way: nothing that is done for a topic
+// is done for all others, too.
 func TestManyTopics(t *testing.T) {
 	if testing.Short() || raceEnabled {
-		t.Skip("1,000 topics, and what the race detector allocates")
+		t.Skip("2,000 topics, and what the race detector allocates")
 	}
-	half, halfMore := topicsCost(t, 500)
-	full, fullMore := topicsCost(t, 1000)
+	few, fewMore, fewLess := topicsCost(t, 500)
+	many, manyMore, manyLess := topicsCost(t, 2000)
 	for _, c := range []struct {
-		what       string
-		half, full grown
-	}{{"first participant", half, full}, {"second participant", halfMore, fullMore}} {
-		t.Logf("%s: %.1f KB for a topic of 500 and %.1f of 1,000, %.0f and %.0f objects, made in %v and %v", c.what,
-			c.half.bytes/500e3, c.full.bytes/1000e3, c.half.objects/500, c.full.objects/1000, c.half.took, c.full.took)
-		require.Less(t, c.full.bytes, 3*c.half.bytes, c.what)
-		require.Less(t, c.full.objects, 3*c.half.objects, c.what)
+		what      string
+		few, many grown
+	}{{"first participant", few, many}, {"second participant", fewMore, manyMore}, {"both closed", fewLess, manyLess}} {
+		t.Logf("%s: %.1f KB for a topic of 500 and %.1f of 2,000; %.0f and %.0f objects of %.1f and %.1f KB on the way; in %v and %v", c.what,
+			c.few.bytes/500e3, c.many.bytes/2000e3, c.few.objects/500, c.many.objects/2000, c.few.allocated/500e3, c.many.allocated/2000e3, c.few.took, c.many.took)
+		require.Less(t, c.many.bytes, 6*max(c.few.bytes, 0), c.what)
+		require.Less(t, c.many.objects, 4.4*c.few.objects, c.what)
+		require.Less(t, c.many.allocated, 4.4*c.few.allocated, c.what)
 	}
+}
+
+// BenchmarkTopics tells what a topic costs where there are many, with a writer and a reader at each of two participants: made, matched and
+// closed. The time is that of the processor, of the process as a whole.
+func BenchmarkTopics(b *testing.B) {
+	for _, n := range []int{1000, 2000, 4000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var made, allocated float64
+			start := processorTime(b)
+			for range b.N {
+				first, second, closed := topicsCost(b, n)
+				made += first.objects + second.objects + closed.objects
+				allocated += first.allocated + second.allocated + closed.allocated
+			}
+			topics := float64(n * b.N)
+			b.ReportMetric(float64((processorTime(b)-start).Microseconds())/topics, "µs-of-processor/topic")
+			b.ReportMetric(made/topics, "objects/topic")
+			b.ReportMetric(allocated/topics/1e3, "KB/topic")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func processorTime(t testing.TB) time.Duration {
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // counted is an element of a dueQueue that counts how often it was moved.

@@ -39,7 +39,7 @@ func TestRejoinAnnouncesTogether(t *testing.T) {
 		require.LessOrEqual(t, epoch(), before+uint32(commands)+2, "%d commands, and the view that ended", commands)
 		var order []EndpointID
 		require.NoError(t, a.Upcall(ctxFor(t), func() {
-			for _, ep := range a.life.Load().m.cat.all {
+			for ep := range a.life.Load().m.cat.all.All() {
 				if ep.Node == b.ID() {
 					order = append(order, ep.ID)
 				}

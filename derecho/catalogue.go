@@ -9,14 +9,8 @@ import (
 // memberDesc is a member of an epoch: what it sends and what it receives.
 type memberDesc struct {
 	Node     NodeID
-	Writers  []EndpointID  // ascending; not empty for a sender
-	Channels []channelDesc // ascending
-}
-
-// channelDesc is a channel that a member receives, and whether it keeps its state.
-type channelDesc struct {
-	ID      ChannelID
-	Replica bool
+	Writers  tree[EndpointID, struct{}] // not empty for a sender
+	Channels tree[ChannelID, bool]      // that it receives, and whether it keeps their state
 }
 
 // descriptor is everything that members must agree on about an epoch.
@@ -54,51 +48,27 @@ type transfer struct {
 	Channel  ChannelID
 }
 
-func (m *memberDesc) sends() bool    { return len(m.Writers) > 0 }
-func (m *memberDesc) receives() bool { return len(m.Channels) > 0 }
-
-func (m *memberDesc) receivesChannel(ch ChannelID) bool {
-	_, receives := m.position(ch)
-	return receives
-}
+func (m *memberDesc) sends() bool    { return !m.Writers.empty() }
+func (m *memberDesc) receives() bool { return !m.Channels.empty() }
 
 func (d *descriptor) member(id NodeID) int {
 	return slices.IndexFunc(d.Members, func(m memberDesc) bool { return m.Node == id })
 }
 
 // channels lists all channels of the epoch, ascending: the position is the bit in the hold cell.
-func (d *descriptor) channels() []ChannelID {
-	return d.union(func(channelDesc) bool { return true })
-}
-
-// union lists the channels of all members that are let, ascending.
-func (d *descriptor) union(let func(channelDesc) bool) (all []ChannelID) {
+func (d *descriptor) channels() (all []ChannelID) {
 	for i := range d.Members {
-		if !slices.ContainsFunc(d.Members[i].Channels, let) {
-			continue
+		for ch := range d.Members[i].Channels.all() {
+			all = append(all, ch)
 		}
-		before := all
-		all = make([]ChannelID, 0, max(len(before), len(d.Members[i].Channels)))
-		for _, c := range d.Members[i].Channels {
-			if !let(c) {
-				continue
-			}
-			for len(before) > 0 && before[0] < c.ID {
-				all, before = append(all, before[0]), before[1:]
-			}
-			if len(before) > 0 && before[0] == c.ID {
-				before = before[1:]
-			}
-			all = append(all, c.ID)
-		}
-		all = append(all, before...)
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func sameMembers(a, b []memberDesc) bool {
 	return slices.EqualFunc(a, b, func(x, y memberDesc) bool {
-		return x.Node == y.Node && slices.Equal(x.Writers, y.Writers) && slices.Equal(x.Channels, y.Channels)
+		return x.Node == y.Node && x.Writers.same(y.Writers) && x.Channels.same(y.Channels)
 	})
 }
 
@@ -222,12 +192,13 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 		heirs := c.heirs(before)
 		members := c.members(&now, eps, waited, waiting)
 		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Waiting: waiting}
-		kept := before.kept()
-		next.Fresh = slices.DeleteFunc(next.kept(), func(ch ChannelID) bool {
-			_, known := slices.BinarySearch(kept, ch)
-			return known
-		})
-		next.Transfers = c.transfers(before, next, heirs, gone)
+		touched := touched(sg.ID, eps, waited, waiting, anew)
+		for _, ch := range touched {
+			if next.kept(ch) && !before.kept(ch) {
+				next.Fresh = append(next.Fresh, ch)
+			}
+		}
+		next.Transfers = c.transfers(before, next, touched, heirs, gone)
 		refused := len(members) > 0 && !slices.Equal(before.Waiting, next.Waiting)
 		if sameMembers(before.Members, members) && sameLogs(before.Logs, c.logs(sg.ID)) && len(next.Transfers) == 0 && len(anew) == 0 && !refused {
 			continue
@@ -241,29 +212,50 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 	return changed
 }
 
+// touched are the channels of a subgroup that some endpoints name, and others: what the members do with all but these is as it was.
+// Ascending.
+func touched(sg SubgroupID, eps []Endpoint, others ...[]ChannelID) []ChannelID {
+	channels := slices.Concat(others...)
+	for _, ep := range eps {
+		if ep.names(sg) {
+			channels = append(channels, ep.Channel)
+		}
+	}
+	slices.Sort(channels)
+	return slices.Compact(channels)
+}
+
 // transfers finds the replicas that need the state of their channel: those that are new, and those
 // that have waited for it in vain. It comes from a replica that there was before: one that has
-// it, or else the one that will have it first.
-func (c *catalogue) transfers(before, after *descriptor, heirs map[ChannelID]NodeID, gone func(replica) bool) (ts []transfer) {
+// it, or else the one that will have it first. Channels that were not touched, and of which nobody waits for a state, are not looked at.
+func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, heirs map[ChannelID]NodeID, gone func(replica) bool) (ts []transfer) {
+	channels := slices.AppendSeq(slices.Concat(touched, c.bereavedOf(after.Subgroup)), maps.Keys(heirs))
+	for r, a := range c.loading {
+		if r.subgroup == after.Subgroup && a.orphan() {
+			channels = append(channels, r.channel)
+		}
+	}
+	slices.Sort(channels)
+	channels = slices.Compact(channels)
 	for _, m := range after.Members {
-		for _, ch := range m.Channels {
-			if !ch.Replica {
+		for _, ch := range channels {
+			if keeps, _ := m.Channels.get(ch); !keeps {
 				continue
 			}
-			to := replica{after.Subgroup, ch.ID, m.Node}
+			to := replica{after.Subgroup, ch, m.Node}
 			a, waits := c.loading[to]
 			_, bereaved := c.bereaved[to.kept()]
-			known := before.replica(m.Node, ch.ID)
+			known := before.replica(m.Node, ch)
 			var from NodeID
-			switch heir, settled := heirs[ch.ID]; {
+			switch heir, settled := heirs[ch]; {
 			case settled:
 				from = heir
 			case bereaved && known:
 				continue
 			case bereaved: // it waits like the others
-				ts = append(ts, transfer{To: to.node, Channel: ch.ID})
+				ts = append(ts, transfer{To: to.node, Channel: ch})
 				continue
-			case after.fresh(ch.ID):
+			case after.fresh(ch):
 				from = c.longest(to.kept(), func(uint64) bool { return true })
 			case known && !(waits && a.orphan()):
 				continue
@@ -271,7 +263,7 @@ func (c *catalogue) transfers(before, after *descriptor, heirs map[ChannelID]Nod
 				from = c.source(before, to, gone)
 			}
 			if from != 0 {
-				ts = append(ts, transfer{From: from, To: to.node, Channel: ch.ID})
+				ts = append(ts, transfer{From: from, To: to.node, Channel: ch})
 			}
 		}
 	}
@@ -318,8 +310,8 @@ func (d *descriptor) replica(node NodeID, ch ChannelID) bool {
 	if i < 0 {
 		return false
 	}
-	at, receives := d.Members[i].position(ch)
-	return receives && d.Members[i].Channels[at].Replica
+	keeps, _ := d.Members[i].Channels.get(ch)
+	return keeps
 }
 
 // fresh: the state of the channel is kept from this epoch on, and was not before.
@@ -328,17 +320,22 @@ func (d *descriptor) fresh(ch ChannelID) bool {
 	return fresh
 }
 
-// kept are the channels whose state somebody keeps, ascending.
-func (d *descriptor) kept() []ChannelID {
-	return d.union(func(c channelDesc) bool { return c.Replica })
+// kept: somebody keeps the state of the channel.
+func (d *descriptor) kept(ch ChannelID) bool {
+	return slices.ContainsFunc(d.Members, func(m memberDesc) bool { keeps, _ := m.Channels.get(ch); return keeps })
+}
+
+// keepsFresh: a node keeps the state of a channel that nobody kept in the epoch before.
+func (d *descriptor) keepsFresh(node NodeID) bool {
+	return slices.ContainsFunc(d.Fresh, func(ch ChannelID) bool { return d.replica(node, ch) })
 }
 
 // keptBy are the channels whose state a node keeps, ascending.
 func (d *descriptor) keptBy(node NodeID) (channels []ChannelID) {
 	if i := d.member(node); i >= 0 {
-		for _, c := range d.Members[i].Channels {
-			if c.Replica {
-				channels = append(channels, c.ID)
+		for ch, keeps := range d.Members[i].Channels.all() {
+			if keeps {
+				channels = append(channels, ch)
 			}
 		}
 	}
@@ -350,8 +347,9 @@ func (d *descriptor) without(channels []ChannelID) *descriptor {
 	w := *d
 	w.Members = slices.Clone(d.Members)
 	for i := range w.Members {
-		m := &w.Members[i]
-		m.Channels = slices.DeleteFunc(slices.Clone(m.Channels), func(c channelDesc) bool { return slices.Contains(channels, c.ID) })
+		for _, ch := range channels {
+			w.Members[i].Channels = w.Members[i].Channels.without(ch)
+		}
 	}
 	return &w
 }

@@ -204,7 +204,12 @@ func (d *Driven) Standing() Standing {
 
 // Keeps reports whether the group knows the node as a replica of a channel.
 func (d *Driven) Keeps(ch ChannelID) bool {
-	return slices.ContainsFunc(d.m.cat.all, func(e *Endpoint) bool { return e.Node == d.m.id && e.Channel == ch && e.Replica })
+	for e := range d.m.cat.all.All() {
+		if e.Node == d.m.id && e.Channel == ch && e.Replica {
+			return true
+		}
+	}
+	return false
 }
 
 // State is what a node knows of the group.

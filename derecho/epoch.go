@@ -72,8 +72,11 @@ type epoch struct {
 	turn   *sync.Mutex // with NoLockFree: held from Reserve to Commit; else nil
 	// out are the links to the other members; replaced when one comes up.
 	out      atomic.Pointer[[]rdma.Link]
-	channels []ChannelID   // constant; see bit
-	held     atomic.Uint64 // OR of the hold cells of all receivers; stored by the poller
+	channels struct {
+		listed sync.Once // by the poller or a writer, the first time that some channel is held: mostly never
+		list   []ChannelID
+	}
+	held atomic.Uint64 // OR of the hold cells of all receivers; stored by the poller
 	waiters
 }
 
@@ -101,7 +104,7 @@ func (d *descriptor) layout() sst.Layout {
 // newEpoch makes the state of an epoch in which this node is a member.
 func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	m := g.m
-	e := &epoch{g: g, desc: d, key: rdma.Key{Subgroup: uint32(d.Subgroup), Epoch: d.Epoch}, myRank: -1, channels: d.channels()}
+	e := &epoch{g: g, desc: d, key: rdma.Key{Subgroup: uint32(d.Subgroup), Epoch: d.Epoch}, myRank: -1}
 	e.me = d.member(m.id)
 	e.receiving = d.Members[e.me].receives()
 	e.experiment()
@@ -426,7 +429,8 @@ func (e *epoch) tellPersisted() {
 
 // bit is that of a channel in the hold cell.
 func (e *epoch) bit(ch ChannelID) (bit uint, ok bool) {
-	i, ok := slices.BinarySearch(e.channels, ch)
+	e.channels.listed.Do(func() { e.channels.list = e.desc.channels() })
+	i, ok := slices.BinarySearch(e.channels.list, ch)
 	return uint(i % 64), ok
 }
 

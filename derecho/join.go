@@ -205,7 +205,9 @@ func (m *machine) installControl() bool {
 	d := &descriptor{Mode: Ordered, Epoch: m.view.epoch}
 	for _, p := range m.view.members {
 		// Everybody writes and receives; the endpoint stands for the node itself.
-		d.Members = append(d.Members, memberDesc{Node: NodeID(p.ID), Writers: []EndpointID{0}, Channels: []channelDesc{{ID: 0}}})
+		d.Members = append(d.Members, memberDesc{
+			Node: NodeID(p.ID), Writers: tree[EndpointID, struct{}]{}.with(0, struct{}{}), Channels: tree[ChannelID, bool]{}.with(0, false),
+		})
 	}
 	slices.SortFunc(d.Members, func(a, b memberDesc) int {
 		if a.Node < b.Node {
@@ -329,7 +331,7 @@ func (m *machine) removeFailed(before []rdma.PeerInfo, failed func(NodeID) bool)
 	}
 	waits := map[*Endpoint][]*epoch{}
 	var list []*Endpoint
-	for _, ep := range m.cat.all {
+	for ep := range m.cat.all.All() {
 		if failed(ep.Node) {
 			list = append(list, ep)
 			waits[ep] = m.lastEpochsOf(*ep)

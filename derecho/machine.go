@@ -69,14 +69,14 @@ type machine struct {
 	view     view
 	cat      *catalogue
 	groups   map[SubgroupID]*subgroup
-	order    []*subgroup                  // groups in the order of their creation
-	receives map[SubgroupID][]channelDesc // what this node receives, and whether it keeps it; of a descriptor
-	writers  map[endpointKey]ChannelID    // channel of every known writer
-	opens    map[openKey]*epoch           // rows that were asked for
-	early    []channelState               // states that came before their epoch was known here
-	change   viewChange                   // what the current control epoch has brought so far
-	deferred []deferred                   // acts of this node that wait for a condition
-	queue    [][]byte                     // commands that wait for the next control epoch
+	order    []*subgroup                          // groups in the order of their creation
+	receives map[SubgroupID]tree[ChannelID, bool] // what this node receives, and whether it keeps it; of a descriptor
+	writers  map[endpointKey]ChannelID            // channel of every known writer
+	opens    map[openKey]*epoch                   // rows that were asked for
+	early    []channelState                       // states that came before their epoch was known here
+	change   viewChange                           // what the current control epoch has brought so far
+	deferred []deferred                           // acts of this node that wait for a condition
+	queue    [][]byte                             // commands that wait for the next control epoch
 	// announcing are endpoints of this node that no command announces yet; gathering: more of them follow at once.
 	announcing []Endpoint
 	gathering  bool
@@ -172,7 +172,7 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 		cfg: cfg, id: id, h: h, shell: s,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
 		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
-		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID][]channelDesc{},
+		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]tree[ChannelID, bool]{},
 		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
 	}

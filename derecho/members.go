@@ -12,17 +12,12 @@ import (
 func (c *catalogue) members(before *descriptor, eps []Endpoint, waited, waiting []ChannelID) []memberDesc {
 	sg := before.Subgroup
 	m := memberList{list: slices.Clone(before.Members)}
-	channels := slices.Concat(waited, waiting)
 	for _, ep := range eps {
 		if ep.Writes.ID == sg && c.find(ep.Node, ep.ID) == nil {
 			m.setWriter(ep.Node, ep.ID, false)
 		}
-		if ep.names(sg) {
-			channels = append(channels, ep.Channel)
-		}
 	}
-	slices.Sort(channels)
-	for _, ch := range slices.Compact(channels) {
+	for _, ch := range touched(sg, eps, waited, waiting) {
 		k := keptChannel{sg, ch}
 		_, waits := slices.BinarySearch(waiting, ch)
 		for _, e := range c.onChannel[k] {
@@ -52,12 +47,8 @@ func (c *catalogue) receivers(k keptChannel) map[NodeID]bool {
 	return keeps
 }
 
-// memberList is a list of members, ascending, that is changed. What the elements list that it began with stays as it is: epochs share it.
-type memberList struct {
-	list []memberDesc
-	// writers and channels of these members are copies.
-	writers, channels []NodeID
-}
+// memberList is a list of members, ascending, that is changed. What the elements hold is shared with the list that it began with.
+type memberList struct{ list []memberDesc }
 
 // at is a member, which is put into the list if it is not there.
 func (m *memberList) at(id NodeID) *memberDesc {
@@ -69,16 +60,10 @@ func (m *memberList) at(id NodeID) *memberDesc {
 }
 
 func (m *memberList) setWriter(node NodeID, id EndpointID, writes bool) {
-	d := m.at(node)
-	i, there := slices.BinarySearch(d.Writers, id)
-	if writes == there {
-		return
-	}
-	d.Writers = owned(&m.writers, node, d.Writers)
-	if writes {
-		d.Writers = slices.Insert(d.Writers, i, id)
+	if d := m.at(node); writes {
+		d.Writers = d.Writers.with(id, struct{}{})
 	} else {
-		d.Writers = slices.Delete(d.Writers, i, i+1)
+		d.Writers = d.Writers.without(id)
 	}
 }
 
@@ -88,33 +73,10 @@ func (m *memberList) setReceivers(ch ChannelID, keeps map[NodeID]bool) {
 	}
 	for i := range m.list {
 		d := &m.list[i]
-		keep, receives := keeps[d.Node]
-		i, there := d.position(ch)
-		if receives == there && (!there || d.Channels[i].Replica == keep) {
-			continue
-		}
-		d.Channels = owned(&m.channels, d.Node, d.Channels)
-		switch {
-		case !receives:
-			d.Channels = slices.Delete(d.Channels, i, i+1)
-		case there:
-			d.Channels[i].Replica = keep
-		default:
-			d.Channels = slices.Insert(d.Channels, i, channelDesc{ch, keep})
+		if keep, receives := keeps[d.Node]; receives {
+			d.Channels = d.Channels.with(ch, keep)
+		} else {
+			d.Channels = d.Channels.without(ch)
 		}
 	}
-}
-
-// owned is a list of a member that may be changed: a copy, with room for one more, unless it is one already.
-func owned[E any](copies *[]NodeID, node NodeID, list []E) []E {
-	if slices.Contains(*copies, node) {
-		return list
-	}
-	*copies = append(*copies, node)
-	return append(make([]E, 0, len(list)+1), list...)
-}
-
-// position is where a channel is among those that the member receives, or would be.
-func (m *memberDesc) position(ch ChannelID) (i int, there bool) {
-	return slices.BinarySearchFunc(m.Channels, ch, func(c channelDesc, ch ChannelID) int { return cmp.Compare(c.ID, ch) })
 }

@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 func (c *catalogue) allMembers(sg SubgroupID) []memberDesc {
 	waiting := c.unrecovered(sg)
 	var m memberList
-	for _, e := range c.all {
+	for e := range c.all.All() {
 		if !e.names(sg) || slices.Contains(waiting, e.Channel) {
 			continue
 		}
@@ -75,9 +76,9 @@ func TestMembersFollowFromWhatChanged(t *testing.T) {
 				eps[i] = make1()
 			}
 			changed = c.add(eps...)
-		case pick < 99 && len(c.all) > 0:
-			for range min(2, len(c.all)) {
-				e := c.all[random.IntN(len(c.all))]
+		case pick < 99 && c.all.Len() > 0:
+			for range min(2, c.all.Len()) {
+				e := slices.Collect(c.all.All())[random.IntN(c.all.Len())]
 				_, more, _, ok := c.remove(e.Node, e.ID)
 				require.True(t, ok)
 				changed = append(changed, more...)
@@ -102,19 +103,19 @@ func TestMembersFollowFromWhatChanged(t *testing.T) {
 			require.True(t, sameMembers(c.allMembers(sg), d.Members))
 			received, writers := map[NodeID]map[ChannelID]bool{}, 0
 			for _, m := range d.Members {
-				writers += len(m.Writers)
-				for _, ch := range m.Channels {
+				for ch, keeps := range m.Channels.all() {
 					if received[m.Node] == nil {
 						received[m.Node] = map[ChannelID]bool{}
 					}
-					received[m.Node][ch.ID] = ch.Replica
+					received[m.Node][ch] = keeps
 				}
-				for _, w := range m.Writers {
+				for w := range m.Writers.all() {
+					writers++
 					require.Equal(t, sg, c.find(m.Node, w).Writes.ID)
 				}
 			}
-			require.Equal(t, membersByNode(c.all, sg), received)
-			for _, e := range c.all {
+			require.Equal(t, membersByNode(slices.Collect(c.all.All()), sg), received)
+			for e := range c.all.All() {
 				if e.Writes.ID == sg {
 					writers--
 				}
@@ -127,9 +128,14 @@ func TestMembersFollowFromWhatChanged(t *testing.T) {
 
 func cloneMembers(list []memberDesc) []memberDesc {
 	clone := append([]memberDesc{}, list...)
-	for i, m := range clone {
-		clone[i].Writers = append([]EndpointID(nil), m.Writers...)
-		clone[i].Channels = append([]channelDesc(nil), m.Channels...)
+	for i, m := range list {
+		clone[i].Writers, clone[i].Channels = tree[EndpointID, struct{}]{}, tree[ChannelID, bool]{}
+		for w := range m.Writers.all() {
+			clone[i].Writers = clone[i].Writers.with(w, struct{}{})
+		}
+		for ch, keeps := range m.Channels.all() {
+			clone[i].Channels = clone[i].Channels.with(ch, keeps)
+		}
 	}
 	return clone
 }
@@ -170,8 +176,8 @@ func TestMembersFollowFromLogs(t *testing.T) {
 			if _, foreign := c.foreign(&e); !foreign {
 				c.add(e)
 			}
-		case pick < 80 && len(c.all) > 0:
-			e := c.all[random.IntN(len(c.all))]
+		case pick < 80 && c.all.Len() > 0:
+			e := slices.Collect(c.all.All())[random.IntN(c.all.Len())]
 			c.remove(e.Node, e.ID)
 		case pick < 84:
 			c.removeNodes(func(id NodeID) bool { return id == node })
@@ -199,7 +205,7 @@ func TestMembersFollowFromLogs(t *testing.T) {
 	require.Greater(t, waited, 2000)
 }
 
-// What an endpoint costs the catalogue does not depend on how many there are, in objects; nor does it allocate for each of them.
+// What an endpoint costs the catalogue grows with the logarithm of how many there are, in objects and in bytes.
 func TestEndpointAmongMany(t *testing.T) {
 	for _, mode := range []Mode{Ordered, Logged} {
 		endpointAmongMany(t, Subgroup{1, mode})
@@ -207,20 +213,29 @@ func TestEndpointAmongMany(t *testing.T) {
 }
 
 func endpointAmongMany(t *testing.T, sg Subgroup) {
-	objects := func(n int) float64 {
+	cost := func(n int) (objects, bytes float64) {
 		c := newCatalogue()
 		for i := range n {
 			c.add(Endpoint{Node: NodeID(1 + i%2), ID: EndpointID(i + 1), Channel: ChannelID(i/4 + 1), Writes: sg, Reads: []Subgroup{sg}})
 		}
-		return testing.AllocsPerRun(20, func() {
-			e := Endpoint{Node: 1, ID: EndpointID(n + 1), Channel: ChannelID(n), Writes: sg, Reads: []Subgroup{sg}}
-			require.Len(t, c.add(e), 1)
-			_, changed, _, ok := c.remove(e.Node, e.ID)
-			require.True(t, ok)
-			require.Len(t, changed, 1)
-		})
+		const times = 200
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range times {
+			e := Endpoint{Node: 1, ID: EndpointID(n + 1 + i), Channel: ChannelID(n + i), Writes: sg, Reads: []Subgroup{sg}}
+			if len(c.add(e)) != 1 {
+				t.Fatal("nothing changed")
+			}
+			if _, changed, _, ok := c.remove(e.Node, e.ID); !ok || len(changed) != 1 {
+				t.Fatal("nothing changed")
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs-before.Mallocs) / times, float64(after.TotalAlloc-before.TotalAlloc) / times
 	}
-	few, many := objects(100), objects(4000)
-	t.Logf("mode %d: %.0f objects with 100 endpoints of the subgroup, %.0f with 4,000", sg.Mode, few, many)
-	require.LessOrEqual(t, many, few+2)
+	fewObjects, fewBytes := cost(1000)
+	manyObjects, manyBytes := cost(16000)
+	t.Logf("mode %d: %.0f objects of %.0f bytes with 1,000 endpoints of the subgroup, %.0f of %.0f with 16,000", sg.Mode, fewObjects, fewBytes, manyObjects, manyBytes)
+	require.Less(t, manyObjects, 1.5*fewObjects)
+	require.Less(t, manyBytes, 1.5*fewBytes)
 }

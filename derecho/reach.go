@@ -97,7 +97,7 @@ func (m *machine) meet(e *epoch) {
 // writes: an endpoint is a writer in the epoch.
 func (d *descriptor) writes(node NodeID, id EndpointID) bool {
 	i := d.member(node)
-	return i >= 0 && slices.Contains(d.Members[i].Writers, id)
+	return i >= 0 && d.Members[i].Writers.has(id)
 }
 
 // catchUp has this node send in the newest epoch of each subgroup at once, and tells the layer above of all endpoints that there are. It is
@@ -121,7 +121,7 @@ func (d *descriptor) concerned(node NodeID, before *descriptor) bool {
 	case was < 0 || is < 0 || !sameMembers(before.Members[was:was+1], d.Members[is:is+1]) || !slices.Equal(before.Waiting, d.Waiting):
 		return true
 	}
-	return slices.ContainsFunc(d.keptBy(node), d.fresh) || slices.ContainsFunc(d.Transfers, func(t transfer) bool { return t.To == node })
+	return d.keepsFresh(node) || slices.ContainsFunc(d.Transfers, func(t transfer) bool { return t.To == node })
 }
 
 // installHere begins epochs; at once, if they are about this node itself.

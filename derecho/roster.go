@@ -3,11 +3,13 @@ package derecho
 import (
 	"cmp"
 	"slices"
+
+	"github.com/omg-dds-go/dds/internal/sequence"
 )
 
 // endpointList is a list of endpoints in the order of their announcement, in which each is found by its name.
 type endpointList struct {
-	all  []*Endpoint
+	all  sequence.Set[*Endpoint]
 	byID map[endpointKey]*Endpoint
 }
 
@@ -27,19 +29,19 @@ func (l *endpointList) find(node NodeID, id EndpointID) *Endpoint {
 }
 
 func (l *endpointList) insert(e *Endpoint) {
-	l.all = append(l.all, e)
+	l.all.Add(e)
 	l.byID[e.key()] = e
 }
 
 func (l *endpointList) delete(e *Endpoint) {
-	l.all = remove(l.all, e)
+	l.all.Remove(e)
 	delete(l.byID, e.key())
 }
 
 func (l *endpointList) values() []Endpoint {
-	list := make([]Endpoint, len(l.all))
-	for i, e := range l.all {
-		list[i] = *e
+	list := make([]Endpoint, 0, l.all.Len())
+	for e := range l.all.All() {
+		list = append(list, *e)
 	}
 	return list
 }
@@ -103,7 +105,7 @@ func remove(list []*Endpoint, e *Endpoint) []*Endpoint {
 
 // deleteNodes deletes the endpoints of nodes, and returns them.
 func (r *roster) deleteNodes(gone func(NodeID) bool) (deleted []Endpoint) {
-	for _, e := range slices.Clone(r.all) {
+	for e := range r.all.All() {
 		if gone(e.Node) {
 			r.delete(e)
 			deleted = append(deleted, *e)

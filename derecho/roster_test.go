@@ -45,7 +45,8 @@ func TestRosterFindsWhatIsThere(t *testing.T) {
 			r.deleteNodes(func(id NodeID) bool { return id == node })
 			there = slices.DeleteFunc(there, func(e *Endpoint) bool { return e.Node == node })
 		}
-		require.Equal(t, len(there), len(r.all))
+		require.True(t, slices.Equal(there, slices.Collect(r.all.All())))
+		require.Equal(t, len(there), r.all.Len())
 		for sg := range SubgroupID(5) {
 			require.Equal(t, filter(func(e *Endpoint) bool { return sg != 0 && e.Log != nil && e.names(sg) }), r.storing[sg])
 			for ch := range ChannelID(6) {
@@ -59,7 +60,7 @@ func TestRosterFindsWhatIsThere(t *testing.T) {
 		r.delete(e)
 		require.Nil(t, r.find(e.Node, e.ID))
 	}
-	require.Empty(t, r.all)
+	require.Zero(t, r.all.Len())
 	require.Empty(t, r.byID)
 	require.Empty(t, r.storing)
 	require.Empty(t, r.onLog)

@@ -67,7 +67,7 @@ func (g *subgroup) current() *epoch {
 // the old one come to their end. Nobody waits.
 func (g *subgroup) install(d *descriptor) error {
 	g.newest = d
-	g.unannounced = slices.ContainsFunc(d.keptBy(g.m.id), d.fresh) || slices.Contains(d.heirs(), g.m.id)
+	g.unannounced = d.keepsFresh(g.m.id) || slices.Contains(d.heirs(), g.m.id)
 	g.giveUpLoading(d)
 	g.reload(d)
 	var next *epoch
@@ -179,26 +179,33 @@ func (g *subgroup) announce(d *descriptor) {
 	}
 	before := g.m.receives[g.id]
 	now := d.Members[d.member(g.m.id)].Channels
-	for _, c := range now {
-		pending := slices.ContainsFunc(d.Transfers, func(t transfer) bool {
-			return t.To == g.m.id && t.From != t.To && t.Channel == c.ID
-		})
+	var coming []ChannelID // whose states follow
+	for _, t := range d.Transfers {
+		if t.To == g.m.id && t.From != t.To {
+			coming = append(coming, t.Channel)
+		}
+	}
+	slices.Sort(coming)
+	channels := slices.Concat(coming, now.since(before), d.Fresh)
+	slices.Sort(channels)
+	for _, ch := range slices.Compact(channels) {
+		keeps, receives := now.get(ch)
+		if !receives {
+			continue
+		}
+		_, pending := slices.BinarySearch(coming, ch)
 		if pending {
-			g.loading[c.ID] = d.Epoch
-			delete(g.lacks, c.ID)
+			g.loading[ch] = d.Epoch
+			delete(g.lacks, ch)
 		}
 		// Of a fresh channel nobody has a state but what the logs hold: who waited for one goes on from there. And who only
 		// received a channel begins with nothing else when it is the first to keep it.
-		for len(before) > 0 && before[0].ID < c.ID {
-			before = before[1:]
-		}
-		received := len(before) > 0 && before[0].ID == c.ID
-		kept := received && before[0].Replica
+		kept, received := before.get(ch)
 		switch {
-		case pending || c.Replica && (d.fresh(c.ID) || !kept):
-			g.m.h.AwaitState(g.id, c.ID, d.Epoch, pending)
+		case pending || keeps && (d.fresh(ch) || !kept):
+			g.m.h.AwaitState(g.id, ch, d.Epoch, pending)
 		case !received:
-			g.m.h.AwaitState(g.id, c.ID, 0, false)
+			g.m.h.AwaitState(g.id, ch, 0, false)
 		}
 	}
 	g.m.receives[g.id] = now

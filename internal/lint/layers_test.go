@@ -39,6 +39,7 @@ var protobuf = []string{"google.golang.org/protobuf/proto", "google.golang.org/p
 var layers = map[string]layer{
 	"internal/invariant": {level: 0},
 	"internal/mutant":    {level: 0},
+	"internal/sequence":  {level: 0},
 	"internal/vfs":       {level: 0, imports: []string{unix}},
 	"internal/lint":      {level: 0},
 	"internal/suggest":   {level: 0},
@@ -66,10 +67,10 @@ var layers = map[string]layer{
 	"topic":           {level: 2, imports: []string{"cdr", "qos"}},
 	"sst":             {level: 2, imports: []string{"rdma", "internal/mutant"}},
 	"smc":             {level: 3, imports: []string{"sst", "rdma", "internal/mutant"}},
-	"derecho":         {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
+	"derecho":         {level: 4, imports: []string{"smc", "sst", "rdma", "rdma/fabric", "rdma/shm", "internal/mutant", "internal/sequence", unix}, tests: []string{"rdma/mem", "rdma/sim"}},
 
 	"derecho/cluster": {level: 5, imports: []string{"derecho", "rdma", "rdma/sim"}, tests: []string{"internal/datadriven", "internal/mutant"}},
-	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes", "internal/ticks"}, tests: []string{"dcps/internal/...", "internal/datadriven"}},
+	"dcps":            {level: 5, imports: []string{"topic", "qos", "cdr", "derecho", "storage", "filter", "xtypes", "internal/sequence", "internal/ticks"}, tests: []string{"dcps/internal/...", "internal/datadriven"}},
 
 	"idlc":        {level: 2, imports: []string{"cdr", "xtypes", "internal/suggest", participle, participle + "/lexer"}, tests: []string{"idlc/internal/...", "internal/viewtest", "xtypes/notation"}},
 	"cmd/idlgen":  {level: 6, imports: []string{"idlc", "xtypes", "xtypes/notation", "internal/suggest"}},

@@ -319,7 +319,7 @@ func (c *cache) room(in *instance) outcome {
 func (c *cache) fits(set []*item) outcome {
 	c.flat()
 	more := make(map[InstanceHandle]int)
-	samples, instances := 0, 0
+	samples, instances, stay := 0, 0, make(map[*instance]bool)
 	for _, it := range set {
 		if it.kind != itemData {
 			continue
@@ -327,6 +327,7 @@ func (c *cache) fits(set []*item) outcome {
 		held, in := more[it.handle], c.instances[it.handle]
 		if in != nil {
 			held += in.samples
+			stay[in] = true
 		} else if more[it.handle] == 0 {
 			instances++
 		}
@@ -340,7 +341,9 @@ func (c *cache) fits(set []*item) outcome {
 		samples++
 	}
 	for in := c.empty.first; in != nil && len(c.instances)+instances > c.maxInstances; in = in.emptyAfter {
-		instances-- // it gives way
+		if !stay[in] { // nor does it help if one gives way that the set goes on with: that is a new one then
+			instances--
+		}
 	}
 	switch {
 	case len(c.instances)+instances > c.maxInstances:

@@ -3,8 +3,6 @@ package dcps
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 )
 
 // An entity that is not enabled does what DDS 1.4 §2.2.2.1.1.7 allows: its QoS and listener may be set and read, its conditions
@@ -17,7 +15,7 @@ func notYet(entity, factory string) error {
 }
 
 // Enable joins the domain, if the factory did not do so (DDS: enable), and enables all that was made by the participant, unless
-// its ENTITY_FACTORY says otherwise. Enabling an entity again has no effect.
+// its ENTITY_FACTORY says otherwise. Enabling an entity again has no effect, but that it goes on with what a call before failed to enable.
 func (p *DomainParticipant) Enable(ctx context.Context) error {
 	const op = "Enable"
 	if p.absent() {
@@ -29,23 +27,37 @@ func (p *DomainParticipant) Enable(ctx context.Context) error {
 	if err := p.enable(ctx, op); err != nil {
 		return err
 	}
-	if !p.Qos().EntityFactory.AutoenableCreatedEntities {
-		return nil
-	}
 	p.mu.Lock()
-	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), slices.Collect(maps.Values(p.topics))
+	left := p.toEnable
+	p.toEnable = nil
 	p.mu.Unlock()
 	var errs []error
-	for _, t := range topics {
-		t.enable()
-	}
-	for _, sub := range subs {
-		errs = append(errs, sub.Enable())
-	}
-	for _, pub := range pubs {
-		errs = append(errs, pub.Enable())
+	for i, enable := range left {
+		if err := enable(); err != nil {
+			errs = append(errs, err)
+			p.mu.Lock()
+			p.toEnable = append(p.toEnable, left[i])
+			p.mu.Unlock()
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// parts are what the participant contains, to be enabled with it, if its ENTITY_FACTORY says so. Called with mu held.
+func (p *DomainParticipant) parts() (enable []func() error) {
+	if !p.qos.EntityFactory.AutoenableCreatedEntities {
+		return nil
+	}
+	for _, t := range p.topics {
+		enable = append(enable, func() error { t.enable(); return nil })
+	}
+	for _, sub := range p.subs {
+		enable = append(enable, sub.Enable)
+	}
+	for _, pub := range p.publishers {
+		enable = append(enable, pub.Enable)
+	}
+	return enable
 }
 
 // Enabled tells whether the participant is enabled.
@@ -59,15 +71,7 @@ func (pub *Publisher) Enable() error {
 	if !pub.p.enabled() {
 		return notYet(pub.what, "participant")
 	}
-	pub.enable()
-	if !pub.enables() {
-		return nil
-	}
-	var errs []error
-	for _, w := range pub.list() {
-		errs = append(errs, w.enable("Enable"))
-	}
-	return errors.Join(errs...)
+	return pub.enable(func() bool { return pub.qos.EntityFactory.AutoenableCreatedEntities }, func(w *writer) error { return w.enable("Enable") })
 }
 
 // Enabled tells whether the Publisher is enabled.
@@ -81,15 +85,7 @@ func (sub *Subscriber) Enable() error {
 	if !sub.p.enabled() {
 		return notYet(sub.what, "participant")
 	}
-	sub.enable()
-	if !sub.enables() {
-		return nil
-	}
-	var errs []error
-	for _, r := range sub.list() {
-		errs = append(errs, r.enable("Enable"))
-	}
-	return errors.Join(errs...)
+	return sub.enable(func() bool { return sub.qos.EntityFactory.AutoenableCreatedEntities }, func(r *reader) error { return r.enable("Enable") })
 }
 
 // Enabled tells whether the Subscriber is enabled.

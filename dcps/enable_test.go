@@ -131,6 +131,72 @@ func TestDDS14_2_2_3_20_EntityFactory(t *testing.T) {
 	require.True(t, n.writer(t, writerQos()).Enabled())
 }
 
+// To enable what is enabled has no effect, on what it made neither: an entity that was made disabled by the ENTITY_FACTORY of the time
+// stays so until it is enabled itself.
+func TestDDS14_2_2_2_1_1_7_EnableAgain(t *testing.T) {
+	d := onBus(t)
+	q := qos.DefaultDomainParticipant()
+	q.EntityFactory = createdDisabled
+	n := d.node(t, WithParticipantQos(q))
+	tp := n.topic(t)
+	require.NoError(t, n.p.SetQos(qos.DefaultDomainParticipant()))
+	require.NoError(t, n.p.Enable(patiently(t)))
+	for _, enabled := range []bool{n.pub.Enabled(), n.sub.Enabled(), tp.Enabled()} {
+		require.False(t, enabled, "made before ENTITY_FACTORY was changed, and the participant was enabled all the while")
+	}
+	require.NoError(t, tp.Enable())
+	require.NoError(t, n.pub.Enable())
+	require.NoError(t, n.sub.Enable())
+
+	pub, sub := n.pub.Qos(), n.sub.Qos()
+	pub.EntityFactory, sub.EntityFactory = createdDisabled, createdDisabled
+	require.NoError(t, n.pub.SetQos(pub))
+	require.NoError(t, n.sub.SetQos(sub))
+	w, r := n.writer(t, writerQos()), n.reader(t, readerQos())
+	pub.EntityFactory.AutoenableCreatedEntities, sub.EntityFactory.AutoenableCreatedEntities = true, true
+	require.NoError(t, n.pub.SetQos(pub))
+	require.NoError(t, n.sub.SetQos(sub))
+	require.NoError(t, n.p.Enable(patiently(t)))
+	require.NoError(t, n.pub.Enable())
+	require.NoError(t, n.sub.Enable())
+	require.False(t, w.Enabled())
+	require.False(t, r.Enabled())
+	require.NoError(t, w.Enable())
+	require.NoError(t, r.Enable())
+	require.True(t, w.Enabled())
+	require.True(t, r.Enabled())
+}
+
+// What could not be enabled with the entity that made it is enabled by the next call, and nothing else is, nor what was closed meanwhile.
+func TestEnableGoesOn(t *testing.T) {
+	d := onBus(t)
+	mute := &hushedCore{mute: true}
+	f := NewDomainParticipantFactory(d.bus.join(), wrapCore(func(c core) core { mute.core = c; return mute }))
+	require.NoError(t, f.SetQos(createdDisabled))
+	p, err := f.NewDomainParticipant(patiently(t), d.id)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	n := &node{p: p}
+	n.pub, err = p.NewPublisher()
+	require.NoError(t, err)
+	n.topic(t)
+	w, closed := n.writer(t, writerQos()), n.writer(t, writerQos())
+	require.ErrorIs(t, p.Enable(patiently(t)), ErrTimeout)
+	require.True(t, n.pub.Enabled())
+	require.False(t, w.Enabled())
+	q := n.pub.Qos()
+	q.EntityFactory = createdDisabled
+	require.NoError(t, n.pub.SetQos(q))
+	later := n.writer(t, writerQos())
+	require.NoError(t, n.pub.SetQos(qos.DefaultPublisher()))
+	require.ErrorIs(t, n.pub.Enable(), ErrTimeout)
+	require.NoError(t, closed.Close())
+	mute.mute = false
+	require.NoError(t, p.Enable(patiently(t)))
+	require.True(t, w.Enabled())
+	require.False(t, later.Enabled(), "it was made disabled afterwards")
+}
+
 // What was never enabled is closed without a word to the domain, and what it belongs to as well.
 func TestCloseBeforeEnable(t *testing.T) {
 	d := onBus(t)

@@ -22,6 +22,8 @@ type group[E interface {
 	mu      sync.Mutex
 	closed  bool
 	members sequence.Set[E]
+
+	toEnable []E // that could not be enabled with the group; guarded by state.changing
 }
 
 // groupEntity is what a Publisher or Subscriber has to wait on. Only DATA_ON_READERS concerns it.
@@ -51,11 +53,24 @@ func (g *group[E]) begin(p *DomainParticipant, what string, of Entity) {
 	g.state.status.of = of
 }
 
-// enable is done under the lock that SetQos decides by what may change.
-func (g *group[E]) enable() {
+// enable enables the group, under the lock that SetQos decides by what may change, and its members if all tells so, which is called with
+// that lock held. Of a group that is enabled it goes on with those that a call before could not enable, and with no others.
+func (g *group[E]) enable(all func() bool, enable func(E) error) error {
+	g.state.changing.Lock()
+	defer g.state.changing.Unlock()
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.state.enabled.Store(true)
+	if !g.state.enabled.Swap(true) && all() {
+		g.toEnable = slices.Collect(g.members.All())
+	}
+	left := slices.DeleteFunc(g.toEnable, func(e E) bool { return !g.members.Has(e) })
+	g.mu.Unlock()
+	var errs []error
+	g.toEnable = slices.DeleteFunc(left, func(e E) bool {
+		err := enable(e)
+		errs = append(errs, err)
+		return err == nil
+	})
+	return errors.Join(errs...)
 }
 
 func (g *group[E]) add(op string, e E) error {

@@ -73,6 +73,7 @@ type DomainParticipant struct {
 	topics     map[string]*topicEntity
 	filters    map[string]*contentFilter
 	multis     map[string]*multiTopic
+	toEnable   []func() error // of what it contains, what is to be enabled with it and is not yet
 	publishers []*Publisher
 	subs       []*Subscriber
 }
@@ -169,6 +170,9 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 	p.spawn("dcps timers", p.timers.run)
 	p.directory.enabled.Store(true)
 	p.domain.enabled.Store(true)
+	p.mu.Lock()
+	p.toEnable = p.parts()
+	p.mu.Unlock()
 	return p.tellUserData(op)
 }
 

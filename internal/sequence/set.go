@@ -14,9 +14,15 @@ type Set[E comparable] struct {
 // Len is the number of elements.
 func (s *Set[E]) Len() int { return len(s.at) }
 
+// Has tells whether an element is there.
+func (s *Set[E]) Has(e E) bool {
+	_, there := s.at[e]
+	return there
+}
+
 // Add puts an element behind the others, unless it is there.
 func (s *Set[E]) Add(e E) {
-	if _, there := s.at[e]; there {
+	if s.Has(e) {
 		return
 	}
 	if s.at == nil {
@@ -53,7 +59,7 @@ func (s *Set[E]) Remove(e E) bool {
 func (s *Set[E]) All() iter.Seq[E] {
 	return func(yield func(E) bool) {
 		for _, e := range s.places {
-			if _, there := s.at[e]; there && !yield(e) {
+			if s.Has(e) && !yield(e) {
 				return
 			}
 		}

@@ -28,6 +28,7 @@ func TestSetAgainstList(t *testing.T) {
 			}
 		}
 		require.Equal(t, len(list), s.Len())
+		require.Equal(t, slices.Contains(list, e), s.Has(e))
 		require.True(t, slices.Equal(list, slices.Collect(s.All())))
 		if i%100 == 0 {
 			var seen []int

@@ -37,7 +37,7 @@ const (
 	Unordered Mode = 1
 	// Ordered is atomic multicast: one total order for all members, delivered when stable.
 	Ordered Mode = 2
-	// Logged is Ordered, and every receiving member appends what it delivers, of the channels that it receives, to a log on disk;
+	// Logged is Ordered, and members append what they deliver to a log on disk, of the channels with which they have announced it (Endpoint.Log);
 	// see Config.OpenLog and Node.WaitDurable.
 	Logged Mode = 3
 )

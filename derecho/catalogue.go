@@ -304,6 +304,15 @@ func (c *catalogue) source(before *descriptor, to replica, gone func(replica) bo
 	return first
 }
 
+// transferTo is the transfer of a channel to a node, if there is one.
+func (d *descriptor) transferTo(node NodeID, ch ChannelID) (t transfer, is bool) {
+	i := slices.IndexFunc(d.Transfers, func(t transfer) bool { return t.To == node && t.Channel == ch })
+	if i < 0 {
+		return t, false
+	}
+	return d.Transfers[i], true
+}
+
 // replica: the node keeps the state of the channel in this epoch.
 func (d *descriptor) replica(node NodeID, ch ChannelID) bool {
 	i := d.member(node)

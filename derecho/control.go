@@ -183,7 +183,7 @@ func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
 func (m *machine) replicaLoading(ep Endpoint) bool {
 	return ep.Replica && slices.ContainsFunc(ep.Reads, func(sg Subgroup) bool {
 		g := m.groups[sg.ID]
-		return g != nil && g.loading[ep.Channel] != 0 && !g.lacks[ep.Channel]
+		return g != nil && (g.loading[ep.Channel] != 0 && !g.lacks[ep.Channel] || g.untold[ep.Channel] != 0 && !mutant.Is("announce-unbegun"))
 	})
 }
 

@@ -19,7 +19,7 @@ func TestCopiedLog(t *testing.T) {
 				c.cfg.Lease = time.Minute // longer than the test: nothing is refused
 			}
 			c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
-			c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 17} }
+			c.cfg.LogState = emptyLog(17)
 			a, _ := c.join()
 			b, rb := c.join()
 			keeps := Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true}
@@ -46,7 +46,7 @@ func TestCopiedLog(t *testing.T) {
 func TestCopiedLogAtRejoin(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
-		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 17} }
+		c.cfg.LogState = emptyLog(17)
 		a, ra := c.join()
 		b, rb := c.join()
 		keeps := Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true}
@@ -138,7 +138,7 @@ func TestForeignAfterCopied(t *testing.T) {
 		a, _ := c.join()
 		keeps := Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true}
 		a.mustAdd(t, keeps)
-		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 18} }
+		c.cfg.LogState = emptyLog(18)
 		other, _ := c.join()
 		other.mustAdd(t, keeps)
 		c.cfg.LogState = holds(0x22)

@@ -169,7 +169,7 @@ func (e *epoch) deliver() {
 	}
 	if len(batch) > 0 {
 		if e.desc.Mode == Logged && e.g.log != nil {
-			e.g.log.append(batch, e.desc.Members[e.me].Channels.has)
+			e.g.log.append(batch, e.stores)
 		}
 		e.g.deliver(batch, e.upcall)
 		if e.g.m.dead() {
@@ -177,8 +177,12 @@ func (e *epoch) deliver() {
 		}
 	}
 	e.advance(batch, full)
-	if e.desc.Mode == Logged && e.g.log != nil {
+	switch {
+	case e.desc.Mode != Logged:
+	case e.g.log != nil:
 		e.g.log.mark(e, e.delivered)
+	default: // it stores nothing, so nothing is missing
+		e.persisted.Store(e.delivered)
 	}
 	clear(batch) // payloads are the senders' again
 	e.handOver()

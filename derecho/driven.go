@@ -59,6 +59,8 @@ type Event struct {
 	// Installed: the channels whose state each member keeps, and the logs that have each channel.
 	Kept map[NodeID][]ChannelID
 	Logs []EventLogs
+	// Installed: the channels that the node's log gets in the epoch.
+	Stores []ChannelID
 	// Drained: of a Logged epoch, all of it is in the node's log, which was not given up.
 	Stored bool
 }
@@ -137,10 +139,8 @@ func (d *Driven) AddEndpoints(eps []Endpoint, done func(Endpoint, error)) {
 	for _, ep := range eps {
 		ep.Node = d.m.id
 		err := checkEndpoint(ep)
-		for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
-			if err == nil && sg.Mode == Logged && len(ep.Reads) > 0 {
-				err = d.m.logs.prepare(sg.ID, d.m.cfg.OpenLog)
-			}
+		if err == nil {
+			err = d.m.logs.prepare(&ep, d.m.cfg.OpenLog)
 		}
 		if err != nil {
 			done(ep, err)

@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -61,7 +62,7 @@ type epoch struct {
 	delivered  uint64 // sequence numbers below it were delivered
 	drained    bool   // all of the epoch was delivered here (and is durable here, if logged)
 	afterDrain []func()
-	persisted  atomic.Uint64 // stored by the logger, copied to the table by the poller
+	persisted  atomic.Uint64 // stored by the logger, or by the poller as long as the subgroup has none; copied to the table by the poller
 
 	start epochStarts // what the log records of its beginning
 	// uncounted: what its log has of it does not count for some channel: it is not told that it is stored.
@@ -425,6 +426,15 @@ func (e *epoch) tellPersisted() {
 		e.table.Store(e.table.LogFailed(), 1)
 	}
 	e.kick()
+}
+
+// stores: what comes of a channel goes to the log (starts).
+func (e *epoch) stores(ch ChannelID) bool {
+	if mutant.Is("log-unannounced") {
+		return true
+	}
+	_, stores := slices.BinarySearchFunc(e.start.channels, ch, func(c channelStarts, ch ChannelID) int { return cmp.Compare(c.Channel, ch) })
+	return stores
 }
 
 // bit is that of a channel in the hold cell.

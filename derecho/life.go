@@ -240,14 +240,7 @@ func (l *life) add(ctx context.Context, ep Endpoint) error {
 // prepare makes an endpoint one of this incarnation, and opens the logs that it needs.
 func (l *life) prepare(ep *Endpoint) error {
 	ep.Node = l.id
-	for _, sg := range append([]Subgroup{ep.Writes}, ep.Reads...) {
-		if sg.Mode == Logged && len(ep.Reads) > 0 {
-			if err := l.m.logs.prepare(sg.ID, l.n.cfg.OpenLog); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return l.m.logs.prepare(ep, l.n.cfg.OpenLog)
 }
 
 // addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It

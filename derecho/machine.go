@@ -384,6 +384,9 @@ func (m *machine) note(k EventKind, e *epoch) {
 		for _, l := range e.desc.Logs {
 			ev.Logs = append(ev.Logs, EventLogs{l.Channel, l.Logs, l.Openings, e.desc.fresh(l.Channel)})
 		}
+		for _, c := range e.start.channels {
+			ev.Stores = append(ev.Stores, c.Channel)
+		}
 		ev.Kept = map[NodeID][]ChannelID{}
 		for i, d := range e.desc.Members {
 			ev.Members = append(ev.Members, d.Node)
@@ -451,7 +454,7 @@ func (m *machine) logFailed(sg SubgroupID, err error) {
 func (m *machine) group(id SubgroupID) *subgroup {
 	g := m.groups[id]
 	if g == nil {
-		g = &subgroup{m: m, id: id, loading: map[ChannelID]uint32{}, lacks: map[ChannelID]bool{}, barren: map[ChannelID]uint32{}, holds: map[ChannelID]bool{}}
+		g = &subgroup{m: m, id: id, loading: map[ChannelID]uint32{}, lacks: map[ChannelID]bool{}, barren: map[ChannelID]uint32{}, holds: map[ChannelID]bool{}, ownStates: map[ChannelID]uint32{}, untold: map[ChannelID]uint32{}}
 		m.groups[id] = g
 		m.shell.newGroup(g)
 		m.order = append(m.order, g)

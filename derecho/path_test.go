@@ -55,11 +55,17 @@ func (l *memLog) Close() error { return nil }
 
 var logged = Subgroup{ID: 6, Mode: Logged}
 
+// emptyLog is a Config.LogState.
+func emptyLog(id uint64) func(SubgroupID, ChannelID) *LogState {
+	return func(SubgroupID, ChannelID) *LogState { return &LogState{ID: id} }
+}
+
 func TestLoggedIsDurableEverywhere(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		logs := []*memLog{{}, {}, {}}
 		for i := range logs {
 			c.cfg.OpenLog = func(SubgroupID) (Log, error) { return logs[i], nil }
+			c.cfg.LogState = emptyLog(uint64(1 + i))
 			c.join()
 		}
 		for _, n := range c.node {
@@ -84,10 +90,10 @@ func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		slow := &memLog{gate: make(chan struct{})}
 		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return slow, nil }
-		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 17} }
+		c.cfg.LogState = emptyLog(17)
 		r, _ := c.join()
-		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState { return &LogState{ID: 18} }
-		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		c.cfg.LogState = emptyLog(18)
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(18)
 		w, _ := c.join()
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
@@ -109,9 +115,9 @@ func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
 func TestFailedLogIsToldToAll(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		full := errors.New("no space left")
-		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{err: full}, nil }
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{err: full}, nil }, emptyLog(17)
 		r, rr := c.join()
-		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(18)
 		w, rw := c.join()
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})

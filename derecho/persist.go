@@ -58,6 +58,7 @@ type logger struct {
 	came    map[ChannelID]uint32 // the epoch of the state that came last
 	held    uint32               // what is of this epoch or a later one stays in memory; 0: nothing does
 	unbegun map[ChannelID]int    // beginnings that are not written yet, of each channel that has some
+	wrote   map[ChannelID]uint32 // the last epoch whose beginning is written
 	closed  bool
 	spare   []LogBatch // empty
 
@@ -87,7 +88,7 @@ type channelStarts struct {
 }
 
 func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
-	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, unbegun: map[ChannelID]int{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, unbegun: map[ChannelID]int{}, wrote: map[ChannelID]uint32{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 func (l *logger) failed() error {
@@ -161,11 +162,22 @@ func (l *logger) owes(ch ChannelID) bool {
 	return l.unbegun[ch] > 0
 }
 
+// has reports whether the beginning of an epoch of the channel is written, or never will be.
+func (l *logger) has(ch ChannelID, epoch uint32) bool {
+	if l.failed() != nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wrote[ch] >= epoch
+}
+
 // begun: the beginning of an epoch is written.
 func (l *logger) begun(s *epochStarts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range s.channels {
+		l.wrote[c.Channel] = s.epoch
 		if l.unbegun[c.Channel]--; l.unbegun[c.Channel] == 0 {
 			delete(l.unbegun, c.Channel)
 		}
@@ -346,8 +358,16 @@ func (s *logs) take(sg SubgroupID) Log {
 	return l
 }
 
-// prepare opens the log of a subgroup, once.
-func (s *logs) prepare(sg SubgroupID, open func(SubgroupID) (Log, error)) error {
+// prepare opens the log that an endpoint may need, once for each subgroup.
+func (s *logs) prepare(ep *Endpoint, open func(SubgroupID) (Log, error)) error {
+	sg := ep.logged()
+	if sg == 0 || !ep.Replica && !mutant.Is("log-unannounced") {
+		return nil
+	}
+	return s.openOnce(sg, open)
+}
+
+func (s *logs) openOnce(sg SubgroupID, open func(SubgroupID) (Log, error)) error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if s.have[sg] {

@@ -38,18 +38,21 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 	if sg.Mode != Logged {
 		return nil
 	}
-	for k := range c.recovery {
-		if k.subgroup == sg.Subgroup && len(c.present(k)) == 0 {
+	for k, r := range c.recovery {
+		if k.subgroup == sg.Subgroup && len(c.present(k)) == 0 && !(r.done && c.anyKeeps(k)) {
 			delete(c.recovery, k) // all have left: the next log begins anew
 		}
 	}
 	for _, ch := range c.storedOf(sg.Subgroup) {
 		k := keptChannel{sg.Subgroup, ch}
-		r := c.recovery[k]
+		r, known := c.recovery[k]
 		present := c.present(k)
 		written := slices.ContainsFunc(present, func(l *LogState) bool { return l.Written })
-		if r.done && (r.virgin || mutant.Is("late-returner")) && written {
+		switch {
+		case r.done && (r.virgin || mutant.Is("late-returner")) && written:
 			r, anew = recovery{}, append(anew, ch)
+		case !known && sg.kept(ch) && !mutant.Is("memory-first"):
+			anew = append(anew, ch) // who has kept it in memory until now was there before the first log, and has nothing
 		}
 		b, bereaved := c.bereaved[k]
 		if !r.done {
@@ -68,6 +71,11 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 		c.recovery[k] = r
 	}
 	return anew
+}
+
+// anyKeeps: somebody keeps the channel, perhaps without a log.
+func (c *catalogue) anyKeeps(k keptChannel) bool {
+	return slices.ContainsFunc(c.onChannel[k], func(e *Endpoint) bool { return e.Replica })
 }
 
 // historyOf is the history that some logs go on with: that of the longest which holds something, else of the longest, else
@@ -321,14 +329,22 @@ func (c *catalogue) forgetOpenings() {
 
 // logOf is the log of the node that keeps, or kept, a channel; 0 if it has none.
 func (c *catalogue) logOf(r replica) uint64 {
-	for _, e := range c.onChannel[r.kept()] {
-		if e.Node == r.node && e.Log != nil {
-			return e.Log.ID
-		}
+	if log := c.announcedLog(r); log != 0 {
+		return log
 	}
 	for to, a := range c.loading { // its endpoint is gone already
 		if to.kept() == r.kept() && a.from == r.node {
 			return a.log
+		}
+	}
+	return 0
+}
+
+// announcedLog is the log with which the node keeps a channel; 0 if there is none.
+func (c *catalogue) announcedLog(r replica) uint64 {
+	for _, e := range c.onChannel[r.kept()] {
+		if e.Node == r.node && e.Log != nil {
+			return e.Log.ID
 		}
 	}
 	return 0

@@ -27,6 +27,8 @@ type subgroup struct {
 	loading map[ChannelID]uint32
 	// lacks are those of them of which this node has said that it has not got it: it does not take it any more.
 	lacks map[ChannelID]bool
+	// untold are channels whose state has come, for that epoch, and is not on disk yet, so that this node has not said that it has it.
+	untold map[ChannelID]uint32
 	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them.
 	barren map[ChannelID]uint32
 	// heldFrom is the epoch from which on the log is held, if a state comes as of a later one than it was to; else 0.
@@ -38,6 +40,10 @@ type subgroup struct {
 	unannounced bool
 	// serving are transfers that this node owes before it may deliver the current epoch.
 	serving []serving
+	// storing are the channels that the log gets in the newest epoch, with the first of the epochs without a gap in which it does.
+	storing map[ChannelID]uint32
+	// ownStates are channels whose state the log has to get from this node, which keeps it, and the epoch at whose beginning.
+	ownStates map[ChannelID]uint32
 }
 
 // serving is a transfer for an epoch.
@@ -66,9 +72,11 @@ func (g *subgroup) current() *epoch {
 // install prepares a new epoch: its rows are opened. Messages go there from when all members can read them, or at once, and those of
 // the old one come to their end. Nobody waits.
 func (g *subgroup) install(d *descriptor) error {
+	before := g.newest
 	g.newest = d
 	g.unannounced = d.keepsFresh(g.m.id) || slices.Contains(d.heirs(), g.m.id)
 	g.giveUpLoading(d)
+	g.giveUpOwn(d)
 	g.reload(d)
 	var next *epoch
 	if d.member(g.m.id) >= 0 {
@@ -76,12 +84,14 @@ func (g *subgroup) install(d *descriptor) error {
 		if next, err = newEpoch(g, d, g.ring()); err != nil {
 			return err
 		}
+		next.start = g.starts(before, d)
 		if err := g.openLog(next); err != nil {
 			return err
 		}
-		next.start = g.starts(d)
 		if d.loads(g.m.id) {
 			g.holdLog(d.Epoch) // before it hears of the epoch
+		} else if len(g.ownStates) > 0 {
+			g.holdLog(0)
 		}
 		g.epochs = append(g.epochs, next)
 		g.m.note(Installed, next)
@@ -234,12 +244,17 @@ func (g *subgroup) drained(e *epoch) {
 
 // startServing notes the transfers that this node owes as of the beginning of e, and does what it can.
 func (g *subgroup) startServing(e *epoch) {
-	if g.log != nil && e.receiving && e.desc.Mode == Logged {
+	if g.log != nil && e.receiving && e.desc.Mode == Logged && (len(e.start.channels) > 0 || mutant.Is("log-unannounced")) {
 		g.log.begin(e.start)
 	}
 	for _, t := range e.desc.Transfers {
 		if t.From == g.m.id && t.To != t.From && e.desc.Epoch > g.barren[t.Channel] {
 			g.serving = append(g.serving, serving{t, e.desc.Epoch})
+		}
+	}
+	for _, c := range e.start.channels {
+		if g.ownStates[c.Channel] == e.desc.Epoch {
+			g.serving = append(g.serving, serving{transfer{From: g.m.id, To: g.m.id, Channel: c.Channel}, e.desc.Epoch})
 		}
 	}
 	g.serve()
@@ -250,10 +265,18 @@ func (g *subgroup) holdLog(from uint32) {
 	if g.log == nil {
 		return
 	}
-	for _, epoch := range g.loading {
+	hold := func(epoch uint32) {
 		if from == 0 || epoch < from {
 			from = epoch
 		}
+	}
+	for ch, epoch := range g.loading {
+		if g.stores(ch, epoch) {
+			hold(epoch)
+		}
+	}
+	for _, epoch := range g.ownStates {
+		hold(epoch)
 	}
 	if from == 0 {
 		g.heldFrom = 0
@@ -263,13 +286,19 @@ func (g *subgroup) holdLog(from uint32) {
 	g.log.hold(from)
 }
 
+// stores: the log gets the channel, and did so in an epoch already.
+func (g *subgroup) stores(ch ChannelID, epoch uint32) bool {
+	since, stores := g.storing[ch]
+	return stores && since <= epoch || mutant.Is("log-unannounced")
+}
+
 // reload: the state of a channel comes as of a later epoch than it was to. The log is held from the first one on. But a node that keeps
 // other channels, too, does not wait with the epochs between: whoever has the state may wait for the state of one of those, which this
 // node gives when it has ended them. It does not tell that they are stored, for of the channel they do not count in its log.
 func (g *subgroup) reload(d *descriptor) {
 	for _, t := range d.Transfers {
 		from := g.loading[t.Channel]
-		if from == 0 || t.To != g.m.id || t.From == t.To {
+		if from == 0 || t.To != g.m.id || t.From == t.To || !g.stores(t.Channel, from) {
 			continue
 		}
 		if g.heldFrom != 0 {
@@ -282,25 +311,42 @@ func (g *subgroup) reload(d *descriptor) {
 	}
 }
 
-// starts is what the log records when an epoch begins, as far as it is known when the epoch is announced.
-func (g *subgroup) starts(d *descriptor) epochStarts {
+// starts is what the log records when an epoch begins, as far as it is known when the epoch is announced: only of channels with which this node has announced the log
+// (Endpoint.Log). Nothing else is written to it. So whenever it gets something the group knows what it holds, and goes on with epochs behind the last that it has
+// (catalogue.logged); of one that was not announced it may have epochs with the numbers of those that come.
+//
+// A node may have kept a channel in memory before it has a log of it. Then the log is a newcomer, to which the node itself gives the state (ownStates): as of the beginning
+// of this epoch, which delivers nothing before. If the node still waits for the state itself, that is as of an earlier one; so no two wait for each other.
+func (g *subgroup) starts(before, d *descriptor) epochStarts {
 	s := epochStarts{epoch: d.Epoch}
+	storing := map[ChannelID]uint32{}
 	for _, l := range d.Logs {
-		if !d.replica(g.m.id, l.Channel) {
+		if !d.replica(g.m.id, l.Channel) || g.m.cat.announcedLog(replica{g.id, l.Channel, g.m.id}) == 0 && !mutant.Is("log-unannounced") {
 			continue
 		}
 		c := channelStarts{channelLogs: l, since: d.Epoch, awaits: g.loading[l.Channel]}
-		for _, t := range d.Transfers {
-			switch {
-			case t.To != g.m.id || t.Channel != l.Channel:
-			case t.From != t.To:
-				c.awaits = d.Epoch
-			case c.awaits != 0: // it goes on with what came since
-				c.since, c.awaits = c.awaits, 0
-			}
+		since, stores := g.storing[l.Channel]
+		whole := g.stores(l.Channel, c.awaits)
+		t, moved := d.transferTo(g.m.id, l.Channel)
+		own := !moved && !stores && !g.lacks[l.Channel] && before != nil && before.replica(g.m.id, l.Channel)
+		switch {
+		case moved && t.From != t.To:
+			c.awaits = d.Epoch
+		case moved && c.awaits != 0 && whole: // it goes on with what came since
+			c.since, c.awaits = c.awaits, 0
+		case moved && c.awaits != 0, own && !mutant.Is("log-starts-empty"): // and its log has not got all of that
+			c.awaits = d.Epoch
+			g.ownStates[l.Channel] = d.Epoch
+		case g.ownStates[l.Channel] != 0:
+			c.awaits = g.ownStates[l.Channel]
 		}
+		if !stores {
+			since = d.Epoch
+		}
+		storing[l.Channel] = since
 		s.channels = append(s.channels, c)
 	}
+	g.storing = storing
 	return s
 }
 
@@ -319,6 +365,13 @@ func (g *subgroup) serve() {
 			if encode != nil {
 				msg.state = encode()
 			}
+			if t.To == m.id {
+				m.shell.post(func(m *machine) {
+					m.encoding--
+					g.stateForLog(msg, encode != nil)
+				})
+				return
+			}
 			b := msg.encode()
 			m.shell.post(func(m *machine) {
 				m.encoding--
@@ -327,6 +380,31 @@ func (g *subgroup) serve() {
 		})
 		return true
 	})
+}
+
+// stateForLog gives the log the state of a channel that this node kept before it; there is none if the layer above has withdrawn meanwhile what kept it.
+func (g *subgroup) stateForLog(s channelState, there bool) {
+	if g.ownStates[s.channel] != s.epoch {
+		return // it gets a later one
+	}
+	delete(g.ownStates, s.channel)
+	if there {
+		g.log.state(s)
+	} else {
+		g.uncount(s.epoch)
+	}
+	g.holdLog(0)
+}
+
+// giveUpOwn: the log gets a state from others, as of a later epoch than that as of which this node was to give it its own. What is delivered meanwhile does not count in it.
+func (g *subgroup) giveUpOwn(d *descriptor) {
+	for ch, epoch := range g.ownStates {
+		if _, moved := d.transferTo(g.m.id, ch); moved {
+			delete(g.ownStates, ch)
+			g.serving = slices.DeleteFunc(g.serving, func(t serving) bool { return t.Channel == ch && t.To == g.m.id })
+			g.uncount(epoch)
+		}
+	}
 }
 
 // blocked: the current epoch must not deliver yet.
@@ -354,8 +432,22 @@ func (g *subgroup) loaded(s channelState, load func()) {
 	delete(g.loading, s.channel)
 	load()
 	g.logState(s)
-	g.tell(cmdLoaded, s.channel, s.epoch)
+	g.tellLoaded(s)
 	g.serve()
+}
+
+// tellLoaded tells that a state has come, as soon as it is on disk here, if it is to be: the group counts on the log that it came from until then. It may be
+// the only one that has it, and its node leave.
+func (g *subgroup) tellLoaded(s channelState) {
+	g.untold[s.channel] = s.epoch
+	g.m.whenReady(func() bool {
+		return g.untold[s.channel] != s.epoch || g.log == nil || !g.stores(s.channel, s.epoch) || g.log.has(s.channel, s.epoch) || mutant.Is("loaded-unstored")
+	}, func() {
+		if g.untold[s.channel] == s.epoch {
+			delete(g.untold, s.channel)
+			g.tell(cmdLoaded, s.channel, s.epoch)
+		}
+	})
 }
 
 // awaits: the state is the one that this node waits for.
@@ -363,8 +455,13 @@ func (g *subgroup) awaits(s channelState) bool {
 	return g.loading[s.channel] == s.epoch && !g.lacks[s.channel]
 }
 
-// asked tells that a state that this node waited for has not come. If it has, that was said before, and is said again.
+// asked tells that a state that this node waited for has not come. If it has, that was said before, and is said again; or it is said now, though it is not
+// on disk yet: others wait for the answer.
 func (g *subgroup) asked(ch ChannelID) {
+	if epoch, has := g.untold[ch]; has {
+		delete(g.untold, ch)
+		g.tell(cmdLoaded, ch, epoch)
+	}
 	epoch := g.loading[ch]
 	if epoch == 0 {
 		return
@@ -378,6 +475,9 @@ func (g *subgroup) asked(ch ChannelID) {
 func (g *subgroup) owesNothing(ch ChannelID, until uint32) {
 	g.barren[ch] = until
 	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool { return t.Channel == ch && t.epoch <= until })
+	if epoch := g.ownStates[ch]; epoch <= until {
+		delete(g.ownStates, ch)
+	}
 }
 
 // tell submits a command about a state.
@@ -452,7 +552,7 @@ func (g *subgroup) deliver(batch []Message, most int) {
 }
 
 func (g *subgroup) openLog(e *epoch) error {
-	if e.desc.Mode != Logged || !e.receiving || g.log != nil {
+	if len(e.start.channels) == 0 && !mutant.Is("log-unannounced") || e.desc.Mode != Logged || !e.receiving || g.log != nil {
 		return nil
 	}
 	log := g.m.logs.take(g.id)
@@ -461,6 +561,7 @@ func (g *subgroup) openLog(e *epoch) error {
 	}
 	g.log = newLogger(log, g.m.bell, func(err error) { g.m.logFailed(g.id, err) })
 	g.m.shell.startLogger(g.log)
+	g.holdLog(0) // states may be on their way that the node waits for without it
 	return nil
 }
 

@@ -64,9 +64,9 @@ func TestViews(t *testing.T) {
 func TestLogErrorNamesTheMember(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		full := errors.New("no space left")
-		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{err: full}, nil }
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{err: full}, nil }, emptyLog(17)
 		r, _ := c.join()
-		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(18)
 		w, _ := c.join()
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})

@@ -41,7 +41,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{},
 	}
 }
 
@@ -83,8 +83,8 @@ type epochTrace struct {
 	installed                   map[derecho.NodeID]bool
 	drained                     map[derecho.NodeID]bool
 	delivered                   map[derecho.NodeID][]delivery
-	stored                      map[derecho.NodeID]int // of delivered, as the node has told
-	kept                        map[derecho.NodeID][]derecho.ChannelID
+	stored                      map[derecho.NodeID]int                 // of delivered, as the node has told
+	stores                      map[derecho.NodeID][]derecho.ChannelID // those that it keeps in its log
 	decided                     map[derecho.NodeID]bool
 	ends                        []uint64         // where senders end: agreed on, or nil
 	stay                        []derecho.NodeID // Decided
@@ -133,6 +133,7 @@ type checker struct {
 	refused map[derecho.NodeID]bool            // as theirs is the copy of another's
 	// histories are those with which the epochs of a log began.
 	histories map[logOf][]written
+	appended  map[uint64]logPosition // the last message that each log got
 	faulty    bool
 	err       error
 }
@@ -192,6 +193,8 @@ func (c *checker) event(i int, e Event) {
 		c.told(e)
 	case Begun:
 		c.begins(e)
+	case Lost:
+		delete(c.appended, e.Log) // how far it reaches is not in the trace
 	case Unbegun:
 		c.unbegins(e)
 	case Durable:
@@ -199,6 +202,7 @@ func (c *checker) event(i int, e Event) {
 			c.durable[e.Node] = map[string]bool{}
 		}
 		c.durable[e.Node][e.Text] = true
+		c.ascends(e)
 	case Found:
 		c.found[logOf{e.Log, e.Channel}] = lastEpoch{e.Epoch, e.Logs, e.Openings, e.Written}
 		c.logs[e.Node] = e.Log
@@ -383,7 +387,13 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	}
 	c.last[node][w.Subgroup], c.group[node] = w.Epoch, w.Group
 	t.installed[node] = true
-	t.kept = w.Kept
+	if t.stores == nil {
+		t.stores = map[derecho.NodeID][]derecho.ChannelID{}
+	}
+	t.stores[node] = w.Kept[node]
+	if c.plan.Memory { // else the log of a node has all that the node keeps
+		t.stores[node] = w.Stores
+	}
 	c.twins(w)
 	c.reborn(w.Group, w)
 	if w.Subgroup == 0 && w.Epoch > 1 {

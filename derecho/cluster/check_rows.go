@@ -45,7 +45,7 @@ func (c *checker) told(e Event) {
 func (c *checker) persisted(node derecho.NodeID, t *epochTrace, row *derecho.Row) {
 	list := t.delivered[node]
 	for ; t.stored[node] < len(list) && list[t.stored[node]].seq < row.Persisted; t.stored[node]++ {
-		if d := list[t.stored[node]]; slices.Contains(t.kept[node], d.channel) && !c.durable[node][d.text] {
+		if d := list[t.stored[node]]; slices.Contains(t.stores[node], d.channel) && !c.durable[node][d.text] {
 			c.failf("P1: %s tells that %d is stored of what it delivered in epoch %d, and %.40s is not", node, row.Persisted, row.Epoch, d.text)
 		}
 	}
@@ -54,7 +54,7 @@ func (c *checker) persisted(node derecho.NodeID, t *epochTrace, row *derecho.Row
 // keeps: what a node has delivered of an epoch that it gives up is on its disk.
 func (c *checker) keeps(node derecho.NodeID, epoch uint32, t *epochTrace) {
 	for _, d := range t.delivered[node] {
-		if slices.Contains(t.kept[node], d.channel) && !c.durable[node][d.text] {
+		if slices.Contains(t.stores[node], d.channel) && !c.durable[node][d.text] {
 			c.failf("P1: %s has drained epoch %d and delivered %.40s in it, which is not stored", node, epoch, d.text)
 		}
 	}

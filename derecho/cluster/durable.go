@@ -132,6 +132,21 @@ func (c *checker) begins(e Event) {
 	c.histories[at] = append(c.histories[at], written{e.History, e.Written})
 }
 
+// logPosition is where a message is in a log.
+type logPosition struct {
+	epoch uint32
+	seq   uint64
+}
+
+// ascends: positions in a log ascend, from one run of its process to the next. Else one of two messages with one position, or epoch, may count as the other.
+func (c *checker) ascends(e Event) {
+	last, any := c.appended[e.Log]
+	if any && (e.Epoch < last.epoch || e.Epoch == last.epoch && e.Seq <= last.seq) {
+		c.failf("P5: log %016x gets message %d of epoch %d after message %d of epoch %d", e.Log, e.Seq, e.Epoch, last.seq, last.epoch)
+	}
+	c.appended[e.Log] = logPosition{e.Epoch, e.Seq}
+}
+
 // unbegins: the last that a log was given was a lie of its disk.
 func (c *checker) unbegins(e Event) {
 	at := logOf{e.Log, e.Channel}

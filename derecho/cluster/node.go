@@ -39,6 +39,7 @@ type process struct {
 	crashed   bool // and was not started again
 	died      bool
 	returns   bool // it is to be started again
+	stores    bool // it keeps stored channels in its log from now on; else in memory only
 	nextEP    derecho.EndpointID
 	nextMsg   int
 	wanted    map[derecho.EndpointID]derecho.Endpoint // of the application
@@ -74,6 +75,7 @@ func (r *run) start(host uint64, d *disk) *process {
 		p.slow = r.w.Between(0, 4*r.w.MaxDelay)
 	}
 	r.procs = append(r.procs, p)
+	p.stores = !r.plan.Memory || r.memories == nil || r.memories.IntN(2) == 0 // without memories a script says so
 	p.boot()
 	return p
 }
@@ -95,6 +97,9 @@ func (p *process) boot() {
 	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
 	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
 	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
+		if !p.stores {
+			return nil
+		}
 		p.recovered[ch] = p.disk.history(ch)
 		s := p.disk.found(ch)
 		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, Openings: s.Openings, Opened: s.Opened, History: s.History, Written: s.Written})
@@ -558,7 +563,33 @@ func (p *process) addEndpoint(ch derecho.ChannelID, writes bool) {
 		ep.Reads = []derecho.Subgroup{sg}
 	}
 	p.wanted[ep.ID] = ep
+	if ep.Replica && stored(ch) && !p.stores {
+		p.stores = writes || p.run.memories.IntN(3) == 0
+	}
 	p.announce(ep)
+}
+
+// storeAll: in the end every process that keeps a stored channel has announced its log: what only a log has would be waited for without end.
+func (p *process) storeAll() {
+	if p.stores {
+		return
+	}
+	p.stores = true
+	if !p.joined || p.leaving || p.gone {
+		return
+	}
+	for _, ch := range []derecho.ChannelID{logged, logged2} {
+		for _, ep := range p.wanted {
+			if ep.Channel == ch && ep.Replica {
+				p.nextEP++
+				ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: true, Reads: []derecho.Subgroup{channels[ch]}}
+				p.wanted[ep.ID] = ep
+				p.guard(func() { p.announce(ep) })
+				p.look()
+				break
+			}
+		}
+	}
 }
 
 func (p *process) announce(eps ...derecho.Endpoint) {

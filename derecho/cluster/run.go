@@ -54,6 +54,7 @@ type run struct {
 	disks    *rand.Rand // for processes that end while they write, and what their disks keep
 	changes  *rand.Rand // for changes of endpoints
 	lies     *rand.Rand // for disks that lie
+	memories *rand.Rand // for processes that keep stored channels without a log
 	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
 	keep     []int
 	items    int
@@ -89,7 +90,7 @@ func (r *run) emit(e Event) {
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
 	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
-		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), faults: map[Fault]int{}, keep: o.Keep}
+		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), memories: rand.New(rand.NewPCG(seed, 0x3e3)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
 	} else {
@@ -101,6 +102,7 @@ func Run(seed uint64, o Options) *Result {
 		r.plan.Changes = seed%8 == 5
 	}
 	r.plan.Together = seed%8 == 6 && (o.Storm == "" || seed%16 == 14)
+	r.plan.Memory = seed%8 == 3
 	r.plan.Foretold = r.plan.Changes && r.changes.IntN(2) == 0
 	w.Foretold = r.plan.Foretold
 	r.plan.Spindle = o.Spindle
@@ -210,6 +212,9 @@ func (r *run) liveness() {
 			r.restart(p)
 		}
 	}
+	for _, p := range r.procs {
+		p.storeAll()
+	}
 	r.runFor(late, 3_000_000)
 	// Detection, several changes of view one after the other, joining again.
 	const rounds, enough = 60, 10
@@ -240,11 +245,11 @@ func (r *run) liveness() {
 			state := p.d.State()
 			r.emit(Event{Kind: Final, Node: p.id, State: &state})
 			for _, ch := range kept {
-				if h, keeps := p.history[ch]; keeps && slices.ContainsFunc(state.Endpoints, func(ep derecho.Endpoint) bool {
-					return ep.Node == p.id && ep.Channel == ch && ep.Replica
-				}) {
+				keeps := func(ep derecho.Endpoint) bool { return ep.Node == p.id && ep.Channel == ch && ep.Replica }
+				stores := func(ep derecho.Endpoint) bool { return keeps(ep) && ep.Log != nil }
+				if h, held := p.history[ch]; held && slices.ContainsFunc(state.Endpoints, keeps) {
 					r.emit(Event{Kind: Holds, Node: p.id, Channel: ch, Text: strings.Join(h, " ")})
-					if stored(ch) && p.disk.err == nil {
+					if slices.ContainsFunc(state.Endpoints, stores) && p.disk.err == nil {
 						r.emit(Event{Kind: Kept, Node: p.id, Channel: ch, Text: strings.Join(p.disk.history(ch), " ")})
 					}
 				}

@@ -22,6 +22,9 @@ import (
 //	start A [host=N] [alone]          starts one more; alone: nothing passes between it and the others, until heal
 //	copy A B [host=N] [alone]         starts B on a copy of the disk of A
 //	writer A CHANNEL | reader A CHANNEL | remove A CHANNEL
+//	memory A                          A has no log until it is said to have one
+//	stores A                          from now on it has one, for what it announces then
+//	follow A CHANNEL                  a reader that keeps no state, and no log
 //	reader A CHANNEL hangs            A stands still as soon as it is a member of the channel's subgroup
 //	send A CHANNEL TEXT...            a message for each text, which the case must not have had before
 //	crash A | restart A | leave A | pause A | resume A
@@ -54,7 +57,7 @@ func TestScripts(t *testing.T) {
 }
 
 var groupCommands = map[string]func(s *script, args []datadriven.Arg){
-	"group": (*script).group, "start": (*script).start, "writer": (*script).writer, "reader": (*script).reader, "remove": (*script).remove,
+	"group": (*script).group, "start": (*script).start, "writer": (*script).writer, "reader": (*script).reader, "remove": (*script).remove, "follow": (*script).follow, "memory": (*script).memory, "stores": (*script).stores,
 	"send": (*script).send, "crash": (*script).crash, "tear": (*script).tear, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
 	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
@@ -148,9 +151,9 @@ func (s *script) channel(args []datadriven.Arg) derecho.ChannelID {
 	return channelNames[args[1].Key]
 }
 
-func (s *script) announce(args []datadriven.Arg, writes bool) {
+func (s *script) announce(args []datadriven.Arg, writes, keeps bool) {
 	p, ch := s.proc(args, 0), s.channel(args)
-	ep := derecho.Endpoint{Channel: ch, Replica: slices.Contains(kept, ch)}
+	ep := derecho.Endpoint{Channel: ch, Replica: keeps && slices.Contains(kept, ch)}
 	if writes {
 		ep.Writes = channels[ch]
 	}
@@ -170,8 +173,15 @@ func (s *script) announce(args []datadriven.Arg, writes bool) {
 	s.settle()
 }
 
-func (s *script) writer(args []datadriven.Arg) { s.announce(args, true) }
-func (s *script) reader(args []datadriven.Arg) { s.announce(args, false) }
+func (s *script) writer(args []datadriven.Arg) { s.announce(args, true, true) }
+func (s *script) reader(args []datadriven.Arg) { s.announce(args, false, true) }
+func (s *script) memory(args []datadriven.Arg) {
+	s.r.plan.Memory = true
+	s.proc(args, 0).stores = false
+}
+
+func (s *script) stores(args []datadriven.Arg) { s.proc(args, 0).stores = true }
+func (s *script) follow(args []datadriven.Arg) { s.announce(args, false, false) }
 
 func (s *script) remove(args []datadriven.Arg) {
 	p, ch := s.proc(args, 0), s.channel(args)

@@ -19,7 +19,7 @@ import (
 //     a set that can not become complete, because its writer or a message is lost, or because the reader came in the
 //     midst of it, nothing is seen: SAMPLE_LOST.
 //   - in GROUP scope with ordered_access: behind all that the Publisher's other writers had sent before it to readers of
-//     this Subscriber. A reader that came late does not wait for what it has no right to.
+//     this Subscriber. A reader that came late waits for the writer's mark, which tells what it has no right to.
 
 // access is what the hub knows of a Subscriber. It belongs to the polling goroutine, except what says otherwise.
 type access struct {
@@ -76,8 +76,11 @@ type stream struct {
 	first uint64 // number of the first message that was heard
 	last  uint64 // latest number that left the stream
 	past  uint64 // latest number of what a history brought; of sets, it brings what has ended
-	gone  bool   // the writer is
-	shown bool   // something of it was seen
+	// floor is a number up to which nothing more comes than what is in the queue: this process was handed all that before the match, or does
+	// not give it to this reader.
+	floor uint64
+	gone  bool // the writer is
+	shown bool // something of it was seen
 	// lostFrom and lostTo are the numbers of the latest part of a set whose end was lost, so that nothing tells which set that was;
 	// 0 for none.
 	lostFrom, lostTo uint64
@@ -102,6 +105,9 @@ func (h *hub) newMatch(w *endpoint, r *reader, src *source) match {
 		m.stream = &stream{
 			a: a, r: r, src: src, key: w.key, lossy: w.path == topic.Unordered,
 			known: w.knows(),
+		}
+		if c := h.channels[w.at]; !r.durable || !w.path.Keeps() || c != nil && !c.awaiting {
+			m.stream.floor = w.handed // the others are given it when the history is there
 		}
 		a.streams[w.key] = append(a.streams[w.key], m.stream)
 		a.all = append(a.all, m.stream)
@@ -137,6 +143,14 @@ func (h *hub) hold(s *stream, it *item, m *derecho.Message) {
 		it: it, after: h.beside.after, end: h.beside.end, inSet: s.a.coherent && m.Flags&flagInSet != 0, begin: m.Flags&flagSetBegin != 0,
 	})
 	h.touch(s.a)
+}
+
+// pass notes that the reader of a match gets nothing more up to a number than what is in its stream.
+func (h *hub) pass(m match, seq uint64) {
+	if s := m.stream; s != nil && s.floor < seq {
+		s.floor = seq
+		h.touch(s.a)
+	}
 }
 
 func (h *hub) touch(a *access) {
@@ -338,14 +352,25 @@ func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
 	}
 	for _, l := range e.after {
 		for _, o := range a.streams[endpointKey{s.key.node, l.writer}] {
-			switch {
-			case o.lossy, o.gone && len(o.queue) == 0, !o.known && !o.heard:
-			case max(o.last, done[o]) < l.seq:
+			if max(o.last, done[o]) < l.seq && o.owes(l.seq) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// owes tells whether something that has not left the stream, up to a number, is in it or may still come. A writer's numbers ascend, so nothing
+// below the first one in the queue does, and no two streams wait for each other: the first sample of each would be older than the other's.
+// A stream in which nothing was heard yet may owe anything until the writer's mark is there.
+func (s *stream) owes(seq uint64) bool {
+	switch {
+	case s.lossy:
+		return false
+	case len(s.queue) > 0:
+		return s.queue[0].it.writerSeq <= seq
+	}
+	return !s.gone && s.floor < seq
 }
 
 // judge looks at the set with which the queue of a stream begins: it is let out, or lost, or has to wait, which is false.
@@ -502,7 +527,9 @@ func (s *stream) complete(n int, p part) bool {
 }
 
 // misses tells whether the reader was matched after a part had begun.
-func (s *stream) misses(p part) bool { return !s.known && s.heard && s.first > p.first }
+func (s *stream) misses(p part) bool {
+	return !s.known && (s.heard && s.first > p.first || !s.heard && s.floor >= p.first)
+}
 
 // expects tells whether a part that is not there, or not whole, is still to come. It is not if the reader was matched in
 // the midst of the set, or after it. Before anything was heard that can not be told, and the writer's mark is waited for.
@@ -510,7 +537,7 @@ func (s *stream) expects(p part) bool {
 	if len(s.queue) > 0 {
 		return s.queue[0].it.writerSeq <= p.first
 	}
-	return s.last < p.first && (s.known || !s.heard || s.first <= p.first)
+	return max(s.last, s.floor) < p.first && (s.known || !s.heard || s.first <= p.first)
 }
 
 // discard counts the first n entries as lost.

@@ -104,6 +104,15 @@ func (h *hub) resume(key channelKey, c *channel) {
 		}
 	}
 	h.beside = beside{}
+	for e := range h.durableReaders(key.ch) {
+		for _, w := range h.topics[e.ann.topic].writers {
+			for _, m := range w.matches {
+				if m.r == e.reader && w.at == key {
+					h.pass(m, w.handed)
+				}
+			}
+		}
+	}
 	h.flush()
 	h.endHistories(key) // who waits for the history sees also what was delivered, and acknowledged, meanwhile
 }

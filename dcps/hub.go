@@ -58,6 +58,7 @@ type endpoint struct {
 	path    topic.Path
 	keys    *topic.Keys            // of a writer: set once an endpoint of this process has a type that can read its samples
 	fresh   bool                   // of a writer: it has sent nothing yet
+	handed  uint64                 // of a writer: the latest number that this process was handed, of a message that PRESENTATION or the path adds something to
 	matches []match                // of a writer: the readers of this process that it serves
 	writer  *writer                // if it is a writer of this process
 	reader  *reader                // if it is a reader of this process
@@ -254,7 +255,7 @@ func (w *endpoint) knows() bool { return w.fresh && w.key.node.Incarnation() == 
 // owesMark tells whether a reader has to learn where its stream of a writer begins.
 func (w *endpoint) owesMark(r *endpoint) bool {
 	p := &r.ann.sub.Presentation
-	return p.CoherentAccess && p.AccessScope == qos.PresentationGroup && !w.knows()
+	return (p.CoherentAccess || p.OrderedAccess) && p.AccessScope == qos.PresentationGroup && !w.knows()
 }
 
 // tell posts what happened between a writer and a reader to those of them that live here.
@@ -414,7 +415,11 @@ func (h *hub) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 			continue
 		}
 		w := h.writerOf(m)
-		if w == nil || (len(w.matches) == 0 && !w.path.Keeps()) {
+		if w == nil {
+			continue
+		}
+		if len(w.matches) == 0 && !w.path.Keeps() {
+			w.handed = max(w.handed, m.WriterSeq)
 			continue
 		}
 		if m.Kind != kindData || m.Flags != 0 || !w.simple() {
@@ -447,6 +452,7 @@ func (h *hub) writerOf(m *derecho.Message) *endpoint {
 }
 
 func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
+	w.handed = max(w.handed, m.WriterSeq) // what is sent again has a number of before
 	ok := true
 	if m.Flags&flagOrdered != 0 || m.Kind == kindSetEnd {
 		var err error
@@ -478,11 +484,13 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 		c.keep(w, m, handle)
 	}
 	for _, t := range w.matches {
-		if !t.r.durable && again && m.Kind == kindData {
-			continue
-		}
-		if c == nil || !t.r.durable || !c.awaiting && !covered {
+		switch {
+		case !t.r.durable && again && m.Kind == kindData:
+			h.pass(t, m.WriterSeq)
+		case c == nil || !t.r.durable || !c.awaiting && !covered:
 			h.enqueue(t, m, itemOf(m.Kind), handle, at)
+		case covered && !c.awaiting:
+			h.pass(t, m.WriterSeq)
 		}
 	}
 }

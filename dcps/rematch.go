@@ -32,6 +32,9 @@ func (h *hub) adjust(w, r *endpoint, was, is relation) {
 	if w.writer == nil && r.reader == nil {
 		return
 	}
+	if w.writer != nil && r.ignored && w.owesMark(r) {
+		w.writer.mark() // where the reader lives it may be matched, and wait for what is not told here
+	}
 	switch {
 	case was.matched && is.matched:
 		h.alter(w, r)

@@ -201,7 +201,11 @@ func (s *script) crash(args []datadriven.Arg) error {
 }
 
 func (s *script) ignore(args []datadriven.Arg) error {
-	n, of := thing(s, "node", s.nodes, args, 0), s.entity(args, 1)
+	n := thing(s, "node", s.nodes, args, 0)
+	if other := s.nodes[args[1].Key]; other != nil {
+		return n.p.IgnoreParticipant(other.p.Handle())
+	}
+	of := s.entity(args, 1)
 	if s.writers[args[1].Key] != nil {
 		return n.p.IgnorePublication(of.Handle())
 	}

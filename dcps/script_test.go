@@ -21,7 +21,7 @@ import (
 //	publisher P | subscriber S [policy]...
 //	writer W | reader R [option]...      of topic Track, if it is not said; a reader keeps all, both are reliable
 //	set ENTITY [policy]...               changes policies
-//	enable ENTITY | close ENTITY | crash N | ignore N ENTITY
+//	enable ENTITY | close ENTITY | crash N | ignore N ENTITY | ignore N N
 //
 //	write W ID VALUE [text=S] [at=TIME]  TIME is since the beginning of the case
 //	register | dispose | unregister W ID [at=TIME]

@@ -17,7 +17,6 @@ func (h *hub) SaveState(sg derecho.SubgroupID, ch derecho.ChannelID) func() []by
 	if c == nil {
 		return nil
 	}
-	h.p.logs.recovered.Delete(channelKey{sg, ch}) // what the log had before is no more what it holds
 	return c.history.snapshot()
 }
 

@@ -53,7 +53,7 @@ func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
 	defer s.mu.Unlock()
 	l := s.byID[sg]
 	if l == nil {
-		l = &groupLog{set: s}
+		l = &groupLog{set: s, sg: sg}
 		s.byID[sg] = l
 	}
 	return l
@@ -129,6 +129,7 @@ const logDirs = "domain-*-subgroup-*"
 // writes another one; a user's goroutine starts it.
 type groupLog struct {
 	set  *logSet
+	sg   derecho.SubgroupID
 	disk atomic.Pointer[diskLog]
 
 	mu         sync.Mutex // of start, reopen and Close
@@ -267,6 +268,11 @@ func (g *groupLog) Begin(s *derecho.EpochStart) error {
 	}
 	if err := d.epochs.put(afterEntry(d.log.Durable()), startEntry(s)); err != nil {
 		return err
+	}
+	for _, c := range s.Channels {
+		if c.Loaded { // what was found before is no more what it holds
+			g.set.recovered.Delete(channelKey{g.sg, c.Channel})
+		}
 	}
 	d.seq = 0
 	d.tell(d.epochs.index.Clone())

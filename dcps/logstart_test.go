@@ -83,3 +83,36 @@ func TestCoreLogComesBackToReadersWithoutLogs(t *testing.T) {
 	require.NoError(t, again.p.Close())
 	require.NoError(t, b.p.Close())
 }
+
+// b keeps the topic in memory, and has an older run's log of it. Between the reading of its disk for a PERSISTENT reader and the announcement of that a reader
+// elsewhere gets the state of b: what was read from the disk is still there.
+func TestCoreStateThatIsGivenWhileALogBegins(t *testing.T) {
+	d := onCore(t, Settings{})
+	dir := t.TempDir()
+	start := func(name, dir string) *node {
+		s := d.settings
+		s.Dir = dir
+		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
+	}
+	a := start("a", dir)
+	w := a.writer(t, writerQos(func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityPersistent
+		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+	}, blocking(patience)))
+	for i := range int32(3) {
+		write(t, w, i, i)
+	}
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	require.NoError(t, a.p.Close())
+
+	b, c := start("b", dir), start("c", "")
+	local := readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal })
+	mine := b.reader(t, local)
+	require.NoError(t, mine.WaitForHistoricalData(patiently(t)))
+	require.NoError(t, b.p.logs.begin("op", "reader", mine.topic)) // the first thing that the creation of a PERSISTENT reader does
+	other := c.reader(t, local)                                    // and this comes between
+	require.NoError(t, other.WaitForHistoricalData(patiently(t)))
+	r := b.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent }))
+	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+	require.Equal(t, "0:0 1:1 2:2", values(t, r, 3))
+}

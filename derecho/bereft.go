@@ -68,8 +68,13 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 				fallthrough
 			default:
 				// Who had nothing but what all begin with is not waited for.
-				if log := c.logBehind(r); log != 0 && d.Mode == Logged && !c.recovery[r.kept()].virgin {
+				rec := c.recovery[r.kept()]
+				switch log := c.logBehind(r); {
+				case d.Mode != Logged || rec.virgin:
+				case log != 0:
 					had = append(had, log)
+				default:
+					had = append(had, rec.last...) // it is somebody who had it in memory
 				}
 			}
 			keepers++

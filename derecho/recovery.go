@@ -30,6 +30,8 @@ type recovery struct {
 	// history names what the channel goes on with: by the first of the logs with which it once began. A log that holds
 	// another history is refused (foreign): the two have no common order, and one would be lost.
 	history uint64
+	// last are the logs that had the state when any had it last: what those hold who keep it in memory goes on from there. Ascending.
+	last []uint64
 }
 
 // recover brings the recovery of the channels of a subgroup up to date. It returns those of which what the members
@@ -67,10 +69,24 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 				r.history = cmp.Or(b.history, historyOf(present))
 			}
 		}
+		if had := c.having(sg, ch); r.done && len(had) > 0 {
+			r.last = had
+		}
 		r.virgin = r.virgin && !slices.ContainsFunc(c.onChannel[k], func(e *Endpoint) bool { return e.Writes.ID == sg.Subgroup })
 		c.recovery[k] = r
 	}
 	return anew
+}
+
+// having are the logs of those who have the state of a channel in an epoch, ascending.
+func (c *catalogue) having(d *descriptor, ch ChannelID) (logs []uint64) {
+	for _, e := range c.onChannel[keptChannel{d.Subgroup, ch}] {
+		if _, waits := c.loading[replica{d.Subgroup, ch, e.Node}]; e.Log != nil && !waits && d.replica(e.Node, ch) {
+			logs = append(logs, e.Log.ID)
+		}
+	}
+	slices.Sort(logs)
+	return slices.Compact(logs)
 }
 
 // anyKeeps: somebody keeps the channel, perhaps without a log.

@@ -85,6 +85,10 @@ func (g *subgroup) install(d *descriptor) error {
 			return err
 		}
 		next.start = g.starts(before, d)
+		// Of a channel that this node waits for since before it announced its log the log gets the state later. What comes until then does not count in it.
+		next.uncounted = slices.ContainsFunc(next.start.channels, func(c channelStarts) bool {
+			return c.awaits != 0 && c.awaits == g.loading[c.Channel] && !g.stores(c.Channel, c.awaits)
+		})
 		if err := g.openLog(next); err != nil {
 			return err
 		}
@@ -475,8 +479,10 @@ func (g *subgroup) asked(ch ChannelID) {
 func (g *subgroup) owesNothing(ch ChannelID, until uint32) {
 	g.barren[ch] = until
 	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool { return t.Channel == ch && t.epoch <= until })
-	if epoch := g.ownStates[ch]; epoch <= until {
+	if epoch, owes := g.ownStates[ch]; owes && epoch <= until { // to its own log
 		delete(g.ownStates, ch)
+		g.uncount(epoch)
+		g.holdLog(0)
 	}
 }
 

@@ -321,6 +321,7 @@ func (v welcome) encode() []byte {
 		w.flag(v.recovery[k].hurry)
 		w.flag(v.recovery[k].virgin)
 		w.u64(v.recovery[k].history)
+		w.ids(v.recovery[k].last)
 	}
 	w.u32(uint32(len(v.opened)))
 	for _, id := range slices.Sorted(maps.Keys(v.opened)) {
@@ -362,7 +363,7 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	v.recovery = map[keptChannel]recovery{}
 	for range r.count(23) {
 		k := r.kept()
-		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64()}
+		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids()}
 	}
 	v.opened = map[uint64]uint32{}
 	for range r.count(12) {

@@ -47,7 +47,7 @@ type Config struct {
 	SilentFor   time.Duration
 	// Spindle switches optimizations off, for experiments. All members switch the same.
 	Spindle Spindle
-	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it.
+	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it. With it goes LogState.
 	OpenLog func(sg SubgroupID) (Log, error)
 
 	// fabric replaces the network in tests.
@@ -93,6 +93,9 @@ func (c *Config) complete() error {
 	}
 	if c.Spin < 0 {
 		return fmt.Errorf("%w: Spin is %v", ErrConfig, c.Spin)
+	}
+	if c.OpenLog != nil && c.LogState == nil {
+		return fmt.Errorf("%w: OpenLog without LogState: a log gets only what it was announced for", ErrConfig)
 	}
 	if c.RestartWait == 0 {
 		c.RestartWait = defaultRestartWait

@@ -131,7 +131,7 @@ func TestFailedLogIsToldToAll(t *testing.T) {
 func TestLogThatCanNotBeOpened(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		denied := errors.New("permission denied")
-		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return nil, denied }
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return nil, denied }, emptyLog(17)
 		n, _ := c.join()
 		err := n.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		require.ErrorIs(t, err, denied)
@@ -141,11 +141,12 @@ func TestLogThatCanNotBeOpened(t *testing.T) {
 // A node joins again, and its log can not be opened any more. Its other endpoints are announced, and what is wrong is told.
 func TestLogThatCanNotBeOpenedAgain(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
-		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(17)
 		a, ra := c.join()
 		c.join() // a majority goes on
 		full := errors.New("no space left")
 		opened := false
+		c.cfg.LogState = emptyLog(18)
 		c.cfg.OpenLog = func(SubgroupID) (Log, error) {
 			if opened {
 				return nil, full
@@ -556,4 +557,10 @@ func TestSenderWhileExcluded(t *testing.T) {
 		m.exclude(errors.New("for this test"))
 	})
 	require.ErrorIs(t, <-told, ErrExcluded)
+}
+
+func TestLogThatCanNotBeAnnounced(t *testing.T) {
+	_, err := NewDriven(Config{OpenLog: func(SubgroupID) (Log, error) { return &memLog{}, nil }}, 1, nil, Callbacks{})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "LogState")
 }

@@ -543,7 +543,7 @@ func (v Value) Any() any {
 	case TKString8, TKString16:
 		return string(v.AppendText(nil))
 	case TKFloat32:
-		return float32(v.Float())
+		return math.Float32frombits(uint32(v.bits)) // a signalling NaN stays one
 	case TKFloat64:
 		return v.Float()
 	case TKFloat128:

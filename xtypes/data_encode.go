@@ -163,7 +163,7 @@ func (w *writer) number(t *Type, n int, v reflect.Value) {
 	case v.Kind() == reflect.Bool:
 		w.uint(1, uint64(ordinal(v.Bool())))
 	case v.Kind() == reflect.Float32:
-		w.uint(4, uint64(math.Float32bits(float32(v.Float()))))
+		w.uint(4, uint64(math.Float32bits(float32Of(v))))
 	case v.Kind() == reflect.Float64:
 		w.uint(8, math.Float64bits(v.Float()))
 	default:
@@ -174,6 +174,14 @@ func (w *writer) number(t *Type, n int, v reflect.Value) {
 		w.align(16)
 		w.buf = append(w.buf, f[:]...)
 	}
+}
+
+// float32Of is the value bit by bit: by way of a float64, as reflect gives it, a signalling NaN becomes a quiet one.
+func float32Of(v reflect.Value) float32 {
+	if v.CanAddr() {
+		return *v.Addr().Interface().(*float32) // allocates nothing
+	}
+	return v.Interface().(float32)
 }
 
 func (w *writer) string8(t *Type, s string) {

@@ -172,3 +172,14 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		assert.NoError(t, p.wait(ctx, c.now()), "nothing to wait for")
 	}
 }
+
+// Who is matched is told by a listener, on a goroutine of its own: it may come when all samples have been taken.
+func TestWritersThatWereHeardWereMatched(t *testing.T) {
+	for told, want := range map[int]int{0: 2, 1: 2, 3: 3} {
+		m := newMeter(t, true)
+		m.run.result.Matched = told
+		m.batch(t, 1e9, append(numbered(7, measured, 0), numbered(8, measured, 0)...)...)
+		m.finish()
+		assert.Equal(t, want, m.run.result.Matched)
+	}
+}

@@ -32,7 +32,7 @@ type Result struct {
 	Live        int64    `json:"live_kb,omitempty"` // of RSS, at a peer: after a collection, when the warm-up was over
 	Allocs      uint64   `json:"allocs"`            // objects on the Go heap
 	GCs         uint64   `json:"gc_cycles"`         // garbage collections
-	Matched     int      `json:"matched"`           // the most endpoints that it was matched with at once
+	Matched     int      `json:"matched"`           // endpoints that it was matched with: the most at once, and no fewer than it heard from
 	Dropped     uint64   `json:"dropped"`           // by a best-effort writer, its ring being full
 	Disordered  uint64   `json:"disordered"`        // samples with a number that was passed already
 	Batches     uint64   `json:"batches"`           // how often samples were taken

@@ -164,6 +164,8 @@ func (m *meter) lose(n uint64) {
 func (m *meter) finish() {
 	m.run.stopProgress()
 	r := &m.run.result
+	// All that was written may have been taken before the listener, on its own goroutine, said who is matched.
+	r.Matched = max(r.Matched, len(m.streams))
 	r.Lost = m.lost
 	r.Latency = m.latency.latency()
 	if due := m.due.latency(); due.Samples > 0 {

@@ -18,8 +18,8 @@ import (
 //   - if it is of a coherent set: when all parts of the set that this Subscriber's readers get are there, all at once. Of
 //     a set that can not become complete, because its writer or a message is lost, or because the reader came in the
 //     midst of it, nothing is seen: SAMPLE_LOST.
-//   - in GROUP scope with ordered_access: behind all that the Publisher's other writers had sent before it to readers of
-//     this Subscriber. A reader that came late waits for the writer's mark, which tells what it has no right to.
+//   - in GROUP scope with ordered_access: behind all that the Publisher's writers had sent before it to readers of
+//     this Subscriber: the others, and the same one to other readers of its topic. A reader that came late waits for the writer's mark, which tells what it has no right to.
 
 // access is what the hub knows of a Subscriber. It belongs to the polling goroutine, except what says otherwise.
 type access struct {
@@ -32,7 +32,8 @@ type access struct {
 	// than maxBuried writers that have ended since: older ones are forgotten. The oldest is first in graves.
 	buried   map[endpointKey]bool
 	graves   []endpointKey
-	released uint64    // entries that left the streams
+	released uint64    // samples that left the streams: one that several readers get side by side counts once
+	latest   sampleID  // that left a stream
 	broken   [64]setID // sets of which nothing more is seen: the latest ones
 	nBroken  int
 	touched  bool
@@ -62,6 +63,12 @@ func newAccess(q qos.Presentation) *access {
 type setID struct {
 	writer endpointKey // that of its first part
 	number uint64
+}
+
+// sampleID names a message of a writer.
+type sampleID struct {
+	writer endpointKey
+	seq    uint64 // 0: it has none
 }
 
 // stream is what comes from one writer to one reader.
@@ -296,7 +303,10 @@ func (h *hub) release(s *stream, e *waiting) {
 	if it.writerSeq > s.last {
 		s.last = it.writerSeq
 	}
-	a.released++
+	if id := (sampleID{s.key, it.writerSeq}); id.seq == 0 || id != a.latest {
+		a.released++
+		a.latest = id
+	}
 	if it.kind == itemData || it.kind == itemDispose || it.kind == itemUnregister {
 		s.shown = true
 	}
@@ -357,8 +367,19 @@ func (a *access) inTurn(s *stream, e *waiting, done map[*stream]uint64) bool {
 			}
 		}
 	}
+	if of := a.streams[s.key]; len(of) > 1 && e.it.writerSeq > 1 { // other readers of the same topic
+		before := e.it.writerSeq - 1
+		for _, o := range of {
+			if o != s && max(o.last, done[o]) < before && (o.holds(before) || o.owes(before)) {
+				return false
+			}
+		}
+	}
 	return true
 }
+
+// holds tells whether something up to a number is in the stream.
+func (s *stream) holds(seq uint64) bool { return len(s.queue) > 0 && s.queue[0].it.writerSeq <= seq }
 
 // owes tells whether something that has not left the stream, up to a number, is in it or may still come. A writer's numbers ascend, so nothing
 // below the first one in the queue does, and no two streams wait for each other: the first sample of each would be older than the other's.
@@ -368,7 +389,7 @@ func (s *stream) owes(seq uint64) bool {
 	case s.lossy:
 		return false
 	case len(s.queue) > 0:
-		return s.queue[0].it.writerSeq <= seq
+		return s.holds(seq)
 	}
 	return !s.gone && s.floor < seq
 }

@@ -462,7 +462,7 @@ func (c *cache) end(in *instance, state InstanceState, by *item, now int64) {
 	}
 	in.report = &item{
 		kind: itemDispose, refs: 1, src: by.src, handle: in.handle,
-		seq: by.seq, writerSeq: by.writerSeq, epoch: by.epoch, sourceNs: by.sourceNs, receiveNs: by.receiveNs,
+		seq: by.seq, writerSeq: by.writerSeq, epoch: by.epoch, sourceNs: by.sourceNs, receiveNs: by.receiveNs, order: by.order,
 	}
 	c.link(in, in.report)
 }

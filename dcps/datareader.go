@@ -196,7 +196,7 @@ func (r *reader) enable(op string) error {
 	r.lock()
 	r.id = p.nextID()
 	r.handle = p.handleOfEndpoint(r.id)
-	r.inOrder = order.AccessScope != qos.PresentationInstance && order.OrderedAccess
+	r.inOrder, r.oneByOne = orderOf(order)
 	r.unlock()
 	p.readers.add(r.id, r)
 	p.enlist(&r.entity)

@@ -146,7 +146,7 @@ func (j *joiner) enable(op string) error {
 	r.lock()
 	r.id = r.p.nextID()
 	r.handle = r.p.handleOfEndpoint(r.id)
-	r.inOrder = order.AccessScope != qos.PresentationInstance && order.OrderedAccess
+	r.inOrder, r.oneByOne = orderOf(order)
 	r.unlock()
 	r.p.enlist(&r.entity)
 	r.p.spawn("dcps join", j.run)

@@ -39,7 +39,8 @@ type reader struct {
 	subgroups []derecho.SubgroupID
 	durable   bool // wants history
 	builtin   bool // of a built-in topic: the domain knows nothing of it
-	inOrder   bool // PRESENTATION access_scope TOPIC with ordered_access
+	inOrder   bool // PRESENTATION ordered_access in access_scope TOPIC or GROUP
+	oneByOne  bool // in GROUP: a read or take has one sample at most, as the next one may be another reader's (§2.2.2.5.3.8)
 	status    *StatusCondition
 	callbacks readerCallbacks        // guarded by mu
 	notify    bool                   // so is this: NotifyDataReaders was called
@@ -279,8 +280,7 @@ func (r *reader) depart(s *source, at int64) {
 // follow lets an item in behind what waits for its cut.
 func (r *reader) follow(it *item) {
 	if n := len(r.staged); n > 0 {
-		it.order = r.staged[n-1].order
-		r.staged = append(r.staged, it)
+		r.staged = append(r.staged, &item{kind: itemSet, refs: 1, src: it.src, receiveNs: it.receiveNs, set: []*item{it}, order: r.staged[n-1].order})
 		return
 	}
 	r.admit(it)
@@ -488,6 +488,9 @@ func (r *reader) tryCollect(op string, s *selection) (*collection, error) {
 		return nil, s.err
 	}
 	s.inOrder = s.inOrder || r.inOrder
+	if r.oneByOne {
+		s.max = 1
+	}
 	c := r.collectLocked(s)
 	if c.count() == 0 {
 		r.spare = append(r.spare, c)

@@ -81,14 +81,39 @@ func (s *script) resume(args []datadriven.Arg) error      { return s.pub(args).R
 func (s *script) beginAccess(args []datadriven.Arg) error { return s.sub(args).BeginAccess() }
 func (s *script) endAccess(args []datadriven.Arg) error   { return s.sub(args).EndAccess() }
 
-// listReaders prints the topics of the readers that get_datareaders lists, in its order.
+// listReaders prints the topics of the readers that get_datareaders lists, in its order; after a second argument, take, also what one take of each gives.
 func (s *script) listReaders(args []datadriven.Arg) error {
 	line := args[0].Key + " has"
 	for _, r := range s.sub(args).Readers(AnySampleState, AnyViewState, AnyInstanceState) {
-		line += " " + r.TopicName()
+		line += " " + s.nameOf(r)
+		if len(args) > 1 {
+			samples, err := r.(*DataReader[track]).Take()
+			require.NoError(s.t, err)
+			require.Equal(s.t, 1, samples.Len())
+			if x := samples.At(0); x.Info.ValidData {
+				line += fmt.Sprintf("=%d", x.Data().Value)
+			}
+			samples.Close()
+		}
 	}
 	s.printf("%s", line)
 	return nil
+}
+
+// nameOf is what the script calls a reader, if there are several of its topic, or else the topic.
+func (s *script) nameOf(r AnyDataReader) string {
+	name, several := "", false
+	for n, o := range s.readers {
+		if AnyDataReader(o) == r {
+			name = n
+		} else if o.TopicName() == r.TopicName() {
+			several = true
+		}
+	}
+	if several {
+		return name
+	}
+	return r.TopicName()
 }
 
 func (s *script) history(args []datadriven.Arg) error {

@@ -31,7 +31,8 @@ import (
 //
 //	take | read R [max=N] [STATE]... [instance=ID] [next=ID] [in-order] [where=(QUERY)] [when=C]
 //	history R                            waits for historical data
-//	begin-access | end-access | readers S
+//	begin-access | end-access S
+//	readers S [take]
 //	params R VALUE...                    of its filter
 //	condition C R [STATE]... [where=(QUERY)], trigger C
 //

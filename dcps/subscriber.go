@@ -193,8 +193,8 @@ func (d *dataOnReaders) arrived(g *groupEntity) {
 }
 
 // Readers lists the readers that have samples in the given states (DDS: get_datareaders); a zero mask means any. With PRESENTATION access_scope
-// GROUP and ordered_access it has a reader once for each sample, in the order in which they are to be read: take one sample
-// from each (MaxSamples(1)), one after the other, between BeginAccess and EndAccess.
+// GROUP and ordered_access it has a reader once for each sample, in the order in which they are to be read: take from each, one after the
+// other, between BeginAccess and EndAccess. Each Read or Take of such a reader gives one sample at most (DDS 1.4 §2.2.2.5.3.8).
 func (sub *Subscriber) Readers(samples SampleState, views ViewState, instances InstanceState) []AnyDataReader {
 	if !sub.Enabled() {
 		return nil

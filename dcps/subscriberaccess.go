@@ -82,7 +82,7 @@ func (sub *Subscriber) EndAccess() error {
 }
 
 // inOrder lists a reader once for each of its entries that a selection finds, in the order over all readers in which they are
-// to be read.
+// to be read. An entry that tells of no message, such as that a writer was lost, has the place of the one before it.
 func (sub *Subscriber) inOrder(readers []*reader, s *selection) []AnyDataReader {
 	type entry struct {
 		order uint64
@@ -92,9 +92,11 @@ func (sub *Subscriber) inOrder(readers []*reader, s *selection) []AnyDataReader 
 	for _, r := range readers {
 		r.lock()
 		r.cache.flat()
+		at := uint64(0)
 		for it := r.cache.first; it != nil; it = it.after {
+			at = max(at, it.order)
 			if s.entry(it) && s.instance(it.inst) {
-				all = append(all, entry{it.order, r})
+				all = append(all, entry{at, r})
 			}
 		}
 		r.unlock()
@@ -113,6 +115,12 @@ func (sub *Subscriber) inOrder(readers []*reader, s *selection) []AnyDataReader 
 		out[i] = e.r.typed
 	}
 	return out
+}
+
+// orderOf tells what a Subscriber's PRESENTATION makes of the order in which a reader gives samples; see reader.inOrder and oneByOne.
+func orderOf(p qos.Presentation) (inOrder, oneByOne bool) {
+	inOrder = p.OrderedAccess && p.AccessScope != qos.PresentationInstance
+	return inOrder, inOrder && p.AccessScope == qos.PresentationGroup
 }
 
 // The reader's part.

@@ -30,8 +30,20 @@ func TestSleepKnowsThisGo(t *testing.T) {
 }
 
 // Who sleeps on a bell leaves its processor to others at once. If it kept it, another goroutine would begin when the monitor of the Go runtime has looked twice, which is
-// 20 µs apart at least, and 70 with the slack that timers of a thread mostly have. The shortest times of many are looked at, which no load of the machine lengthens.
+// 20 µs apart at least, and 70 with the slack that timers of a thread mostly have. The shortest times of many are looked at, which hardly any load of the machine lengthens; if one
+// does, it is looked again.
 func TestSleepLeavesItsProcessorToOthers(t *testing.T) {
+	const quick = 20 * time.Microsecond
+	took := shortSleeps()
+	for try := 1; took >= quick && try < 10; try++ {
+		took = shortSleeps()
+	}
+	t.Logf("the other began after %v in one of ten", took)
+	require.Less(t, took, quick)
+}
+
+// shortSleeps says how long it takes in one of ten until another goroutine begins.
+func shortSleeps() time.Duration {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	bell := NewBell(new(BellWords))
 	var waits []time.Duration
@@ -51,8 +63,7 @@ func TestSleepLeavesItsProcessorToOthers(t *testing.T) {
 		waits = append(waits, time.Duration(ran.Load())-began)
 	}
 	slices.Sort(waits)
-	t.Logf("the other began after %v in one of ten", waits[len(waits)/10])
-	require.Less(t, waits[len(waits)/10], 20*time.Microsecond)
+	return waits[len(waits)/10]
 }
 
 // One that is woken every now and then keeps its processor, until a sleep is longer.

@@ -64,6 +64,9 @@ type Fabric struct {
 
 	dscp atomic.Int32 // see Mark
 
+	// greetTimeout and firstDialTime; longer in tests, in which a process may stand still for as long.
+	greetTimeout, firstDialTime time.Duration
+
 	mu     sync.Mutex
 	closed bool
 	links  map[uint64]link // by peer; an entry exists from the greeting on, nil until it is over
@@ -110,6 +113,7 @@ func New(cfg Config, bell *shm.BellMemory, events rdma.Events) (*Fabric, error) 
 		links: map[uint64]link{}, dialing: map[string]bool{}, expected: map[uint64]*expectation{},
 		reported: map[uint64]bool{}, refused: map[uint64]bool{}, answered: map[string]uint64{},
 		regions: map[rdma.Key]*export{}, wanted: map[rdma.Key][]want{}, wants: map[link]int{},
+		greetTimeout: greetTimeout, firstDialTime: firstDialTime,
 	}
 	if !cfg.TCP {
 		f.self.ShmDomain = shmDomain()

@@ -155,8 +155,8 @@ type limit struct {
 	stop func() bool
 }
 
-func newLimit(ctx context.Context, c net.Conn) (limit, error) {
-	if err := c.SetDeadline(time.Now().Add(greetTimeout)); err != nil {
+func (f *Fabric) newLimit(ctx context.Context, c net.Conn) (limit, error) {
+	if err := c.SetDeadline(time.Now().Add(f.greetTimeout)); err != nil {
 		return limit{}, err
 	}
 	return limit{c, context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}, nil
@@ -171,7 +171,7 @@ func (l limit) lift() error {
 }
 
 func (f *Fabric) answerUnix(c *net.UnixConn) error {
-	lim, err := newLimit(f.ctx, c)
+	lim, err := f.newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (f *Fabric) dialSlot(slot int) error {
 }
 
 func (f *Fabric) greetUnix(c *net.UnixConn) error {
-	lim, err := newLimit(f.ctx, c)
+	lim, err := f.newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}
@@ -439,7 +439,7 @@ func (f *Fabric) acceptTCP() {
 }
 
 func (f *Fabric) answerTCP(c net.Conn) error {
-	lim, err := newLimit(f.ctx, c)
+	lim, err := f.newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}
@@ -492,7 +492,7 @@ func (f *Fabric) dialTCP(addr, configured string, limit time.Duration) error {
 }
 
 func (f *Fabric) greetTCP(c net.Conn, configured string) error {
-	lim, err := newLimit(f.ctx, c)
+	lim, err := f.newLimit(f.ctx, c)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (f *Fabric) redialler(session uint64, peer rdma.PeerInfo, addr string) func
 var errNoAddress = errors.New("fabric: the peer gave no address at which this host could reach it")
 
 func (f *Fabric) askResume(ctx context.Context, c net.Conn, r resumption) error {
-	lim, err := newLimit(ctx, c)
+	lim, err := f.newLimit(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (f *Fabric) unexpect(id uint64) {
 // before this node decides that it is alone. One that goes away meanwhile is not waited for: a
 // greeting that failed may be repeated, so what counts is that nobody is there any more.
 func (f *Fabric) awaitExpected() {
-	ctx, stop := context.WithTimeout(f.ctx, greetTimeout)
+	ctx, stop := context.WithTimeout(f.ctx, f.greetTimeout)
 	defer stop()
 	f.mu.Lock()
 	waits := maps.Clone(f.expected)
@@ -114,7 +114,7 @@ func (f *Fabric) keepDialling(addr string, first chan<- struct{}) {
 // dialUnlinked dials a configured address if there is no link to it.
 func (f *Fabric) dialUnlinked(addr string) {
 	if f.ctx.Err() == nil && !f.linkedTo(addr) {
-		_ = f.dialTCP(addr, addr, firstDialTime)
+		_ = f.dialTCP(addr, addr, f.firstDialTime)
 	}
 }
 
@@ -133,7 +133,7 @@ func (f *Fabric) linkedTo(addr string) bool {
 // Dial implements rdma.Fabric: it makes a link to a node of which another one told, or that asked
 // to be called back. Nothing happens if there is one.
 func (f *Fabric) Dial(p rdma.PeerInfo) {
-	f.dialOnce(p.Addr, func() error { return f.dialTCP(p.Addr, "", greetTimeout) })
+	f.dialOnce(p.Addr, func() error { return f.dialTCP(p.Addr, "", f.greetTimeout) })
 }
 
 // dialOnce runs dial in the background. A target that is being dialled already is dialled once more

@@ -73,12 +73,15 @@ func (n *node) Offer(l *Link, key rdma.Key) {
 	}
 }
 
+// patience bounds what a test waits for; nothing waits that long unless it fails.
+const patience = time.Minute
+
 func get[T any](t testing.TB, what string, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("never: ", what)
 		panic(0)
 	}

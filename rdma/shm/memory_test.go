@@ -69,7 +69,7 @@ func descriptors(t testing.TB) int {
 // eventually runs the collector until cond holds.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); runtime.Gosched() {
+	for end := time.Now().Add(patience); !cond(); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatal("never: ", what)
 		}

@@ -29,7 +29,7 @@ func hush(t *testing.T, la, lb *Link, own, r *rdma.Region) uint64 {
 		hushed := lb.writing != nil && lb.writing.hushed
 		lb.turns.Unlock()
 		return hushed && la.nap.Load() != nil && r.Cell(beat).Load() == v
-	}, 10*time.Second, 100*time.Microsecond)
+	}, patience, 100*time.Microsecond)
 	return v
 }
 
@@ -44,7 +44,7 @@ func TestHeartbeatsOfAHushedLink(t *testing.T) {
 		v++
 		own.Cell(beat).Store(v)
 		require.True(t, lb.sendQuiet(dirty(lb)), "sent by whoever posts")
-		require.Eventually(t, func() bool { la.HearQuiet(); return r.Cell(beat).Load() == v }, 10*time.Second, 10*time.Microsecond)
+		require.Eventually(t, func() bool { la.HearQuiet(); return r.Cell(beat).Load() == v }, patience, 10*time.Microsecond)
 	}
 	require.Same(t, asleep, la.nap.Load(), "the reader slept all the time")
 }
@@ -83,7 +83,7 @@ func TestHushedLinkWakes(t *testing.T) {
 			own.Cell(beat).Store(v)
 			lb.PostQuiet(key)
 		}
-		require.Eventually(t, func() bool { return r.Cell(beat).Load() > v-wakeBytes/writeHeader }, 10*time.Second, 100*time.Microsecond)
+		require.Eventually(t, func() bool { return r.Cell(beat).Load() > v-wakeBytes/writeHeader }, patience, 100*time.Microsecond)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestHushedLinkOfSingleBytes(t *testing.T) {
 		}()
 		_, err := there.Write(hushFrame)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return l.nap.Load() != nil }, 10*time.Second, 10*time.Microsecond)
+		require.Eventually(t, func() bool { return l.nap.Load() != nil }, patience, 10*time.Microsecond)
 		message := append(frame(frameControl, 5), "hello"...)
 		for i, b := range append(append([]byte{}, wakeFrame...), message...) {
 			_, err := there.Write([]byte{b})
@@ -128,7 +128,7 @@ func TestHushedLinkLooksToTheEnd(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, there) }()
 	_, err := there.Write(hushFrame)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return l.nap.Load() != nil }, 10*time.Second, 10*time.Microsecond)
+	require.Eventually(t, func() bool { return l.nap.Load() != nil }, patience, 10*time.Microsecond)
 	var b []byte
 	for _, cells := range []int{8, 8, 8, 9} { // of a region that was released here
 		b = appendKey(appendFrame(b, frameQuiet, writeHeader-5+cells*cellBytes), key)

@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,6 +66,33 @@ func TestJoinAgain(t *testing.T) {
 		other.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
 		r.wait(t, "the endpoint of another", func() bool { return len(r.endpoints) == 1 })
 		require.NoError(t, n.Leave(ctxFor(t)))
+	})
+}
+
+// A node learns that it was excluded while it leaves. Whichever comes first, no incarnation is left behind that nobody ends.
+func TestLeaveWhileExcluded(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		left := thePoller.lives.Load()
+		for _, rejoins := range []func(n *Node, l *life){
+			func(n *Node, l *life) { // when it has left
+				require.NoError(t, n.Leave(ctxFor(t)))
+				n.rejoin(l)
+			},
+			func(n *Node, l *life) { // whenever it comes to it
+				l.post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
+				<-l.over
+				require.NoError(t, n.Leave(ctxFor(t)))
+			},
+		} {
+			for range 20 {
+				n, err := Join(ctxFor(t), c.cfg, newRecorder())
+				require.NoError(t, err)
+				rejoins(n, n.life.Load())
+				n.turn <- struct{}{} // behind a rejoin that waits for it
+				<-n.turn
+				require.Equal(t, left, thePoller.lives.Load(), "somebody is still driven")
+			}
+		}
 	})
 }
 

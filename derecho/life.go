@@ -316,8 +316,8 @@ func (n *Node) rejoin(before *life) {
 	defer func() { <-n.turn }()
 	id := before.id
 	for {
-		if n.ctx.Err() != nil && !n.in.Load() {
-			return // Join was given up
+		if n.ctx.Err() != nil {
+			return // Join was given up, or the node has left: nobody would end another incarnation
 		}
 		id++ // the incarnation is in the low bits
 		l, err := n.begin(id)

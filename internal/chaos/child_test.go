@@ -39,7 +39,7 @@ var allTopics = []string{atomicTopic, localTopic, loggedTopic}
 
 const (
 	historyDepth = 8
-	patience     = 30 * time.Second // for what has to happen at some time
+	patience     = 2 * time.Minute // for what has to happen at some time; nothing waits that long unless it fails
 )
 
 // child is a process under test: some writers and readers of some topics.
@@ -306,7 +306,12 @@ func (c *child) close() error {
 			p.end()
 		}
 	}
-	return c.p.Close()
+	err := c.p.Close()
+	if errors.Is(err, dcps.ErrPreconditionNotMet) { // excluded, or isolated: nobody waits for its farewell
+		c.record.note("E close %v", err)
+		return nil
+	}
+	return err
 }
 
 // read puts down what a reader is handed, batch by batch.

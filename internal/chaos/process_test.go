@@ -270,7 +270,7 @@ func (f *fleet) bury(p *process, fate string, at time.Time) {
 	f.t.Helper()
 	select {
 	case <-p.waited:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		f.fatal("%s was to end (%s), but does not", p.name, fate)
 	}
 	p.outcome.name, p.outcome.fate, p.outcome.over = p.name, fate, at.UnixNano()

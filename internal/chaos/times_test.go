@@ -87,10 +87,22 @@ func (f *fleet) gaps(topic string, from, to time.Time, of ...*process) (longest 
 	return longest
 }
 
+// noLease is for tests in which no process is to be excluded, however long a busy machine does not run it. A process that dies is not
+// waited for: its death is seen.
+const noLease = "DDS_LEASE=5m"
+
+// usualLease is noLease in a short run, and else the default: where times are taken in earnest, heartbeats are as often as they usually are.
+func usualLease() string {
+	if *flagTimes < 5 {
+		return noLease
+	}
+	return "DDS_LEASE=" + lease.String()
+}
+
 // loaded starts processes with a writer and a reader of a topic, which write at a pace.
-func loaded(t *testing.T, transport string, processes int, pace time.Duration) (*fleet, func() *process) {
+func loaded(t *testing.T, transport, lease string, processes int, pace time.Duration) (*fleet, func() *process) {
 	t.Helper()
-	f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport)
+	f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport, lease)
 	start := func() *process {
 		p := f.spawn(fmt.Sprintf("seat%d", f.started), nil)
 		f.joined(p)
@@ -106,6 +118,23 @@ func loaded(t *testing.T, transport string, processes int, pace time.Duration) (
 }
 
 func (f *fleet) pass(d time.Duration) { <-time.After(d) }
+
+// goOn waits until readers of a topic are handed something that comes after a moment. gaps looks at all that they were handed.
+func (f *fleet) goOn(topic string, after time.Time, readers ...*process) {
+	f.t.Helper()
+	for _, p := range readers {
+		for late := time.Now().Add(patience); ; f.pass(50 * time.Millisecond) {
+			told, err := readRecord(p.record)
+			require.NoError(f.t, err)
+			if slices.ContainsFunc(told.deliveries, func(d delivery) bool { return d.topic == topic && d.received > after.UnixNano() }) {
+				break
+			}
+			if time.Now().After(late) {
+				f.fatal("%s was handed nothing of %s for %v", p.name, topic, time.Since(after))
+			}
+		}
+	}
+}
 
 // end closes all, and checks what was recorded last.
 func (f *fleet) end() {
@@ -134,7 +163,11 @@ func TestTimeOfLoss(t *testing.T) {
 			}
 			brief(t, c.transport)
 			const processes = 4
-			f, start := loaded(t, c.transport, processes, pace)
+			silence := noLease
+			if c.signal != syscall.SIGKILL {
+				silence = "DDS_LEASE=" + lease.String()
+			}
+			f, start := loaded(t, c.transport, silence, processes, pace)
 			var quiet, lost pauses
 			for range *flagTimes {
 				f.pass(100 * time.Millisecond)
@@ -150,10 +183,8 @@ func TestTimeOfLoss(t *testing.T) {
 					f.signal(victim, c.signal)
 				}
 				f.pass(c.window)
+				f.goOn(atomicTopic, time.Now(), survivors...)
 				gap := worst(f.gaps(atomicTopic, at, time.Now(), survivors...))
-				if gap.long > c.window*9/10 {
-					f.fatal("the others were handed nothing for %v after %s was %s", gap.long, victim.name, c.what)
-				}
 				lost = append(lost, gap)
 				if c.signal != syscall.SIGKILL {
 					f.kill(victim)
@@ -181,7 +212,7 @@ func TestTimeOfJoin(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			brief(t, c.transport)
-			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+c.transport)
+			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+c.transport, usualLease())
 			topics := []string{atomicTopic, localTopic}
 			seat := func(name string, writers, readers int) *process {
 				p := f.spawn(name, nil)
@@ -241,7 +272,7 @@ func TestTimeOfChurn(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
 			brief(t, transport)
-			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport)
+			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport, usualLease())
 			writer, reader, joiner := f.spawn("w", nil), f.spawn("r", nil), f.spawn("j", nil)
 			for _, p := range f.running {
 				f.joined(p)
@@ -345,7 +376,7 @@ func TestTimeOfIdling(t *testing.T) {
 			case *flagTimes >= 10:
 				long = 20 * time.Second
 			}
-			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport)
+			f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT="+transport, usualLease())
 			for range processes {
 				f.joined(f.spawn(fmt.Sprintf("seat%d", f.started), nil))
 			}

@@ -37,7 +37,7 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 		err = &derecho.LogError{Member: h.view.member(node), Err: err}
 	}
 	who, known := h.process(node)
-	code, todo := ErrOutOfResources, "make room on its disk and start it again"
+	code, todo := ErrOutOfResources, "see to its disk (room, errors, whether it answers) and start it again"
 	if errors.Is(err, derecho.ErrHistory) {
 		code, todo = ErrPreconditionNotMet, "decide which of the two histories is to go on"
 	}

@@ -41,6 +41,9 @@ type Config struct {
 	// RestartWait is how long, when the members of a Logged subgroup come back after all of them were
 	// gone, the others are waited for before a majority of their logs is enough; default 10 s.
 	RestartWait time.Duration
+	// LogTimeout is how long a log may take for one call. After it the log has failed: a disk that hangs would stop the senders of its subgroup
+	// for ever, while the heartbeats of the node go on. Default 30 s, after which Linux gives a command to a disk up.
+	LogTimeout time.Duration
 	// SilentAfter and SilentFor are after how many promises in a row, without a message of its own between them, and after what
 	// time, a sender counts as silent (docs/adr/0017); default 16 and 20 ms. SilentFor -1: after no time.
 	SilentAfter int
@@ -62,6 +65,7 @@ const (
 	defaultSilentAfter = 16
 	defaultSilentFor   = 20 * time.Millisecond
 	defaultRestartWait = 10 * time.Second
+	defaultLogTimeout  = 30 * time.Second
 	controlRing        = 128 << 10
 )
 
@@ -102,6 +106,12 @@ func (c *Config) complete() error {
 	}
 	if c.RestartWait < 0 {
 		return fmt.Errorf("%w: RestartWait is %v", ErrConfig, c.RestartWait)
+	}
+	if c.LogTimeout == 0 {
+		c.LogTimeout = defaultLogTimeout
+	}
+	if c.LogTimeout < 0 {
+		return fmt.Errorf("%w: LogTimeout is %v", ErrConfig, c.LogTimeout)
 	}
 	if c.SilentAfter == 0 {
 		c.SilentAfter = defaultSilentAfter

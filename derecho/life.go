@@ -208,7 +208,7 @@ func (l *life) end() {
 		_ = l.fabric.Close()
 		for _, g := range l.m.order {
 			if g.log != nil {
-				_ = g.log.close()
+				_ = g.log.close(l.n.cfg.LogTimeout)
 			}
 		}
 		l.m.logs.closeUnused()

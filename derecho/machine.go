@@ -446,6 +446,15 @@ func (p *pendingEndpoint) answer(err error) {
 	}
 }
 
+// watchLogs looks whether the logs get on.
+func (m *machine) watchLogs(passed time.Duration) {
+	for _, g := range m.order {
+		if g.log != nil {
+			g.log.watch(passed, m.cfg.LogTimeout)
+		}
+	}
+}
+
 // logFailed may be called by any goroutine.
 func (m *machine) logFailed(sg SubgroupID, err error) {
 	m.shell.post(func(m *machine) { m.h.LogFailed(sg, m.id, err) })

@@ -129,6 +129,42 @@ func TestFailedLogIsToldToAll(t *testing.T) {
 	})
 }
 
+// hungLog tells that it was closed.
+type hungLog struct {
+	memLog
+	closed chan struct{}
+}
+
+func (l *hungLog) Close() error {
+	close(l.closed)
+	return nil
+}
+
+// A disk that hangs is one that has failed: its node gets on, and nobody waits for it for ever.
+func TestLogThatHangs(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		hangs := &hungLog{memLog{gate: make(chan struct{})}, make(chan struct{})}
+		c.cfg.LogTimeout = time.Millisecond
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return hangs, nil }, emptyLog(17)
+		r, rr := c.join()
+		c.cfg.LogTimeout = 0
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(18)
+		w, rw := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		w.mustSend(t, logged, 7, 1, "x")
+		err := w.WaitDurable(ctxFor(t), logged.ID)
+		require.ErrorIs(t, err, ErrLog)
+		require.ErrorContains(t, err, "node0")
+		rr.wait(t, "own failure", func() bool { return rr.failed != nil })
+		require.ErrorContains(t, rr.failed, "the disk has not answered")
+		rw.wait(t, "the other's failure", func() bool { return errors.Is(rw.failed, ErrLog) })
+		require.NoError(t, r.Leave(ctxFor(t)), "it does not wait for the disk")
+		close(hangs.gate)
+		<-hangs.closed
+	})
+}
+
 func TestLogThatCanNotBeOpened(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		denied := errors.New("permission denied")

@@ -1,9 +1,11 @@
 package derecho
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/omg-dds-go/dds/internal/mutant"
 	"github.com/omg-dds-go/dds/rdma"
@@ -44,9 +46,14 @@ const loggerLimit = 8 << 20
 type logger struct {
 	log  Log
 	bell *rdma.Bell
-	fail func(error) // called once, on the logger's goroutine
+	fail func(error) // called once, on the logger's goroutine or the poller's
 	done chan struct{}
 	wake chan struct{}
+	// calls counts beginnings and ends of calls of the log that write: odd while one is under way. Stored by the logger's goroutine alone. The
+	// poller loads it to see whether something moves, and nothing else goes by it.
+	calls atomic.Uint64
+	seen  uint64        // calls when the poller looked last
+	stood time.Duration // how long it has seen the same call under way
 	// schedule, if not nil, is called instead of waking the goroutine: somebody else calls turn.
 	schedule func()
 	size     atomic.Int64 // bytes in pending; stored under mu
@@ -259,9 +266,8 @@ func (l *logger) turn() {
 	}
 	if l.failed() == nil {
 		if err := l.write(l.writing); err != nil {
-			l.err.Store(&err)
-			l.fail(err)
-		} else {
+			l.giveUp(err)
+		} else if l.failed() == nil { // it may have been given up meanwhile, and an error is final
 			for i := range l.writing {
 				if p := &l.writing[i]; p.of != nil {
 					p.of.persisted.Store(p.delivered)
@@ -286,7 +292,8 @@ func (l *logger) write(parts []logPart) error {
 	for i := range parts {
 		p := &parts[i]
 		if p.start != nil {
-			if err := l.log.Begin(l.resolve(p.start)); err != nil {
+			start := l.resolve(p.start)
+			if err := l.call(func() error { return l.log.Begin(start) }); err != nil {
 				return err
 			}
 			l.begun(p.start)
@@ -294,11 +301,41 @@ func (l *logger) write(parts []logPart) error {
 		if p.messages.Bytes() == 0 || mutant.Is("log-unsynced") {
 			continue
 		}
-		if err := l.log.Write(p.messages); err != nil {
+		if err := l.call(func() error { return l.log.Write(p.messages) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (l *logger) call(f func() error) error {
+	l.calls.Store(l.calls.Load() + 1)
+	defer func() { l.calls.Store(l.calls.Load() + 1) }()
+	return f()
+}
+
+// giveUp: nothing is written from now on.
+func (l *logger) giveUp(err error) {
+	if l.err.CompareAndSwap(nil, &err) {
+		l.fail(err)
+	}
+}
+
+// watch gives the log up if one call of it takes longer than limit. The poller calls it now and then, and says how much time has passed since, in
+// which it was running itself.
+func (l *logger) watch(passed, limit time.Duration) {
+	calls := l.calls.Load()
+	if calls%2 == 0 || calls != l.seen {
+		l.seen, l.stood = calls, 0
+		return
+	}
+	if l.stood += passed; l.stood > limit && l.failed() == nil {
+		l.giveUp(hung(limit))
+	}
+}
+
+func hung(limit time.Duration) error {
+	return fmt.Errorf("the disk has not answered for %v", limit)
 }
 
 // resolve is the beginning of an epoch, with the states that were taken then. A channel whose state never came, because the
@@ -323,8 +360,8 @@ func (l *logger) resolve(b *epochStarts) *EpochStart {
 	return s
 }
 
-// close writes what is pending and closes the log.
-func (l *logger) close() error {
+// close writes what is pending and closes the log, if that takes no longer than limit.
+func (l *logger) close(limit time.Duration) error {
 	l.mu.Lock()
 	l.closed = true
 	if l.held != 0 { // the state will not come any more
@@ -334,7 +371,20 @@ func (l *logger) close() error {
 	l.mu.Unlock()
 	if l.schedule == nil {
 		l.nudge()
-		<-l.done
+		if l.stood > limit {
+			limit = 0 // it was waited for already
+		}
+		patience := time.NewTimer(limit)
+		defer patience.Stop()
+		select {
+		case <-l.done:
+		case <-patience.C:
+			go func() { // it ends with the call that hangs
+				<-l.done
+				_ = l.log.Close()
+			}()
+			return fmt.Errorf("%w: %w", ErrLog, hung(limit))
+		}
 	}
 	return l.log.Close()
 }

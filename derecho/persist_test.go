@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,6 +60,41 @@ func TestLoggerOwesBeginnings(t *testing.T) {
 	begin(3)
 	l.err.Store(new(error(errors.New("disk failed"))))
 	require.False(t, l.owes(a), "nothing is written any more")
+}
+
+// A log is given up when one call of it stands, not when many take long together, and not for time in which its node did not run.
+func TestLoggerIsWatched(t *testing.T) {
+	const limit = 10 * time.Second
+	var failed error
+	l := newLogger(&textLog{}, rdma.NewBell(new(rdma.BellWords)), func(err error) { failed = err })
+	l.schedule = func() {}
+	in, out := make(chan struct{}), make(chan struct{})
+	call := func() {
+		go func() {
+			_ = l.call(func() error { in <- struct{}{}; out <- struct{}{}; return nil })
+			in <- struct{}{}
+		}()
+		<-in
+	}
+	ends := func() { <-out; <-in }
+	for range 3 {
+		call()
+		l.watch(limit, limit) // when it was seen first
+		l.watch(limit, limit)
+		ends()
+		l.watch(limit, limit)
+	}
+	require.NoError(t, failed)
+	call()
+	l.watch(limit, limit)
+	l.watch(limit, limit)
+	l.watch(1, limit)
+	require.ErrorContains(t, failed, "the disk has not answered for 10s")
+	failed = nil
+	l.watch(limit, limit)
+	require.NoError(t, failed, "it is told once")
+	ends()
+	require.Error(t, l.failed(), "an error is final")
 }
 
 // A log has nothing of an epoch before the states with which it begins have come, and no channel whose state has not.

@@ -74,7 +74,10 @@ func NewMultiTopic[T any, PT cdr.Type[T]](p *DomainParticipant, name, expression
 	m.keys = of.keyKeeper
 	typed := &MultiTopic[T]{multiTopic: m, codec: codecOf[T, PT](support)}
 	m.typed = typed
-	return typed, m.begin(op, expression, result, params)
+	if err := m.begin(op, expression, result, params); err != nil {
+		return nil, err
+	}
+	return typed, nil
 }
 
 // NewDynamicMultiTopic makes a MultiTopic whose rows are of a type that is made of what is selected, and is called typeName: samples are

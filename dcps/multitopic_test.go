@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -610,4 +611,147 @@ func TestMultiTopicReaderThatIsNotMade(t *testing.T) {
 	require.NoError(t, labels.Close())
 	_, err = NewTopic[note](n.p, "Label")
 	require.NoError(t, err, "the name is free")
+}
+
+// When the process of one side is cut off from the domain the rows lose their writers, and are there again when it is back; so it is when one side's
+// writer is another one.
+func TestMultiTopicWhenOneSideIsCutOff(t *testing.T) {
+	d := onBus(t)
+	a, b, c := d.node(t), d.node(t), d.node(t)
+	lasting := func(q *qos.DataWriter) { q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false }
+	tracks, labels := a.joined(t, writerQos(lasting)), b.joined(t, writerQos(lasting))
+	c.described(t)
+	_, err := NewTopic[label](c.p, "Label")
+	require.NoError(t, err)
+	m, err := NewMultiTopic[labelled](c.p, "Named", namedExpression, "0")
+	require.NoError(t, err)
+	r, err := NewDataReader(c.sub, m, WithReaderQos(readerQos()))
+	require.NoError(t, err)
+	d.settle(t)
+	for id := range int32(2) {
+		write(t, tracks.tracks, id, 10+id)
+		labels.name(t, id, fmt.Sprint("n", id))
+	}
+	d.settle(t)
+	require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 0:10 n0\n[NOT_READ NEW ALIVE d=0 n=0] 1:11 n1", takeNamed(t, r))
+
+	d.bus.exclude(b)
+	d.settle(t)
+	require.Equal(t, "[NOT_READ NOT_NEW NOT_ALIVE_NO_WRITERS d=0 n=0] -\n[NOT_READ NOT_NEW NOT_ALIVE_NO_WRITERS d=0 n=0] -", takeNamed(t, r))
+	write(t, tracks.tracks, 0, 20)
+	d.settle(t)
+	require.Equal(t, "no data", takeNamed(t, r), "the other side is missing")
+	d.bus.rejoin(b)
+	d.settle(t)
+	labels.name(t, 0, "again")
+	d.settle(t)
+	require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 0:20 again", takeNamed(t, r))
+
+	other := c.joined(t, writerQos(lasting))
+	other.name(t, 1, "other")
+	d.settle(t)
+	require.Equal(t, "[NOT_READ NEW ALIVE d=0 n=0] 1:11 other", takeNamed(t, r))
+	require.NoError(t, labels.labels.Dispose(patiently(t), &label{ID: 1}))
+	d.settle(t)
+	require.Equal(t, "[NOT_READ NOT_NEW NOT_ALIVE_DISPOSED d=0 n=0] -", takeNamed(t, r), "the instance is, whoever disposes it")
+	require.NoError(t, labels.p.Close())
+	other.name(t, 1, "back")
+	d.settle(t)
+	require.Equal(t, "[NOT_READ NOT_NEW NOT_ALIVE_NO_WRITERS d=0 n=0] -\n[NOT_READ NEW ALIVE d=0 n=0] 1:11 back", takeNamed(t, r))
+}
+
+// Who waits for rows hears that the reader, its Subscriber or the participant is closed, and nobody hangs, while the writers go on.
+func TestMultiTopicClosedWhileSomebodyWaits(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		j := a.joined(t, writerQos(blocking(patience)))
+		b.described(t)
+		_, err := NewTopic[label](b.p, "Label")
+		require.NoError(t, err)
+		m, err := NewMultiTopic[labelled](b.p, "Named", namedExpression, "0")
+		require.NoError(t, err)
+		done := make(chan struct{})
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			for i := int32(0); ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				write(t, j.tracks, i%4, i+1)
+				j.name(t, i%4, "x")
+			}
+		})
+		for _, end := range []func(*DataReader[labelled]) error{
+			func(r *DataReader[labelled]) error { return r.Close() },
+			func(r *DataReader[labelled]) error { return r.Subscriber().Close() },
+			func(*DataReader[labelled]) error { return b.p.Close() },
+		} {
+			sub, err := b.p.NewSubscriber()
+			require.NoError(t, err)
+			r, err := NewDataReader(sub, m, WithReaderQos(readerQos(func(q *qos.DataReader) { q.History = qos.History{Kind: qos.HistoryKeepLast, Depth: 1} })))
+			require.NoError(t, err)
+			streamed, first := make(chan error, 1), make(chan struct{})
+			go func() {
+				n := 0
+				for _, err := range r.Stream(patiently(t)) {
+					if err != nil {
+						streamed <- err
+						return
+					}
+					if n++; n == 1 {
+						close(first)
+					}
+				}
+				streamed <- nil
+			}()
+			waited := make(chan error, 1)
+			go func() { waited <- r.WaitForMatch(patiently(t), 100) }()
+			select {
+			case <-first:
+			case <-patiently(t).Done():
+				require.Fail(t, "no row has come")
+			}
+			require.NoError(t, within(t, func() error { return end(r) }))
+			require.ErrorIs(t, within(t, func() error { return <-streamed }), ErrAlreadyDeleted)
+			require.ErrorIs(t, within(t, func() error { return <-waited }), ErrAlreadyDeleted)
+			_, err = r.Take()
+			require.ErrorIs(t, err, ErrAlreadyDeleted)
+		}
+		close(done)
+		writing.Wait()
+	})
+}
+
+// What no expression is, is told with the place in it; nothing is left of it, neither the name nor a hold on the topics.
+func TestMultiTopicBadExpressions(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t)
+	n.joined(t, writerQos())
+	for _, expression := range []string{
+		"", " ", ";", "SELECT", "SELECT *", "SELECT * FROM", "SELECT FROM Track", "SELECT , FROM Track", "SELECT id, FROM Track", "SELECT * FROM Track NATURAL",
+		"SELECT * FROM Track NATURAL JOIN", "SELECT * FROM Track JOIN Label", "SELECT * FROM Track INNER NATURAL JOIN Label NATURAL", "SELECT * FROM Track, Label",
+		"SELECT * FROM Track NATURAL JOIN Track", "SELECT * FROM (Track NATURAL JOIN Label", "SELECT id, id, value, name FROM Track NATURAL JOIN Label",
+		"SELECT id, value, name, more FROM Track NATURAL JOIN Label", "SELECT id AS, value, name FROM Track NATURAL JOIN Label",
+		"SELECT id, value, name FROM Track NATURAL JOIN Label WHERE", "SELECT id, value, name FROM Track NATURAL JOIN Label WHERE value >",
+		"SELECT id, value, name FROM Track NATURAL JOIN Label WHERE value > %100", "SELECT id, value, name FROM Track NATURAL JOIN Label WHERE value > 'x'",
+		"SELECT id, value, name FROM Track NATURAL JOIN Label WHERE altitude > 1", "SELECT id, value, name FROM Track NATURAL JOIN Label ORDER BY id",
+		"SELECT id, value, name FROM Track NATURAL JOIN Label WHERE value > %0", // without its parameter
+		"SELECT id, value, name FROM Track NATURAL JOIN Label; SELECT * FROM Track", "SELECT \x00 FROM Track", "SELECT id\xff FROM Track",
+		"SELECT " + strings.Repeat("(", 5000) + "id FROM Track", "SELECT id, value, name FROM Track NATURAL JOIN Label WHERE " + strings.Repeat("NOT ", 100_000) + "id = 1",
+		"SELECT id, value, name FROM " + strings.Repeat("(", 100_000) + "Track",
+	} {
+		m, err := NewMultiTopic[labelled](n.p, "Named", expression)
+		require.ErrorIs(t, err, ErrBadParameter, "%.80q", expression)
+		require.Nil(t, m)
+	}
+	for _, params := range [][]string{nil, {"x"}, {"'1'"}, {"0 OR 1 = 1"}} {
+		m, err := NewMultiTopic[labelled](n.p, "Named", namedExpression, params...)
+		require.ErrorIs(t, err, ErrBadParameter, "%q", params)
+		require.Nil(t, m)
+	}
+	m, err := NewMultiTopic[labelled](n.p, "Named", namedExpression, "0")
+	require.NoError(t, err, "the name is free")
+	require.NoError(t, m.Close())
 }

@@ -183,6 +183,7 @@ func (e *epoch) deliver() {
 		e.g.log.mark(e, e.delivered)
 	default: // it stores nothing, so nothing is missing
 		e.persisted.Store(e.delivered)
+		e.written.Store(e.delivered)
 	}
 	clear(batch) // payloads are the senders' again
 	e.handOver()

@@ -62,7 +62,8 @@ type epoch struct {
 	delivered  uint64 // sequence numbers below it were delivered
 	drained    bool   // all of the epoch was delivered here (and is durable here, if logged)
 	afterDrain []func()
-	persisted  atomic.Uint64 // stored by the logger, or by the poller as long as the subgroup has none; copied to the table by the poller
+	written    atomic.Uint64 // below it all is on disk; stored by the logger, or by the poller as long as the subgroup has none
+	persisted  atomic.Uint64 // the same, and counts in the log (logger.settle); copied to the table by the poller
 
 	start epochStarts // what the log records of its beginning
 	// uncounted: what its log has of it does not count for some channel: it is not told that it is stored.
@@ -303,6 +304,7 @@ func (e *epoch) addPredicates() {
 		e.preds.Add(sst.Recurrent, e.waitersMayGo, e.wakeAll)
 	}
 	e.preds.Add(sst.OneTime, e.finished, e.drain)
+	e.preds.Add(sst.OneTime, e.mayTell, e.tellDrained)
 	e.preds.Add(sst.OneTime, e.finishedByAll, func() { e.g.release(e) })
 }
 
@@ -478,7 +480,7 @@ func (e *epoch) finished() bool {
 			return false
 		}
 	}
-	return e.desc.Mode != Logged || mutant.Is("drain-unlogged") || e.persisted.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
+	return e.desc.Mode != Logged || mutant.Is("drain-unlogged") || e.written.Load() >= e.delivered || e.g.log == nil || e.g.log.failed() != nil
 }
 
 // superseded: no epoch ends while it is the newest. The control epoch is closed by a command of its
@@ -487,16 +489,36 @@ func (e *epoch) superseded() bool {
 	return e.g.id == 0 || e.g.newest.Epoch > e.desc.Epoch
 }
 
+// drain ends the epoch here. The next one may begin, and make what the log has of this one count there.
 func (e *epoch) drain() {
 	e.drained = true
+	if e.mayTell() {
+		e.tellDrained()
+	}
+	e.g.m.note(Drained, e)
+	e.g.drained(e)
+}
+
+// mayTell: the epoch is drained, and it is known what is told to be stored of it.
+func (e *epoch) mayTell() bool {
+	return e.drained && (e.desc.Mode != Logged || !e.receiving || e.uncounted || e.g.log == nil || !e.g.log.lags(e))
+}
+
+// tellDrained tells that this node is done with the epoch, and before that (rdma: cells in their order), and not only on the next pass, what is stored: the others
+// give the epoch up when all are done, and who waits until all is stored looks at it for the last time then.
+func (e *epoch) tellDrained() {
+	if e.table.Row(e.me).Load(e.table.Drained()) != 0 {
+		return
+	}
+	if e.desc.Mode == Logged && e.morePersisted() {
+		e.tellPersisted()
+	}
 	how := uint64(sst.DrainedWhole)
 	if slices.ContainsFunc(e.ends, func(end uint64) bool { return end != sst.Forever }) {
 		how = sst.DrainedCut
 	}
 	e.table.Store(e.table.Drained(), how)
-	e.g.m.note(Drained, e)
 	e.kick()
-	e.g.drained(e)
 }
 
 func (e *epoch) finishedByAll() bool {

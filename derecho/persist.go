@@ -66,10 +66,18 @@ type logger struct {
 	held    uint32               // what is of this epoch or a later one stays in memory; 0: nothing does
 	unbegun map[ChannelID]int    // beginnings that are not written yet, of each channel that has some
 	wrote   map[ChannelID]uint32 // the last epoch whose beginning is written
+	gaps    map[ChannelID]uint32 // the first of the epochs whose messages are written and do not count in the log yet (settle)
+	late    []logMark            // what is told when they do
 	closed  bool
 	spare   []LogBatch // empty
 
 	writing []logPart // of turn
+}
+
+// logMark is how far an epoch is in the log.
+type logMark struct {
+	of        *epoch // nil: not known yet
+	delivered uint64
 }
 
 // logPart is a piece of an epoch.
@@ -77,9 +85,8 @@ type logPart struct {
 	epoch    uint32
 	start    *epochStarts // it begins here; nil: it goes on
 	messages LogBatch
-	// All of of below delivered was appended, if it needs a log at all: the frontier also passes nulls.
-	of        *epoch // nil: not known yet
-	delivered uint64
+	// mark: all below was appended, if it needs a log at all: the frontier also passes nulls.
+	mark logMark
 }
 
 // epochStarts is the beginning of an epoch before it is known which states have come.
@@ -95,7 +102,7 @@ type channelStarts struct {
 }
 
 func newLogger(log Log, bell *rdma.Bell, fail func(error)) *logger {
-	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, unbegun: map[ChannelID]int{}, wrote: map[ChannelID]uint32{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &logger{log: log, bell: bell, fail: fail, came: map[ChannelID]uint32{}, unbegun: map[ChannelID]int{}, wrote: map[ChannelID]uint32{}, gaps: map[ChannelID]uint32{}, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 func (l *logger) failed() error {
@@ -180,15 +187,83 @@ func (l *logger) has(ch ChannelID, epoch uint32) bool {
 }
 
 // begun: the beginning of an epoch is written.
-func (l *logger) begun(s *epochStarts) {
+func (l *logger) begun(s *epochStarts, written *EpochStart) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	counts := map[ChannelID]uint32{} // from which epoch on
+	for _, c := range written.Channels {
+		if counts[c.Channel] = c.Since; c.Loaded {
+			counts[c.Channel] = 0 // what came before is in the state
+		}
+	}
+	awaited := map[ChannelID]bool{}
 	for _, c := range s.channels {
 		l.wrote[c.Channel] = s.epoch
 		if l.unbegun[c.Channel]--; l.unbegun[c.Channel] == 0 {
 			delete(l.unbegun, c.Channel)
 		}
+		if _, in := counts[c.Channel]; !in {
+			awaited[c.Channel] = true
+			if _, known := l.gaps[c.Channel]; !known {
+				l.gaps[c.Channel] = s.epoch
+			}
+		}
 	}
+	for ch := range l.gaps {
+		if since, in := counts[ch]; in {
+			l.fill(ch, since)
+		} else if !awaited[ch] { // the node does not keep it any more
+			l.fill(ch, ^uint32(0))
+		}
+	}
+}
+
+// fill: of what was written of a channel and did not count, that of an epoch and of all that follow does from now on. What is older never
+// will. Called with mu held.
+func (l *logger) fill(ch ChannelID, since uint32) {
+	from, open := l.gaps[ch]
+	if !open {
+		return
+	}
+	delete(l.gaps, ch)
+	late := l.late
+	l.late = nil
+	for _, m := range late {
+		if e := m.of.desc.Epoch; e < from || e >= since {
+			l.settle(m)
+		}
+	}
+}
+
+// settle: the log has an epoch up to a mark. That is told when it counts in the log, of all channels: there may be messages behind a beginning that left their
+// channel out (resolve), and what makes them count is the beginning of a later epoch, with the state, or with Since. If the process ended before that is
+// on disk the log would have forgotten what it has told. Called with mu held.
+func (l *logger) settle(m logMark) {
+	for _, from := range l.gaps {
+		if from <= m.of.desc.Epoch && !mutant.Is("told-uncounted") {
+			l.late = append(l.late, m)
+			return
+		}
+	}
+	m.of.persisted.Store(m.delivered)
+}
+
+// lags reports whether it is not told yet of an epoch that all of it is stored, and will be.
+func (l *logger) lags(e *epoch) bool {
+	if l.failed() != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.late, func(m logMark) bool { return m.of == e })
+}
+
+// forgo: no state of a channel comes any more that it could count with.
+func (l *logger) forgo(ch ChannelID) {
+	l.mu.Lock()
+	l.fill(ch, ^uint32(0))
+	l.mu.Unlock()
+	l.bell.Ring()
 }
 
 // hold keeps everything in memory from an epoch on; 0: from none. While a state is on its way the log must not hold what
@@ -216,8 +291,7 @@ func (l *logger) state(s channelState) {
 // mark says that everything of e below delivered was appended.
 func (l *logger) mark(e *epoch, delivered uint64) {
 	l.mu.Lock()
-	p := l.part(e.desc.Epoch)
-	p.of, p.delivered = e, delivered
+	l.part(e.desc.Epoch).mark = logMark{e, delivered}
 	l.mu.Unlock()
 	l.nudge()
 }
@@ -267,12 +341,6 @@ func (l *logger) turn() {
 	if l.failed() == nil {
 		if err := l.write(l.writing); err != nil {
 			l.giveUp(err)
-		} else if l.failed() == nil { // it may have been given up meanwhile, and an error is final
-			for i := range l.writing {
-				if p := &l.writing[i]; p.of != nil {
-					p.of.persisted.Store(p.delivered)
-				}
-			}
 		}
 	}
 	l.mu.Lock()
@@ -292,17 +360,22 @@ func (l *logger) write(parts []logPart) error {
 	for i := range parts {
 		p := &parts[i]
 		if p.start != nil {
-			start := l.resolve(p.start)
-			if err := l.call(func() error { return l.log.Begin(start) }); err != nil {
+			s := l.resolve(p.start)
+			if err := l.call(func() error { return l.log.Begin(s) }); err != nil {
 				return err
 			}
-			l.begun(p.start)
+			l.begun(p.start, s)
 		}
-		if p.messages.Bytes() == 0 || mutant.Is("log-unsynced") {
-			continue
+		if p.messages.Bytes() > 0 && !mutant.Is("log-unsynced") {
+			if err := l.call(func() error { return l.log.Write(p.messages) }); err != nil {
+				return err
+			}
 		}
-		if err := l.call(func() error { return l.log.Write(p.messages) }); err != nil {
-			return err
+		if e := p.mark.of; e != nil {
+			l.mu.Lock()
+			l.settle(p.mark)
+			l.mu.Unlock()
+			e.written.Store(p.mark.delivered) // after settle: who sees it and finds nothing late (lags) sees what is told
 		}
 	}
 	return nil
@@ -311,7 +384,10 @@ func (l *logger) write(parts []logPart) error {
 func (l *logger) call(f func() error) error {
 	l.calls.Store(l.calls.Load() + 1)
 	defer func() { l.calls.Store(l.calls.Load() + 1) }()
-	return f()
+	if err := f(); err != nil {
+		return err
+	}
+	return l.failed() // it may have been given up meanwhile, and an error is final
 }
 
 // giveUp: nothing is written from now on.

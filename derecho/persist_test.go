@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/sst"
 )
 
 // textLog is a Log that notes what is written, as text.
@@ -150,6 +151,84 @@ func TestLoggerHolds(t *testing.T) {
 			require.Equal(t, test.want, log.lines)
 		})
 	}
+}
+
+// What is written behind a beginning that left a channel out is told to be stored when it counts, and not before; or never, if it is not to.
+func TestLoggerTellsWhatCounts(t *testing.T) {
+	const a, b = ChannelID(1), ChannelID(2)
+	start := func(epoch, since, awaits uint32, channels ...ChannelID) epochStarts {
+		s := epochStarts{epoch: epoch}
+		for _, ch := range channels {
+			s.channels = append(s.channels, channelStarts{channelLogs: channelLogs{Channel: ch}, since: since, awaits: awaits})
+		}
+		return s
+	}
+	tests := []struct {
+		name  string
+		do    func(l *logger)
+		tells uint64 // of epoch 2
+	}{
+		{"it goes on with what came since", func(l *logger) { l.begin(start(3, 2, 0, a)) }, 5},
+		{"it gets the state", func(l *logger) {
+			l.state(channelState{epoch: 3, channel: a})
+			l.begin(start(3, 3, 3, a))
+		}, 5},
+		{"it goes on without", func(l *logger) { l.begin(start(3, 3, 0, a)) }, 0},
+		{"it keeps another only", func(l *logger) { l.begin(start(3, 3, 0, b)) }, 0},
+		{"it keeps nothing any more", func(l *logger) {
+			l.turn()
+			l.forgo(a)
+		}, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			l := newLogger(&textLog{}, rdma.NewBell(new(rdma.BellWords)), func(error) {})
+			l.schedule = func() {}
+			one, two := &epoch{desc: &descriptor{Epoch: 1}}, &epoch{desc: &descriptor{Epoch: 2}}
+			l.begin(start(1, 1, 0, a))
+			l.mark(one, 3)
+			l.begin(start(2, 2, 2, a)) // its state does not come
+			l.mark(two, 4)
+			l.turn()
+			require.EqualValues(t, 3, one.persisted.Load(), "what is before does not wait")
+			require.EqualValues(t, 4, two.written.Load())
+			require.Zero(t, two.persisted.Load())
+			require.True(t, l.lags(two))
+			require.False(t, l.lags(one))
+
+			// In one turn with what follows, too.
+			l.mark(two, 5)
+			test.do(l)
+			l.turn()
+			require.EqualValues(t, test.tells, two.persisted.Load())
+			require.False(t, l.lags(two), "nothing is waited for any more")
+
+			three := &epoch{desc: &descriptor{Epoch: 3}}
+			l.mark(three, 1)
+			l.turn()
+			require.EqualValues(t, 1, three.persisted.Load())
+		})
+	}
+}
+
+// Whoever is done with an epoch has told before what it has stored of it: the others may give the epoch up as soon as they see that it is done, and who
+// waits for the log looks no more.
+func TestDrainedTellsWhatIsStored(t *testing.T) {
+	d := &descriptor{Mode: Logged, Epoch: 1, Members: []memberDesc{{Node: 1}}}
+	own := rdma.NewHeapRegion(rdma.Shape{Cells: d.layout().Cells()})
+	e := &epoch{desc: d, receiving: true, delivered: 7, g: &subgroup{id: 1, m: newMachine(&Config{}, 1, newRecorder(), nil)}}
+	e.g.m.bell = rdma.NewBell(new(rdma.BellWords))
+	e.g.log = newLogger(&textLog{}, e.g.m.bell, func(error) {})
+	e.table = sst.NewTable(d.layout(), 1, 0, own, func() {})
+	e.table.Stored = func() {
+		if e.table.Row(0).Load(e.table.Drained()) != 0 {
+			require.EqualValues(t, 7, e.table.Row(0).Load(e.table.Persisted()))
+		}
+	}
+	e.out.Store(&[]rdma.Link{})
+	e.g.log.settle(logMark{e, 7}) // the log is done while the poller looks at something else
+	e.drain()
+	require.EqualValues(t, sst.DrainedWhole, e.table.Row(0).Load(e.table.Drained()))
 }
 
 // What a log had of one channel says nothing of another.

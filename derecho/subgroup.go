@@ -506,6 +506,9 @@ func (g *subgroup) giveUpLoading(d *descriptor) {
 			delete(g.lacks, ch)
 			g.owesNothing(ch, d.Epoch-1)
 			g.uncount(epoch)
+			if g.log != nil {
+				g.log.forgo(ch)
+			}
 			given = true
 		}
 	}

@@ -90,7 +90,11 @@ func (f *file) sync(p *process) {
 			continue
 		}
 		for _, c := range e.start.Channels {
-			p.run.emit(Event{Kind: Begun, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, Openings: c.Openings, History: c.History, Written: c.Written, Text: string(c.State)})
+			since := c.Since
+			if c.Loaded {
+				since = 0
+			}
+			p.run.emit(Event{Kind: Begun, Since: since, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, Openings: c.Openings, History: c.History, Written: c.Written, Text: string(c.State)})
 		}
 	}
 	f.synced = len(f.entries)

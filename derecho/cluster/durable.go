@@ -132,6 +132,26 @@ func (c *checker) begins(e Event) {
 	c.histories[at] = append(c.histories[at], written{e.History, e.Written})
 }
 
+// keptBy is a channel in the log of a node, and epochSpan is from an epoch to another.
+type (
+	keptBy struct {
+		node    derecho.NodeID
+		channel derecho.ChannelID
+	}
+	epochSpan struct{ from, to uint32 }
+)
+
+// count takes note of what counts in a log when an epoch has begun there.
+func (c *checker) count(e Event) {
+	at := keptBy{e.Node, e.Channel}
+	c.counts[at] = append(c.counts[at], epochSpan{e.Since, e.Epoch})
+}
+
+// counted: what came in an epoch counts.
+func (c *checker) counted(node derecho.NodeID, ch derecho.ChannelID, epoch uint32) bool {
+	return slices.ContainsFunc(c.counts[keptBy{node, ch}], func(s epochSpan) bool { return s.from <= epoch && epoch <= s.to })
+}
+
 // logPosition is where a message is in a log.
 type logPosition struct {
 	epoch uint32

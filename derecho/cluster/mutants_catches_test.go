@@ -56,6 +56,7 @@ var catches = map[string]catch{
 	"load-any-epoch":        {kind: "any", seed: 201, violates: "run"},
 	"stale-info":            {kind: "any", seed: 5, violates: "A18"},
 	"log-unsynced":          {kind: "any", seed: 1, violates: "P1"},
+	"told-uncounted":        {kind: "any", seed: 9, violates: "P1"},
 	"log-unpaused":          {kind: "seed", seed: 6, violates: "P2"},
 	"log-unannounced":       {kind: "any", seed: 577, violates: "P5"},
 	"loaded-unstored":       {kind: "wave", seed: 323, violates: "P2"},

@@ -69,6 +69,7 @@ type Event struct {
 	Opened   uint32         // of Found: how often the log has been opened
 	History  uint64         // of Begun
 	Written  bool           // of Begun
+	Since    uint32         // of Begun: the first epoch of which what came counts; 0 if a state came, which has all before
 }
 
 func (e Event) String() string {

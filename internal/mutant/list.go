@@ -77,6 +77,7 @@ var List = []Mutant{
 
 	// Logs, and restart from them.
 	{"log-unsynced", "what is appended counts as stored before it is on disk"},
+	{"told-uncounted", "what is stored and does not count in the log yet is told to be stored"},
 	{"drain-unlogged", "an epoch ends before its messages are on disk"},
 	{"log-unpaused", "a log takes what follows a state that has not come"},
 	{"state-unlogged", "a state that came is not written to the log"},

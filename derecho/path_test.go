@@ -353,37 +353,69 @@ func TestOutlet(t *testing.T) {
 	})
 }
 
-// A receiver that does not come back from its upcall stops the ring: Reserve times out, and goes on
-// when it does.
+// A receiver that does not come back from its upcall keeps what was sent: exactly a ring of it is taken, then Reserve times out, or would
+// block, and goes on when it does.
 func TestFullRing(t *testing.T) {
-	eachFabric(t, func(t *testing.T, c *cluster) {
-		c.cfg.RingBytes = 1 << 16
-		w, _ := c.join()
-		r, rr := c.join()
-		gate := make(chan struct{})
-		rr.onDeliver = func([]Message) { <-gate }
-		if c.cfg.fabric != nil || w.life.Load().fabric.Self().PID == r.life.Load().fabric.Self().PID {
-			// One polling goroutine drives both nodes; the stuck upcall must not stop w.
-			rr.onDeliver = nil
-			r.Hold(ordered.ID, 7, true)
-		}
-		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
-		close(gate)
-		var err error
-		big := make([]byte, w.MaxPayload(ordered.ID))
-		for range 100 {
-			var s Slot
-			s, err = w.Reserve(ctxFor(t), ordered.ID, 7, len(big), time.Time{})
-			require.NoError(t, err)
-			copy(s.Bytes(), big)
-			s.Commit(Header{Writer: 1}, len(big))
-		}
-		rr.wait(t, "all", func() bool { return len(rr.got) == 100 })
-		_, err = w.Reserve(ctxFor(t), ordered.ID, 7, len(big)+1, time.Time{})
-		require.ErrorIs(t, err, ErrTooLarge)
-		require.ErrorContains(t, err, fmt.Sprint(len(big)+1))
-	})
+	const ring, size, fit = 1 << 16, 1024 - 40, 1 << 16 / 1024 // a message and its header take 1 KiB
+	for _, mode := range []Mode{Ordered, Unordered} {
+		sg := Subgroup{ID: 8, Mode: mode}
+		full := map[Mode]error{Ordered: ErrTimeout, Unordered: ErrWouldBlock}[mode]
+		eachFabric(t, func(t *testing.T, c *cluster) {
+			c.cfg.RingBytes = ring
+			w, _ := c.join()
+			r, rr := c.join()
+			gate := make(chan struct{})
+			open := sync.OnceFunc(func() { close(gate) })
+			defer open()
+			rr.onDeliver = func([]Message) { <-gate } // the one poller of the process waits: neither node is driven
+			r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{sg}})
+			w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: sg})
+			send := func() error {
+				s, err := w.Reserve(context.Background(), sg.ID, 7, size, time.Now().Add(5*time.Millisecond))
+				if err == nil {
+					s.Commit(Header{Writer: 1}, size)
+				}
+				return err
+			}
+			require.NoError(t, send())
+			rr.wait(t, "the upcall", func() bool { return len(rr.got) == 1 })
+			sent := 1
+			var err error
+			for err = send(); err == nil && sent <= 2*fit; err = send() {
+				sent++
+			}
+			require.ErrorIs(t, err, full)
+			require.Equal(t, fit, sent)
+			require.ErrorIs(t, send(), full)
+			if mode == Unordered {
+				open()
+			} else {
+				e, err := w.sendingEpoch(sg.ID, 7)
+				require.NoError(t, err)
+				went := make(chan error, 1)
+				go func() {
+					s, err := w.Reserve(ctxFor(t), sg.ID, 7, size, time.Time{})
+					if err == nil {
+						s.Commit(Header{Writer: 1}, size)
+					}
+					went <- err
+				}()
+				for e.waiting.Load() == 0 {
+					runtime.Gosched()
+				}
+				open()
+				require.NoError(t, <-went)
+				sent++
+			}
+			rr.wait(t, "all", func() bool { return len(rr.got) == sent })
+			require.NoError(t, w.WaitAcked(ctxFor(t), sg.ID))
+			require.NoError(t, send(), "there is room again")
+			largest := w.MaxPayload(sg.ID)
+			_, err = w.Reserve(ctxFor(t), sg.ID, 7, largest+1, time.Time{})
+			require.ErrorIs(t, err, ErrTooLarge)
+			require.ErrorContains(t, err, fmt.Sprint(largest+1))
+		})
+	}
 }
 
 func TestErrorsOfReserve(t *testing.T) {

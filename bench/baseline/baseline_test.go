@@ -25,7 +25,7 @@ func TestEveryLimitIsMeasured(t *testing.T) {
 			// As in main: children end with the thread that starts them.
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			results, err := measure(options{duration: 20 * time.Millisecond, dir: t.TempDir()})
+			results, err := measure(options{duration: 20 * time.Millisecond, dir: t.TempDir(), batch: fileBatch})
 			require.NoError(t, err)
 			require.NotEmpty(t, results)
 			for _, r := range results {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -102,4 +103,63 @@ func prepare(dir string, allocate bool, b []byte) (name string, err error) {
 		}
 	}
 	return f.Name(), f.Sync()
+}
+
+// appendMost bounds the file of append.
+const appendMost = 4 << 30
+
+// appended writes to a new file from its beginning, and syncs after each batch: what a log with these batches has to be measured by.
+func appended(o options) ([]result.Result, error) {
+	var results []result.Result
+	for _, way := range []struct {
+		what string
+		flag int
+	}{{"buffered", 0}, {"O_DIRECT", unix.O_DIRECT}} {
+		r, err := appendedBy(o, way.flag)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", way.what, err)
+		}
+		r.What = way.what + "; sequential writes to a new file, fdatasync after each; percentiles of a write"
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func appendedBy(o options, flag int) (r result.Result, err error) {
+	size := o.batch
+	if flag != 0 {
+		size = (size + pageBytes - 1) &^ (pageBytes - 1) // whole sectors; what is added does not count
+	}
+	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, unix.Munmap(b)) }()
+	for i := range b {
+		b[i] = byte(i)
+	}
+	name := filepath.Join(o.dir, fmt.Sprintf("append-%d", os.Getpid()))
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|flag, 0o600)
+	if err != nil {
+		return r, fmt.Errorf("%w; choose a directory on a disk with -dir", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(name)) }()
+	h := result.NewHistogram()
+	start := time.Now()
+	for at := int64(0); time.Since(start) < o.duration && at < appendMost; at += int64(size) {
+		sent := monotonic()
+		if _, err := f.WriteAt(b, at); err != nil {
+			return r, err
+		}
+		if err := unix.Fdatasync(int(f.Fd())); err != nil {
+			return r, err
+		}
+		if err := h.RecordValue(monotonic() - sent); err != nil {
+			return r, err
+		}
+	}
+	r.Size = o.batch
+	r.SetThroughput(h.TotalCount(), time.Since(start))
+	r.SetLatency(h)
+	return r, nil
 }

@@ -16,6 +16,24 @@ type options struct {
 	duration time.Duration
 	dir      string
 	cpus     []int // for the two processes of cacheline and futex; none: any
+	size     int   // of a copy or a message, where that can be chosen; 0: what the measurement takes by itself
+	readers  int   // where that can be chosen; 0: one, and then four
+	batch    int   // bytes that are synced at once, of append
+}
+
+// sizes are those of a measurement that has some by itself.
+func (o options) sizes(own ...int) []int {
+	if o.size != 0 {
+		return []int{o.size}
+	}
+	return own
+}
+
+func (o options) numbersOfReaders() []int {
+	if o.readers != 0 {
+		return []int{o.readers}
+	}
+	return []int{1, maxReaders}
 }
 
 // limits are the measurements, in the order of their names.
@@ -25,8 +43,12 @@ var limits = map[string]func(options) ([]result.Result, error){
 	"futex":     futexWakeUp,
 	"ring":      ring,
 	"core":      core,
+	"unordered": unordered,
+	"lent":      lent,
+	"pool":      pool,
 	"tcp":       tcp,
 	"file":      file,
+	"append":    appended,
 }
 
 // children are what the second processes run; their results are lines of their standard output.
@@ -35,6 +57,7 @@ var children = map[string]func(args []string) error{
 	"futex":     futexChild,
 	"ring":      ringChild,
 	"core":      coreChild,
+	"large":     largeChild,
 	"tcp":       tcpChild,
 }
 
@@ -49,9 +72,16 @@ func main() {
 	}
 	var o options
 	flag.DurationVar(&o.duration, "duration", 500*time.Millisecond, "of each measurement")
-	flag.StringVar(&o.dir, "dir", os.TempDir(), "for the files of file, on the disk to be measured")
+	flag.StringVar(&o.dir, "dir", os.TempDir(), "for the files of file and append, on the disk to be measured")
 	cpus := flag.String("cpus", "", "processors for the two processes of cacheline and futex, such as 0,2")
+	flag.IntVar(&o.size, "size", 0, "bytes, of memcpy, core, unordered, lent and pool; by measurement if 0")
+	flag.IntVar(&o.readers, "readers", 0, "of core, unordered, lent and pool; one, and then four, if 0")
+	flag.IntVar(&o.batch, "batch", fileBatch, "bytes that append writes for each sync")
 	flag.Parse()
+	if o.size < 0 || o.readers < 0 || o.batch < 1 {
+		fmt.Fprintf(os.Stderr, "baseline: -size %d -readers %d -batch %d: give numbers from 1\n", o.size, o.readers, o.batch)
+		os.Exit(2)
+	}
 	if err := o.setCPUs(*cpus); err != nil {
 		fmt.Fprintln(os.Stderr, "baseline:", err)
 		os.Exit(1)

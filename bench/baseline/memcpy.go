@@ -10,7 +10,7 @@ import (
 // memcpy copies on one core: between two buffers that stay in the cache, and from one buffer to the next place of a large ring.
 func memcpy(o options) ([]result.Result, error) {
 	var results []result.Result
-	for _, size := range []int{128, 1 << 10, 10 << 10, 1 << 20} {
+	for _, size := range o.sizes(128, 1<<10, 10<<10, 1<<20) {
 		results = append(results, copyInto(size, size, o.duration), copyInto(size, 64<<20, o.duration))
 	}
 	return results, nil

@@ -90,7 +90,7 @@ var layers = map[string]layer{
 	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},
 	"bench/baseline":            {level: 7, imports: []string{"derecho", "bench/internal/quiet", "bench/internal/result", unix}},
 	"bench/compiler":            {level: 8, tests: []string{"idlc"}},
-	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", unix}},
+	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", "storage", unix}}, // storage: a log tells how much it synced at once
 	"bench/cmd/layer":           {level: 8, imports: []string{"cdr", "dcps", "derecho", "qos", "bench/internal/quiet", "internal/bench", unix}},
 	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/quiet", "bench/internal/result", hdr, unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,14 +18,11 @@ type baseline struct {
 }
 
 func newBaseline(ctx context.Context, c config, scratch string) (suite, []string, error) {
-	dir, err := root(ctx)
+	program, err := newLimits(ctx, scratch)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &baseline{c: c, program: filepath.Join(scratch, "baseline")}
-	if err := build(ctx, dir, "./bench/baseline", s.program); err != nil {
-		return nil, nil, err
-	}
+	s := &baseline{c: c, program: program}
 	s.list, err = chosen([]impl{
 		{name: "memcpy", what: "one core; the same two buffers, or into 64 MiB"},
 		{name: "cacheline", what: "round trip of a word between two processes that spin"},
@@ -48,7 +44,7 @@ func (s *baseline) goals() []goal {
 	var goals []goal
 	for _, readers := range []int{1, 4} {
 		column := ringColumn(128, readers)
-		goals = append(goals, goal{what: fmt.Sprintf("core by ring, 1→%d", readers), row: "core", column: column, over: "ring", overCol: column, least: 0.6, print: share})
+		goals = append(goals, goal{what: fmt.Sprintf("core by ring, 1→%d", readers), row: "core", column: column, over: []string{"ring"}, overCol: column, least: 0.6, print: share})
 	}
 	return goals
 }
@@ -87,5 +83,7 @@ func figureOf(r result.Result) figure {
 	if r.Role == "ring" || r.Role == "core" {
 		name = ringColumn(r.Size, r.Readers)
 	}
-	return figure{name, r.Mbps / 8, func(v float64) string { return fmt.Sprintf("%.3g MB/s", v) }}
+	return figure{name, r.Mbps / 8, byteRate}
 }
+
+func byteRate(v float64) string { return fmt.Sprintf("%.3g MB/s", v) }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
+	"github.com/omg-dds-go/dds/bench/peers"
 )
 
 // scripted is a suite whose runs are written down.
@@ -27,7 +28,7 @@ func (*scripted) cells() []cell { return []cell{sized(1, 1), sized(1, 2), sized(
 func (*scripted) title() string { return "Scripted" }
 
 func (*scripted) goals() []goal {
-	return []goal{{what: "c by a", row: "c", column: "samples/s", over: "a", overCol: "samples/s", least: 4.5, print: times}}
+	return []goal{{what: "c by a", row: "c", column: "samples/s", over: []string{"a"}, overCol: "samples/s", least: 4.5, print: times}}
 }
 
 func (s *scripted) run(_ context.Context, i impl, c cell) ([]result.Result, error) {
@@ -88,12 +89,18 @@ func TestGoals(t *testing.T) {
 	for round, v := range []float64{10, 4, 100} {
 		all.add(round+1, impl{name: "b"}, at, []figure{{"x", v, times}})
 	}
-	by := goal{row: "b", column: "x", over: "a", overCol: "x", least: 1, print: times}
+	by := goal{row: "b", column: "x", over: []string{"a"}, overCol: "x", least: 1, print: times}
 	assert.Equal(t, []float64{5, 1}, quotients(all, by, at), "rounds 1 and 2 have both")
-	by.row, by.over = "a", ""
+	by.row, by.over = "a", nil
 	assert.Equal(t, []float64{1, 2, 4}, quotients(all, by, at))
-	by.over, by.overCol = "b", "none"
+	by.over, by.overCol = []string{"b"}, "none"
 	assert.Empty(t, quotients(all, by, at))
+
+	all.add(2, impl{name: "c"}, at, []figure{{"x", 8, times}})
+	two := goal{row: "a", column: "x", over: []string{"b", "c"}, overCol: "x", least: 1, print: times}
+	assert.Equal(t, []float64{0.2, 0.5}, quotients(all, two, at), "by the greatest of the round: b in the first, c in the second")
+	two.least, two.most = 0, 1
+	assert.Equal(t, []float64{0.2, 1}, quotients(all, two, at), "by the least")
 
 	is := func(v, least, most float64) bool {
 		return verdict{goal: goal{least: least, most: most}, spread: result.SpreadOf([]float64{v}), rounds: 1}.met()
@@ -103,6 +110,64 @@ func TestGoals(t *testing.T) {
 	assert.True(t, is(2, 0, 2))
 	assert.False(t, is(2.1, 0, 2))
 	assert.False(t, verdict{goal: goal{most: 1}}.met(), "not measured")
+}
+
+// What is wanted of ours differs by what the peer promises and by the size.
+func TestGoalsOfDDS(t *testing.T) {
+	s := &dds{c: config{mode: "throughput", sizes: []int{128, 10 << 10, 1 << 20}, readers: []int{1, 8}}, variants: map[string]peers.Variant{"plain": {}, "loans": {MayLose: true}}}
+	for _, name := range []string{ours, "plain", "loans", memcpy} {
+		s.list = append(s.list, impl{name: name})
+	}
+	all := newCollected(1)
+	for _, at := range s.cells() {
+		for _, row := range []string{"plain", "loans"} {
+			all.add(0, impl{name: row}, at, []figure{{"samples/s", 1, times}})
+		}
+		all.add(0, impl{name: ours}, at, []figure{{"samples/s", 7, times}, {deliveredBytes, 9, gigabytes}})
+		all.add(0, impl{name: memcpy}, at, []figure{{deliveredBytes, 8, gigabytes}})
+	}
+	said := map[string]bool{}
+	for _, v := range judge(s, all) {
+		said[fmt.Sprintf("%s, %s, %s: %v", v.what, v.cell, v.wanted(), v.met())] = true
+	}
+	for _, want := range []string{
+		"dds-go by plain, 128 bytes, 1→1, ≥ 10 times: false", "dds-go by loans, 10240 bytes, 1→8, ≥ 5 times: true",
+		"dds-go by plain, 1048576 bytes, 1→8, ≥ 3 times: true", "dds-go by loans, 1048576 bytes, 1→1, ≥ 3 times: true",
+		"bytes that all readers together get, by memcpy of one core, 10240 bytes, 1→8, ≥ 1 times: true",
+	} {
+		assert.Contains(t, said, want)
+	}
+	assert.Len(t, said, 2*6+1)
+
+	s.c.mode = "latency"
+	for _, g := range s.goals() {
+		assert.Equal(t, []string{"loans", "plain"}, g.over)
+		assert.NotZero(t, g.most)
+	}
+}
+
+func TestNoRoundThatWouldNotEndInTime(t *testing.T) {
+	s := &scripted{rates: map[string][]float64{"a": {1, 1, 1}, "b": {1, 1}, "c": {1, 1, 1}}}
+	all, err := rounds(t.Context(), config{suite: "dds", rounds: 3, duration: time.Second, within: time.Nanosecond}, s, &log{})
+	require.NoError(t, err)
+	assert.Equal(t, 1, all.rounds)
+	var b strings.Builder
+	require.NoError(t, printReport(&b, config{suite: "dds", rounds: 3}, s, nil, all))
+	assert.Contains(t, b.String(), "Medians of 1 rounds")
+}
+
+func TestFiguresOfWhatIsLogged(t *testing.T) {
+	at := cell{size: 1000}
+	s := &logged{batch: map[cell]int{at: 50_000}}
+	f := s.figures(impl{name: loggedAlone}, at, []result.Result{{Role: "pub", Mbps: 80}})
+	assert.Equal(t, []float64{10, 50}, []float64{f[0].value, f[1].value})
+	f = s.figures(impl{name: loggedReader}, at, []result.Result{{Role: "pub", Rate: 4000}, {Role: "sub", Rate: 3000}})
+	assert.Equal(t, 3.0, f[0].value)
+	plain := []result.Result{{Size: 50_000, Mbps: 8}, {Size: 50_000, Mbps: 16}}
+	assert.Equal(t, 1.0, s.figures(impl{name: plainFile}, at, plain)[0].value)
+	assert.Equal(t, 2.0, s.figures(impl{name: plainDirect}, at, plain)[0].value)
+	_, err := s.run(t.Context(), impl{name: plainFile}, cell{size: 2})
+	assert.ErrorContains(t, err, "no run of logged")
 }
 
 func TestEverySuiteCanBeAskedFor(t *testing.T) {
@@ -141,6 +206,7 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		"-suite fast":    "-suite \"fast\": not one of baseline, dds",
 		"-topics 0":      "-topics 0",
 		"-processes x":   "-processes x",
+		"-within -1s":    "-within -1s",
 		"-rounds 1 more": "no arguments",
 	} {
 		_, _, err := parse(strings.Fields(flags))
@@ -157,6 +223,12 @@ func TestThroughputIsNeverMoreThanWasWritten(t *testing.T) {
 	})
 	assert.Equal(t, 10.0, f[0].value)
 	assert.Equal(t, 25.0, f[1].value, "percent lost, over all readers")
+	f = s.figures(impl{}, sized(3, 2), []result.Result{{Role: "pub", Rate: 10}, {Role: "sub", Rate: 1000}, {Role: "sub", Rate: 5}})
+	assert.Equal(t, 45.0, f[2].value, "bytes of all readers together")
+	for name, want := range map[string]float64{memcpyCached: 50, memcpy: 40} {
+		f = s.figures(impl{name: name}, sized(10, 1), []result.Result{{Rate: 5}, {Rate: 4}})
+		assert.Equal(t, want, f[0].value)
+	}
 }
 
 func TestLatencyIsThatOfTheSlowestReader(t *testing.T) {

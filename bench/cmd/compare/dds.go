@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
 	"github.com/omg-dds-go/dds/bench/peers"
@@ -19,6 +22,7 @@ const ours = "dds-go"
 type dds struct {
 	c        config
 	perf     perf // ours
+	limits   string
 	variants map[string]peers.Variant
 	list     []impl
 }
@@ -29,6 +33,9 @@ func newDDS(ctx context.Context, c config, scratch string) (suite, []string, err
 	if s.perf, err = newPerf(ctx, c, scratch); err != nil {
 		return nil, nil, err
 	}
+	if s.limits, err = newLimits(ctx, scratch); err != nil {
+		return nil, nil, err
+	}
 	built, err := peers.Build(ctx, filepath.Join(scratch, "peers"))
 	if err != nil {
 		return nil, nil, err
@@ -37,6 +44,11 @@ func newDDS(ctx context.Context, c config, scratch string) (suite, []string, err
 	for _, v := range built.Variants {
 		s.variants[v.Name] = v
 		s.list = append(s.list, impl{name: v.Name, what: v.What, supports: func(c cell) bool { return v.Supports(c.size) }})
+	}
+	if c.mode == "throughput" {
+		s.list = append(s.list,
+			impl{name: memcpy, what: "one core, messages of the size from one buffer into successive places of 64 MiB: what the memory takes; no middleware"},
+			impl{name: memcpyCached, what: "one core, between the same two buffers, in its cache as far as they fit there; no middleware"})
 	}
 	if s.list, err = chosen(s.list, c.impls); err != nil {
 		return nil, nil, err
@@ -65,7 +77,46 @@ func chosen(list []impl, names []string) ([]impl, error) {
 }
 
 func (s *dds) impls() []impl { return s.list }
-func (s *dds) goals() []goal { return nil }
+
+// Rows without middleware.
+const (
+	memcpy       = "memcpy"
+	memcpyCached = "memcpy, cached"
+)
+
+// large is where samples are so large that moving their bytes is what they cost.
+const large = 1 << 20
+
+func (s *dds) goals() (list []goal) {
+	rivals := slices.Sorted(maps.Keys(s.variants))
+	if s.c.mode != "throughput" {
+		return []goal{
+			{what: "p50, by that of the best peer of the round", row: ours, column: "p50", over: rivals, overCol: "p50", most: 1, print: times},
+			{what: "p99, by that of the best peer of the round", row: ours, column: "p99", over: rivals, overCol: "p99", most: 0.5, print: times},
+		}
+	}
+	for _, name := range rivals {
+		g := goal{what: ours + " by " + name, row: ours, column: "samples/s", over: []string{name}, overCol: "samples/s", print: times}
+		small, big := g, g
+		small.least, small.in = 10, func(c cell) bool { return c.size < large }
+		if s.variants[name].MayLose { // those with shared memory and loans, which have no KEEP_ALL
+			small.least = 5
+		}
+		big.least, big.in = 3, func(c cell) bool { return c.size >= large }
+		list = append(list, small, big)
+	}
+	return append(list, goal{what: "bytes that all readers together get, by memcpy of one core", row: ours, column: deliveredBytes, over: []string{memcpy}, overCol: deliveredBytes,
+		least: 1, in: func(c cell) bool { return c.size == 10<<10 && c.readers == 8 }, print: times})
+}
+
+// conclude says what of the machine decides what peers can do, and is left as it is.
+func (s *dds) conclude(*collected) string {
+	most := "can not be read here"
+	if b, err := os.ReadFile("/proc/sys/net/core/rmem_max"); err == nil {
+		most = strings.TrimSpace(string(b)) + " bytes"
+	}
+	return "net.core.rmem_max, up to which sockets may have buffers: " + most + ". Cyclone DDS's guide advises to raise it for large samples and high rates; it is left as it is.\n"
+}
 
 func (s *dds) title() string {
 	switch s.c.mode {
@@ -86,6 +137,10 @@ func (s *dds) run(ctx context.Context, i impl, at cell) ([]result.Result, error)
 	writes, reads := "pub", "sub"
 	if s.c.mode == "roundtrip" {
 		writes, reads = "ping", "pong"
+	}
+	if i.name == memcpy || i.name == memcpyCached {
+		// Half a run for both of its ways.
+		return together(cancel, []*exec.Cmd{exec.CommandContext(ctx, s.limits, "-duration", (s.c.duration / 4).String(), "-size", strconv.Itoa(at.size), "memcpy")})
 	}
 	if v, ok := s.variants[i.name]; ok {
 		stop, err := v.StartDaemon(ctx)
@@ -127,14 +182,19 @@ func (s *dds) ourOptions(writes bool) []string {
 	return []string{"--rate", strconv.FormatFloat(s.c.rate, 'f', -1, 64), "--spin"}
 }
 
-func (s *dds) figures(_ impl, _ cell, results []result.Result) []figure {
-	if s.c.mode == "roundtrip" {
-		pings := of(results, "ping")
-		return latencies(pings)
-	}
+func (s *dds) figures(i impl, at cell, results []result.Result) []figure {
 	subs := of(results, "sub")
-	if s.c.mode == "latency" {
-		return latencies(subs)
+	switch {
+	case i.name == memcpyCached:
+		return []figure{{deliveredBytes, results[0].Rate * float64(at.size), gigabytes}}
+	case i.name == memcpy:
+		return []figure{{deliveredBytes, results[1].Rate * float64(at.size), gigabytes}}
+	case s.c.mode == "roundtrip":
+		pings := of(results, "ping")
+		return append(latencies(pings), loss(pings))
+	case s.c.mode == "latency":
+		return append(latencies(subs), loss(subs))
 	}
-	return throughput(of(results, "pub")[0], subs)
+	pub := of(results, "pub")[0]
+	return append(throughput(pub, subs), delivered(at.size, pub, subs))
 }

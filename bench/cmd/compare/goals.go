@@ -2,19 +2,22 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
 )
 
-// goal is what a figure should be in every cell, by itself or in proportion to another one. Both are of one round, so that
+// goal is what a figure should be, by itself or in proportion to another one. Both are of one round, so that
 // they were measured close to each other.
 type goal struct {
-	what          string
-	row, column   string
-	over, overCol string  // what it is divided by; empty: nothing
-	least, most   float64 // one of them is not 0
-	print         func(float64) string
+	what        string
+	row, column string
+	over        []string // rows, of which the best one of the round is what it is divided by; none: nothing
+	overCol     string
+	least, most float64         // one of them is not 0
+	in          func(cell) bool // the cells that it is for; nil: all
+	print       func(float64) string
 }
 
 // verdict is a goal in one cell.
@@ -41,7 +44,8 @@ func (v verdict) wanted() string {
 func judge(s suite, all *collected) (out []verdict) {
 	for _, g := range s.goals() {
 		for _, at := range s.cells() {
-			if !has(s, g.row, at) || g.over != "" && !has(s, g.over, at) {
+			there := slices.ContainsFunc(g.over, func(row string) bool { return has(s, row, at) })
+			if g.in != nil && !g.in(at) || !has(s, g.row, at) || len(g.over) > 0 && !there {
 				continue
 			}
 			v := verdict{goal: g, cell: at}
@@ -71,9 +75,9 @@ func quotients(all *collected, g goal, at cell) (out []float64) {
 		if !ok {
 			continue
 		}
-		if g.over != "" {
-			o, ok := all.values[key{g.over, g.overCol, at}][round]
-			if !ok || o == 0 {
+		if len(g.over) > 0 {
+			o, ok := g.best(all, at, round)
+			if !ok {
 				continue
 			}
 			v /= o
@@ -81,6 +85,17 @@ func quotients(all *collected, g goal, at cell) (out []float64) {
 		out = append(out, v)
 	}
 	return out
+}
+
+// best is the greatest figure of the rows that the goal is divided by, or the least one where less is better; false if there is none.
+func (g goal) best(all *collected, at cell, round int) (best float64, ok bool) {
+	for _, row := range g.over {
+		v := all.values[key{row, g.overCol, at}][round]
+		if v != 0 && (!ok || g.most == 0 && v > best || g.most != 0 && v < best) {
+			best, ok = v, true
+		}
+	}
+	return best, ok
 }
 
 func printGoals(b *strings.Builder, s suite, all *collected) {

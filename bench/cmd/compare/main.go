@@ -30,6 +30,8 @@ type config struct {
 	rate      float64
 	duration  time.Duration
 	warmup    time.Duration
+	within    time.Duration // 0: no limit
+	patience  time.Duration // 0: by suite
 	json      string
 	load      string // before the first run
 }
@@ -56,6 +58,7 @@ func init() {
 		"growth":    {"memory and throughput by processes and topics", []string{"sizes", "topics", "processes"}, "1024", "1", "1,20,200", newGrowth},
 		"lend":      {"samples that readers are lent, and samples that they get a copy of", []string{"sizes", "readers"}, "1024,10240,65536,1048576", "1,4", "1", newLend},
 		"slow":      {"what a slow reader does to others", []string{"sizes"}, "1024", "1", "1", newSlow},
+		"logged":    {"a PERSISTENT topic, and a plain file that is synced as often", []string{"sizes"}, "128,1024,10240", "1", "1", newLogged},
 		"wake":      {"latency of readers that look and readers that sleep", []string{"rate", "sizes"}, "128", "1", "1", newWake},
 		"baseline":  {"what the machine can do without middleware", nil, "1", "1", "1", newBaseline},
 	}
@@ -63,9 +66,13 @@ func init() {
 
 // limit is the longest that one run may take: to find each other, to measure, and to catch up with what was sent.
 func (c config) limit() time.Duration {
-	patience := 20 * time.Second
-	if c.suite == "growth" {
+	patience := c.patience
+	switch {
+	case patience > 0:
+	case c.suite == "growth":
 		patience = time.Minute // some thousand endpoints are announced one after the other
+	default:
+		patience = 20 * time.Second
 	}
 	return c.warmup + c.duration + patience
 }
@@ -97,6 +104,8 @@ func parse(args []string) (c config, isolated bool, err error) {
 	f.Float64Var(&c.rate, "rate", 1000, "samples per second of latency, roundtrip and wake")
 	f.DurationVar(&c.duration, "duration", 2*time.Second, "of one run")
 	f.DurationVar(&c.warmup, "warmup", 500*time.Millisecond, "before each run")
+	f.DurationVar(&c.within, "within", 0, "begin no other round that would not end in this time, as long as the longest one so far; 0: no limit")
+	f.DurationVar(&c.patience, "patience", 0, "how much longer than warm-up and duration a run may take before it counts as failed; 0: 20s, of growth 1m")
 	f.StringVar(&c.json, "json", "", "file for every single result, one JSON object a line")
 	f.BoolVar(&isolated, "isolate", true, "run in a network namespace of one's own; without it on the machine's network")
 	if err := f.Parse(args); err != nil {
@@ -124,6 +133,8 @@ func parse(args []string) (c config, isolated bool, err error) {
 	switch {
 	case f.NArg() > 0:
 		return c, false, fmt.Errorf("%q: there are no arguments besides flags", f.Args())
+	case c.within < 0 || c.patience < 0:
+		return c, false, fmt.Errorf("-within %v -patience %v: neither can be negative", c.within, c.patience)
 	case c.rounds < 1:
 		return c, false, fmt.Errorf("-rounds %d: at least 1", c.rounds)
 	case !slices.Contains([]string{"throughput", "latency", "roundtrip"}, c.mode):

@@ -89,27 +89,6 @@ func ofWriter(_ impl, _ cell, r []result.Result) []figure {
 	return throughput(of(r, "pub")[0], of(r, "sub"))
 }
 
-// newUnordered compares the two paths whose samples nobody keeps: what is best effort, and what is reliable.
-func newUnordered(ctx context.Context, c config, scratch string) (suite, []string, error) {
-	p, err := newPerf(ctx, c, scratch)
-	s := &ways{
-		what: "Atomic (RELIABLE) and unordered (BEST_EFFORT) multicast: samples per second at the slowest reader",
-		at:   c.matrix(),
-		commands: func(ctx context.Context, i impl, at cell) []*exec.Cmd {
-			return p.oneWriter(ctx, at, "--qos", i.name)
-		},
-		read: ofWriter,
-		aims: []goal{{what: "atomic, as a share of unordered", row: "atomic", column: "samples/s", over: "unordered", overCol: "samples/s", least: 0.9, print: share}},
-	}
-	if err == nil {
-		s.list, err = chosen([]impl{
-			{name: "atomic", what: "one order at all readers, nothing lost; KEEP_ALL"},
-			{name: "unordered", what: "a writer drops what finds no room, which is not counted; KEEP_ALL"},
-		}, c.impls)
-	}
-	return s, nil, err
-}
-
 // newSubgroups lets one topic be active among some.
 func newSubgroups(ctx context.Context, c config, scratch string) (suite, []string, error) {
 	p, err := newPerf(ctx, c, scratch)
@@ -127,7 +106,7 @@ func newSubgroups(ctx context.Context, c config, scratch string) (suite, []strin
 		name := strconv.Itoa(n)
 		s.list = append(s.list, impl{name: name})
 		if name != alone {
-			s.aims = append(s.aims, goal{what: name + " topics, as a share of " + alone, row: name, column: "samples/s", over: alone, overCol: "samples/s", least: 0.9, print: share})
+			s.aims = append(s.aims, goal{what: name + " topics, as a share of " + alone, row: name, column: "samples/s", over: []string{alone}, overCol: "samples/s", least: 0.9, print: share})
 		}
 	}
 	if err == nil {

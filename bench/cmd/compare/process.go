@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -74,6 +75,16 @@ func build(ctx context.Context, dir, pkg, to string) error {
 		return fmt.Errorf("%s does not build: %w\n%s", pkg, err, out)
 	}
 	return nil
+}
+
+// newLimits builds bench/baseline.
+func newLimits(ctx context.Context, scratch string) (program string, err error) {
+	dir, err := root(ctx)
+	if err != nil {
+		return "", err
+	}
+	program = filepath.Join(scratch, "baseline")
+	return program, build(ctx, dir, "./bench/baseline", program)
 }
 
 // root is the directory of the module.

@@ -15,7 +15,7 @@ import (
 func printReport(w io.Writer, c config, s suite, missing []string, all *collected) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Medians of %d rounds, interleaved, %s each (least..greatest). %s; load at the start %s, now %s.\n",
-		s.title(), c.rounds, c.duration, machine(), c.load, load())
+		s.title(), all.rounds, c.duration, machine(), c.load, load())
 	for _, group := range groups(s.cells()) {
 		if group[0].table == "" {
 			printList(&b, s, group[0], all)
@@ -114,6 +114,12 @@ func commandLine(c config) string {
 	line := fmt.Sprintf("go run ./bench/cmd/compare -suite %s -rounds %d -duration %s -warmup %s", c.suite, c.rounds, c.duration, c.warmup)
 	for _, f := range suites[c.suite].flags {
 		line += fmt.Sprintf(" -%s %s", f, c.flag(f))
+	}
+	if c.within > 0 {
+		line += fmt.Sprintf(" -within %s", c.within)
+	}
+	if c.patience > 0 {
+		line += fmt.Sprintf(" -patience %s", c.patience)
 	}
 	if len(c.impls) > 0 {
 		line += " -impl " + strings.Join(c.impls, ",")

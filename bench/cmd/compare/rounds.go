@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
 )
@@ -110,8 +111,15 @@ func (all *collected) spread(k key) (s result.Spread, ok bool) {
 
 // rounds runs every implementation in every cell, round by round: A B C A B C.
 func rounds(ctx context.Context, c config, s suite, log *log) (*collected, error) {
-	all := newCollected(c.rounds)
+	all := newCollected(0)
+	begin, longest := time.Now(), time.Duration(0)
 	for round := range c.rounds {
+		if round > 0 && c.within > 0 && time.Since(begin)+longest > c.within {
+			fmt.Fprintf(os.Stderr, "%d rounds took %v, and another one would be too much for -within %v\n", round, time.Since(begin).Round(time.Second), c.within)
+			break
+		}
+		all.rounds++
+		started := time.Now()
 		for _, cell := range s.cells() {
 			for _, i := range s.impls() {
 				if i.supports != nil && !i.supports(cell) {
@@ -123,6 +131,7 @@ func rounds(ctx context.Context, c config, s suite, log *log) (*collected, error
 				}
 			}
 		}
+		longest = max(longest, time.Since(started))
 	}
 	return all, nil
 }

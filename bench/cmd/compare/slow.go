@@ -76,7 +76,7 @@ func newSlow(ctx context.Context, c config, scratch string) (suite, []string, er
 		}
 		for _, column := range []string{otherTopic, otherReader} {
 			s.aims = append(s.aims, goal{what: column + ", with " + work + ", as a share of undisturbed", row: work, column: column,
-				over: undisturbed, overCol: column, least: 0.95, print: share})
+				over: []string{undisturbed}, overCol: column, least: 0.95, print: share})
 		}
 	}
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 
 	"github.com/omg-dds-go/dds/bench/internal/result"
@@ -22,12 +21,8 @@ func newWake(ctx context.Context, c config, scratch string) (suite, []string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := root(ctx)
+	limits, err := newLimits(ctx, scratch)
 	if err != nil {
-		return nil, nil, err
-	}
-	limits := filepath.Join(scratch, "baseline")
-	if err := build(ctx, dir, "./bench/baseline", limits); err != nil {
 		return nil, nil, err
 	}
 	here, there, how := twoCores()
@@ -72,10 +67,10 @@ func newWake(ctx context.Context, c config, scratch string) (suite, []string, er
 	for _, row := range []string{"poll", "spin"} {
 		s.aims = append(s.aims,
 			goal{what: "p50 of " + row, row: row, column: fromCall, most: 1000, print: result.Micros},
-			goal{what: "p50 of " + row + ", by half a round trip of a cache line", row: row, column: fromCall, over: "cacheline", overCol: fromCall, most: 3, print: times},
+			goal{what: "p50 of " + row + ", by half a round trip of a cache line", row: row, column: fromCall, over: []string{"cacheline"}, overCol: fromCall, most: 3, print: times},
 		)
 	}
-	s.aims = append(s.aims, goal{what: "p50 of sleep, by that of a bare futex", row: "sleep", column: fromCall, over: "futex", overCol: fromCall, most: 1.3, print: times})
+	s.aims = append(s.aims, goal{what: "p50 of sleep, by that of a bare futex", row: "sleep", column: fromCall, over: []string{"futex"}, overCol: fromCall, most: 1.3, print: times})
 	s.list, err = chosen([]impl{
 		{name: "poll", what: "the reader looks for samples itself, all the time (--poll)"},
 		{name: "spin", what: "it waits in a WaitSet that looks before it would sleep, for longer than there is nothing (DDS_SPIN=1h)"},

@@ -204,7 +204,7 @@ func (c *conductor) conduct() (elapsed time.Duration, err error) {
 	if err := c.fly(); err != nil {
 		return 0, err
 	}
-	c.crew.tell("fms", control.Command{Kind: control.Drain, Expect: c.expected()})
+	c.crew.tell("fms", control.Command{Kind: control.Drain, Expect: c.crew.members["fms"].owed(c.expected())})
 	if err := c.awaitDone("deal with what was published", "fms"); err != nil {
 		return 0, err
 	}
@@ -228,6 +228,7 @@ func (c *conductor) told(m *member, t *control.Told) error {
 	}
 	if t.Back {
 		m.life.Back()
+		m.since = c.expected()
 		c.isBack(m)
 	}
 	for topic, entries := range t.Delivered {
@@ -358,8 +359,8 @@ func (c *conductor) expected() map[string]uint64 {
 	return numbers
 }
 
-// owed leaves out the topics of which nothing was published since the process was ready: what was there before, somebody who
-// joined late may never get, and would wait for in vain.
+// owed leaves out the topics of which nothing was published since the process was ready, or was there again: what was there before,
+// somebody who joined late may never get, and would wait for in vain.
 func (m *member) owed(expected map[string]uint64) map[string]uint64 {
 	maps.DeleteFunc(expected, func(topic string, last uint64) bool { return last <= m.since[topic] })
 	return expected

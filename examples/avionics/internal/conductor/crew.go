@@ -32,7 +32,7 @@ type member struct {
 	ended bool
 	// killed: by chaos. Its end is no news.
 	killed bool
-	// since is the number of the last sample of each topic when it was ready.
+	// since is the number of the last sample of each topic when it was ready, or was there again after it had been away.
 	since map[string]uint64
 }
 

@@ -67,8 +67,9 @@ func (f *flightManagement) command(ctx context.Context, c control.Command) {
 
 // drain waits until all that the sensors published has been dealt with.
 func (f *flightManagement) drain(ctx context.Context, c control.Command) {
+	back := f.nextBack()
 	for _, s := range f.subscriptions {
-		f.expect(ctx, s, c.Expect[s.topic])
+		f.expect(ctx, s, c.Expect[s.topic], back)
 	}
 	if err := f.acknowledge(ctx); err != nil {
 		f.fail(cause(ctx, err))

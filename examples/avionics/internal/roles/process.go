@@ -53,6 +53,9 @@ type process struct {
 
 	telling sync.Mutex // held from when news are gathered until they are sent
 	told    control.Told
+
+	backMu sync.Mutex
+	back   chan struct{} // closed when the process is there again after it was away, and then another one
 }
 
 var (
@@ -70,7 +73,7 @@ func Run(in io.Reader, out io.Writer) int {
 }
 
 func run(in *control.Reader, out *control.Writer) error {
-	pr := &process{out: out}
+	pr := &process{out: out, back: make(chan struct{})}
 	if err := in.Next(&pr.cfg); err != nil {
 		return fmt.Errorf("reading configuration: %w", err) // there is no conductor to tell
 	}
@@ -221,6 +224,7 @@ func (pr *process) tellAlways(ctx context.Context) {
 			}
 			pr.tell()
 			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Back: true}})
+			pr.isBack()
 			pr.note("was away and has joined again")
 		case <-ctx.Done():
 			return
@@ -241,6 +245,20 @@ const (
 	stillness = 250 * time.Millisecond
 	settling  = time.Second
 )
+
+// nextBack gives a channel that is closed when the process is there again after it was away.
+func (pr *process) nextBack() <-chan struct{} {
+	pr.backMu.Lock()
+	defer pr.backMu.Unlock()
+	return pr.back
+}
+
+func (pr *process) isBack() {
+	pr.backMu.Lock()
+	defer pr.backMu.Unlock()
+	close(pr.back)
+	pr.back = make(chan struct{})
+}
 
 // settle waits until a process that was away has joined again, if it had to, and has its history.
 func (pr *process) settle(ctx context.Context) error {
@@ -453,8 +471,9 @@ func (pr *process) acknowledge(ctx context.Context) error {
 
 // finish waits until the subscriptions have all that was published, and reports.
 func (pr *process) finish(ctx context.Context, c control.Command, input *control.Input) {
+	back := pr.nextBack()
 	for _, s := range pr.subscriptions {
-		pr.expect(ctx, s, c.Expect[s.topic])
+		pr.expect(ctx, s, c.Expect[s.topic], back)
 	}
 	r, err := pr.report(input)
 	if err != nil {
@@ -466,13 +485,13 @@ func (pr *process) finish(ctx context.Context, c control.Command, input *control
 }
 
 // expect waits for the last of the samples, which has that number. What did not come in time is missing in the report: the
-// verdict tells.
-func (pr *process) expect(ctx context.Context, s *subscription, last uint64) {
+// verdict tells. When the process is back after it was away, it has what it will get of those that were published before.
+func (pr *process) expect(ctx context.Context, s *subscription, last uint64, back <-chan struct{}) {
 	if err := s.takeAll(); err != nil { // also of a topic of which nothing is expected
 		pr.fail(fmt.Errorf("taking %s: %w", s.topic, err))
 		return
 	}
-	if !s.await(ctx, last, pr.cfg.Timeout) && ctx.Err() == nil {
+	if !s.await(ctx, last, pr.cfg.Timeout, back) && ctx.Err() == nil {
 		pr.note("there is a sample %d of %s, and after %v none came behind number %d", last, s.topic, pr.cfg.Timeout, s.greatest())
 	}
 }

@@ -202,10 +202,10 @@ func (s *subscription) picture() int {
 const quiet = 50 * time.Millisecond
 
 // await returns when the sample with that number has come; false if it has not for too long. A sample of an unordered
-// topic may never come: there it waits until no more do.
-func (s *subscription) await(ctx context.Context, number uint64, timeout time.Duration) bool {
+// topic may never come: there it waits until no more do. Nor may one that was published while the process was away: back ends that.
+func (s *subscription) await(ctx context.Context, number uint64, timeout time.Duration, back <-chan struct{}) bool {
 	if !s.reliable() {
-		timeout, number = quiet, math.MaxUint64
+		timeout, number, back = quiet, math.MaxUint64, nil
 	}
 	limit := time.NewTimer(timeout)
 	defer limit.Stop()
@@ -221,6 +221,8 @@ func (s *subscription) await(ctx context.Context, number uint64, timeout time.Du
 			if number == math.MaxUint64 {
 				limit.Reset(timeout)
 			}
+		case <-back:
+			return true
 		case <-limit.C:
 			return number == math.MaxUint64 // quiet is what was waited for
 		case <-ctx.Done():

@@ -412,7 +412,11 @@ func (pr *process) leave() error {
 	if pr.p == nil {
 		return nil
 	}
-	return pr.p.Close()
+	err := pr.p.Close()
+	if errors.Is(err, dcps.ErrPreconditionNotMet) { // the others have gone on without it: of them it need not take leave
+		return nil
+	}
+	return err
 }
 
 // note tells the conductor something worth a line.

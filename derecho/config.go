@@ -48,6 +48,8 @@ type Config struct {
 	// time, a sender counts as silent (docs/adr/0017); default 16 and 20 ms. SilentFor -1: after no time.
 	SilentAfter int
 	SilentFor   time.Duration
+	// StatePiece is how much of a state goes in one message; default and most 48 KiB or so.
+	StatePiece int
 	// Spindle switches optimizations off, for experiments. All members switch the same.
 	Spindle Spindle
 	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it. With it goes LogState.
@@ -112,6 +114,12 @@ func (c *Config) complete() error {
 	}
 	if c.LogTimeout < 0 {
 		return fmt.Errorf("%w: LogTimeout is %v", ErrConfig, c.LogTimeout)
+	}
+	if c.StatePiece == 0 {
+		c.StatePiece = statePiece
+	}
+	if c.StatePiece < 1 || c.StatePiece > statePiece {
+		return fmt.Errorf("%w: StatePiece is %d, want 1 to %d", ErrConfig, c.StatePiece, statePiece)
 	}
 	if c.SilentAfter == 0 {
 		c.SilentAfter = defaultSilentAfter

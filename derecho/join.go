@@ -267,6 +267,7 @@ func (m *machine) controlDrained(e *epoch) {
 	}
 	for _, id := range change.leaves {
 		delete(m.unsent, id)
+		delete(m.outgoing, id)
 		if !failed(id) {
 			m.hideNode(id)
 		}
@@ -432,7 +433,7 @@ func (m *machine) leave() {
 // tryLeave goes on with leaving as far as it can: the epochs of the data subgroups must be released
 // before the leave is announced, and those of the control subgroup before the node is gone.
 func (m *machine) tryLeave() bool {
-	if m.phase != leaving || len(m.own) > 0 || m.encoding > 0 {
+	if m.phase != leaving || len(m.own) > 0 || m.encoding > 0 || m.owesStates() {
 		return false
 	}
 	for _, g := range m.order {

@@ -73,6 +73,8 @@ type machine struct {
 	receives map[SubgroupID]tree[ChannelID, bool] // what this node receives, and whether it keeps it; of a descriptor
 	writers  map[endpointKey]ChannelID            // channel of every known writer
 	opens    map[openKey]*epoch                   // rows that were asked for
+	outgoing map[NodeID]*outgoing                 // states, by who gets them
+	incoming map[NodeID]*incoming                 // pieces of one, by who sends it; what one sent who is gone for the group may still come
 	early    []channelState                       // states that came before their epoch was known here
 	change   viewChange                           // what the current control epoch has brought so far
 	deferred []deferred                           // acts of this node that wait for a condition
@@ -171,7 +173,7 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
-		unsent: map[NodeID][]unsent{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
+		unsent: map[NodeID][]unsent{}, outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]tree[ChannelID, bool]{},
 		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
@@ -356,6 +358,7 @@ func (m *machine) isolate(why string) {
 func (m *machine) expel(id NodeID) {
 	m.expelled[id] = true
 	delete(m.unsent, id)
+	delete(m.outgoing, id)
 	delete(m.lost, id)
 	delete(m.ending, id)
 	if l := m.links[id]; l != nil {
@@ -529,6 +532,7 @@ func (m *machine) linkUp(l rdma.Link) {
 	for _, u := range waiting {
 		m.send(id, u.kind, u.b)
 	}
+	m.pushStates(id)
 	for _, g := range m.order {
 		for _, e := range g.epochs {
 			if e.desc.member(id) >= 0 {
@@ -549,6 +553,8 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	delete(m.ending, id)
 	delete(m.statuses, id)
 	delete(m.parts, id)
+	delete(m.outgoing, id)
+	delete(m.incoming, id)
 	for k := range m.opens {
 		if k.node == id { // asked for, and not answered any more
 			delete(m.opens, k)
@@ -605,7 +611,7 @@ func (m *machine) refused(err error) {
 	}
 }
 
-// maxParts bounds a message that comes in several parts: the state of a channel, mostly.
+// maxParts bounds a message that comes in several parts: a welcome, mostly.
 const maxParts = 1 << 30
 
 func (m *machine) message(l rdma.Link, b []byte) {
@@ -615,6 +621,13 @@ func (m *machine) message(l rdma.Link, b []byte) {
 		return
 	}
 	kind, more, b := b[0], b[1] != 0, b[2:]
+	if kind == msgState || kind == msgStateMore {
+		// Pieces of states do not follow each other without anything between them.
+		if err := m.stateMessage(l, kind, more, b); err != nil {
+			m.badPeer(l, err)
+		}
+		return
+	}
 	if more || m.parts[id] != nil {
 		b = append(m.parts[id], b...)
 		if len(b) > maxParts {
@@ -663,11 +676,6 @@ func (m *machine) message(l rdma.Link, b []byte) {
 		if w, err = parseWelcome(b); err == nil {
 			m.welcomed(w, b)
 		}
-	case msgState:
-		var s channelState
-		if s, err = parseChannelState(b); err == nil {
-			m.stateCame(s)
-		}
 	default:
 		err = fmt.Errorf("unknown message %d", kind)
 	}
@@ -679,7 +687,6 @@ func (m *machine) message(l rdma.Link, b []byte) {
 // stateCame takes the state of a channel. The source may be ahead of this node, which then has not
 // executed the command yet that begins the epoch.
 func (m *machine) stateCame(s channelState) {
-	s.state = slices.Clone(s.state)
 	if g := m.groups[s.subgroup]; g != nil && g.newest.Epoch >= s.epoch {
 		g.came(s)
 		return

@@ -376,10 +376,9 @@ func (g *subgroup) serve() {
 				})
 				return
 			}
-			b := msg.encode()
 			m.shell.post(func(m *machine) {
 				m.encoding--
-				m.send(t.To, msgState, b)
+				m.sendState(t.To, msg)
 			})
 		})
 		return true
@@ -423,6 +422,7 @@ func (g *subgroup) came(s channelState) {
 	}
 	m := g.m
 	m.shell.background(func() {
+		s.join()
 		load := m.h.ReadState(g.id, s.channel, s.state)
 		m.shell.post(func(*machine) { g.loaded(s, load) })
 	})

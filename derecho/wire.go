@@ -14,11 +14,12 @@ import (
 
 // Link messages: type, then "more follows" flag, then bytes. Large ones go in several parts.
 const (
-	msgStatus  = 1 // what this node is, see status
-	msgJoin    = 2 // please announce me (the link says who)
-	msgWelcome = 3 // view and catalogue for a node that was announced
-	msgState   = 4 // state of a channel
-	msgRemoved = 5 // the group goes on without you
+	msgStatus    = 1 // what this node is, see status
+	msgJoin      = 2 // please announce me (the link says who)
+	msgWelcome   = 3 // view and catalogue for a node that was announced
+	msgState     = 4 // piece of the state of a channel, see states.go
+	msgRemoved   = 5 // the group goes on without you
+	msgStateMore = 6 // a piece of a state was taken, and more is to follow
 )
 
 // Commands of the control subgroup.
@@ -380,22 +381,35 @@ type channelState struct {
 	epoch    uint32
 	channel  ChannelID
 	state    []byte
+	pieces   [][]byte // as which it came; joined where that holds nobody up
 }
 
-func (s channelState) encode() []byte {
-	var w writer
+// stateHead is what is before the first piece.
+const stateHead = 16
+
+func (s *channelState) encodeHead(w *writer) {
 	w.u32(uint32(s.subgroup))
 	w.u32(s.epoch)
 	w.u64(uint64(s.channel))
-	w.bytes(s.state)
-	return w.b
 }
 
-func parseChannelState(b []byte) (s channelState, err error) {
-	r := reader{b: b}
+func parseStateHead(b []byte) (s channelState, rest []byte, err error) {
+	if len(b) < stateHead {
+		return s, nil, errWire
+	}
+	r := reader{b: b[:stateHead]}
 	s.subgroup, s.epoch, s.channel = SubgroupID(r.u32()), r.u32(), ChannelID(r.u64())
-	s.state = r.bytes()
-	return s, r.err()
+	return s, b[stateHead:], r.err()
+}
+
+// join makes one of the pieces.
+func (s *channelState) join() {
+	if len(s.pieces) == 1 {
+		s.state = s.pieces[0]
+	} else {
+		s.state = slices.Concat(s.pieces...)
+	}
+	s.pieces = nil
 }
 
 // trimReport tells how much a receiver has of senders that failed.

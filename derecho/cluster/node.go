@@ -95,7 +95,7 @@ func (p *process) boot() {
 		p.log.closed = true
 	}
 	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
-	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease}
+	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease, StatePiece: r.plan.Piece}
 	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
 		if !p.stores {
 			return nil

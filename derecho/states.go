@@ -1,0 +1,134 @@
+package derecho
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// States travel over the link that heartbeats, commands and data use, so a large one goes in pieces, of which only some are
+// under way at a time: what else there is for that node waits for these and no more, however large the state, and the
+// memory of a link is bounded. The receiver asks for another piece when it has taken one that is not the last.
+//
+// A pass copies as much as is asked for. States are encoded before that and put together after it on other goroutines
+// (subgroup.serve, subgroup.came).
+
+const (
+	// stateWindow is how many pieces may be under way to a node, besides the last ones of states.
+	stateWindow = 8
+	// statePiece is the most that fits a message, behind the head of a first piece.
+	statePiece = rdma.MaxMessage - 64
+	// maxState bounds what a node takes as one state.
+	maxState = 1 << 34
+)
+
+// outgoing are the states that a node owes to another one, in the order in which they go.
+type outgoing struct {
+	queue      []channelState // state is what is left of it
+	begun      bool           // a part of the first one is sent
+	unanswered int            // pieces
+}
+
+// incoming is what has come of the state that another node is sending.
+type incoming struct {
+	channelState
+	size int
+}
+
+// sendState sends a state. To a member to which the link is still being made it goes when that is up.
+func (m *machine) sendState(to NodeID, s channelState) {
+	if m.links[to] == nil && !m.view.has(to) {
+		return
+	}
+	o := m.outgoing[to]
+	if o == nil {
+		o = &outgoing{}
+		m.outgoing[to] = o
+	}
+	o.queue = append(o.queue, s)
+	m.pushStates(to)
+}
+
+// pushStates sends as many pieces as may be under way.
+func (m *machine) pushStates(to NodeID) {
+	o, l := m.outgoing[to], m.links[to]
+	if o == nil || l == nil {
+		return
+	}
+	for len(o.queue) > 0 && o.unanswered < stateWindow {
+		s := &o.queue[0]
+		n := min(len(s.state), m.cfg.StatePiece)
+		w := writer{b: make([]byte, 0, 2+stateHead+n)}
+		w.b = append(w.b, msgState, 0)
+		if !o.begun {
+			s.encodeHead(&w)
+		}
+		w.b = append(w.b, s.state[:n]...)
+		s.state = s.state[n:]
+		if o.begun = len(s.state) > 0; o.begun {
+			w.b[1] = 1
+			o.unanswered++
+		} else {
+			o.queue = slices.Delete(o.queue, 0, 1)
+		}
+		l.Send(w.b)
+	}
+	if len(o.queue) == 0 && o.unanswered == 0 {
+		delete(m.outgoing, to)
+	}
+}
+
+// owesStates reports whether a state is not sent to its end.
+func (m *machine) owesStates() bool {
+	for _, o := range m.outgoing {
+		if len(o.queue) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *machine) stateMessage(l rdma.Link, kind uint8, more bool, b []byte) error {
+	if kind == msgStateMore {
+		return m.stateTaken(l)
+	}
+	return m.statePiece(l, more, b)
+}
+
+// statePiece takes a piece of a state.
+func (m *machine) statePiece(l rdma.Link, more bool, b []byte) error {
+	from := NodeID(l.Peer().ID)
+	in := m.incoming[from]
+	if in == nil {
+		s, rest, err := parseStateHead(b)
+		if err != nil {
+			return err
+		}
+		in, b = &incoming{channelState: s}, rest
+	}
+	if in.size += len(b); in.size > maxState {
+		return fmt.Errorf("state of more than %d bytes", maxState)
+	}
+	in.pieces = append(in.pieces, b)
+	if !more {
+		delete(m.incoming, from)
+		m.stateCame(in.channelState)
+		return nil
+	}
+	m.incoming[from] = in
+	l.Send([]byte{msgStateMore, 0})
+	return nil
+}
+
+// stateTaken: a piece has arrived.
+func (m *machine) stateTaken(l rdma.Link) error {
+	to := NodeID(l.Peer().ID)
+	o := m.outgoing[to]
+	if o == nil || o.unanswered == 0 {
+		return fmt.Errorf("an answer to a piece of a state that was not sent")
+	}
+	o.unanswered--
+	m.pushStates(to)
+	return nil
+}

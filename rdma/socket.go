@@ -3,6 +3,7 @@ package rdma
 import (
 	"errors"
 	"io"
+	"os"
 	"syscall"
 	"unsafe"
 
@@ -61,6 +62,63 @@ func (s *Socket) Threshold(bytes int) error {
 		return e
 	}
 	return err
+}
+
+// Scatter reads from a socket into several buffers, one after the other, with one system call. It waits as a Read of the connection
+// does. It belongs to one goroutine.
+type Scatter struct {
+	conn  syscall.RawConn
+	try   func(fd uintptr) bool // made once: one for each Read would be garbage
+	into  [3]unix.Iovec
+	used  int
+	n     int
+	errno syscall.Errno
+}
+
+// Scatter makes one.
+func (s *Socket) Scatter() *Scatter {
+	r := &Scatter{conn: s.conn}
+	r.try = r.once
+	return r
+}
+
+// Read reads at least one byte into the buffers, of which one at least is not empty. It returns io.EOF at the end.
+func (r *Scatter) Read(into [3][]byte) (int, error) {
+	r.used = 0
+	for _, b := range into {
+		if len(b) > 0 {
+			r.into[r.used].Base = unsafe.SliceData(b)
+			r.into[r.used].SetLen(len(b))
+			r.used++
+		}
+	}
+	err := r.conn.Read(r.try)
+	r.into = [3]unix.Iovec{} // what was read may be given up by its owner
+	switch {
+	case err != nil:
+		return 0, err
+	case r.errno != 0:
+		return 0, os.NewSyscallError("readv", r.errno)
+	case r.n == 0:
+		return 0, io.EOF
+	}
+	noteRead(into, r.n)
+	return r.n, nil
+}
+
+// once reports false if the call would wait. The pointers in r.into are pointers for the garbage collector too: r is on the heap.
+func (r *Scatter) once(fd uintptr) bool {
+	for {
+		n, _, errno := unix.Syscall(unix.SYS_READV, fd, uintptr(unsafe.Pointer(&r.into)), uintptr(r.used))
+		switch errno {
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN:
+			return false
+		}
+		r.n, r.errno = int(n), errno
+		return true
+	}
 }
 
 var errWait = errors.New("rdma: the system call would wait")

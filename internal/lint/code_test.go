@@ -20,6 +20,7 @@ var unsafeFiles = map[string]string{
 	"rdma/netyield.go":           "raw system calls take addresses",
 	"rdma/region.go":             "atomic cells over mapped bytes",
 	"rdma/sleep.go":              "a raw system call takes addresses, and functions of the runtime are linked to",
+	"rdma/scatter_race.go":       "the race detector is told of addresses",
 	"rdma/socket.go":             "raw system calls take addresses",
 	"rdma/shm/memory.go":         "the doorbell's word in a mapped page",
 }

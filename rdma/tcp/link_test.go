@@ -411,7 +411,7 @@ func TestPostAllocatesNothing(t *testing.T) {
 	round := func() {
 		v++
 		own.Ring()[v%4096] = byte(v)
-		own.Cell(rdma.TailCell).Store(v)
+		own.Cell(rdma.TailCell).Store(v * 3000) // more than comes with a head
 		own.Cell(20).Store(v)
 		lb.Post(key)
 		for r.Cell(20).Load() != v {
@@ -440,13 +440,27 @@ func write(pos uint64, cells [][2]uint64, data string) []byte {
 }
 
 // reader is a link that has opened key with a ring, and reads from what the test writes.
-func reader() (*node, *Link, net.Conn) {
-	here, there := net.Pipe()
+func reader(here net.Conn) (*node, *Link) {
 	n := newNode()
 	l := NewLink(here, n.config("hostile"))
 	l.opening[key] = shape
 	go l.Run()
-	return n, l, there
+	return n, l
+}
+
+// pairs are connections that can not read into several buffers at once, and such that can.
+var pairs = map[string]func(t testing.TB) (here, there net.Conn){
+	"pipe": func(testing.TB) (net.Conn, net.Conn) { return net.Pipe() },
+	"socket": func(t testing.TB) (net.Conn, net.Conn) {
+		ln, err := net.Listen("unix", "") // fuzzing would use up the ports of TCP
+		require.NoError(t, err)
+		defer ln.Close()
+		there, err := net.Dial("unix", ln.Addr().String())
+		require.NoError(t, err)
+		here, err := ln.Accept()
+		require.NoError(t, err)
+		return here, there
+	},
 }
 
 func TestMalformedFrames(t *testing.T) {
@@ -484,24 +498,33 @@ func TestMalformedFrames(t *testing.T) {
 		{"confirmation of what was not sent", append(frame(frameConfirm, 8), 9, 0, 0, 0, 0, 0, 0, 0), "9 numbered frames confirmed"},
 		{"end after goodbye", frame(frameBye, 0), "connection closed"},
 		{"cut off", write(0, [][2]uint64{{0, 3}}, "abc")[:20], "EOF"},
+		{"torn range", write(0, [][2]uint64{{0, 3000}, {1, 1}}, string(make([]byte, 3000)))[:1000], "EOF"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			n, l, conn := reader()
-			_, err := conn.Write(openedFrame)
-			require.NoError(t, err)
-			r := get(t, "opened", n.opened).r
-			go func() {
-				_, _ = conn.Write(c.b)
-				conn.Close()
-			}()
-			err = get(t, "down", n.down)
-			require.ErrorContains(t, err, c.want)
-			require.ErrorContains(t, err, "hostile", "the text names the peer")
-			for i := range shape.Cells {
-				require.Zero(t, r.Cell(i).Load(), "nothing of a bad frame is applied")
-			}
-			l.Close()
-		})
+		for kind, pair := range pairs {
+			t.Run(c.name+"/"+kind, func(t *testing.T) {
+				here, conn := pair(t)
+				defer conn.Close()
+				n, l := reader(here)
+				_, err := conn.Write(openedFrame)
+				require.NoError(t, err)
+				r := get(t, "opened", n.opened).r
+				go func() {
+					_, _ = conn.Write(c.b)
+					if half, ok := conn.(interface{ CloseWrite() error }); ok { // to close with unread input would reset it
+						_ = half.CloseWrite()
+						return
+					}
+					conn.Close()
+				}()
+				err = get(t, "down", n.down)
+				require.ErrorContains(t, err, c.want)
+				require.ErrorContains(t, err, "hostile", "the text names the peer")
+				for i := range shape.Cells {
+					require.Zero(t, r.Cell(i).Load(), "nothing of a bad frame is applied")
+				}
+				l.Close()
+			})
+		}
 	}
 }
 
@@ -514,19 +537,23 @@ func FuzzFrames(f *testing.F) {
 	f.Add(append(frame(frameConfirm, 8), 0, 0, 0, 0, 0, 0, 0, 0))
 	f.Add(append(frame(frameBye, 0), appendKey(frame(frameWithdrawn, 8), key)...))
 	f.Add(append(appendKey(frame(frameOpenFail, 10), key), "no"...))
+	f.Add(append(append([]byte(nil), openedFrame...), write(0, [][2]uint64{{0, 4096}, {7, 1}}, string(make([]byte, 4096)))...))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n, l, conn := reader()
-		go func() { _, _ = io.Copy(io.Discard, conn) }()
-		_, _ = conn.Write(b)
-		conn.Close()
-		select {
-		case err := <-n.down:
-			if err == nil {
-				t.Fatal("down without a reason")
+		for kind, pair := range pairs {
+			here, conn := pair(t)
+			n, l := reader(here)
+			go func() { _, _ = io.Copy(io.Discard, conn) }()
+			_, _ = conn.Write(b)
+			conn.Close()
+			select {
+			case err := <-n.down:
+				if err == nil {
+					t.Fatal("down without a reason")
+				}
+			case <-time.After(patience):
+				t.Fatalf("%s: still up after % x", kind, b)
 			}
-		case <-time.After(patience):
-			t.Fatalf("still up after % x", b)
+			l.Close()
 		}
-		l.Close()
 	})
 }

@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,46 +12,125 @@ import (
 // errClosed: an end of the link has said goodbye, and the connection ended after it.
 var errClosed = errors.New("connection closed")
 
-// input reads a connection; its errors are errBroken.
-type input struct{ *bufio.Reader }
+const (
+	// inputBytes is how much an input holds: what comes in small frames is taken in one go, and copied.
+	inputBytes = 16 << 10
+	// straightBytes: while ranges of rings are as long, only the head of the next frame is taken with them, so that the next range can be
+	// read to where it belongs.
+	straightBytes = 16 << 10
+	headBytes     = 512
+)
 
-func (r input) full(b []byte) error {
-	_, err := io.ReadFull(r.Reader, b)
-	if err == io.EOF {
-		err = errClosed
+// scatterer reads into several buffers at once.
+type scatterer interface {
+	Read(into [3][]byte) (int, error)
+}
+
+// input reads a connection: heads of frames through a buffer, and ranges of rings straight to where they belong, together with the head
+// that comes behind them. Its errors are errBroken.
+type input struct {
+	conn    io.Reader
+	scatter scatterer // nil: conn has none
+	ahead   int       // of buf, how much is offered to the connection
+	r, w    int       // what is between them in buf was read, and not used
+	buf     [inputBytes]byte
+}
+
+func newInput(c *connection) *input {
+	in := &input{conn: c.Conn, ahead: inputBytes}
+	if s, ok := c.Conn.(interface{ scatter() scatterer }); ok {
+		in.scatter = s.scatter()
+	} else if c.socket != nil {
+		in.scatter = c.socket.Scatter()
 	}
-	if err != nil {
-		return broken(err)
+	return in
+}
+
+// full fills one buffer, then another one.
+func (in *input) full(first, second []byte) error {
+	all := len(first) + len(second)
+	for {
+		first, second = in.use(first), in.use(second)
+		if len(first) == 0 && len(second) == 0 {
+			return nil
+		}
+		n, err := in.more(first, second)
+		switch {
+		case err == io.EOF && len(first)+len(second) == all:
+			return broken(errClosed)
+		case err == io.EOF:
+			return broken(io.ErrUnexpectedEOF)
+		case err != nil:
+			return broken(err)
+		}
+		k := min(n, len(first))
+		first, second = first[k:], second[n-k:]
+	}
+}
+
+// use copies what was read to b, and returns the rest of b.
+func (in *input) use(b []byte) []byte {
+	n := copy(b, in.buf[in.r:in.w])
+	in.r += n
+	return b[n:]
+}
+
+// more reads at least one byte into two buffers, and what comes behind them into its own, which is empty. It returns how many bytes are
+// in the two.
+func (in *input) more(first, second []byte) (int, error) {
+	in.r, in.w = 0, 0
+	own := in.buf[:in.ahead]
+	if len(first)+len(second) <= headBytes {
+		n, err := in.conn.Read(own)
+		in.w = max(0, n)
+		return 0, noError(n, err)
+	}
+	if in.scatter == nil {
+		if len(first) == 0 {
+			first = second
+		}
+		n, err := in.conn.Read(first)
+		return n, noError(n, err)
+	}
+	n, err := in.scatter.Read([3][]byte{first, second, own})
+	to := min(n, len(first)+len(second))
+	in.w = n - to
+	return to, noError(n, err)
+}
+
+// noError forgets the error of a read that brought something: the next one has it again.
+func noError(n int, err error) error {
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// discard reads n bytes that nobody wants.
+func (in *input) discard(n int) error {
+	for n > 0 {
+		if in.r == in.w {
+			if _, err := in.more(nil, nil); err != nil {
+				return broken(err)
+			}
+		}
+		k := min(n, in.w-in.r)
+		in.r, n = in.r+k, n-k
 	}
 	return nil
 }
 
-// source is a connection of which some bytes were read before.
-type source struct {
-	io.Reader
-	before []byte
-}
-
-func (s *source) Read(b []byte) (int, error) {
-	if n := copy(b, s.before); n > 0 {
-		s.before = s.before[n:]
-		return n, nil
-	}
-	return s.Reader.Read(b)
-}
-
 // read handles frames until the connection ends.
 func (l *Link) read(c *connection) error {
-	from := &source{Reader: c.Conn}
-	r := input{bufio.NewReaderSize(from, 64<<10)}
+	r := newInput(c)
 	var head [writeHeader]byte
 	var cells []byte
 	first, bye, hushed := c.resumed, false, false
 	for {
-		if hushed && c.socket != nil && r.Buffered() == 0 && len(from.before) == 0 {
-			from.before = l.sleep(c)
+		if hushed && c.socket != nil && r.r == r.w {
+			r.r, r.w = 0, copy(r.buf[:], l.sleep(c))
 		}
-		if err := r.full(head[:5]); err != nil {
+		if err := r.full(head[:5], nil); err != nil {
 			if bye || c.left.Load() {
 				return errClosed
 			}
@@ -68,7 +146,7 @@ func (l *Link) read(c *connection) error {
 			if n < writeHeader-5 {
 				return errors.New("short write frame")
 			}
-			if err := r.full(head[5:]); err != nil {
+			if err := r.full(head[5:], nil); err != nil {
 				return err
 			}
 			var err error
@@ -88,7 +166,7 @@ func (l *Link) read(c *connection) error {
 			return fmt.Errorf("frame of %d bytes", n)
 		}
 		b := make([]byte, n)
-		if err := r.full(b); err != nil {
+		if err := r.full(b, nil); err != nil {
 			return err
 		}
 		switch kind {
@@ -131,7 +209,7 @@ func (l *Link) confirm(b []byte) error {
 // ascending order. The ring bytes are plain memory that this node's poller reads only below the
 // tail that it loaded; they are above it until the tail cell is stored. If the connection breaks
 // before, the bytes are sent again, to the same place.
-func (l *Link) apply(r input, head []byte, rest int, cells []byte) ([]byte, error) {
+func (l *Link) apply(r *input, head []byte, rest int, cells []byte) ([]byte, error) {
 	key := parseKey(head)
 	pos := binary.LittleEndian.Uint64(head[8:])
 	n := int(binary.LittleEndian.Uint32(head[16:]))
@@ -143,29 +221,27 @@ func (l *Link) apply(r input, head []byte, rest int, cells []byte) ([]byte, erro
 	region := l.copies[key]
 	l.mu.Unlock()
 	if region == nil { // released here while it was under way
-		if _, err := r.Discard(rest); err != nil {
-			return cells, broken(err)
-		}
-		return cells, nil
+		return cells, r.discard(rest)
 	}
 	if cap(cells) < count*cellBytes {
 		cells = make([]byte, count*cellBytes)
 	}
 	cells = cells[:count*cellBytes]
-	if err := r.full(cells); err != nil {
+	if err := r.full(cells, nil); err != nil {
 		return cells, err
 	}
 	if err := checkCells(region, pos, n, cells); err != nil {
 		return cells, fmt.Errorf("write of %d bytes at %d to %s: %w", n, pos, key, err)
 	}
 	ring := region.Ring()
+	r.ahead = inputBytes
+	if n >= straightBytes {
+		r.ahead = headBytes
+	}
 	if n > 0 {
 		from := int(pos) & (len(ring) - 1)
 		first := min(n, len(ring)-from)
-		if err := r.full(ring[from : from+first]); err != nil {
-			return cells, err
-		}
-		if err := r.full(ring[:n-first]); err != nil {
+		if err := r.full(ring[from:from+first], ring[:n-first]); err != nil {
 			return cells, err
 		}
 	}

@@ -42,6 +42,24 @@ func (c *frayed) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// scatter is Read for the ranges of rings.
+func (c *frayed) scatter() scatterer {
+	return &frayedScatter{c, rdma.SocketOf(c.TCPConn).Scatter()}
+}
+
+type frayedScatter struct {
+	c    *frayed
+	real *rdma.Scatter
+}
+
+func (s *frayedScatter) Read(into [3][]byte) (int, error) {
+	n, err := s.real.Read(into)
+	if s.c.left.Add(-int64(n)) < 0 {
+		return max(0, n-1), s.c.cut()
+	}
+	return n, err
+}
+
 func (c *frayed) Write(b []byte) (int, error) {
 	if left := c.left.Add(-int64(len(b))); left < 0 {
 		n, _ := c.TCPConn.Write(b[:max(0, int64(len(b))+left)])

@@ -1,0 +1,5 @@
+//go:build !race
+
+package rdma
+
+func noteRead([3][]byte, int) {}

@@ -92,6 +92,7 @@ var layers = map[string]layer{
 	"bench/compiler":            {level: 8, tests: []string{"idlc"}},
 	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", "storage", unix}}, // storage: a log tells how much it synced at once
 	"bench/cmd/layer":           {level: 8, imports: []string{"cdr", "dcps", "derecho", "qos", "bench/internal/quiet", "internal/bench", unix}},
+	"bench/cmd/link":            {level: 8, imports: []string{"rdma", "rdma/tcp", "bench/internal/isolate", "bench/internal/result", unix}},
 	"bench/cmd/spindle":         {level: 8, imports: []string{"derecho", "bench/internal/isolate", "bench/internal/quiet", "bench/internal/result", hdr, unix}},
 	"internal/bench/experiment": {level: 7, imports: []string{"internal/bench"}},
 	"internal/bench/report":     {level: 8, imports: []string{"internal/bench", "internal/bench/experiment", unix, plot, plot + "/plotter", plot + "/plotutil", plot + "/vg", plot + "/vg/vgsvg"}},

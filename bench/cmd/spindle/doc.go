@@ -1,6 +1,6 @@
 // Command spindle measures what each optimization of the data path is worth (docs/spindle.md).
 //
-//	go run ./bench/cmd/spindle [-only REGEXP] [-rounds 5] [-duration 300ms] [-warmup 100ms] [-json FILE] [-list]
+//	go run ./bench/cmd/spindle [-only REGEXP] [-rounds 5] [-duration 300ms] [-warmup 100ms] [-within 15m] [-json FILE] [-list]
 //
 // It runs the core, without the DDS on top, in processes of their own that all send and receive, as the Spindle paper does: with
 // everything on, with one thing off, and with everything off. Runs are interleaved, so that what else the machine does falls on

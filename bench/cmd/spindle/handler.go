@@ -32,12 +32,13 @@ func newHandler(w workload) *handler {
 }
 
 type counts struct {
-	messages, upcalls, writes int64
-	at                        time.Time
+	messages, upcalls, writes, reads int64
+	at                               time.Time
 }
 
 func (h *handler) counts() counts {
-	return counts{h.messages.Load(), h.upcalls.Load(), writes(), time.Now()}
+	writes, reads := calls()
+	return counts{h.messages.Load(), h.upcalls.Load(), writes, reads, time.Now()}
 }
 
 // percentiles waits until the poller has let go of the histogram, which it does with the next message, if any comes.

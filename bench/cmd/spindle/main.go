@@ -19,6 +19,7 @@ type config struct {
 	only             *regexp.Regexp
 	rounds           int
 	duration, warmup time.Duration
+	within           time.Duration // 0: no limit
 	json             string
 	list, isolated   bool
 }
@@ -48,6 +49,7 @@ func parse(args []string) (c config, err error) {
 	f.IntVar(&c.rounds, "rounds", 5, "how often each run is made")
 	f.DurationVar(&c.duration, "duration", 300*time.Millisecond, "of one run")
 	f.DurationVar(&c.warmup, "warmup", 100*time.Millisecond, "before each run")
+	f.DurationVar(&c.within, "within", 15*time.Minute, "begin no other round that would not end in this time, as long as the longest one so far; 0: no limit")
 	f.StringVar(&c.json, "json", "", "file for every single run, one JSON object a line")
 	f.BoolVar(&c.list, "list", false, "print what there is to run, and end")
 	f.BoolVar(&c.isolated, "isolate", true, "run in a network namespace of one's own")
@@ -62,6 +64,8 @@ func parse(args []string) (c config, err error) {
 		return c, fmt.Errorf("%q: there are no arguments besides flags", f.Args())
 	case c.rounds < 1:
 		return c, fmt.Errorf("-rounds %d: at least 1", c.rounds)
+	case c.within < 0:
+		return c, fmt.Errorf("-within %v: 0 or more", c.within)
 	case c.duration <= 0 || c.warmup < 0:
 		return c, fmt.Errorf("-duration %v -warmup %v: a run takes some time", c.duration, c.warmup)
 	case len(c.selected()) == 0:
@@ -109,30 +113,45 @@ func measure(ctx context.Context, c config) error {
 		defer f.Close()
 		log = f
 	}
-	all := collected{}
+	all, begin, longest := collected{}, time.Now(), time.Duration(0)
 	for round := range c.rounds {
-		for _, e := range c.selected() {
-			for _, w := range e.loads {
-				fmt.Fprintf(os.Stderr, "round %d of %d: %s: %v\n", round+1, c.rounds, e.name, w)
-				for _, off := range append([]string{""}, e.off...) {
-					f, err := once(ctx, c, w, off)
-					if ctx.Err() != nil {
-						return ctx.Err() // the user has had enough
-					}
-					if err != nil {
-						fmt.Fprintf(os.Stderr, "%s, %v, %q: %v\n", e.name, w, off, err)
-						f = figures{}
-					}
-					k := key{e.name, w, off}
-					all[k] = append(all[k], trial{f, err})
-					if err := json.NewEncoder(log).Encode(line{e.name, w.String(), off, round, f, errorText(err)}); err != nil {
-						return err
-					}
+		if round > 0 && c.within > 0 && time.Since(begin)+longest > c.within {
+			fmt.Fprintf(os.Stderr, "%d rounds took %v, and another one would be too much for -within %v\n", round, time.Since(begin).Round(time.Second), c.within)
+			c.rounds = round // that there were
+			break
+		}
+		started := time.Now()
+		if err := oneRound(ctx, c, round, all, json.NewEncoder(log)); err != nil {
+			return err
+		}
+		longest = max(longest, time.Since(started))
+	}
+	return printReport(os.Stdout, c, all)
+}
+
+// oneRound makes every run once.
+func oneRound(ctx context.Context, c config, round int, all collected, log *json.Encoder) error {
+	for _, e := range c.selected() {
+		for _, w := range e.loads {
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s: %v\n", round+1, c.rounds, e.name, w)
+			for _, off := range append([]string{""}, e.off...) {
+				f, err := once(ctx, c, w, off)
+				if ctx.Err() != nil {
+					return ctx.Err() // the user has had enough
+				}
+				if err != nil {
+					fmt.Fprintf(os.Stderr, "%s, %v, %q: %v\n", e.name, w, off, err)
+					f = figures{}
+				}
+				k := key{e.name, w, off}
+				all[k] = append(all[k], trial{f, err})
+				if err := log.Encode(line{e.name, w.String(), off, round, f, errorText(err)}); err != nil {
+					return err
 				}
 			}
 		}
 	}
-	return printReport(os.Stdout, c, all)
+	return nil
 }
 
 // line is a run in the file of -json.

@@ -80,51 +80,66 @@ func plain(v float64) string {
 
 func printReport(out io.Writer, c config, all collected) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Medians of %d rounds, interleaved, %v each (least..greatest). %d processors, %s; load now %s.\n", c.rounds, c.duration,
+	fmt.Fprintf(&b, "Medians of %d rounds, interleaved, %v each (least..greatest). %d processors, %s; load when it ended %s.\n", c.rounds, c.duration,
 		runtime.NumCPU(), runtime.Version(), load())
-	b.WriteString("A rate is of messages delivered at the slowest process, from all senders; writes are system calls of all processes for each message. The columns with a minus are what is switched off: the rate with\n" +
-		"everything on, divided by that without it, in the same round; ∞: without it nothing is delivered.\n")
+	b.WriteString("A rate is of messages delivered at the slowest process, from all senders; writes and reads are system calls of all processes for each message; MB mapped is the shared memory of the process that\n" +
+		"maps most. The rows with a minus are what is switched off: the rate with everything on, divided by that without it, in the same round; ∞: without it nothing is delivered.\n")
 	for _, e := range c.selected() {
 		printTable(&b, e, all)
 	}
 	printVerdicts(&b, all)
-	fmt.Fprintf(&b, "\nCommand: `go run ./bench/cmd/spindle -only '%s' -rounds %d -duration %v -warmup %v`\n", c.only, c.rounds, c.duration, c.warmup)
+	fmt.Fprintf(&b, "\nCommand: `go run ./bench/cmd/spindle -only '%s' -rounds %d -duration %v -warmup %v -within %v`\n", c.only, c.rounds, c.duration, c.warmup, c.within)
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
+// printTable prints what an experiment has with everything on, a row for each workload, and then what each switch is worth, a column
+// for each workload.
 func printTable(b *strings.Builder, e experiment, all collected) {
-	// With a rate that is given the latency is what differs.
-	latency := e.loads[0].Rate > 0
-	fmt.Fprintf(b, "\n### %s\n\n| all on | messages/s | MB/s | per upcall | writes | p50 | p99 |", e.name)
-	for _, off := range e.off {
-		fmt.Fprintf(b, " `%s` |", off)
-	}
-	b.WriteString("\n|---|---|---|---|---|---|---|" + strings.Repeat("---|", len(e.off)) + "\n")
+	fmt.Fprintf(b, "\n### %s\n\n| all on | messages/s | MB/s | per upcall | writes | reads | MB mapped | p50 | p99 |\n|---|---|---|---|---|---|---|---|---|\n", e.name)
 	failed := 0
 	for _, w := range e.loads {
 		on := key{e.name, w, ""}
-		fmt.Fprintf(b, "| %v | %s | %s | %s | %s | %s | %s |", w, spread(all.of(on, rate), result.PerSecond),
+		fmt.Fprintf(b, "| %v | %s | %s | %s | %s | %s | %s | %s | %s |\n", w, spread(all.of(on, rate), result.PerSecond),
 			spread(all.of(on, func(f figures) float64 { return f.Rate * float64(w.Size) / 1e6 }), plain), spread(all.of(on, batch), plain),
-			spread(all.of(on, written), plain), spread(all.of(on, p50), result.Micros), spread(all.of(on, func(f figures) float64 { return f.P99 }), result.Micros))
-		for _, off := range e.off {
-			k := key{e.name, w, off}
-			if latency {
-				fmt.Fprintf(b, " %s |", spread(all.of(k, p50), result.Micros))
-			} else {
-				fmt.Fprintf(b, " %s |", spread(all.ratios(on, k, rate), times))
-			}
-		}
-		b.WriteString("\n")
+			spread(all.of(on, written), plain), spread(all.of(on, func(f figures) float64 { return f.Reads }), plain),
+			spread(all.of(on, func(f figures) float64 { return f.Mapped / 1e6 }), plain),
+			spread(all.of(on, p50), result.Micros), spread(all.of(on, func(f figures) float64 { return f.P99 }), result.Micros))
 		for _, off := range append([]string{""}, e.off...) {
 			failed += len(all[key{e.name, w, off}]) - len(all.of(key{e.name, w, off}, rate))
 		}
 	}
-	if latency {
-		b.WriteString("\nThe columns with a minus are the p50 without it.\n")
-	}
+	printWorth(b, e, all)
 	if failed > 0 {
 		fmt.Fprintf(b, "\n%d runs failed and are left out.\n", failed)
+	}
+}
+
+func printWorth(b *strings.Builder, e experiment, all collected) {
+	if len(e.off) == 0 {
+		return
+	}
+	latency := e.loads[0].Rate > 0 // with a rate that is given the latency is what differs
+	what := "on ÷ off"
+	if latency {
+		what = "p50 without"
+	}
+	fmt.Fprintf(b, "\n| %s |", what)
+	for _, w := range e.loads {
+		fmt.Fprintf(b, " %v |", w)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(e.loads)) + "\n")
+	for _, off := range e.off {
+		fmt.Fprintf(b, "| `%s` |", off)
+		for _, w := range e.loads {
+			k := key{e.name, w, off}
+			if latency {
+				fmt.Fprintf(b, " %s |", spread(all.of(k, p50), result.Micros))
+			} else {
+				fmt.Fprintf(b, " %s |", spread(all.ratios(key{e.name, w, ""}, k, rate), times))
+			}
+		}
+		b.WriteString("\n")
 	}
 }
 

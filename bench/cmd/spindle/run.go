@@ -43,6 +43,8 @@ type figures struct {
 	Batch    float64 `json:"batch"` // messages that an upcall hands over
 	P50, P99 float64 // ns
 	Writes   float64 `json:"writes"` // of all processes, for each message
+	Reads    float64 `json:"reads"`
+	Mapped   float64 `json:"mapped"` // bytes, of the process that has most
 }
 
 // once runs a workload with some things off.
@@ -82,7 +84,7 @@ func once(ctx context.Context, c config, w workload, off string) (f figures, err
 		}
 	}
 	f.Rate, f.Batch = math.Inf(1), math.Inf(1)
-	written, delivered := int64(0), int64(0)
+	written, read, delivered := int64(0), int64(0), int64(0)
 	for _, p := range processes {
 		line, err := p.line()
 		if err != nil {
@@ -94,11 +96,13 @@ func once(ctx context.Context, c config, w workload, off string) (f figures, err
 		}
 		f.Rate = min(f.Rate, float64(o.Messages)/o.Seconds)
 		f.Batch = min(f.Batch, float64(o.Messages)/float64(max(o.Upcalls, 1)))
-		written, delivered = written+o.Writes, delivered+o.Messages
+		written, read, delivered = written+o.Writes, read+o.Reads, delivered+o.Messages
+		f.Mapped = max(f.Mapped, float64(o.Mapped))
 		f.P50, f.P99 = max(f.P50, float64(o.P50)), max(f.P99, float64(o.P99))
 	}
 	// Each message is delivered at each process.
-	f.Writes = float64(written) * float64(w.Processes) / float64(max(delivered, 1))
+	each := float64(w.Processes) / float64(max(delivered, 1))
+	f.Writes, f.Reads = float64(written)*each, float64(read)*each
 	return f, nil
 }
 

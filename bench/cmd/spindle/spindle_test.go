@@ -38,11 +38,16 @@ func TestRuns(t *testing.T) {
 	}
 	for _, transport := range []string{"shm", "tcp"} {
 		w := among(2, transport).size(128)
-		for _, w := range []workload{w, w.subgroups(3, 2), w.threads(2), w.rate(1000), w.slow(1, forever), w.slow(1, time.Microsecond), w.upcall(time.Microsecond), w.copied()} {
+		for _, w := range []workload{w, w.subgroups(3, 2), w.threads(2), w.rate(1000), w.slow(1, forever), w.slow(1, time.Microsecond), w.upcall(time.Microsecond), w.copied(), w.window(5)} {
 			measured(w, "")
 		}
 		if transport == "tcp" {
-			require.Positive(t, measured(w, "").Writes)
+			f := measured(w, "")
+			require.Positive(t, f.Writes)
+			require.Positive(t, f.Reads)
+		} else {
+			rings := float64(w.Processes * w.Ring)
+			require.GreaterOrEqual(t, measured(w, "").Mapped, rings, "the ring of each member")
 		}
 		require.InDelta(t, 1, measured(w, all).Batch, 0.1) // the two counters are not read at one moment
 		f, err := once(t.Context(), c, w.slow(1, forever), "-nulls")
@@ -71,6 +76,7 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		"-only (":       "-only",
 		"-rounds 0":     "at least 1",
 		"-duration 0s":  "-duration 0s",
+		"-within -1s":   "-within -1s",
 		"more":          "no arguments",
 	} {
 		_, err := parse(strings.Fields(flags))
@@ -92,13 +98,22 @@ func whole(f figures) collected {
 }
 
 func TestEveryClaimHasItsFigures(t *testing.T) {
-	all := whole(figures{Rate: 8, Batch: 3, P50: 1000, P99: 2000})
+	all := whole(figures{Rate: 8, Batch: 3, P50: 1000, P99: 2000, Writes: 1, Reads: 2, Mapped: 3e6})
 	for _, c := range claims() {
 		require.NotEmpty(t, c.inputs, c.says)
 		for _, in := range c.inputs {
 			require.NotContains(t, in.print(all), "–", "%s: %s", c.says, in.what)
 		}
 	}
+}
+
+func TestFiguresOfTheNewerClaims(t *testing.T) {
+	all := whole(figures{Rate: 8, Batch: 3, Writes: 0.5, Reads: 0.25, Mapped: 2 * 4 * 100 * (10240 + 8)})
+	w := among(4, "tcp").subgroups(50, 50)
+	assert.Equal(t, "6 (6..6), 12 (12..12), 3 (3..3)", triple("subgroups, tcp", w).print(all), "a message goes to three others")
+	assert.Equal(t, "8.2 (8.2..8.2), 2.00 (2.00..2.00)", memory("each switch, shm", among(4, "shm")).print(all))
+	assert.Equal(t, 1<<16, among(2, "shm").window(5).Ring)
+	assert.Equal(t, among(2, "shm"), among(2, "shm").window(5).window(paperWindow))
 }
 
 func TestReport(t *testing.T) {
@@ -122,8 +137,9 @@ func TestReport(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, printReport(&b, c, all))
 	for _, want := range []string{
-		"| 2 × shm, 10240 B | 200 (100..300) | 2.05 (1.02..3.07) | 5 (5..5) | 0 (0..0) | 1 µs (1 µs..1 µs) | 2 µs (2 µs..2 µs) |",
-		" 3.00 (2.00..∞) | 20.00 (20.00..20.00) |", // of the same round
+		"| 2 × shm, 10240 B | 200 (100..300) | 2.05 (1.02..3.07) | 5 (5..5) | 0 (0..0) | 0 (0..0) | 0 (0..0) | 1 µs (1 µs..1 µs) | 2 µs (2 µs..2 µs) |\n",
+		"| on ÷ off | 2 × shm, 10240 B | 4 × shm, 10240 B |",
+		"| `-nulls` | 3.00 (2.00..∞) | – |", "| `-silence` | 20.00 (20.00..20.00) | – |", // of the same round
 		"2 runs failed and are left out",
 		"2 × shm, 10240 B: on ÷ `-nulls`: 3.00 (2.00..∞)",
 	} {

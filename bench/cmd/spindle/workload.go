@@ -24,22 +24,34 @@ type workload struct {
 	Rate      int           // if not 0, only the first process sends, so many messages a second
 	Upcall    time.Duration // that the application takes in the upcall for each message
 	Copies    bool          // the receivers copy each message out
+	Window    int           // messages that a ring holds at least
 	Ring      int           // bytes of a ring
 }
 
-// window is the paper's, in messages; a ring is the least that holds so many.
-const window = 100
+// paperWindow is the one that the paper uses, in messages.
+const paperWindow = 100
 
 // overhead is what a message takes in a ring besides its bytes, at most.
 const overhead = 64
 
 // among is the workload from which all others differ in something.
 func among(processes int, transport string) workload {
-	return workload{Processes: processes, Transport: transport, Subgroups: 1, Active: 1, Threads: 1}.size(10 << 10)
+	return workload{Processes: processes, Transport: transport, Subgroups: 1, Active: 1, Threads: 1, Window: paperWindow}.size(10 << 10)
 }
 
 func (w workload) size(n int) workload {
-	w.Size, w.Ring = n, 1<<bits.Len(uint(window*(n+overhead)-1))
+	w.Size = n
+	return w.fitRing()
+}
+func (w workload) window(n int) workload {
+	w.Window = n
+	return w.fitRing()
+}
+
+// fitRing is the least ring, a power of two, that holds the window.
+func (w workload) fitRing() workload {
+	const least = 1 << 12 // of the core
+	w.Ring = max(least, 1<<bits.Len(uint(w.Window*(w.Size+overhead)-1)))
 	return w
 }
 func (w workload) threads(n int) workload          { w.Threads = n; return w }
@@ -60,6 +72,9 @@ func (w workload) String() string {
 	parts := []string{fmt.Sprintf("%d × %s", w.Processes, w.Transport), fmt.Sprintf("%d B", w.Size)}
 	if w.Subgroups > 1 {
 		parts = append(parts, fmt.Sprintf("%d of %d subgroups active", w.Active, w.Subgroups))
+	}
+	if w.Window != paperWindow {
+		parts = append(parts, fmt.Sprintf("window %d", w.Window))
 	}
 	if w.Threads > 1 {
 		parts = append(parts, fmt.Sprintf("%d threads", w.Threads))
@@ -96,6 +111,8 @@ type outcome struct {
 	Messages int64   `json:"messages"` // delivered
 	Upcalls  int64   `json:"upcalls"`
 	Writes   int64   `json:"writes"` // system calls: over tcp, what a post of RDMA writes is in the paper
+	Reads    int64   `json:"reads"`  // likewise
+	Mapped   int64   `json:"mapped"` // bytes of memory that it shares with others, or could
 	Seconds  float64 `json:"seconds"`
 	P50      int64   `json:"p50_ns"` // from before Reserve to the upcall at another process
 	P99      int64   `json:"p99_ns"`

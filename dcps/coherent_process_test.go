@@ -22,7 +22,7 @@ var setTopics = []string{"A", "B", "C"}
 const samplesOfSet = 2
 
 // longer than patience: processes start and die, and much else may run.
-const setPatience = time.Minute
+const setPatience = 3 * time.Minute
 
 // publishSets writes coherent sets over three topics, one after the other, until it is killed.
 func publishSets(domain string) error {
@@ -162,10 +162,10 @@ func TestCoreGroupSetsOfAPublisherThatIsKilled(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %d", transport, i), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), setPatience)
 			defer cancel()
-			d := onCore(t, Settings{Transport: transport})
+			d := onCore(t, Settings{Transport: transport, Lease: noLease})
 			a, b := newSpectator(t, d.node(t)), newSpectator(t, d.node(t))
 			child := exec.CommandContext(ctx, os.Args[0])
-			child.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_COHERENT=%d", d.id), "DDS_TRANSPORT="+transport)
+			child.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_COHERENT=%d", d.id), "DDS_TRANSPORT="+transport, "DDS_LEASE="+noLease.String())
 			child.Stderr = os.Stderr
 			require.NoError(t, child.Start())
 			var once sync.Once

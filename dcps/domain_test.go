@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds what a test waits for; nothing waits that long unless it fails.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func patiently(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -381,5 +381,5 @@ func TestEnableAgainAfterTimeout(t *testing.T) {
 	require.NoError(t, p.Err())
 	other := d.node(t)
 	require.NoError(t, other.p.WaitForDomain(patiently(t)))
-	require.Eventually(t, func() bool { return len(p.ViewChangedStatus().Members) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.ViewChangedStatus().Members) == 2 }, patience, time.Millisecond)
 }

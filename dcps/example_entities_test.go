@@ -51,7 +51,7 @@ func must[V any](v V, err error) V {
 
 // A factory knows the participants that it has made, and gives them their QoS.
 func ExampleDomainParticipantFactory() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	factory := dcps.NewDomainParticipantFactory(dcps.WithName("tower"))
 	defer factory.Close() // closes them all
@@ -68,7 +68,7 @@ func ExampleDomainParticipantFactory() {
 
 // A participant is this process's membership of a domain. What it makes starts from its defaults; Close closes it all.
 func ExampleDomainParticipant() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := dcps.NewDomainParticipant(ctx, exampleDomain, dcps.WithName("cockpit"))
 	if err != nil {
@@ -89,7 +89,7 @@ func ExampleDomainParticipant() {
 
 // The QoS of a topic is where writers and readers start from that ask for it.
 func ExampleTopic() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p := must(dcps.NewDomainParticipant(ctx, exampleDomain))
 	defer p.Close()
@@ -108,7 +108,7 @@ func ExampleTopic() {
 
 // The parameters of a filter change while it is in use.
 func ExampleContentFilteredTopic() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "TunedTrack")
 	defer e.p.Close()
@@ -132,7 +132,7 @@ func ExampleContentFilteredTopic() {
 
 // What a Publisher writes between BeginCoherentChanges and EndCoherentChanges is seen together or not at all.
 func ExamplePublisher() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p := must(dcps.NewDomainParticipant(ctx, exampleDomain))
 	defer p.Close()
@@ -164,7 +164,7 @@ func ExamplePublisher() {
 
 // A writer registers instances, updates them and disposes of them.
 func ExampleDataWriter() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "WrittenTrack")
 	defer e.p.Close()
@@ -184,7 +184,7 @@ func ExampleDataWriter() {
 
 // What all readers of a Subscriber have.
 func ExampleSubscriber() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "SubscribedTrack")
 	defer e.p.Close()
@@ -201,7 +201,7 @@ func ExampleSubscriber() {
 
 // Read leaves samples where they are, Take takes them; options say which ones.
 func ExampleDataReader() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "ReadTrack")
 	defer e.p.Close()
@@ -229,7 +229,7 @@ func ExampleDataReader() {
 
 // Without a copy: a sample is built where it is sent from, and looked at where it has arrived.
 func ExampleLoan() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "LentTrack")
 	defer e.p.Close()
@@ -250,7 +250,7 @@ func ExampleLoan() {
 
 // LoanedSamples are those that TakeLoan lends: see Loan for both sides.
 func ExampleLoanedSamples() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "LoanedTrack")
 	defer e.p.Close()
@@ -267,7 +267,7 @@ func ExampleLoanedSamples() {
 
 // Samples go back to their reader with Close.
 func ExampleSamples() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "SampledTrack")
 	defer e.p.Close()
@@ -283,7 +283,7 @@ func ExampleSamples() {
 
 // A ReadCondition holds while there are samples in its states, and selects them.
 func ExampleReadCondition() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "ConditionTrack")
 	defer e.p.Close()
@@ -306,7 +306,7 @@ func ExampleReadCondition() {
 
 // A QueryCondition also looks at the content, and orders what it selects. Its parameters change at run time.
 func ExampleQueryCondition() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "QueryTrack")
 	defer e.p.Close()
@@ -333,7 +333,7 @@ func ExampleQueryCondition() {
 
 // The built-in readers tell of the other participants of the domain, their topics, writers and readers.
 func ExampleDomainParticipant_BuiltinSubscriber() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	watcher := must(dcps.NewDomainParticipant(ctx, exampleDomain+2, dcps.WithName("watcher")))
 	defer watcher.Close()

@@ -23,7 +23,7 @@ var trackDescription = xtypes.Must(xtypes.Build(xtypes.TypeDescriptor{
 
 // A reader that sees only what is high, and takes the highest of it first.
 func ExampleNewContentFilteredTopic() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := dcps.NewDomainParticipant(ctx, exampleDomain)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // A listener runs on a goroutine of its entity and may call anything.
 func ExampleDataReaderListener() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "HeardTrack")
 	defer e.p.Close()
@@ -36,7 +36,7 @@ func ExampleDataReaderListener() {
 
 // An incompatible-QoS status says who, which policy, and both values.
 func ExampleDataWriterListener() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "RefusedTrack")
 	defer e.p.Close()
@@ -54,7 +54,7 @@ func ExampleDataWriterListener() {
 
 // OnDataOnReaders of a Subscriber goes before OnDataAvailable of its readers, which it may call.
 func ExampleSubscriberListener() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "HeardByAllTrack")
 	defer e.p.Close()
@@ -78,7 +78,7 @@ func ExampleSubscriberListener() {
 
 // The listener of a Publisher hears what its writers have no listener for.
 func ExamplePublisherListener() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "MatchedTrack")
 	defer e.p.Close()
@@ -95,7 +95,7 @@ func ExamplePublisherListener() {
 
 // The listener of a participant hears what nobody below it has a listener for, but nothing of the built-in readers.
 func ExampleParticipantListener() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "AnyTrack")
 	defer e.p.Close()
@@ -110,7 +110,7 @@ func ExampleParticipantListener() {
 
 // A topic tells of those who use its name with a type that does not fit.
 func ExampleTopicListener() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := makeAll(ctx, "DisputedTrack")
 	defer e.p.Close()

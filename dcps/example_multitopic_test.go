@@ -50,7 +50,7 @@ func (*Plan) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) { e.Int32(d.Int32("
 
 // What two topics say of one airplane, in one reader.
 func ExampleMultiTopic() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := dcps.NewDomainParticipant(ctx, exampleDomain)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // A writer and a reader in one process; in two processes it is the same.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := dcps.NewDomainParticipant(ctx, exampleDomain)
 	if err != nil {
@@ -76,7 +76,7 @@ func Example() {
 
 // Policies that contradict each other are refused, with the values.
 func ExampleNewDataWriter_inconsistent() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := dcps.NewDomainParticipant(ctx, exampleDomain)
 	if err != nil {
@@ -102,7 +102,7 @@ func ExampleNewDataWriter_inconsistent() {
 
 // Conditions fit into a select statement.
 func ExampleDataReader_NewReadCondition() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := dcps.NewDomainParticipant(ctx, exampleDomain)
 	if err != nil {
@@ -155,7 +155,7 @@ func ExampleDataReader_NewReadCondition() {
 
 // Who joins the domain, leaves it or fails, and whether this process was cut off, and is back.
 func ExampleViewChangedStatus() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	changes := make(chan dcps.ViewChange, 16)
 	p, err := dcps.NewDomainParticipant(ctx, exampleDomain+1, dcps.WithName("cockpit"), dcps.WithParticipantListener(dcps.ParticipantListener{

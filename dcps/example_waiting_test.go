@@ -32,7 +32,7 @@ func writerOf(ctx context.Context, topicName string) (*dcps.DomainParticipant, *
 
 // What has been written is in the caches of all readers, whatever becomes of this process.
 func ExampleDataWriter_WaitForStable() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, w := writerOf(ctx, "StableTrack")
 	defer p.Close()
@@ -45,7 +45,7 @@ func ExampleDataWriter_WaitForStable() {
 
 // A program that writes without waiting, and is told how far its samples are safe.
 func ExampleStableStatus() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, w := writerOf(ctx, "SafeTrack")
 	defer p.Close()
@@ -71,7 +71,7 @@ func ExampleStableStatus() {
 
 // A WaitSet waits for any of its conditions; a GuardCondition is one that the program itself makes true.
 func ExampleWaitSet() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var stop dcps.GuardCondition
 	ws := dcps.NewWaitSet(&stop)
@@ -91,7 +91,7 @@ func ExampleGuardCondition() {
 	select {
 	case <-stop.Ready():
 		fmt.Println("stopped")
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		fmt.Println("too late")
 	}
 	// Output: stopped
@@ -99,7 +99,7 @@ func ExampleGuardCondition() {
 
 // A StatusCondition holds while one of the statuses that are enabled has changed and was not looked at.
 func ExampleStatusCondition() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, w := writerOf(ctx, "StatusTrack")
 	defer p.Close()

@@ -149,9 +149,9 @@ func beOlder(domain string) error {
 func TestCoreProcessesOfTwoVersions(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
-			d := onCore(t, Settings{Transport: transport})
+			d := onCore(t, Settings{Transport: transport, Lease: noLease})
 			child := exec.CommandContext(patiently(t), os.Args[0])
-			child.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_OLDER=%d", d.id), "DDS_TRANSPORT="+transport)
+			child.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_OLDER=%d", d.id), "DDS_TRANSPORT="+transport, "DDS_LEASE="+noLease.String())
 			child.Stderr = os.Stderr
 			in, err := child.StdinPipe()
 			require.NoError(t, err)
@@ -186,9 +186,9 @@ func TestCoreProcessesOfTwoVersions(t *testing.T) {
 func TestCoreProcesses(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
-			d := onCore(t, Settings{Transport: transport})
+			d := onCore(t, Settings{Transport: transport, Lease: noLease})
 			child := exec.CommandContext(patiently(t), os.Args[0])
-			child.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_PUBLISHER=%d", d.id), "DDS_TRANSPORT="+transport)
+			child.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_PUBLISHER=%d", d.id), "DDS_TRANSPORT="+transport, "DDS_LEASE="+noLease.String())
 			child.Stderr = os.Stderr
 			in, err := child.StdinPipe()
 			require.NoError(t, err)

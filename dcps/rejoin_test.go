@@ -22,8 +22,12 @@ import (
 
 // The tests of this file have processes of their own, which are stopped for longer than the others wait for them.
 
-// testLease is long enough for a machine that is busy, and short enough for a test.
-const testLease = 400 * time.Millisecond
+// testLease is long enough for a machine that is busy, and short enough for a test; noLease is for those in which nobody is to be
+// excluded: who dies is not waited for.
+const (
+	testLease = 3 * time.Second
+	noLease   = time.Minute
+)
 
 func storedWriterQos(dir string) qos.DataWriter {
 	return writerQos(blocking(patience), func(q *qos.DataWriter) {

@@ -2,6 +2,8 @@ package qos
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -61,6 +63,52 @@ func TestSeveralBasesWithFilters(t *testing.T) {
 		assert.Equal(t, want, depthAndDeadline(t, p, "L::A", topic), topic)
 	}
 	assert.Equal(t, "5 2s", depthAndDeadline(t, p, "L::B", "AirData"), "an own filter comes before inherited ones")
+}
+
+// Whoever is reached on several ways is put over the others as often, each time with all that it inherits: what a base inherits counts like what it says
+// itself. Where the elements stand does not matter.
+func TestSeveralWaysToABase(t *testing.T) {
+	p := mustLoad(t, inLibrary(composed+`
+		<qos_profile name="Deeper" base_name="Depth2"><datawriter_qos><history><depth>8</depth></history></datawriter_qos></qos_profile>
+		<qos_profile name="Same" base_name="Depth2"/>
+		<qos_profile name="A"><base_name><element>Deeper</element><element>Same</element></base_name></qos_profile>
+		<qos_profile name="B"><base_name><element>Same</element><element>Deeper</element></base_name></qos_profile>
+		<qos_profile name="C" base_name="Same"><base_name><element>Deeper</element><element>Depth2</element></base_name></qos_profile>
+		<qos_profile name="D" base_name="Depth2"><base_name><element>Depth2</element><element>Depth3</element><element>Depth2</element></base_name></qos_profile>
+		<qos_profile name="E"><base_name><element>Depth2</element></base_name><base_name><element>Depth3</element></base_name></qos_profile>
+		<qos_profile name="F"><qos_snippets><snippet snippet_ref="Second"/><snippet snippet_ref="Depth2"/></qos_snippets><base_name><element>Depth3</element></base_name></qos_profile>
+		<qos_profile name="G"><datawriter_qos><history><depth>7</depth></history></datawriter_qos><qos_snippets><snippet snippet_ref="F"/></qos_snippets></qos_profile>`))
+	for name, want := range map[string]string{
+		"A": "2 INFINITE", "B": "8 INFINITE", "C": "2 INFINITE", "D": "2 INFINITE", "E": "3 INFINITE", "F": "2 1s", "G": "7 1s",
+	} {
+		assert.Equal(t, want, depthAndDeadline(t, p, "L::"+name, "T"), name)
+	}
+}
+
+// Inheritance in a circle is refused, in whatever way it comes about, also when a file that others inherit from is read again.
+func TestInheritanceInACircle(t *testing.T) {
+	for text, want := range map[string]string{
+		`<qos_profile name="A" base_name="B"/><qos_profile name="B" base_name="A"/>`:                                                                                `base_name "B" is defined only later`,
+		`<qos_profile name="A"><base_name><element>A</element></base_name></qos_profile>`:                                                                           `base_name "A" is the profile itself`,
+		`<qos_profile name="A"><qos_snippets><snippet snippet_ref="L::A"/></qos_snippets></qos_profile>`:                                                            `base_name "L::A" is the profile itself`,
+		`<qos_profile name="A"><datawriter_qos base_name="A"/></qos_profile>`:                                                                                       `base_name "A" is the profile itself`,
+		`<qos_profile name="A"><datawriter_qos name="V" base_name="A::V"/></qos_profile>`:                                                                           `base_name "A::V" is the profile itself`,
+		`<qos_profile name="A"><datawriter_qos name="V" base_name="W"/><datawriter_qos name="W" base_name="V"/></qos_profile>`:                                      `L::A/datawriter_qos[V]: base_name "W" names no profile`,
+		`<qos_profile name="A"><base_name><element>C</element></base_name></qos_profile><qos_profile name="B" base_name="A"/><qos_profile name="C" base_name="B"/>`: `base_name "C" is defined only later`,
+	} {
+		_, err := Load("q", reader(inLibrary(text)))
+		assert.ErrorContains(t, err, want, text)
+	}
+	file := filepath.Join(t.TempDir(), "q.xml")
+	rewrite(t, file, "2", "")
+	p, err := LoadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, p.Load("derived", reader(inLibrary(`<qos_profile name="B" base_name="A"/>`))))
+	require.NoError(t, os.WriteFile(file, []byte(inLibrary(`<qos_profile name="A"><base_name><element>B</element></base_name></qos_profile>`)), 0o600))
+	assert.ErrorContains(t, p.Reload().Err, `base_name "B"`)
+	assert.Equal(t, "2 INFINITE", depthAndDeadline(t, p, "L::B", ""), "as it was")
+	assert.ErrorContains(t, p.Load("again", reader(inLibrary(`<qos_profile name="A" base_name="B"/>`))), "profile L::A is defined twice")
+	assert.Equal(t, "2 INFINITE", depthAndDeadline(t, p, "L::A", ""))
 }
 
 // Parts that are consistent each can contradict each other together, in a profile that says nothing itself.

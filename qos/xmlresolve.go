@@ -9,9 +9,9 @@ import (
 )
 
 // references are what a profile or an entity inherits from, in the order in which they are put over each other: its
-// base_name attribute, then the <element>s of <base_name>, as RTI writes several, then the snippets of later schemas.
+// base_name attribute, then the <element>s of <base_name>, as RTI writes several, then the snippets of later schemas, wherever they stand.
 func (l *loader) references(n *node, path string) []attribute {
-	var out []attribute
+	var out, snippets []attribute
 	if a, ok := n.Attr("base_name"); ok {
 		out = append(out, a)
 	}
@@ -35,12 +35,12 @@ func (l *loader) references(n *node, path string) []attribute {
 				default:
 					l.noAttributes(e, path+"/qos_snippets/snippet", "snippet_ref")
 					a.Name = "base_name"
-					out = append(out, a)
+					snippets = append(snippets, a)
 				}
 			}
 		}
 	}
-	return out
+	return append(out, snippets...)
 }
 
 // find gives a profile of this or an earlier file, or a built-in one.

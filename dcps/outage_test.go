@@ -687,3 +687,19 @@ func TestHistoryOfAWriterThatRejoined(t *testing.T) {
 	defer samples.Close()
 	require.Equal(t, handle, samples.At(0).Info.PublicationHandle)
 }
+
+// A writer whose process is excluded while it closes is closed: there is nobody to say farewell to.
+func TestExcludedWhileClosing(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t, wrapCore(func(c core) core { return excludedCore{c} }))
+	w := n.writer(t, writerQos())
+	write(t, w, 1, 1)
+	require.NoError(t, w.Close())
+}
+
+// excludedCore is a core whose group goes on without it as soon as it waits for the others.
+type excludedCore struct{ core }
+
+func (excludedCore) WaitAcked(context.Context, derecho.SubgroupID) error {
+	return derecho.ErrExcluded
+}

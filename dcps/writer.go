@@ -508,7 +508,7 @@ func (w *writer) farewell(ctx context.Context) error {
 	}
 	if gone := w.p.core.RemoveEndpoint(ctx, w.id); gone != nil {
 		err = gone
-	} else if errors.Is(err, derecho.ErrTimeout) {
+	} else if errors.Is(err, derecho.ErrTimeout) || errors.Is(err, derecho.ErrExcluded) { // in an outage there is nobody to say it to
 		err = nil
 	}
 	if err == nil || errors.Is(err, derecho.ErrClosed) || w.p.failure.Load() != nil {

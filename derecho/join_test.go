@@ -3,11 +3,15 @@ package derecho
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/rdma/shm"
 )
 
 // waits takes down what a machine tells of its wait.
@@ -93,6 +97,44 @@ func TestLeaveWhileExcluded(t *testing.T) {
 				require.Equal(t, left, thePoller.lives.Load(), "somebody is still driven")
 			}
 		}
+	})
+}
+
+// What is withdrawn while a node is to join again, and can not, is withdrawn at once: the group went on without it. It is not announced again.
+func TestRemoveWhileExcluded(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		_, told := c.join()
+		c.join() // the two are a majority
+		var barred atomic.Bool
+		cfg, make := c.cfg, c.cfg.fabric
+		if make == nil {
+			make = realFabric
+		}
+		cfg.fabric = func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error) {
+			if barred.Load() {
+				return nil, errors.New("no network")
+			}
+			return make(cfg, id, bell, ev)
+		}
+		n, err := Join(ctxFor(t), cfg, newRecorder())
+		require.NoError(t, err)
+		for id := EndpointID(1); id <= 3; id++ {
+			require.NoError(t, n.AddEndpoint(ctxFor(t), Endpoint{ID: id, Channel: 7, Writes: ordered}))
+		}
+		l := n.life.Load()
+		barred.Store(true)
+		l.post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
+		<-l.over
+		for id := EndpointID(1); id <= 2; id++ {
+			require.NoError(t, n.RemoveEndpoint(ctxFor(t), id))
+		}
+		told.note(func() { told.endpoints = nil })
+		barred.Store(false)
+		require.NoError(t, n.AddEndpoint(ctxFor(t), Endpoint{ID: 4, Channel: 7, Writes: ordered}))
+		told.wait(t, "the endpoints that are left", func() bool { return slices.Contains(told.endpoints, "+"+n.ID().String()+"/4") })
+		told.note(func() { require.NotContains(t, strings.Join(told.endpoints, " "), n.ID().String()+"/1") })
+		require.NoError(t, n.RemoveEndpoint(ctxFor(t), 3))
+		require.NoError(t, n.Leave(ctxFor(t)))
 	})
 }
 

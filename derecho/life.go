@@ -95,6 +95,7 @@ func (l *life) isExcluded(err error) { l.n.outage.Store(&err) }
 
 // wasExcluded: another incarnation takes the place of this one.
 func (l *life) wasExcluded(err error) {
+	l.n.rejoining.begin() // first: who sees that this one is over knows why
 	l.finish(err)
 	go pprof.Do(context.Background(), pprof.Labels("dds", "rejoin"), func(context.Context) { l.n.rejoin(l) })
 }
@@ -262,7 +263,17 @@ func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
 		for _, sg := range slices.Sorted(maps.Keys(failed)) {
 			m.h.LogFailed(sg, m.id, failed[sg])
 		}
-		m.addEndpoints(eps, true, func(ep Endpoint, err error) {
+		left := slices.DeleteFunc(eps, func(ep Endpoint) bool {
+			out := l.n.rejoining.leavesOut(ep.ID)
+			if out {
+				answers <- nil
+			}
+			return out
+		})
+		m.addEndpoints(left, true, func(ep Endpoint, err error) {
+			if errors.Is(err, ErrClosed) && l.n.rejoining.leavesOut(ep.ID) { // it was withdrawn meanwhile
+				err = nil
+			}
 			if errors.Is(err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
 				m.h.LogFailed(ep.logged(), m.id, err)
 				err = nil
@@ -270,7 +281,7 @@ func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
 			answers <- err
 		})
 	})
-	for range eps {
+	for range cap(answers) {
 		select {
 		case err := <-answers:
 			if err != nil {
@@ -313,7 +324,14 @@ const rejoinDelay = 50 * time.Millisecond
 func (n *Node) rejoin(before *life) {
 	before.end()
 	n.turn <- struct{}{}
-	defer func() { <-n.turn }()
+	defer func() {
+		for _, id := range n.rejoining.end() {
+			if ep := n.endpoints.find(0, id); ep != nil {
+				n.endpoints.delete(ep)
+			}
+		}
+		<-n.turn
+	}()
 	id := before.id
 	for {
 		if n.ctx.Err() != nil {
@@ -332,6 +350,46 @@ func (n *Node) rejoin(before *life) {
 		n.resume(l) // if it is excluded again, that begins a rejoin of its own
 		return
 	}
+}
+
+// rejoining are the incarnations that are to take the place of one that was excluded, and have not announced all yet, and what is withdrawn meanwhile.
+type rejoining struct {
+	mu  sync.Mutex // held for a few instructions
+	n   int
+	out []EndpointID
+}
+
+func (r *rejoining) begin() {
+	r.mu.Lock()
+	r.n++
+	r.mu.Unlock()
+}
+
+// end returns what was withdrawn.
+func (r *rejoining) end() []EndpointID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.out
+	r.n, r.out = r.n-1, nil
+	return out
+}
+
+// leaveOut has an endpoint not announced again; false if the node does not rejoin.
+func (r *rejoining) leaveOut(id EndpointID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n == 0 {
+		return false
+	}
+	r.out = append(r.out, id)
+	return true
+}
+
+// leavesOut reports whether it is one of these.
+func (r *rejoining) leavesOut(id EndpointID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.out, id)
 }
 
 // resume puts an incarnation in the place of another: it announces what the application has, and then says

@@ -43,6 +43,7 @@ type Node struct {
 	// turn is held while endpoints are changed, or announced again; it guards endpoints.
 	turn      chan struct{}
 	endpoints endpointList // that AddEndpoint has announced, in that order
+	rejoining rejoining
 
 	in      atomic.Bool           // some incarnation has joined; stored by the poller. Before that Join is under way, and tells what fails
 	failure atomic.Pointer[error] // why the node can not go on
@@ -329,16 +330,42 @@ func (n *Node) Upcall(ctx context.Context, f func()) error {
 }
 
 // RemoveEndpoint withdraws an endpoint of this node. When it returns, EndpointRemoved was called
-// for it here.
+// for it here. While the group goes on without this node there is nobody to withdraw it from, as it went with all others: it is not announced again.
 func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
-	if err := n.takeTurn(ctx); err != nil {
-		return err
+	for !n.rejoining.leaveOut(id) {
+		if n.failure.Load() != nil || n.ctx.Err() != nil {
+			return n.down()
+		}
+		l := n.life.Load()
+		select {
+		case n.turn <- struct{}{}:
+			defer func() { <-n.turn }()
+			if ep := n.endpoints.find(0, id); ep != nil {
+				n.endpoints.delete(ep)
+			}
+			return n.remove(ctx, id, false)
+		case <-l.over: // perhaps it rejoins now, which has the turn until it has announced all
+		case <-n.ctx.Done():
+			return ErrClosed
+		case <-ctx.Done():
+			if err := n.down(); err != nil {
+				return fmt.Errorf("%w; %w", timedOut(ctx), err)
+			}
+			return timedOut(ctx)
+		}
 	}
-	defer func() { <-n.turn }()
-	if ep := n.endpoints.find(0, id); ep != nil {
-		n.endpoints.delete(ep)
-	}
-	err := n.await(ctx, func(m *machine, done func(error)) { m.removeEndpoint(id, done) })
+	return n.remove(ctx, id, true)
+}
+
+// remove withdraws an endpoint in the present incarnation; if it is left out that one need not have announced it, and will not.
+func (n *Node) remove(ctx context.Context, id EndpointID, leftOut bool) error {
+	err := n.await(ctx, func(m *machine, done func(error)) {
+		if leftOut && m.own[id] == nil {
+			done(nil)
+			return
+		}
+		m.removeEndpoint(id, done)
+	})
 	if errors.Is(err, ErrExcluded) { // it went with all others, and is not announced again
 		return nil
 	}

@@ -54,6 +54,33 @@ func TestWrite(t *testing.T) {
 	errorIs(t, err, ErrClosed)
 }
 
+// However much there is in a batch, it is one write and one sync; nothing is written for none.
+func TestOneWriteAndOneSyncABatch(t *testing.T) {
+	faulty := vfs.NewFaulty(vfs.NewMem())
+	o := memOptions()
+	o.FS, o.SegmentBytes = faulty, 1<<20
+	l, _, err := Open("log", o)
+	noError(t, err)
+	var b Batch
+	last := Version{1, 0}
+	for _, records := range []int{1, 2, 10, 1000, 0} {
+		b.Reset()
+		for range records {
+			last = batchFrom(t, &b, last, 100)[0].Version
+		}
+		for _, op := range []vfs.Op{vfs.OpWrite, vfs.OpSync} {
+			faulty.FailOp(op, 1, syscall.EIO) // more than one fails
+		}
+		before := faulty.Ops()
+		_, err := l.Write(&b)
+		noError(t, err)
+		equal(t, 2*min(records, 1), faulty.Ops()-before)
+	}
+	faulty.FailOp(vfs.OpWrite, 0, nil)
+	faulty.FailOp(vfs.OpSync, 0, nil)
+	noError(t, l.Close())
+}
+
 func TestWriteRefuses(t *testing.T) {
 	o := memOptions()
 	l, _, err := Open("log", o)

@@ -128,8 +128,47 @@ func TestBellWakesTheOneWhoIsNamed(t *testing.T) {
 	require.Less(t, time.Since(begin), time.Minute)
 }
 
+// However many ring, and however often, a sleep that was announced is ended by one wake-up, of the one who is named; who is awake is not woken.
+func TestOneWakeUpForASleep(t *testing.T) {
+	words := new(BellWords)
+	b := NewBell(words)
+	sleepers := []*Sleeper{b.Poller(), b.Waiter()}
+	wakeUps := func() [2]uint32 { return [2]uint32{words.rung[0].Load(), words.rung[1].Load()} }
+	ring := func() {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 1000 {
+					b.Ring()
+				}
+			})
+		}
+		all.Wait()
+	}
+	var want [2]uint32
+	for range 20 {
+		for i, s := range sleepers {
+			ring()
+			require.Equal(t, want, wakeUps(), "nobody sleeps")
+			s.Prepare()
+			s.Cancel()
+			ring()
+			require.Equal(t, want, wakeUps(), "it has thought better of it")
+			s.Prepare()
+			ring()
+			want[i]++
+			require.Equal(t, want, wakeUps())
+			s.Sleep(time.Minute)
+		}
+	}
+}
+
+// What is loaded at each ring has a cache line, and what changes at each wake-up has the other.
 func TestBellWords(t *testing.T) {
-	require.EqualValues(t, 128, unsafe.Sizeof(BellWords{}), "a cache line for what is loaded at each ring, one for what changes at each wake-up")
+	var w BellWords
+	require.Zero(t, unsafe.Offsetof(w.Asleep))
+	require.EqualValues(t, 64, unsafe.Offsetof(w.rung))
+	require.EqualValues(t, 128, unsafe.Sizeof(w), "nothing of what follows is on its lines")
 }
 
 // A peer that writes anything into the word costs a wake-up at most.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -487,4 +488,21 @@ func BenchmarkRing(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msgs/s")
 		})
 	}
+}
+
+// What writers, who look for room, and who publishes store has cache lines of its own, apart from what is constant. What others are owed is
+// among the publisher's: whoever raises it publishes next.
+func TestSenderLines(t *testing.T) {
+	var s Sender
+	lines := []struct{ first, last uintptr }{
+		{unsafe.Offsetof(s.region), unsafe.Offsetof(s.unneeded)},
+		{unsafe.Offsetof(s.claimed), unsafe.Offsetof(s.claimed)},
+		{unsafe.Offsetof(s.freed), unsafe.Offsetof(s.freed)},
+		{unsafe.Offsetof(s.baton), unsafe.Offsetof(s.next)},
+	}
+	for i := 1; i < len(lines); i++ {
+		require.GreaterOrEqual(t, lines[i].first, lines[i-1].last+64, "group %d", i)
+	}
+	require.Less(t, lines[3].last, lines[3].first+64, "who publishes stores into one line")
+	require.GreaterOrEqual(t, unsafe.Sizeof(s), lines[3].last+64, "no neighbour on the heap")
 }

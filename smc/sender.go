@@ -62,6 +62,7 @@ type Sender struct {
 	// Guarded by baton:
 	published uint64
 	next      uint64
+	_         [56]byte // next | whatever lies behind it
 }
 
 // NewSender makes the sender of a region's ring, which must not be empty.

@@ -40,7 +40,7 @@ func TestOneWriterPerLine(t *testing.T) {
 			column("poller", l.Handed(s))
 			column("poller", l.Freed(s))
 		}
-		column("poller", l.Delivered(), l.Persisted(), l.LogFailed(), l.Drained())
+		column("poller", l.Delivered(), l.Persisted(), l.LogFailed(), l.Drained(), l.Opened())
 		require.Zero(t, l.Cells()%lineCells)
 		require.NoError(t, rdma.Shape{Cells: l.Cells()}.Check())
 	}

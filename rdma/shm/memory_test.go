@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -281,4 +282,16 @@ func signalled(err error) syscall.Signal {
 		return e.Sys().(syscall.WaitStatus).Signal()
 	}
 	return 0
+}
+
+// The words that peers write have cache lines of their own: those of the bell, and that of the fence, which whoever delivers loads each time.
+func TestWordsOfTheBellPage(t *testing.T) {
+	b, err := NewBell()
+	require.NoError(t, err)
+	defer b.Close()
+	page, fence := uintptr(unsafe.Pointer(&b.mem[0])), uintptr(unsafe.Pointer(b.FenceWord()))
+	require.Zero(t, page%64)
+	require.Zero(t, fence%64)
+	require.GreaterOrEqual(t, fence, page+unsafe.Sizeof(rdma.BellWords{}))
+	require.LessOrEqual(t, fence+64, page+uintptr(len(b.mem)))
 }

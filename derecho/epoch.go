@@ -34,10 +34,15 @@ type epoch struct {
 	recvs     []*smc.Receiver // nil until the row is open, or if this member does not receive
 	tellsAck  []bool          // some receiver does not share memory with that sender and me: it needs my received cell
 	awaitsAck [][]int         // receivers whose received cell decides what is stable
-	stable    []uint64        // indices below it are known at every receiver
-	settled   []uint64        // the same, before the fence was looked at
 	heard     []heard         // whose message came last
 	lenders   []lender        // if this member receives
+
+	_ [64]byte // what writers load for each message | what every pass of the poller stores
+	// By sender rank:
+	stable    []uint64 // indices below it are known at every receiver
+	settled   []uint64 // the same, before the fence was looked at
+	delivered uint64   // sequence numbers below it were delivered
+	_         [64]byte // and the other way round
 
 	// When members fail (cut.go), by sender rank:
 	gone    []bool              // by member: it has failed
@@ -59,8 +64,7 @@ type epoch struct {
 	spokeAt  time.Duration // when it was so first
 	promises int           // that it has made since then
 
-	delivered  uint64 // sequence numbers below it were delivered
-	drained    bool   // all of the epoch was delivered here (and is durable here, if logged)
+	drained    bool // all of the epoch was delivered here (and is durable here, if logged)
 	afterDrain []func()
 	written    atomic.Uint64 // below it all is on disk; stored by the logger, or by the poller as long as the subgroup has none
 	persisted  atomic.Uint64 // the same, and counts in the log (logger.settle); copied to the table by the poller

@@ -27,6 +27,7 @@ type memLog struct {
 	synced []string
 	err    error
 	gate   chan struct{} // if not nil, Write waits for it
+	begun  atomic.Int64  // calls of Write
 }
 
 func (l *memLog) Begin(*EpochStart) error { return nil }
@@ -34,6 +35,7 @@ func (l *memLog) Begin(*EpochStart) error { return nil }
 func (l *memLog) NewBatch() LogBatch { return &memBatch{} }
 
 func (l *memLog) Write(b LogBatch) error {
+	l.begun.Add(1)
 	if l.gate != nil {
 		<-l.gate
 	}

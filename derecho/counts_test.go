@@ -1,0 +1,207 @@
+package derecho
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/rdma"
+)
+
+// tally counts what a node does over links.
+type tally struct{ posts, quiet, rings atomic.Int64 }
+
+type talliedLink struct {
+	rdma.Link
+	tally *tally
+}
+
+func (l *talliedLink) Post(key rdma.Key) {
+	l.tally.posts.Add(1)
+	l.Link.Post(key)
+}
+
+func (l *talliedLink) PostQuiet(key rdma.Key) {
+	l.tally.quiet.Add(1)
+	l.Link.PostQuiet(key)
+}
+
+func (l *talliedLink) Ring() {
+	l.tally.rings.Add(1)
+	l.Link.Ring()
+}
+
+// count counts from now on what a node does over the links of its present epoch of a subgroup, which has begun, and what its Received becomes.
+func count(t *testing.T, n *Node, sg SubgroupID) (over *tally, acks func() []uint64) {
+	t.Helper()
+	over = &tally{}
+	var came []uint64
+	for begun := false; !begun; runtime.Gosched() {
+		require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+			defer done(nil)
+			e := m.groups[sg].current()
+			if begun = e.table.Row(e.me).Load(e.table.Opened())&readsAll != 0; !begun {
+				return // it is going to tell of it
+			}
+			out := slices.Clone(*e.out.Load())
+			for i := range out {
+				out[i] = &talliedLink{out[i], over}
+			}
+			e.out.Store(&out)
+			received := func() uint64 { return e.table.Row(e.me).Load(e.table.Received(0)) }
+			last := received()
+			e.table.Stored = func() {
+				if v := received(); v != last {
+					last = v
+					came = append(came, v)
+				}
+			}
+		}))
+	}
+	return over, func() (all []uint64) {
+		require.NoError(t, n.await(ctxFor(t), func(_ *machine, done func(error)) {
+			all = slices.Clone(came)
+			done(nil)
+		}))
+		return all
+	}
+}
+
+// What is published at once wakes each of the others once, if it sleeps: one push, of one post and one ring for a link. Without batching
+// it is one for each message.
+func TestPushesOfABatch(t *testing.T) {
+	for _, c := range []struct {
+		off  Spindle
+		want int64
+	}{{Spindle{}, 1}, {Spindle{NoSendBatching: true}, 3}} {
+		t.Run(c.off.String(), func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, k *cluster) {
+				k.cfg.Spindle = c.off
+				w, _ := k.join()
+				r, rr := k.join()
+				s, rs := k.join()
+				for _, n := range []*Node{r, s} {
+					n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+				}
+				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				w.mustSend(t, ordered, 7, 1, "the epoch has begun")
+				for _, rec := range []*recorder{rr, rs} {
+					rec.wait(t, "the first", func() bool { return len(rec.got) == 1 })
+				}
+				require.NoError(t, w.WaitAcked(ctxFor(t), ordered.ID))
+				over, _ := count(t, w, ordered.ID)
+				three(t, w)
+				for _, rec := range []*recorder{rr, rs} {
+					rec.wait(t, "all", func() bool { return len(rec.got) == 4 })
+				}
+				require.Equal(t, 2*c.want, over.posts.Load())
+				require.Equal(t, 2*c.want, over.rings.Load())
+			})
+		})
+	}
+}
+
+// Receivers that read the sender's memory acknowledge nothing: they store no Received, and wake nobody, while nobody waits for room. Over
+// links that copy they have to.
+func TestSharedMemoryNeedsNoAcknowledgements(t *testing.T) {
+	for _, off := range []Spindle{{}, {NoSharedAcks: true}} {
+		t.Run(off.String(), func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, c *cluster) {
+				c.cfg.Spindle = off
+				w, _ := c.join()
+				r, rr := c.join()
+				s, rs := c.join() // whom r would tell
+				for _, n := range []*Node{r, s} {
+					n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+				}
+				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				w.mustSend(t, ordered, 7, 1, "the epoch has begun")
+				for _, rec := range []*recorder{rr, rs} {
+					rec.wait(t, "the first", func() bool { return len(rec.got) == 1 })
+				}
+				over, acks := count(t, r, ordered.ID)
+				const messages = 100
+				for k := 1; k <= messages; k++ {
+					w.mustSend(t, ordered, 7, 1, fmt.Sprint(k))
+					for _, rec := range []*recorder{rr, rs} {
+						rec.wait(t, "the message", func() bool { return len(rec.got) == k+1 })
+					}
+				}
+				if off.NoSharedAcks || c.cfg.Transport == TransportTCP {
+					require.Len(t, acks(), messages)
+					require.GreaterOrEqual(t, over.rings.Load(), int64(messages))
+					return
+				}
+				require.Empty(t, acks())
+				require.Zero(t, over.rings.Load())
+			})
+		})
+	}
+}
+
+// Senders that have been silent for long do nothing at all for the messages of others, not even promise: no post, and nobody is woken.
+func TestSilentSendersWakeNobody(t *testing.T) {
+	for _, off := range []Spindle{{}, {NoSilence: true}} {
+		t.Run(off.String(), func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, c *cluster) {
+				c.cfg.Spindle, c.cfg.SilentFor = off, -1
+				talker, _ := c.join()
+				silent, _ := c.join()
+				r, rr := c.join()
+				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+				for _, n := range []*Node{silent, talker} {
+					n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				}
+				c.settle(3)
+				sent := 0
+				send := func(messages int) {
+					for range messages {
+						talker.mustSend(t, ordered, 7, 1, fmt.Sprint(sent))
+						sent++
+						rr.wait(t, "the message", func() bool { return len(rr.got) == sent })
+					}
+				}
+				send(100)
+				over, _ := count(t, silent, ordered.ID)
+				const messages = 1000
+				send(messages)
+				if off.NoSilence {
+					require.GreaterOrEqual(t, over.rings.Load(), int64(messages)/2, "it promises")
+					return
+				}
+				require.Zero(t, over.posts.Load())
+				require.Zero(t, over.quiet.Load())
+				require.Zero(t, over.rings.Load())
+			})
+		})
+	}
+}
+
+// What is delivered while the disk is at work is one write.
+func TestGroupCommit(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		log := &memLog{gate: make(chan struct{})}
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return log, nil }, emptyLog(17)
+		n, r := c.join()
+		n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		const messages = 100
+		n.mustSend(t, logged, 7, 1, "first")
+		require.Eventually(t, func() bool { return log.begun.Load() == 1 }, 20*time.Second, time.Millisecond)
+		for k := range messages {
+			n.mustSend(t, logged, 7, 1, fmt.Sprint(k))
+			r.wait(t, "the message", func() bool { return len(r.got) == k+2 })
+		}
+		require.NoError(t, n.Upcall(ctxFor(t), func() {})) // and the pass that delivered the last of them is over
+		close(log.gate)
+		require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID))
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		require.Len(t, log.synced, messages+1)
+		require.EqualValues(t, 2, log.begun.Load())
+	})
+}

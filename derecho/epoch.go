@@ -3,6 +3,7 @@ package derecho
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -77,13 +78,19 @@ type epoch struct {
 	sender *smc.Sender // nil if this member does not send
 	turn   *sync.Mutex // with NoLockFree: held from Reserve to Commit; else nil
 	// out are the links to the other members; replaced when one comes up.
-	out      atomic.Pointer[[]rdma.Link]
+	out      atomic.Pointer[[]target]
 	channels struct {
 		listed sync.Once // by the poller or a writer, the first time that some channel is held: mostly never
 		list   []ChannelID
 	}
 	held atomic.Uint64 // OR of the hold cells of all receivers; stored by the poller
 	waiters
+}
+
+// target is a link to another member. Where it is an rdma.Direct one the bell is what has to be done with each message.
+type target struct {
+	rdma.Link
+	bell *rdma.Bell // else nil
 }
 
 // heard is a writer of a sender, and the channel that it writes: constant in an epoch.
@@ -139,7 +146,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	}
 	e.table = sst.NewTable(d.layout(), len(d.Members), e.me, own, e.post)
 	e.table.Stored = m.stored
-	e.out.Store(&[]rdma.Link{})
+	e.out.Store(&[]target{})
 	n := len(e.senders)
 	e.recvs, e.stable, e.settled, e.heard = make([]*smc.Receiver, n), make([]uint64, n), make([]uint64, n), make([]heard, n)
 	e.tellsAck, e.awaitsAck = make([]bool, n), make([][]int, n)
@@ -175,13 +182,17 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 
 // openRows asks for the rows of the members to which there is a link, of those that are not open.
 func (e *epoch) openRows(ring int) {
-	var out []rdma.Link
+	var out []target
 	for i := range e.desc.Members {
 		l := e.g.m.links[e.desc.Members[i].Node]
 		if i == e.me || l == nil || e.gone[i] {
 			continue
 		}
-		out = append(out, l)
+		t := target{Link: l}
+		if d, ok := l.(rdma.Direct); ok {
+			t.bell = d.Bell()
+		}
+		out = append(out, t)
 		if e.g.m.opening(l, e, i) {
 			shape := rdma.Shape{Cells: e.table.Cells()}
 			if e.receiving && e.desc.Members[i].sends() {
@@ -230,10 +241,16 @@ func (e *epoch) hearQuiet() {
 
 // kick tells the others that something was published. Any goroutine.
 func (e *epoch) kick() {
-	for _, l := range *e.out.Load() {
-		l.Post(e.key)
-		l.Ring()
+	out := *e.out.Load()
+	for i := range out {
+		if t := &out[i]; t.bell != nil {
+			t.bell.Ring()
+		} else {
+			t.Post(e.key)
+			t.Ring()
+		}
 	}
+	runtime.KeepAlive(out)
 	// A node that only sends finds nothing in what it published itself, but that nothing follows.
 	if e.receiving || e.g.id == 0 || e.sender.Closed() {
 		e.g.m.bell.Ring()

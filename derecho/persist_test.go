@@ -225,7 +225,7 @@ func TestDrainedTellsWhatIsStored(t *testing.T) {
 			require.EqualValues(t, 7, e.table.Row(0).Load(e.table.Persisted()))
 		}
 	}
-	e.out.Store(&[]rdma.Link{})
+	e.out.Store(&[]target{})
 	e.g.log.settle(logMark{e, 7}) // the log is done while the poller looks at something else
 	e.drain()
 	require.EqualValues(t, sst.DrainedWhole, e.table.Row(0).Load(e.table.Drained()))

@@ -110,6 +110,15 @@ const spinRounds = 64
 // held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup
 // it never waits: ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
 func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size int, deadline time.Time) (Slot, error) {
+	if e, err := n.sendingEpoch(sg, ch); err == nil {
+		if r, err := e.tryReserve(ch, size); err == nil {
+			return Slot{e, r}, nil
+		}
+	}
+	return n.reserve(ctx, sg, ch, size, deadline)
+}
+
+func (n *Node) reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size int, deadline time.Time) (Slot, error) {
 	for round := 0; ; round++ {
 		e, err := n.sendingEpoch(sg, ch)
 		if err != nil {

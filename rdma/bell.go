@@ -69,6 +69,12 @@ func (b *Bell) SetLocal(local bool) {
 
 // Ring wakes the one who sleeps, if anybody does. A load when nobody does.
 func (b *Bell) Ring() {
+	if b.words.Asleep.Load() != awake {
+		b.ring()
+	}
+}
+
+func (b *Bell) ring() {
 	if who := b.words.Asleep.Load(); who != awake && b.words.Asleep.CompareAndSwap(who, awake) {
 		b.wake(who)
 	}

@@ -49,6 +49,10 @@ type Link interface {
 	Drop(err error)
 }
 
+// Direct is a Link over which nothing has to be posted, and that rings a bell in memory of the peer: who does so with each message can do it without
+// the Link. It must be kept from the collector until Ring of the bell returns, since its memory stays mapped only as long.
+type Direct interface{ Bell() *Bell }
+
 // MaxMessage bounds a control message.
 const MaxMessage = 48 << 10
 

@@ -50,7 +50,7 @@ func FuzzReceiver(f *testing.F) {
 func TestDamagedRings(t *testing.T) {
 	record := func(change func(b []byte)) []byte {
 		b := make([]byte, rdma.CellAlign)
-		putHeader(b, recMessage, 2, 50, Header{})
+		putHeader(b, recMessage, 2, 50, &Header{})
 		change(b)
 		return b
 	}

@@ -44,14 +44,15 @@ func slotsFor(payload int) int { return (HeaderBytes + payload + SlotBytes - 1) 
 // it may need at the end always fit together.
 func MaxPayload(ring int) int { return ring/2 - HeaderBytes }
 
-func putHeader(b []byte, rec uint8, slots, length int, h Header) {
-	_ = b[HeaderBytes-1]
-	binary.LittleEndian.PutUint32(b[0:], uint32(length))
-	binary.LittleEndian.PutUint32(b[4:], h.Writer)
-	binary.LittleEndian.PutUint64(b[16:], uint64(h.Timestamp))
-	binary.LittleEndian.PutUint64(b[24:], h.WriterSeq)
-	b[32], b[33], b[34], b[35] = rec, h.Kind, h.Flags, 0
-	binary.LittleEndian.PutUint32(b[36:], uint32(slots))
+// putHeader stores words as wholes, and Flags by itself: the processor hands on what is still on its way to the cache to a load of that or less, and waits
+// with one that spans two stores, as a load of Kind and Flags together would, until all of the message before is in the cache.
+func putHeader(b []byte, rec uint8, slots, length int, h *Header) {
+	f := (*[HeaderBytes]byte)(b)
+	binary.LittleEndian.PutUint64(f[0:], uint64(uint32(length))|uint64(h.Writer)<<32)
+	binary.LittleEndian.PutUint64(f[16:], uint64(h.Timestamp))
+	binary.LittleEndian.PutUint64(f[24:], h.WriterSeq)
+	binary.LittleEndian.PutUint64(f[32:], uint64(rec)|uint64(h.Kind)<<8|uint64(uint32(slots))<<32)
+	f[34] = h.Flags
 }
 
 func putIndex(b []byte, index uint64) { binary.LittleEndian.PutUint64(b[8:], index) }

@@ -61,6 +61,7 @@ type Sender struct {
 	owed    atomic.Uint64
 	// Guarded by baton:
 	published uint64
+	real      uint64 // what Real is
 	next      uint64
 	_         [56]byte // next | whatever lies behind it
 }
@@ -114,7 +115,7 @@ func (s *Sender) Reserve(payload int) (Reservation, error) {
 			continue
 		}
 		if pad > 0 {
-			putHeader(s.ring[c&s.mask:], recPad, int(pad/SlotBytes), 0, Header{})
+			putHeader(s.ring[c&s.mask:], recPad, int(pad/SlotBytes), 0, &Header{})
 			s.finish(c)
 		}
 		return Reservation{s, c + pad, int32(slots), int32(payload)}, nil
@@ -170,18 +171,18 @@ func (r Reservation) Commit(h Header, n int) {
 	if n < 0 || n > int(r.size) {
 		n = int(r.size)
 	}
-	putHeader(r.s.ring[r.pos&r.s.mask:], recMessage, int(r.slots), n, h)
+	putHeader(r.s.ring[r.pos&r.s.mask:], recMessage, int(r.slots), n, &h)
 	r.s.finish(r.pos)
 }
 
 // Publish is Commit and Flush. A message that is the next in the ring, as most are, is not marked as done first: who has the
 // baton knows of it.
 func (r Reservation) Publish(h Header, n int) (changed bool) {
+	s := r.s
 	if n < 0 || n > int(r.size) {
 		n = int(r.size)
 	}
-	s := r.s
-	putHeader(s.ring[r.pos&s.mask:], recMessage, int(r.slots), n, h)
+	putHeader(s.ring[r.pos&s.mask:], recMessage, int(r.slots), n, &h)
 	if !s.baton.CompareAndSwap(idle, publishing) {
 		s.finish(r.pos)
 		return s.Flush()
@@ -194,7 +195,7 @@ func (r Reservation) Publish(h Header, n int) (changed bool) {
 
 // Abort gives the reservation up. Flush lets receivers skip it.
 func (r Reservation) Abort() {
-	putHeader(r.s.ring[r.pos&r.s.mask:], recVoid, int(r.slots), 0, Header{})
+	putHeader(r.s.ring[r.pos&r.s.mask:], recVoid, int(r.slots), 0, &Header{})
 	r.s.finish(r.pos)
 }
 
@@ -259,14 +260,8 @@ func (s *Sender) publish(done uint64, one bool) bool {
 			break
 		}
 	}
-	real := next
-	changed := pos != s.published
-	if changed {
-		s.published = pos
-		s.region.Cell(sst.Tail).Store(pos) // release: covers the bytes below pos
-		if real != s.next {
-			s.region.Cell(sst.Real).Store(real)
-		}
+	if pos != s.published {
+		s.real = next
 	}
 	if owed := s.owed.Load(); owed > next {
 		next = owed
@@ -274,12 +269,14 @@ func (s *Sender) publish(done uint64, one bool) bool {
 	if claimed == pos|closedBit {
 		next = sst.Forever
 	}
-	if next != s.next {
-		s.next = next
-		s.region.Cell(sst.Next).Store(next) // after Tail and Real: who sees Next sees them
-		changed = true
+	if pos == s.published && next == s.next {
+		return false
 	}
-	return changed
+	s.published, s.next = pos, next
+	// Tail covers the bytes below pos; Real and Next come after it: who sees Next sees them. What is loaded after that, the bells of those who may
+	// sleep, is loaded after the baton was swapped.
+	s.region.StoreInTurn(sst.Tail, pos, s.real, next)
+	return true
 }
 
 // Promise asks that Next be at least next: what is not published by then is null. The following

@@ -73,7 +73,7 @@ var catches = map[string]catch{
 	"promise-plus-one":      {kind: "any", seed: 1, violates: "A15"},
 	"promise-on-promise":    {kind: "any", seed: 2, violates: "A15"},
 	"no-promise":            {kind: "any", seed: 1, violates: "M7"},
-	"index-promised":        {kind: "any", seed: 1, violates: "run"},
+	"index-promised":        {kind: "any", seed: 1, violates: "M7"},
 	"ring-overrun":          {kind: "any", seed: 2, violates: "run"},
 	"free-lent":             {kind: "seed", seed: 5, violates: "A11"},
 	"ring-one-receiver":     {kind: "any", seed: 26, violates: "run"},

@@ -138,15 +138,15 @@ func produce(m memory, readers int, d time.Duration) {
 	for {
 		if n%look == 0 {
 			switch elapsed := time.Since(start); {
+			case elapsed >= d/5 && !measured: // first: something is measured, however long the producer did not run
+				measured = true
+				m.counter(measureLine).Store(n)
 			case elapsed >= d+d/5:
 				tail.Store(-1 - n)
 				for i := range readers {
 					ringBell(bellOf(m, i))
 				}
 				return
-			case elapsed >= d/5 && !measured:
-				measured = true
-				m.counter(measureLine).Store(n)
 			}
 		}
 		if n == free {
@@ -206,20 +206,17 @@ func consume(m memory, i, readers int) (result.Result, error) {
 		if n == published {
 			break // and last
 		}
-		counts := n >= m.counter(measureLine).Load()
-		if counts && count == 0 {
+		batch := published - max(n, m.counter(measureLine).Load()) // what of it counts
+		if batch > 0 && count == 0 {
 			first = monotonic()
 		}
-		batch := published - n
 		for ; n < published; n++ {
 			copy(own, slotOf(m, n))
 			if got := binary.LittleEndian.Uint64(own); got != uint64(n) {
 				return result.Result{}, fmt.Errorf("message %d where %d was due", got, n)
 			}
 		}
-		if counts {
-			count += batch
-		}
+		count += max(0, batch)
 		head.Store(n)
 		ringBell(producer)
 	}

@@ -205,51 +205,69 @@ func (e *epoch) advance(batch []Message, full bool) {
 	}
 }
 
+// collectOrdered merges the rings. From the sender whose turn it is it takes all that comes before the next message of another one.
 func (e *epoch) collectOrdered(batch []Message) (_ []Message, full bool, err error) {
 	bound, n := e.bound(), uint64(len(e.senders))
 	for len(batch) < e.most {
-		var rec *smc.Record
-		from, seq := -1, bound
+		from, seq, next := -1, bound, bound
 		for rank := range e.recvs {
 			p, err := e.peek(rank)
 			if err != nil {
 				return batch, false, err
 			}
-			if p != nil && p.Index*n+uint64(rank) < seq && (from < 0 || !mutant.Is("order-by-rank")) {
-				rec, from, seq = p, rank, p.Index*n+uint64(rank)
+			if p == nil {
+				continue
+			}
+			switch s := p.Index*n + uint64(rank); {
+			case s < seq && (from < 0 || !mutant.Is("order-by-rank")):
+				from, seq, next = rank, s, seq
+			case s < next:
+				next = s
 			}
 		}
 		if from < 0 {
 			return batch, false, nil
 		}
-		batch = batch[:len(batch)+1] // most is at most maxBatch, its capacity
-		e.take(from, rec, seq, &batch[len(batch)-1])
+		if batch, err = e.takeRun(batch, from, next, n, uint64(from)); err != nil {
+			return batch, false, err
+		}
 	}
 	return batch, true, nil
 }
 
 func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err error) {
-	for rank, r := range e.recvs {
-		for r != nil && len(batch) < e.most {
-			rec, err := e.peek(rank)
-			if err != nil {
-				return batch, false, err
-			}
-			if rec == nil {
-				break
-			}
-			batch = batch[:len(batch)+1]
-			e.take(rank, rec, rec.Index, &batch[len(batch)-1])
+	for rank := range e.recvs {
+		rec, err := e.peek(rank)
+		if rec != nil && len(batch) < e.most {
+			batch, err = e.takeRun(batch, rank, sst.Forever, 1, 0)
+		}
+		if err != nil {
+			return batch, false, err
 		}
 	}
 	return batch, len(batch) == e.most, nil
 }
 
-// take makes a message of the record that peek showed, where the batch has it, and goes on to the next. The layer above may keep it.
-func (e *epoch) take(rank int, rec *smc.Record, seq uint64, m *Message) {
-	e.fill(rank, rec, seq, m)
-	m.from, m.at, m.loan = &e.lenders[rank], e.recvs[rank].Pos(), nil
-	e.recvs[rank].Take()
+// takeRun makes messages of the records of a sender, where the batch has them: the one that peek shows, and those behind it whose sequence numbers are below limit,
+// while there is room. The number of a record is its index * n + offset.
+func (e *epoch) takeRun(batch []Message, rank int, limit, n, offset uint64) ([]Message, error) {
+	r, from, end := e.recvs[rank], &e.lenders[rank], e.ends[rank]
+	for first := true; len(batch) < e.most; first = false {
+		rec, err := r.Peek()
+		if rec == nil || err != nil || rec.Index >= end {
+			return batch, err
+		}
+		seq := rec.Index*n + offset
+		if seq >= limit && !first {
+			return batch, nil
+		}
+		batch = batch[:len(batch)+1] // most is at most maxBatch, its capacity
+		m := &batch[len(batch)-1]
+		e.fill(rank, rec, seq, m)
+		m.from, m.at, m.loan = from, r.Pos(), nil // the layer above may keep it
+		r.Take()
+	}
+	return batch, nil
 }
 
 // fill stores what a record says of a message, field by field: it is large for a value.

@@ -63,9 +63,10 @@ func parse(b []byte, r *Record) (rec uint8, size int, err error) {
 	if len(b) < SlotBytes {
 		return 0, 0, fmt.Errorf("smc: record of %d bytes", len(b))
 	}
-	length := int(binary.LittleEndian.Uint32(b[0:]))
-	slots := int(binary.LittleEndian.Uint32(b[36:]))
-	rec = b[32]
+	head := (*[HeaderBytes]byte)(b)
+	first, last := binary.LittleEndian.Uint64(head[0:]), binary.LittleEndian.Uint64(head[32:])
+	length, slots := int(uint32(first)), int(last>>32)
+	rec = uint8(last)
 	size = slots * SlotBytes
 	if slots < 1 || size > len(b) || rec < recMessage || rec > recVoid || rec == recMessage && HeaderBytes+length > size {
 		return 0, 0, fmt.Errorf("smc: damaged record: kind %d, %d slots, %d bytes of payload, %d bytes published", rec, slots, length, len(b))
@@ -73,11 +74,11 @@ func parse(b []byte, r *Record) (rec uint8, size int, err error) {
 	if rec != recMessage {
 		return rec, size, nil
 	}
-	r.Writer = binary.LittleEndian.Uint32(b[4:])
-	r.Index = binary.LittleEndian.Uint64(b[8:])
-	r.Timestamp = int64(binary.LittleEndian.Uint64(b[16:]))
-	r.WriterSeq = binary.LittleEndian.Uint64(b[24:])
-	r.Kind, r.Flags = b[33], b[34]
+	r.Writer = uint32(first >> 32)
+	r.Index = binary.LittleEndian.Uint64(head[8:])
+	r.Timestamp = int64(binary.LittleEndian.Uint64(head[16:]))
+	r.WriterSeq = binary.LittleEndian.Uint64(head[24:])
+	r.Kind, r.Flags = uint8(last>>8), uint8(last>>16)
 	r.Payload = b[HeaderBytes : HeaderBytes+length : HeaderBytes+length]
 	return rec, size, nil
 }

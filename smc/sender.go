@@ -228,11 +228,20 @@ func (s *Sender) take() bool {
 
 // giveBack gives the baton back, after it has published what was committed meanwhile.
 func (s *Sender) giveBack(changed bool) bool {
-	for !s.baton.CompareAndSwap(publishing, idle) {
+	if s.baton.CompareAndSwap(publishing, idle) {
+		return changed
+	}
+	return s.lookAgain(changed)
+}
+
+func (s *Sender) lookAgain(changed bool) bool {
+	for {
 		s.baton.Store(publishing) // before done is looked at; nobody else changes it from again
 		changed = s.publish(nowhere, false) || changed
+		if s.baton.CompareAndSwap(publishing, idle) {
+			return changed
+		}
 	}
-	return changed
 }
 
 // nowhere is no position of a record.

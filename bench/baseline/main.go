@@ -49,6 +49,7 @@ var limits = map[string]func(options) ([]result.Result, error){
 	"tcp":       tcp,
 	"file":      file,
 	"append":    appended,
+	"sync":      synced,
 }
 
 // children are what the second processes run; their results are lines of their standard output.
@@ -72,9 +73,9 @@ func main() {
 	}
 	var o options
 	flag.DurationVar(&o.duration, "duration", 500*time.Millisecond, "of each measurement")
-	flag.StringVar(&o.dir, "dir", os.TempDir(), "for the files of file and append, on the disk to be measured")
+	flag.StringVar(&o.dir, "dir", os.TempDir(), "for the files of file, append and sync, on the disk to be measured")
 	cpus := flag.String("cpus", "", "processors for the two processes of cacheline and futex, such as 0,2")
-	flag.IntVar(&o.size, "size", 0, "bytes, of memcpy, core, unordered, lent and pool; by measurement if 0")
+	flag.IntVar(&o.size, "size", 0, "bytes, of memcpy, core, unordered, lent, pool and sync; by measurement if 0")
 	flag.IntVar(&o.readers, "readers", 0, "of core, unordered, lent and pool; one, and then four, if 0")
 	flag.IntVar(&o.batch, "batch", fileBatch, "bytes that append writes for each sync")
 	flag.Parse()

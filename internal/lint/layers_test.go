@@ -88,7 +88,7 @@ var layers = map[string]layer{
 	"bench/internal/quiet":      {level: 6, imports: []string{"derecho"}},
 	"bench/internal/isolate":    {level: 6, imports: []string{unix}},
 	"bench/peers":               {level: 7, tests: []string{"bench/internal/isolate", "bench/internal/result"}},
-	"bench/baseline":            {level: 7, imports: []string{"derecho", "bench/internal/quiet", "bench/internal/result", unix}},
+	"bench/baseline":            {level: 7, imports: []string{"derecho", "bench/internal/quiet", "bench/internal/result", hdr, unix}},
 	"bench/compiler":            {level: 8, tests: []string{"idlc"}},
 	"bench/cmd/compare":         {level: 8, imports: []string{"bench/internal/isolate", "bench/internal/result", "bench/peers", "internal/bench", "storage", unix}}, // storage: a log tells how much it synced at once
 	"bench/cmd/layer":           {level: 8, imports: []string{"cdr", "dcps", "derecho", "qos", "bench/internal/quiet", "internal/bench", unix}},

@@ -31,6 +31,7 @@ func newBaseline(ctx context.Context, c config, scratch string) (suite, []string
 		{name: "core", what: "the same messages over the core of this implementation (derecho), without the DDS on it: in total order, stable at all readers"},
 		{name: "tcp", what: "one loopback stream from Go to Go"},
 		{name: "file", what: "sync after each MB of 10 KiB writes; latency is that of a sync"},
+		{name: "sync", what: "p50 of a batch that is written into reserved space with O_DIRECT and synced, three ways in turns (docs/adr/0026)"},
 	}, c.impls)
 	return s, nil, err
 }
@@ -77,7 +78,7 @@ func (s *baseline) figures(_ impl, _ cell, results []result.Result) []figure {
 func figureOf(r result.Result) figure {
 	what, _, _ := strings.Cut(r.What, ";")
 	name := fmt.Sprintf("%d bytes: %s", r.Size, what)
-	if r.Role == "cacheline" || r.Role == "futex" {
+	if r.Role == "cacheline" || r.Role == "futex" || r.Role == "sync" {
 		return figure{name, float64(r.P50), result.Micros}
 	}
 	if r.Role == "ring" || r.Role == "core" {

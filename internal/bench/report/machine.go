@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +19,8 @@ import (
 type Machine struct {
 	CPU        string
 	Cores      int
+	Caches     string // of core 0, the nearest first
+	RAM        string
 	Hypervisor bool
 	Kernel     string
 	Go         string
@@ -33,6 +36,11 @@ func ThisMachine(now time.Time) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version() + " " + runtime.GOARCH, StartedAt: now}
 	cpu := cpuInfo()
 	m.CPU = cpu["model name"]
+	m.Caches = caches("/sys/devices/system/cpu/cpu0/cache")
+	var memory unix.Sysinfo_t
+	if unix.Sysinfo(&memory) == nil {
+		m.RAM = fmt.Sprintf("%.1f GiB", float64(memory.Totalram)*float64(memory.Unit)/(1<<30))
+	}
 	m.Hypervisor = strings.Contains(" "+cpu["flags"]+" ", " hypervisor ")
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
@@ -50,6 +58,23 @@ func ThisMachine(now time.Time) Machine {
 		m.Revision = info.Main.Version
 	}
 	return m
+}
+
+// caches tells those of a core, of which the kernel keeps a directory each: "48K L1 data, 1024K L2 unified, 32768K L3 unified of processors 0-1".
+func caches(dir string) string {
+	var all []string
+	for i := 0; ; i++ {
+		index := filepath.Join(dir, "index"+strconv.Itoa(i))
+		size := firstLine(filepath.Join(index, "size"))
+		if size == "" {
+			return strings.Join(all, ", ")
+		}
+		cache := size + " L" + firstLine(filepath.Join(index, "level")) + " " + strings.ToLower(firstLine(filepath.Join(index, "type")))
+		if shared := firstLine(filepath.Join(index, "shared_cpu_list")); strings.ContainsAny(shared, "-,") {
+			cache += " of processors " + shared
+		}
+		all = append(all, cache)
+	}
 }
 
 // Busy tells that other programs needed a good part of the machine when the measurement began.

@@ -83,6 +83,8 @@ func (p *Page) machine(b *bytes.Buffer) {
 		{"kernel", orUnknown(m.Kernel)},
 		{"Go", m.Go},
 		{"program", orUnknown(m.Revision)},
+		{"caches of core 0", orUnknown(m.Caches)},
+		{"memory", orUnknown(m.RAM)},
 		{"frequency governor", orUnknown(m.Governor)},
 		{"transparent huge pages", orUnknown(m.HugePages)},
 		{"load average at the start", orUnknown(m.Load)},

@@ -2,6 +2,9 @@ package report
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +117,20 @@ func TestMachine(t *testing.T) {
 	assert.Positive(t, m.Cores)
 	assert.Contains(t, m.Kernel, "Linux")
 	assert.Contains(t, m.Go, "go1.")
+	assert.Regexp(t, `^[0-9.]+ GiB$`, m.RAM)
+	dir := t.TempDir()
+	for i, files := range []map[string]string{
+		{"size": "48K\n", "level": "1\n", "type": "Data\n", "shared_cpu_list": "0\n"},
+		{"size": "32768K\n", "level": "3\n", "type": "Unified\n", "shared_cpu_list": "0-1\n"},
+	} {
+		index := filepath.Join(dir, fmt.Sprintf("index%d", i))
+		require.NoError(t, os.Mkdir(index, 0o700))
+		for name, content := range files {
+			require.NoError(t, os.WriteFile(filepath.Join(index, name), []byte(content), 0o600))
+		}
+	}
+	assert.Equal(t, "48K L1 data, 32768K L3 unified of processors 0-1", caches(dir))
+	assert.Empty(t, caches(t.TempDir()), "where the kernel does not tell")
 	for load, busy := range map[string]bool{"": false, "0.40 9 9": false, "0.60 0 0": true} {
 		assert.Equal(t, busy, (&Machine{Cores: 2, Load: load}).Busy(), load)
 	}

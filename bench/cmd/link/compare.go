@@ -24,6 +24,7 @@ type told struct {
 	Size     int
 	Ring     int
 	Window   int
+	Tell     int
 	Rate     float64
 	Duration time.Duration // of the whole run
 	Warmup   time.Duration // of that, before anything is counted
@@ -88,7 +89,7 @@ func compare(ctx context.Context, c config, isolated bool) error {
 		for _, size := range c.sizes {
 			for i, v := range variants {
 				r, w, err := run(ctx, v, hosts, told{
-					Sockets: v.sockets, Size: size, Ring: c.ring, Window: c.window, Rate: c.rate, Duration: c.warmup + c.duration, Warmup: c.warmup,
+					Sockets: v.sockets, Size: size, Ring: c.ring, Window: c.window, Tell: c.tell, Rate: c.rate, Duration: c.warmup + c.duration, Warmup: c.warmup,
 				})
 				if err != nil {
 					return fmt.Errorf("%s: %w", v.name, err)

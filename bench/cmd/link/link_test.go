@@ -36,7 +36,7 @@ func TestRunCountsBothEnds(t *testing.T) {
 
 func TestFlagsAreChecked(t *testing.T) {
 	for _, args := range [][]string{
-		{"-sizes", "7"}, {"-sizes", "x"}, {"-sizes", "8388608"}, {"-sockets", "none"}, {"-rounds", "0"}, {"-ring", "5000"}, {"-window", "9"}, {"more"},
+		{"-sizes", "7"}, {"-sizes", "x"}, {"-sizes", "8388608"}, {"-sockets", "none"}, {"-rounds", "0"}, {"-ring", "5000"}, {"-window", "9"}, {"-tell", "4194304"}, {"more"},
 	} {
 		_, _, err := parse(args)
 		require.Error(t, err, args)

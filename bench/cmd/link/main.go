@@ -29,6 +29,7 @@ type config struct {
 	rate     float64
 	ring     int
 	window   int
+	tell     int
 	sockets  []string
 	against  []string
 }
@@ -70,6 +71,7 @@ func parse(args []string) (c config, isolated bool, err error) {
 	f.Float64Var(&c.rate, "rate", 0, "messages a second; 0: as many as there is room for")
 	f.IntVar(&c.ring, "ring", 4<<20, "bytes of the ring, a power of two")
 	f.IntVar(&c.window, "window", 0, "bytes that may be on their way; 0: a ring")
+	f.IntVar(&c.tell, "tell", 0, "bytes after which the reader tells how far it has read; 0: whenever it has read")
 	names := f.String("sockets", "default", "settings of sockets, comma-separated")
 	against := f.String("against", "", "other builds of this program, comma-separated")
 	f.BoolVar(&isolated, "isolate", true, "between two network namespaces; without it over the loopback interface")
@@ -105,6 +107,9 @@ func parse(args []string) (c config, isolated bool, err error) {
 	}
 	if c.window < slices.Max(c.sizes) || c.window > c.ring {
 		return c, false, fmt.Errorf("-window %d: less than a message, or more than the ring", c.window)
+	}
+	if c.tell < 0 || c.tell > c.window/2 {
+		return c, false, fmt.Errorf("-tell %d: more than half a window", c.tell)
 	}
 	return c, isolated, nil
 }

@@ -154,6 +154,7 @@ func read(t told) (outcome, error) {
 	var (
 		m       meter
 		at      uint64 // up to which it has read
+		told    uint64 // and has told that
 		sleeper = n.bell.Poller()
 		ring    = row.Ring()
 		lags    = result.NewHistogram()
@@ -185,8 +186,11 @@ func read(t told) (outcome, error) {
 			}
 		}
 		at = tail
-		n.row.Cell(backCell).Store(at)
-		l.Post(key)
+		if at-told >= uint64(t.Tell) {
+			told = at
+			n.row.Cell(backCell).Store(at)
+			l.Post(key)
+		}
 	}
 }
 

@@ -45,6 +45,11 @@
 // what is dirty is captured anew when the fence was lowered. A link that is closed meanwhile waits for
 // that, too.
 //
+// # Sockets
+//
+// Nothing of a connection is set here: Go switches Nagle's algorithm off, and the kernel sizes the buffers (ADR 0033). A turn is one writev;
+// what is stored while the socket is full becomes one larger frame.
+//
 // # Framing
 //
 // Little endian; those with # are numbered, by counting them:

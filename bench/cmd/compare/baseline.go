@@ -87,4 +87,10 @@ func figureOf(r result.Result) figure {
 	return figure{name, r.Mbps / 8, byteRate}
 }
 
-func byteRate(v float64) string { return fmt.Sprintf("%.3g MB/s", v) }
+// byteRate prints MB/s, from a thousand of them as GB/s.
+func byteRate(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.3g GB/s", v/1000)
+	}
+	return fmt.Sprintf("%.3g MB/s", v)
+}

@@ -166,6 +166,9 @@ func TestFiguresOfWhatIsLogged(t *testing.T) {
 	plain := []result.Result{{Size: 50_000, Mbps: 8}, {Size: 50_000, Mbps: 16}}
 	assert.Equal(t, 1.0, s.figures(impl{name: plainFile}, at, plain)[0].value)
 	assert.Equal(t, 2.0, s.figures(impl{name: plainDirect}, at, plain)[0].value)
+	assert.Equal(t, "12.3 MB/s", byteRate(12.34))
+	assert.Equal(t, "1.23 GB/s", byteRate(1234))
+	assert.Equal(t, "the limits of this machine", (&baseline{}).cells()[0].String())
 	_, err := s.run(t.Context(), impl{name: plainFile}, cell{size: 2})
 	assert.ErrorContains(t, err, "no run of logged")
 }

@@ -47,8 +47,11 @@ func sized(size, readers int) cell {
 }
 
 func (c cell) String() string {
-	if c.heading == "" {
+	switch {
+	case c.heading == "":
 		return c.table
+	case c.table == "":
+		return c.heading
 	}
 	return c.table + ", " + c.heading
 }

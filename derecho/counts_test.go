@@ -50,7 +50,7 @@ func count(t *testing.T, n *Node, sg SubgroupID) (over *tally, acks func() []uin
 			}
 			out := slices.Clone(*e.out.Load())
 			for i := range out {
-				out[i] = &talliedLink{out[i], over}
+				out[i] = target{Link: &talliedLink{out[i].Link, over}}
 			}
 			e.out.Store(&out)
 			received := func() uint64 { return e.table.Row(e.me).Load(e.table.Received(0)) }

@@ -5,10 +5,10 @@ import (
 	"net"
 	"os"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/omg-dds-go/dds/rdma"
 )
@@ -16,7 +16,7 @@ import (
 // packets is a connection on which each system call that writes is one read at the other end.
 func packets(t *testing.T) (a, b net.Conn) {
 	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	end := func(fd int) net.Conn {
 		f := os.NewFile(uintptr(fd), "packets")

@@ -22,6 +22,7 @@ type RowCells struct {
 	Tail, Real, Next, Ring uint64
 	Delivered, Opened      uint64
 	Persisted              uint64 // of a Logged subgroup
+	Drained                uint64
 	// Of the control subgroup: sets of the first 64 members by position, and ballots.
 	Accused, Certain                    uint64
 	Wedged, Promised, Accepted, Decided uint64
@@ -63,7 +64,7 @@ func (d *Driven) RowOf(sg SubgroupID, epoch uint32) *Row {
 
 func (e *epoch) observe(r *Row) {
 	t, own := e.table, e.table.Row(e.me)
-	r.RowCells = RowCells{Subgroup: e.g.id, Epoch: e.desc.Epoch, Delivered: own.Load(t.Delivered()), Opened: own.Load(t.Opened()), Persisted: own.Load(t.Persisted())}
+	r.RowCells = RowCells{Subgroup: e.g.id, Epoch: e.desc.Epoch, Delivered: own.Load(t.Delivered()), Opened: own.Load(t.Opened()), Persisted: own.Load(t.Persisted()), Drained: own.Load(t.Drained())}
 	if e.sender != nil {
 		r.Tail, r.Real, r.Next = own.Load(sst.Tail), own.Load(sst.Real), own.Load(sst.Next)
 		r.Ring = uint64(len(own.Region().Ring()))

@@ -63,7 +63,7 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 			if mutant.Is("virgin-evidence") {
 				there = len(present)
 			}
-			r.done = len(missing) == 0 || r.hurry && (2*there > of || mutant.Is("hurry-any"))
+			r.done = (len(missing) == 0 || r.hurry && (2*there > of || mutant.Is("hurry-any"))) && !(of > 0 && mutant.Is("recover-never"))
 			r.virgin = r.done && !written && !bereaved
 			if r.done {
 				r.history = cmp.Or(b.history, historyOf(present))

@@ -369,6 +369,9 @@ func (g *subgroup) serve() {
 			if encode != nil {
 				msg.state = encode()
 			}
+			if mutant.Is("state-truncated") {
+				msg.state = nil
+			}
 			if t.To == m.id {
 				m.shell.post(func(m *machine) {
 					m.encoding--

@@ -41,7 +41,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, since: map[begun]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{},
 	}
 }
 
@@ -126,6 +126,9 @@ type checker struct {
 	removed map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
 	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
 	loads   []load
+	since   map[begun]uint32                   // the epochs with which histories of channels began last
+	have    map[begun][]derecho.NodeID         // who has the state
+	own     map[string]derecho.ChannelID       // of endpoints, as their owners were told of them
 	durable map[derecho.NodeID]map[string]bool // what is on the disk of a node
 	found   map[logOf]lastEpoch                // what a log held when it was announced last
 	begun   map[begun]bool                     // groups that have had a stored channel
@@ -160,7 +163,10 @@ func (c *checker) event(i int, e Event) {
 	case Start:
 		c.hosts[e.Node], c.names[e.Node] = e.Host, e.Text
 		c.rows[e.Node], c.removed[e.Node], c.got[e.Node] = map[rowKey]*derecho.Row{}, map[derecho.NodeID]bool{}, map[string]bool{}
+	case Left:
+		c.gives(e.Node, 0)
 	case Crashed, Excluded:
+		c.gives(e.Node, 0)
 		c.ended[e.Node] = i
 		c.faulty = true
 	case Fault_:
@@ -187,7 +193,11 @@ func (c *checker) event(i int, e Event) {
 	case Forgotten:
 		c.forgotten(e)
 	case Load:
-		c.loads = append(c.loads, load{e.Node, c.group[e.Node], e})
+		c.loaded(e)
+	case Await:
+		if e.Epoch != 0 {
+			c.awaits(e)
+		}
 	case Decision:
 		c.decision(i, e)
 	case Told:
@@ -324,6 +334,7 @@ func (c *checker) decision(i int, e Event) {
 	case derecho.Installed:
 		c.installed(i, e.Node, at, t, w)
 	case derecho.Decided:
+		c.agreed(i, e.Node, at, t, w.Members)
 		t.decided[e.Node] = true
 		if t.stay == nil {
 			t.ends, t.stay = w.Ends, w.Members
@@ -485,6 +496,33 @@ func (c *checker) primary(i int, at place, next *epochTrace) {
 	}
 	if 2*stay <= all {
 		c.failf("M4: a view without majority of the one before, which had members %v", before.members)
+	}
+}
+
+// agreed: when a member knows how a view ends, members with a majority of the weights have accepted that, but for those whose death a member on their host can
+// certify. Here, too, who leaves counts as any other.
+func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, stay []derecho.NodeID) {
+	key := rowKey{0, at.epoch}
+	row := c.rows[node][key]
+	if row == nil || row.Accepted == 0 {
+		return // it was told of it by another, or in the next view
+	}
+	have, all := 0, 0
+	for _, m := range t.members {
+		w := 2
+		if c.plan.Witness && c.witness(t.members) == m {
+			w = 3
+		}
+		switch r := c.rows[m][key]; {
+		case r != nil && r.Accepted >= row.Accepted:
+			have, all = have+w, all+w
+		case c.certified(i, m, stay):
+		default:
+			all += w
+		}
+	}
+	if 2*have <= all {
+		c.failf("M4: %s knows how view %d ends by ballot %d, which too few of %v have accepted", node, at.epoch, row.Accepted, t.members)
 	}
 }
 

@@ -16,6 +16,9 @@ type knownReaders struct {
 // shown: a node is told of an endpoint.
 func (c *checker) shown(e Event) {
 	c.known[e.Node] = append(c.known[e.Node], e.Text)
+	if strings.HasPrefix(e.Text, e.Node.String()+"/") {
+		c.own[e.Text] = e.Channel
+	}
 	c.infos[knownAt{e.Node, e.Text}] = e.Seq
 	c.asked[e.Text] = max(c.asked[e.Text], e.Seq)
 	if e.SG != 0 {
@@ -27,6 +30,9 @@ func (c *checker) shown(e Event) {
 func (c *checker) forgotten(e Event) {
 	is := func(s string) bool { return s == e.Text }
 	c.known[e.Node] = slices.DeleteFunc(c.known[e.Node], is)
+	if strings.HasPrefix(e.Text, e.Node.String()+"/") {
+		c.gives(e.Node, c.own[e.Text])
+	}
 	delete(c.infos, knownAt{e.Node, e.Text})
 	for ch := range channels {
 		k := knownReaders{e.Node, ch}

@@ -31,6 +31,9 @@ func (c *checker) told(e Event) {
 			}
 		}
 	}
+	if row.Persisted > row.Delivered {
+		c.failf("A13: %s has delivered %d and stored %d", e.Node, row.Delivered, row.Persisted)
+	}
 	if key.sg == channels[logged].ID {
 		c.persisted(e.Node, t, row)
 	}
@@ -70,6 +73,7 @@ func (c *checker) grows(node derecho.NodeID, a, b *derecho.Row) {
 		{"tail", a.Tail, b.Tail}, {"real", a.Real, b.Real}, {"next", a.Next, b.Next}, {"delivered", a.Delivered, b.Delivered},
 		{"opened", a.Opened, b.Opened}, {"wedged", a.Wedged, b.Wedged}, {"promised", a.Promised, b.Promised},
 		{"accepted", a.Accepted, b.Accepted}, {"decided", a.Decided, b.Decided}, {"certain", a.Certain, b.Certain | a.Certain&^b.Certain},
+		{"persisted", a.Persisted, b.Persisted}, {"drained", a.Drained, b.Drained},
 	}
 	for rank := range a.Received {
 		cells = append(cells, cell{"received", a.Received[rank], b.Received[rank]}, cell{"handed", a.Handed[rank], b.Handed[rank]},

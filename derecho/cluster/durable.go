@@ -303,8 +303,6 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			found[e.Node] = e.Log
 		case e.Kind == Holds && e.Channel == ch:
 			held = e
-		case e.Kind == Fault_ && strings.Contains(e.Text, "disk is lost"):
-			return // all logs of an epoch may have been lost so
 		}
 	}
 	if held == nil {

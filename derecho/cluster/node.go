@@ -38,8 +38,9 @@ type process struct {
 	gone      bool // left, or crashed
 	crashed   bool // and was not started again
 	died      bool
-	returns   bool // it is to be started again
-	stores    bool // it keeps stored channels in its log from now on; else in memory only
+	returns   bool                        // it is to be started again
+	stores    bool                        // it keeps stored channels in its log from now on; else in memory only
+	logging   map[derecho.EndpointID]bool // replicas that were announced with a log
 	nextEP    derecho.EndpointID
 	nextMsg   int
 	wanted    map[derecho.EndpointID]derecho.Endpoint // of the application
@@ -88,7 +89,7 @@ func (p *process) boot() {
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
 	p.inbox, p.joined, p.scheduled, p.wake, p.told = nil, false, false, 0, map[rowKey]*derecho.Row{}
-	p.unanswered = 0
+	p.unanswered, p.logging = 0, map[derecho.EndpointID]bool{}
 	p.disk.err = nil
 	p.disk.open()
 	if p.log != nil {
@@ -592,7 +593,20 @@ func (p *process) storeAll() {
 	}
 }
 
+// hasLog: the node has announced a log of the channel, which works as far as it is known.
+func (p *process) hasLog(ch derecho.ChannelID) bool {
+	for id, ep := range p.wanted {
+		if ep.Channel == ch && p.logging[id] {
+			return p.disk.err == nil && !p.disk.copied
+		}
+	}
+	return false
+}
+
 func (p *process) announce(eps ...derecho.Endpoint) {
+	for _, ep := range eps {
+		p.logging[ep.ID] = ep.Replica && stored(ep.Channel) && p.stores
+	}
 	p.d.AddEndpoints(eps, func(ep derecho.Endpoint, err error) {
 		if err == nil {
 			p.ready[ep.ID] = ep
@@ -672,19 +686,19 @@ func (p *process) send() {
 	for _, id := range slices.Sorted(maps.Keys(p.ready)) {
 		ep := p.ready[id]
 		if ep.Writes.ID != 0 && p.run.pick.IntN(2) == 0 {
-			p.write(ep)
+			_ = p.write(ep)
 		}
 	}
 }
 
 // write sends a message if there is room.
-func (p *process) write(ep derecho.Endpoint) {
+func (p *process) write(ep derecho.Endpoint) error {
 	p.nextMsg++
-	p.say(ep, fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.pick.IntN(200))))
+	return p.say(ep, fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.pick.IntN(200))))
 }
 
-// say sends a message with a given text, if there is room.
-func (p *process) say(ep derecho.Endpoint, text string) {
+// say sends a message with a given text. That there is no room, or that the channel waits for logs, is an answer, which it returns.
+func (p *process) say(ep derecho.Endpoint, text string) error {
 	// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
 	at := len(p.run.events)
 	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
@@ -692,11 +706,12 @@ func (p *process) say(ep derecho.Endpoint, text string) {
 	p.run.events[at].Epoch = epoch
 	if errors.Is(err, derecho.ErrWouldBlock) || errors.Is(err, derecho.ErrNotSender) && stored(ep.Channel) { // it waits for logs
 		p.run.events[at].Kind = 0
-		return
+		return err
 	}
 	if err != nil {
 		p.run.failf("node %s: send: %v", p.id, err)
 	}
+	return nil
 }
 
 // catchUp sends as many messages as the others have sent, as far as there is room, and reports whether that was needed.
@@ -713,7 +728,7 @@ func (p *process) catchUp() (behind bool) {
 			}
 		}
 		for last := p.real(ep.Writes.ID); last < most; behind = true {
-			p.write(ep)
+			_ = p.write(ep)
 			now := p.real(ep.Writes.ID)
 			if now == last {
 				return true // there is no room

@@ -41,10 +41,13 @@ const (
 	Asked    // the application gives an endpoint another Info, number Seq
 	Changed  // the layer above is told of it
 	Ready    // a reader is announced: what is written from now on reaches it
+	Back     // at the end: a process that lives has announced its log of a channel
+	Waits    // at the end: a node waits for logs of a channel; Text says which
+	Muted    // at the end: a writer can not write what it has to write last; Text says why
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready"}
+	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -63,7 +66,7 @@ type Event struct {
 	What     *derecho.Event // of Decision
 	State    *derecho.State // of Final
 	Row      *derecho.Row   // of Told
-	Log      uint64         // of Durable, Begun, Lost, Unbegun and Found; of Refused if it is a copy
+	Log      uint64         // of Durable, Begun, Lost, Unbegun, Found and Back; of Refused if it is a copy
 	Logs     []uint64       // of Begun and Found: those that have the channel in the epoch
 	Openings []uint32       // of these: how often each had been opened
 	Opened   uint32         // of Found: how often the log has been opened
@@ -85,7 +88,9 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " sg %d e %d ch %d", e.SG, e.Epoch, e.Channel)
 	case Deliver:
 		fmt.Fprintf(&b, " sg %d e %d seq %d ch %d from %s", e.SG, e.Epoch, e.Seq, e.Channel, e.Sender)
-	case Await, Load, Holds, Kept:
+	case Back:
+		fmt.Fprintf(&b, " log %016x ch %d", e.Log, e.Channel)
+	case Await, Load, Holds, Kept, Waits, Muted:
 		fmt.Fprintf(&b, " sg %d ch %d e %d", e.SG, e.Channel, e.Epoch)
 	case Durable, Lost:
 		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d", e.Log, e.Channel, e.Epoch, e.Seq)

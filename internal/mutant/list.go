@@ -81,6 +81,8 @@ var List = []Mutant{
 	{"drain-unlogged", "an epoch ends before its messages are on disk"},
 	{"log-unpaused", "a log takes what follows a state that has not come"},
 	{"state-unlogged", "a state that came is not written to the log"},
+	{"state-truncated", "a state is sent without what is in it"},
+	{"recover-never", "logs are waited for though all are there that are needed"},
 	{"recover-first", "the log that comes first counts, not the longest"},
 	{"recover-by-length", "the log with the highest position counts, of whichever epoch"},
 	{"virgin-evidence", "a log that did not belong to the last epoch helps to a majority"},

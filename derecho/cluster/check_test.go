@@ -1,0 +1,421 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/derecho"
+)
+
+// tampering is an edit of a trace in which nothing is violated, and the invariant that it violates.
+type tampering struct {
+	name, violates string
+	edit           func(t *tampered)
+}
+
+// tampered is a trace that is edited.
+type tampered struct {
+	t      *testing.T
+	events []Event
+}
+
+// find is the first event from some place on that is like this.
+func (x *tampered) find(from int, is func(e *Event) bool) int {
+	x.t.Helper()
+	for i := from; i < len(x.events); i++ {
+		if is(&x.events[i]) {
+			return i
+		}
+	}
+	x.t.Fatal("no such event in the trace")
+	return -1
+}
+
+// last is the last one.
+func (x *tampered) last(is func(e *Event) bool) int {
+	x.t.Helper()
+	for i := len(x.events) - 1; i >= 0; i-- {
+		if is(&x.events[i]) {
+			return i
+		}
+	}
+	x.t.Fatal("no such event in the trace")
+	return -1
+}
+
+func (x *tampered) insert(at int, e Event) { x.events = slices.Insert(x.events, at, e) }
+func (x *tampered) drop(at int)            { x.events = slices.Delete(x.events, at, at+1) }
+func (x *tampered) swap(i, j int)          { x.events[i], x.events[j] = x.events[j], x.events[i] }
+func (x *tampered) dropAll(is func(e *Event) bool) {
+	x.events = slices.DeleteFunc(x.events, func(e Event) bool { return is(&e) })
+}
+
+// what is what a machine decided, to be changed in this one event; row is what a node told.
+func (x *tampered) what(at int) *derecho.Event {
+	w := *x.events[at].What
+	w.Members, w.Senders, w.Ends, w.Logs = slices.Clone(w.Members), slices.Clone(w.Senders), slices.Clone(w.Ends), slices.Clone(w.Logs)
+	x.events[at].What = &w
+	return &w
+}
+
+func (x *tampered) row(at int) *derecho.Row {
+	x.events[at].Row = x.events[at].Row.Clone()
+	return x.events[at].Row
+}
+
+func made(kind derecho.EventKind, sg derecho.SubgroupID) func(e *Event) bool {
+	return func(e *Event) bool { return e.Kind == Decision && e.What.Kind == kind && e.What.Subgroup == sg }
+}
+
+func tells(sg derecho.SubgroupID, is func(r *derecho.Row) bool) func(e *Event) bool {
+	return func(e *Event) bool { return e.Kind == Told && e.Row.Subgroup == sg && is(e.Row) }
+}
+
+func delivers(sg derecho.SubgroupID) func(e *Event) bool {
+	return func(e *Event) bool { return e.Kind == Deliver && e.SG == sg }
+}
+
+func kind(k Kind) func(e *Event) bool { return func(e *Event) bool { return e.Kind == k } }
+
+// second is the first decision on a view of several members that another has made before.
+func (x *tampered) second(kind derecho.EventKind) int {
+	before := map[place]bool{}
+	return x.find(0, func(e *Event) bool {
+		if !made(kind, 0)(e) || len(e.What.Members) < 2 {
+			return false
+		}
+		at := place{e.What.Group, 0, e.What.Epoch}
+		defer func() { before[at] = true }()
+		return before[at]
+	})
+}
+
+// crowded is the first message that a node delivers in an epoch of subgroup 1 in which several send.
+func (x *tampered) crowded() int {
+	size := map[uint32]int{}
+	return x.find(0, func(e *Event) bool {
+		if made(derecho.Installed, 1)(e) {
+			size[e.What.Epoch] = len(e.What.Senders)
+		}
+		return delivers(1)(e) && size[e.Epoch] > 1
+	})
+}
+
+// neighbors are two messages that a node delivers one after the other.
+func (x *tampered) neighbors(like func(a, b *Event) bool) (i, j int) {
+	i = x.find(0, func(e *Event) bool { return delivers(1)(e) && x.next(e) >= 0 && like(e, &x.events[x.next(e)]) })
+	return i, x.next(&x.events[i])
+}
+
+// next is the delivery that follows right after one of the same node, -1 if something else does.
+func (x *tampered) next(e *Event) int {
+	for i := range x.events {
+		if &x.events[i] == e && i+1 < len(x.events) {
+			if n := &x.events[i+1]; n.Kind == Deliver && n.Node == e.Node && n.SG == e.SG && n.Epoch == e.Epoch {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// calmly are edits of a run in which nothing fails.
+var calmly = []tampering{
+	{"members in another order", "M1", func(x *tampered) {
+		slices.Reverse(x.what(x.second(derecho.Installed)).Members)
+	}},
+	{"a view twice", "M2", func(x *tampered) {
+		i := x.find(0, made(derecho.Installed, 0))
+		x.insert(i+1, x.events[i])
+	}},
+	{"a view without oneself", "M3", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return made(derecho.Installed, 0)(e) && len(e.What.Members) > 1 })
+		x.events[i].Node = x.events[i].Node + 2
+	}},
+	{"a view of a minority", "M4", func(x *tampered) {
+		size := map[uint32]int{}
+		i := x.find(0, func(e *Event) bool {
+			if !made(derecho.Installed, 0)(e) {
+				return false
+			}
+			size[e.What.Epoch] = len(e.What.Members)
+			return size[e.What.Epoch-1] > 1 && size[e.What.Epoch] > 1
+		})
+		// The first who installs it is alone in it.
+		x.what(i).Members = []derecho.NodeID{x.events[i].Node}
+	}},
+	{"a delivery in an epoch of others", "M5", func(x *tampered) {
+		i := x.crowded()
+		d := x.events[i]
+		x.dropAll(func(e *Event) bool {
+			return made(derecho.Installed, 1)(e) && e.Node == d.Node && e.What.Epoch == d.Epoch
+		})
+	}},
+	{"an accusation", "M6", func(x *tampered) {
+		i := x.find(0, made(derecho.Decided, 0))
+		j := x.last(func(e *Event) bool {
+			return tells(0, func(r *derecho.Row) bool { return r.Epoch == x.events[i].What.Epoch })(e) && e.Node == x.events[i].Node
+		})
+		x.row(j).Accused |= 1
+		x.dropAll(kind(Leave))
+	}},
+	{"a removal", "M6", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return made(derecho.Decided, 0)(e) && len(e.What.Members) > 1 })
+		w := x.what(i)
+		w.Members = w.Members[1:]
+	}},
+	{"a writer that can not write", "M7", func(x *tampered) {
+		i := x.find(0, kind(Final))
+		x.insert(i, Event{Kind: Muted, Node: x.events[i].Node, Channel: 1, Text: "no room"})
+	}},
+	{"waiting for logs that are there", "M7", func(x *tampered) {
+		i := x.find(0, kind(Back))
+		x.insert(i+1, Event{Kind: Waits, Node: x.events[i].Node, Channel: x.events[i].Channel, Text: "why"})
+	}},
+	{"a message that nobody sent", "A1", func(x *tampered) { x.events[x.crowded()].Text += "y" }},
+	{"a message twice", "A1", func(x *tampered) {
+		i := x.crowded()
+		x.insert(i+1, x.events[i])
+	}},
+	{"a message of another", "A1", func(x *tampered) { x.events[x.crowded()].Sender++ }},
+	{"a message of a writer that is not known", "A1", func(x *tampered) { x.events[x.crowded()].Writer += 1000 }},
+	{"the number of another sender", "A2", func(x *tampered) { x.events[x.crowded()].Seq++ }},
+	{"two messages exchanged", "A3", func(x *tampered) {
+		x.swap(x.neighbors(func(a, b *Event) bool { return a.Sender != b.Sender }))
+	}},
+	{"a message left out", "A3", func(x *tampered) {
+		// By one of several who deliver it, and not the last.
+		size := map[uint32]int{}
+		i := x.find(0, func(e *Event) bool {
+			if made(derecho.Installed, 1)(e) {
+				size[e.What.Epoch] = len(e.What.Receivers)
+			}
+			return delivers(1)(e) && size[e.Epoch] > 1 && x.next(e) >= 0
+		})
+		x.drop(i)
+	}},
+	{"a message after the end of its epoch", "A4", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool {
+			return made(derecho.Drained, 1)(e) && slices.ContainsFunc(x.events, func(d Event) bool { return delivers(1)(&d) && d.Node == e.Node && d.Epoch == e.What.Epoch })
+		})
+		drained := x.events[i]
+		x.drop(i)
+		x.insert(x.find(0, func(e *Event) bool { return delivers(1)(e) && e.Node == drained.Node && e.Epoch == drained.What.Epoch }), drained)
+	}},
+	{"two messages of a sender exchanged", "A5", func(x *tampered) {
+		x.swap(x.neighbors(func(a, b *Event) bool { return a.Sender == b.Sender }))
+	}},
+	{"a message that a receiver does not hold", "A6", func(x *tampered) {
+		i := x.crowded()
+		node, epoch := x.events[i].Node, x.events[i].Epoch
+		x.dropAll(func(e *Event) bool {
+			return tells(1, func(r *derecho.Row) bool { return r.Epoch == epoch })(e) && e.Node != node
+		})
+	}},
+	{"the end of an epoch not delivered", "A7", func(x *tampered) {
+		receivers, ended := map[uint32]int{}, map[place]bool{}
+		for _, e := range x.events {
+			if made(derecho.Installed, 1)(&e) {
+				receivers[e.What.Epoch] = len(e.What.Receivers)
+			}
+			if made(derecho.Drained, 1)(&e) {
+				ended[place{uint64(e.Node), 1, e.What.Epoch}] = true
+			}
+		}
+		x.drop(x.last(func(e *Event) bool {
+			return delivers(1)(e) && receivers[e.Epoch] > 1 && ended[place{uint64(e.Node), 1, e.Epoch}]
+		}))
+	}},
+	{"a message that nobody delivers", "A9", func(x *tampered) {
+		text := x.events[x.last(delivers(1))].Text
+		x.dropAll(func(e *Event) bool { return e.Kind == Deliver && e.Text == text })
+	}},
+	{"a message that one reader lacks", "A9", func(x *tampered) { x.drop(x.last(delivers(1))) }},
+	{"half a state", "A10", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return e.Kind == Load && len(strings.Fields(e.Text)) > 1 && !stored(e.Channel) })
+		texts := strings.Fields(x.events[i].Text)
+		x.events[i].Text = strings.Join(texts[len(texts)/2:], " ")
+	}},
+	{"an empty state", "A10", func(x *tampered) {
+		x.events[x.find(0, func(e *Event) bool { return e.Kind == Load && e.Text != "" })].Text = ""
+	}},
+	{"another state in the end", "A10", func(x *tampered) {
+		i := x.last(kind(Holds))
+		h := x.events[i]
+		h.Text += " more"
+		x.insert(i, h)
+	}},
+	{"a cell goes back", "A12", func(x *tampered) {
+		i := x.find(0, tells(1, func(r *derecho.Row) bool { return r.Real > 0 }))
+		e := x.events[i]
+		x.insert(i+1, e)
+		x.row(i+1).Real--
+	}},
+	{"the frontier goes back", "A12", func(x *tampered) {
+		i := x.find(0, tells(channels[logged].ID, func(r *derecho.Row) bool { return r.Persisted > 0 }))
+		x.insert(i+1, x.events[i])
+		x.row(i+1).Persisted--
+	}},
+	{"decided and not accepted", "A12", func(x *tampered) {
+		r := x.row(x.find(0, tells(0, func(r *derecho.Row) bool { return true })))
+		r.Decided = r.Accepted + 1
+	}},
+	{"delivered and not held", "A13", func(x *tampered) {
+		x.row(x.find(0, tells(1, func(r *derecho.Row) bool { return r.Delivered > 0 && r.Held[0] != forever }))).Delivered += 1000
+	}},
+	{"stored and not delivered", "A13", func(x *tampered) {
+		r := x.row(x.find(0, tells(channels[logged].ID, func(r *derecho.Row) bool { return r.Delivered > 0 })))
+		r.Persisted = r.Delivered + 1
+	}},
+	{"more than a ring", "A14", func(x *tampered) {
+		i := x.crowded()
+		r := x.row(x.last(func(e *Event) bool {
+			return e.Node == x.events[i].Sender && tells(1, func(r *derecho.Row) bool { return r.Epoch == x.events[i].Epoch && r.Wedged == 0 })(e)
+		}))
+		r.Tail += 2 * r.Ring
+	}},
+	{"a promise without need", "A15", func(x *tampered) {
+		x.row(x.find(0, tells(1, func(r *derecho.Row) bool { return r.Real > 0 && r.Next != forever }))).Next += 1000
+	}},
+	{"a change left out", "A18", func(x *tampered) {
+		i := x.find(0, kind(Final))
+		known := x.last(kind(Known))
+		x.insert(i, Event{Kind: Changed, Node: x.events[known].Node, Text: x.events[known].Text, Seq: x.events[known].Seq + 7})
+	}},
+	{"stored and not on disk", "P1", func(x *tampered) { x.drop(x.find(0, kind(Durable))) }},
+	{"another log in the end", "P1", func(x *tampered) { x.events[x.last(kind(Kept))].Text += " more" }},
+	{"something lost that was on disk", "P2", func(x *tampered) {
+		i := x.last(kind(Durable))
+		ch, text := x.events[i].Channel, x.events[i].Text
+		for k := range x.events {
+			if e := &x.events[k]; (e.Kind == Holds || e.Kind == Kept) && e.Channel == ch {
+				e.Text = strings.Join(slices.DeleteFunc(strings.Fields(e.Text), func(s string) bool { return s == text }), " ")
+			}
+		}
+	}},
+	{"another history", "P3", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return e.Kind == Begun && e.Written })
+		x.insert(i+1, x.events[i])
+		x.events[i+1].History++
+	}},
+	{"a minority of the logs", "P4", func(x *tampered) {
+		i := x.find(0, kind(Found))
+		x.events[i].Epoch, x.events[i].Logs, x.events[i].Openings = 5, []uint64{x.events[i].Log, 3, 5}, []uint32{1, 1, 1}
+	}},
+	{"positions exchanged", "P5", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return e.Kind == Durable })
+		j := x.find(i+1, func(e *Event) bool { return e.Kind == Durable && e.Log == x.events[i].Log })
+		x.events[i].Seq, x.events[j].Seq = x.events[j].Seq, x.events[i].Seq
+		x.events[i].Epoch, x.events[j].Epoch = x.events[j].Epoch, x.events[i].Epoch
+	}},
+	{"a copy that is written to", "P5", func(x *tampered) {
+		i := x.find(0, kind(Durable))
+		x.insert(i, Event{Kind: Refused, Node: x.events[i].Node, Log: x.events[i].Log})
+	}},
+	{"an acknowledgement after the wedge", "T4", func(x *tampered) {
+		i := x.find(0, tells(0, func(r *derecho.Row) bool { return r.Wedged != 0 }))
+		x.insert(i+1, x.events[i])
+		x.row(i + 1).Tail += 8
+	}},
+}
+
+// withCrashes are edits of a run in which processes crash.
+var withCrashes = []tampering{
+	{"a delivery after the end", "M5", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool {
+			return e.Kind == Crashed && slices.ContainsFunc(x.events, func(d Event) bool { return delivers(1)(&d) && d.Node == e.Node })
+		})
+		d := x.last(func(e *Event) bool { return delivers(1)(e) && e.Node == x.events[i].Node })
+		late := x.events[d]
+		x.insert(i+1, late)
+		x.drop(d)
+	}},
+	{"two ends of a view", "T1", func(x *tampered) {
+		x.what(x.second(derecho.Decided)).Ends[0]--
+	}},
+	{"a decision that one has accepted", "M4", func(x *tampered) {
+		knows := map[derecho.NodeID]uint32{} // the last view of which it has accepted an end
+		i := x.find(0, func(e *Event) bool {
+			if e.Kind == Told && e.Row.Accepted > 0 {
+				knows[e.Node] = e.Row.Epoch
+			}
+			return made(derecho.Decided, 0)(e) && len(e.What.Members) > 1 && knows[e.Node] == e.What.Epoch
+		})
+		node, epoch := x.events[i].Node, x.events[i].What.Epoch
+		for k := range i {
+			if e := &x.events[k]; e.Kind == Told && e.Node != node && e.Row.Subgroup == 0 && e.Row.Epoch == epoch {
+				r := x.row(k)
+				r.Accepted, r.Decided = 0, 0
+			}
+		}
+	}},
+	{"an end before all have reported", "T2", func(x *tampered) {
+		i := x.trim()
+		w := x.events[i].What
+		x.drop(x.last(func(e *Event) bool {
+			return e.Kind == Decision && e.What.Kind == derecho.Reported && e.What.Subgroup == w.Subgroup && e.What.Epoch == w.Epoch && slices.Contains(x.goOn(i), e.Node)
+		}))
+	}},
+	{"an end that nobody has reported", "T3", func(x *tampered) {
+		w := x.what(x.trim())
+		for rank, end := range w.Ends {
+			if end != forever {
+				w.Ends[rank]++
+			}
+		}
+	}},
+	{"two reports", "T4", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return e.Kind == Decision && e.What.Kind == derecho.Reported })
+		x.insert(i+1, x.events[i])
+		w := x.what(i + 1)
+		for rank, end := range w.Ends {
+			if end != forever {
+				w.Ends[rank]++
+			}
+		}
+	}},
+}
+
+// trim is the first event that tells where a sender ends that failed.
+func (x *tampered) trim() int {
+	return x.find(0, func(e *Event) bool {
+		return e.Kind == Decision && e.What.Kind == derecho.Trimmed && slices.ContainsFunc(e.What.Ends, func(end uint64) bool { return end != forever })
+	})
+}
+
+// goOn are those who have installed a view by then and never crash.
+func (x *tampered) goOn(at int) (nodes []derecho.NodeID) {
+	for i := range at {
+		if e := &x.events[i]; e.Kind == Joined && !slices.ContainsFunc(x.events, func(o Event) bool {
+			return o.Node == e.Node && (o.Kind == Crashed || o.Kind == Excluded || o.Kind == Left)
+		}) {
+			nodes = append(nodes, e.Node)
+		}
+	}
+	return nodes
+}
+
+// No checker is vacuous: each finds what it is for in the trace of a run in which nothing is violated, once that has been put in.
+func TestCheckers(t *testing.T) {
+	for _, of := range []struct {
+		seed   uint64
+		faults Fault
+		edits  []tampering
+	}{{37, 0, calmly}, {13, CrashNode, withCrashes}} {
+		r := Run(of.seed, Options{Faults: of.faults, MinNodes: 4, MaxNodes: 5})
+		require.NoError(t, r.Err)
+		for _, edit := range of.edits {
+			t.Run(edit.name, func(t *testing.T) {
+				x := &tampered{t, slices.Clone(r.Events)}
+				edit.edit(x)
+				err := check(r.Plan, x.events)
+				require.Error(t, err)
+				violated, _, _ := strings.Cut(err.Error(), ":")
+				require.Equal(t, edit.violates, violated, "%v", err)
+			})
+		}
+	}
+}

@@ -52,7 +52,7 @@ func Lend(ready func() bool) bool {
 			p.entered()
 		case idle:
 			p.lender.Prepare()
-			if p.pass(sinceStart()) || !p.arm() || done() {
+			if p.pass(sinceStart(), true) || !p.arm() || done() {
 				p.lender.Cancel()
 				c.idleSince = 0
 				continue
@@ -95,12 +95,12 @@ func Look() {
 	p.left = now
 	if p.looks > pollingLooks {
 		p.entered()
-		p.pass(now)
+		p.pass(now, false)
 		p.unattend(now, min(max(now-p.since, guardTime), maxGuard))
 		p.seat.Unlock()
 		return
 	}
-	p.pass(now)
+	p.pass(now, false) // nobody sleeps for what it finds
 	if guard := time.Duration(p.guard.Load()); guard > now {
 		p.unattend(now, guard-now)
 		p.seat.Unlock()

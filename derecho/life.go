@@ -155,8 +155,8 @@ func (l *life) post(ev func(*machine)) {
 }
 
 // step drives the machine once, and reports whether it found work, or somebody else drives it: whoever sleeps
-// after this must not leave news behind that the other one did not see.
-func (l *life) step(now time.Duration) bool {
+// after this must not leave news behind that the other one did not see. Unless it is thorough it may leave some, too (machine.Glance).
+func (l *life) step(now time.Duration, thorough bool) bool {
 	if !l.baton.TryLock() {
 		return true
 	}
@@ -172,7 +172,12 @@ func (l *life) step(now time.Duration) bool {
 		}
 		work = true
 	}
-	work = l.m.Step(max(now, l.m.now)) || work // somebody may have read the clock later, and come first
+	now = max(now, l.m.now) // somebody may have read the clock later, and come first
+	if thorough {
+		work = l.m.Step(now) || work
+	} else {
+		work = l.m.Glance(now) || work
+	}
 	l.setDue()
 	return work
 }

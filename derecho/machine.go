@@ -57,14 +57,17 @@ type machine struct {
 	now      time.Duration // of the pass that is under way
 	roused   bool          // there was an event since the last pass
 	lookedAt time.Duration // of the last pass that looked at all subgroups (visit.go)
-	phase    phase
-	scanned  bool
-	links    map[NodeID]rdma.Link
-	statuses map[NodeID]status   // of linked nodes
-	parts    map[NodeID][]byte   // message that comes in several parts
-	unsent   map[NodeID][]unsent // messages to members to which there is no link yet
-	sponsor  NodeID              // whom this node asked to announce it
-	waits    string              // why that one can not, as the layer above was told
+	// Of glance: when it last went round while there was work, and where it is.
+	glancedAt time.Duration
+	next      int
+	phase     phase
+	scanned   bool
+	links     map[NodeID]rdma.Link
+	statuses  map[NodeID]status   // of linked nodes
+	parts     map[NodeID][]byte   // message that comes in several parts
+	unsent    map[NodeID][]unsent // messages to members to which there is no link yet
+	sponsor   NodeID              // whom this node asked to announce it
+	waits     string              // why that one can not, as the layer above was told
 
 	view     view
 	cat      *catalogue
@@ -189,13 +192,18 @@ func (m *machine) attach(self rdma.PeerInfo, f rdma.Fabric) {
 func (m *machine) dead() bool { return m.phase == failed || m.phase == left || m.phase == excluded }
 
 // Step makes one pass and reports whether it found work. now never goes back.
-func (m *machine) Step(now time.Duration) bool {
+func (m *machine) Step(now time.Duration) bool { return m.step(now, m.visit) }
+
+// Glance is a Step that does not look at everything. Who is told that there is no work has to call Step before it sleeps.
+func (m *machine) Glance(now time.Duration) bool { return m.step(now, m.glance) }
+
+func (m *machine) step(now time.Duration, visit func() bool) bool {
 	m.now = now
 	if m.dead() || m.phase < joined {
 		return false
 	}
 	work := m.answerFence()
-	work = m.visit() || work
+	work = visit() || work
 	if m.dead() {
 		return true
 	}

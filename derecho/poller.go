@@ -160,10 +160,11 @@ func (p *poller) replace(nodes []*life) {
 	p.lives.Store(int32(len(nodes)))
 }
 
-func (p *poller) pass(now time.Duration) bool {
+// pass drives all nodes once. Before anybody sleeps it has to be thorough.
+func (p *poller) pass(now time.Duration, thorough bool) bool {
 	work := false
 	for _, n := range p.list() {
-		work = n.step(now) || work
+		work = n.step(now, thorough) || work
 	}
 	return work
 }
@@ -226,7 +227,7 @@ func (p *poller) beat() {
 	for _, n := range nodes {
 		switch {
 		case sweep:
-			work = n.step(now) || work
+			work = n.step(now, true) || work
 		case time.Duration(n.due.Load()) <= now:
 			work = n.beat() || work
 		}
@@ -314,7 +315,7 @@ func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome 
 			}
 			runtime.Gosched() // or neither the collector nor a reader on this P gets on
 		}
-		if worked = p.pass(now); worked {
+		if worked = p.pass(now, false); worked {
 			c.idleSince = 0
 			continue
 		}
@@ -354,5 +355,5 @@ func (p *poller) vacate() bool {
 	}
 	p.guard.Store(0)
 	p.run.Name()
-	return p.pass(sinceStart()) || !p.arm()
+	return p.pass(sinceStart(), true) || !p.arm()
 }

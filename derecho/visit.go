@@ -12,6 +12,9 @@ import "time"
 //   - a pass that finds no work among the busy ones looks at the others, too. So Step reports that there is no work only
 //     when it has looked at every subgroup, and nobody goes to sleep over news (rdma.Bell).
 //
+// Who spins does not sleep yet, and other processes may wait for its processor. So it glances (Glance): at the busy subgroups, and at a few of the others, by turns, and
+// of these only at what is published, a cache line for each sender. It looks at all as above every thoroughEvery, and before it sleeps.
+//
 // What is looked at when is nobody else's business: to the other members a subgroup that is not looked at is a slow reader
 // and a slow acknowledger, for as long as that takes.
 
@@ -21,6 +24,11 @@ const (
 	// allEvery bounds how long news of an idle subgroup wait while others keep the node busy. A look at an idle subgroup
 	// takes about 0.1 µs: of fifty, 1/40 of the time.
 	allEvery = 200 * time.Microsecond
+	// glanceEvery bounds how long news of an idle subgroup wait while there is work, and whoever drives glances; that of anything else than messages thoroughEvery.
+	glanceEvery   = 200 * time.Microsecond
+	thoroughEvery = time.Millisecond
+	// glances is how many subgroups a pass that finds no work glances at.
+	glances = 16
 	// idleAtOnce is how many idle subgroups are looked at until the busy ones get another look.
 	idleAtOnce = 8
 )
@@ -35,6 +43,30 @@ func (m *machine) visit() bool {
 	}
 	if all {
 		m.lookedAt = m.now
+	}
+	return work
+}
+
+// glance looks at the subgroups that are not idle, and glances at some of the others. It may report that there is no work although there is.
+func (m *machine) glance() bool {
+	if m.roused || m.now-m.lookedAt >= thoroughEvery {
+		return m.visit()
+	}
+	work, _ := m.visitBusy(false)
+	n := min(glances, len(m.order))
+	switch {
+	case m.now-m.glancedAt >= glanceEvery: // also after a sleep
+		m.glancedAt, n = m.now, len(m.order)
+	case work:
+		return true
+	}
+	for ; n > 0 && !m.dead(); n-- {
+		if m.next++; m.next >= len(m.order) {
+			m.next = 0
+		}
+		if g := m.order[m.next]; g.resting() && g.stirred() && g.look() {
+			work = true
+		}
 	}
 	return work
 }
@@ -79,6 +111,24 @@ func (m *machine) visitIdle() (work, lookedAtAll bool) {
 
 // resting: the subgroup is left alone while others have work.
 func (g *subgroup) resting() bool { return g.idle >= idleAfter && g.id != 0 }
+
+// stirred: some sender has published or promised since the subgroup was looked at, or something else than that may be news there. Of an epoch that
+// all members can read, in which nobody here waits and nothing is lent or logged, that is all that somebody could wait for.
+func (g *subgroup) stirred() bool {
+	if len(g.epochs) != 1 {
+		return true
+	}
+	e := g.epochs[0]
+	if !e.ready || !e.receiving || e.desc.Mode == Logged || e.waiting.Load() != 0 {
+		return true
+	}
+	for rank, r := range e.recvs {
+		if l := &e.lenders[rank]; r == nil || r.Stirred() || l.first < l.next {
+			return true
+		}
+	}
+	return false
+}
 
 // look makes a pass over the subgroup, and takes note of whether it has work.
 func (g *subgroup) look() bool {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/rdma"
+	"github.com/omg-dds-go/dds/smc"
 	"github.com/omg-dds-go/dds/sst"
 )
 
@@ -109,4 +111,69 @@ func TestBusySubgroupsDoNotWaitForManyIdleOnes(t *testing.T) {
 	before := v.looks[50]
 	require.False(t, v.m.visit())
 	require.Greater(t, v.looks[50]-before, 49/idleAtOnce, "looked at between the others")
+}
+
+// idlers is a machine with a control subgroup, and n others that have a sender each; all are idle.
+func idlers(n int) (*visited, []*rdma.Region) {
+	v := newVisited(n)
+	rows := make([]*rdma.Region, n+1)
+	for i, g := range v.m.order {
+		rows[i] = rdma.NewHeapRegion(rdma.Shape{Cells: sst.Layout{Senders: 1}.Cells()})
+		e := g.epochs[0]
+		e.desc, e.ready, e.receiving, e.recvs, e.lenders = &descriptor{}, true, true, []*smc.Receiver{smc.NewReceiver(rows[i])}, make([]lender, 1)
+	}
+	v.m.lookedAt = v.m.now
+	v.settle()
+	return v, rows
+}
+
+func TestIdleSubgroupsCostAGlance(t *testing.T) {
+	v, rows := idlers(50)
+	v.m.now, v.m.lookedAt = time.Second, time.Second
+	for range 10 {
+		require.False(t, v.m.glance())
+	}
+	for i, n := range v.looks[1:] {
+		require.Zero(t, n, "subgroup %d", i+1)
+	}
+	for _, c := range []struct {
+		what string
+		stir func(e *epoch)
+	}{
+		{"published", func(*epoch) { rows[33].StoreInTurn(sst.Tail, 64, 1, 1) }},
+		{"lent", func(e *epoch) { e.lenders[0].next = 1 }},
+		{"somebody waits", func(e *epoch) { e.waiting.Store(1) }},
+		{"logged", func(e *epoch) { e.desc.Mode = Logged }},
+		{"not every member can read it", func(e *epoch) { e.ready = false }},
+		{"it only sends", func(e *epoch) { e.receiving = false }},
+		{"a row is not open", func(e *epoch) { e.recvs[0] = nil }},
+		{"epochs change", func(e *epoch) { e.g.epochs = append(e.g.epochs, &epoch{g: e.g}) }},
+	} {
+		v, rows = idlers(50)
+		v.m.now, v.m.lookedAt, v.m.glancedAt = time.Second, time.Second, time.Second
+		c.stir(v.m.order[33].epochs[0])
+		for range (50 + glances) / glances {
+			v.m.glance()
+		}
+		require.NotZero(t, v.looks[33], c.what)
+		require.Zero(t, v.looks[32], c.what)
+	}
+}
+
+func TestGlancesBesideWork(t *testing.T) {
+	v, rows := idlers(50)
+	v.work[7] = forever
+	v.m.now, v.m.lookedAt, v.m.glancedAt = time.Second, time.Second, time.Second
+	v.m.order[7].look() // it is busy
+	rows[33].StoreInTurn(sst.Tail, 64, 1, 1)
+	require.True(t, v.m.glance())
+	require.Zero(t, v.looks[33], "there is work, and it was glanced at before")
+	v.m.now += glanceEvery
+	require.True(t, v.m.glance())
+	require.Equal(t, 1, v.looks[33])
+	require.Zero(t, v.looks[32])
+	v.m.now = v.m.lookedAt + thoroughEvery
+	require.True(t, v.m.glance())
+	require.Equal(t, 1, v.looks[32], "all are looked at")
+	require.Equal(t, v.m.now, v.m.lookedAt)
 }

@@ -24,6 +24,11 @@ func NewReceiver(region *rdma.Region) *Receiver {
 	return &Receiver{region: region, ring: region.Ring()}
 }
 
+// Stirred tells whether Poll would.
+func (r *Receiver) Stirred() bool {
+	return r.region.Cell(sst.Next).Load() != r.next || r.region.Cell(sst.Tail).Load() != r.tail
+}
+
 // Poll looks at the sender's counters and reports whether anything is new. Next is loaded before
 // Tail, the reverse of the order in which they are stored: the tail covers all that Next speaks of.
 func (r *Receiver) Poll() bool {

@@ -177,7 +177,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 func TestNohup(t *testing.T) {
-	run := dds("perf", "run", "--rate", "100", "--warmup", "1s", "--duration", "10ms")
+	run := dds("perf", "run", "--rate", "100", "--warmup", "5s", "--duration", "10ms")
 	nohup, err := exec.LookPath("nohup")
 	require.NoError(t, err)
 	run.Path, run.Args = nohup, append([]string{"nohup"}, run.Args...)

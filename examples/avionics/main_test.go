@@ -531,6 +531,17 @@ func TestChaosOfStops(t *testing.T) {
 	}
 }
 
+// Who is let go on before anybody has missed it is waited for by nobody.
+func TestChaosOfStopsThatNobodyMisses(t *testing.T) {
+	t.Parallel()
+	f := fly(t, "-chaos", "100ms", "-chaos-stop", "-duration", "10m", "-seed", "3")
+	for stopped := false; !stopped; {
+		stopped = strings.Contains(f.until("and had joined and caught up"), "after the stop of")
+	}
+	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+	assert.Equal(t, "ok", f.end(0).Verdict)
+}
+
 // The others go on without a display that stands still, and its report is missed at the end: it is named, and nobody else.
 func TestStoppedDisplayIsNamed(t *testing.T) {
 	t.Parallel()

@@ -229,6 +229,9 @@ func (c *conductor) told(m *member, t *control.Told) error {
 	if t.Back {
 		m.life.Back()
 		m.since = c.expected()
+		if t.Stayed {
+			c.chaos.stayed(m.role)
+		}
 		c.isBack(m)
 	}
 	for topic, entries := range t.Delivered {

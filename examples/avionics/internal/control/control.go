@@ -99,9 +99,10 @@ type Told struct {
 	// Published is how far the writers of reliable topics are.
 	Published map[string]ledger.Progress `json:"published,omitempty"`
 	// Away: the process stood still, so that the others may have gone on without it. Back: it has joined again since, if
-	// they have, and has its history.
-	Away bool `json:"away,omitempty"`
-	Back bool `json:"back,omitempty"`
+	// they have, and has its history. Stayed, with Back: they have not.
+	Away   bool `json:"away,omitempty"`
+	Back   bool `json:"back,omitempty"`
+	Stayed bool `json:"stayed,omitempty"`
 	// Reached is where the process is in each topic that it takes.
 	Reached map[string]Reached `json:"reached,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -223,7 +224,7 @@ func (pr *process) tellAlways(ctx context.Context) {
 				return
 			}
 			pr.tell()
-			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Back: true}})
+			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Back: true, Stayed: !pr.wasExcluded()}})
 			pr.isBack()
 			pr.note("was away and has joined again")
 		case <-ctx.Done():
@@ -245,6 +246,11 @@ const (
 	stillness = 250 * time.Millisecond
 	settling  = time.Second
 )
+
+// wasExcluded tells whether the others have gone on without the process since it was asked last.
+func (pr *process) wasExcluded() bool {
+	return slices.ContainsFunc(pr.p.ViewChangedStatus().Changes, func(c dcps.ViewChange) bool { return c.Why == dcps.ViewExcluded })
+}
 
 // nextBack gives a channel that is closed when the process is there again after it was away.
 func (pr *process) nextBack() <-chan struct{} {

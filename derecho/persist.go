@@ -239,8 +239,8 @@ func (l *logger) fill(ch ChannelID, since uint32) {
 // channel out (resolve), and what makes them count is the beginning of a later epoch, with the state, or with Since. If the process ended before that is
 // on disk the log would have forgotten what it has told. Called with mu held.
 func (l *logger) settle(m logMark) {
-	for _, from := range l.gaps {
-		if from <= m.of.desc.Epoch && !mutant.Is("told-uncounted") {
+	for ch, from := range l.gaps {
+		if from <= m.of.desc.Epoch && m.of.stores(ch) && !mutant.Is("told-uncounted") {
 			l.late = append(l.late, m)
 			return
 		}

@@ -184,7 +184,7 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLogger(&textLog{}, rdma.NewBell(new(rdma.BellWords)), func(error) {})
 			l.schedule = func() {}
-			one, two := &epoch{desc: &descriptor{Epoch: 1}}, &epoch{desc: &descriptor{Epoch: 2}}
+			one, two := &epoch{desc: &descriptor{Epoch: 1}, start: start(1, 1, 0, a)}, &epoch{desc: &descriptor{Epoch: 2}, start: start(2, 2, 2, a)}
 			l.begin(start(1, 1, 0, a))
 			l.mark(one, 3)
 			l.begin(start(2, 2, 2, a)) // its state does not come

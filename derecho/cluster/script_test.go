@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/internal/datadriven"
 	"github.com/omg-dds-go/dds/rdma/sim"
@@ -38,8 +40,8 @@ import (
 //	idle A | busy A                   takes no steps, while what it sends lies in memory that others read
 //
 // rest prints what has happened: messages that were handed over, by subgroup in their order, and what became of members.
-// Channels: ordered and ordered2, which share a subgroup; unordered; kept, whose state who comes late gets; logged, which
-// is on disk.
+// Channels: ordered and ordered2, which share a subgroup; unordered; kept, whose state who comes late gets; logged and logged2, which
+// share another, and are on disk.
 func TestScripts(t *testing.T) {
 	datadriven.Run(t, "testdata/*.txt", func(t *testing.T, c *datadriven.Case) string {
 		s := newScript(t)
@@ -141,7 +143,7 @@ func (s *script) startOn(args []datadriven.Arg, d *disk) {
 	s.launch(args[0].Key, host, alone, d)
 }
 
-var channelNames = map[string]derecho.ChannelID{"ordered": 1, "ordered2": 2, "unordered": 3, "kept": 4, "logged": 6}
+var channelNames = map[string]derecho.ChannelID{"ordered": 1, "ordered2": 2, "unordered": 3, "kept": 4, "logged": 6, "logged2": 7}
 
 func (s *script) channel(args []datadriven.Arg) derecho.ChannelID {
 	s.t.Helper()
@@ -399,5 +401,51 @@ func (s *script) check() {
 	if s.r.err != nil {
 		res := &Result{Plan: s.r.plan, Events: s.r.events}
 		s.t.Fatalf("%v\n%s", s.r.err, res.Trace())
+	}
+}
+
+// A reader is withdrawn while a channel of its subgroup waits for the logs of others, perhaps for ever: its own, or another one, for which its log is held.
+func TestRemovalWaitsForNoLogs(t *testing.T) {
+	for _, ch := range []string{"logged", "logged2"} {
+		t.Run(ch, func(t *testing.T) {
+			s := newScript(t)
+			do := func(command string, args ...string) {
+				var list []datadriven.Arg
+				for _, a := range args {
+					list = append(list, datadriven.Arg{Key: a})
+				}
+				groupCommands[command](s, list)
+			}
+			do("group", "a", "b", "c", "d", "apart")
+			do("writer", "a", "logged2")
+			do("writer", "b", "logged")
+			do("send", "a", "logged2", "p")
+			do("send", "b", "logged", "x")
+			do("rest")
+			do("crash", "a") // the only log of logged2
+			do("rest")
+			do("reader", "c", "logged2")
+			do("rest")
+			do("reader", "c", "logged")
+			do("rest")
+			c, removed := s.names["c"], false
+			for id, ep := range c.ready {
+				if ep.Channel == channelNames[ch] {
+					delete(c.ready, id)
+					delete(c.wanted, id)
+					c.d.RemoveEndpoint(id, func(err error) {
+						require.NoError(t, err)
+						removed = true
+					})
+				}
+			}
+			c.look()
+			s.settle()
+			do("rest")
+			require.True(t, removed)
+			do("restart", "a")
+			s.rest(nil)
+			s.check()
+		})
 	}
 }

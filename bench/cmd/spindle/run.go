@@ -32,7 +32,7 @@ type process struct {
 func (p *process) line() (string, error) {
 	line, err := p.out.ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("a process ended early: %w: %s", err, strings.TrimSpace(p.said.String()))
+		return "", fmt.Errorf("a process ended early: %w", err) // what it said belongs to the goroutine of cmd until Wait
 	}
 	return line, nil
 }
@@ -60,9 +60,11 @@ func once(ctx context.Context, c config, w workload, off string) (f figures, err
 			p.in.Close() // they end
 		}
 		for _, p := range processes {
-			if e := p.cmd.Wait(); e != nil && err == nil {
-				err = fmt.Errorf("%w: %s", e, strings.TrimSpace(p.said.String()))
+			e := p.cmd.Wait()
+			if said := strings.TrimSpace(p.said.String()); e != nil && said != "" {
+				e = fmt.Errorf("%w: %s", e, said)
 			}
+			err = errors.Join(err, e)
 		}
 	}()
 	domain := rand.Uint32()

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -41,7 +42,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, since: map[begun]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, since: map[begun]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, quit: map[derecho.NodeID][]derecho.NodeID{}, fewer: map[derecho.NodeID]int{}, withdrawn: map[string]bool{},
 	}
 }
 
@@ -104,36 +105,39 @@ type delivery struct {
 }
 
 type checker struct {
-	plan    Plan
-	hosts   map[derecho.NodeID]uint64
-	names   map[derecho.NodeID]string
-	ended   map[derecho.NodeID]int // event at which a node crashed or was excluded
-	left    map[derecho.NodeID]int // event at which it began to leave
-	epochs  map[place]*epochTrace
-	sent    map[string]sent
-	sends   map[sendKey][]string
-	last    map[derecho.NodeID]map[derecho.SubgroupID]uint32
-	known   map[derecho.NodeID][]string
-	infos   map[knownAt]uint64 // of endpoints, as nodes were told
-	asked   map[string]uint64  // and as their owners want it
-	readers map[knownReaders][]string
-	ready   map[derecho.ChannelID][]string
-	due     map[string][]string // by reader: what was written by those that knew it, or since it was ready
-	got     map[derecho.NodeID]map[string]bool
-	order   map[stream]number
-	group   map[derecho.NodeID]uint64
-	rows    map[derecho.NodeID]map[rowKey]*derecho.Row
-	removed map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
-	pending map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
-	loads   []load
-	since   map[begun]uint32                   // the epochs with which histories of channels began last
-	have    map[begun][]derecho.NodeID         // who has the state
-	own     map[string]derecho.ChannelID       // of endpoints, as their owners were told of them
-	durable map[derecho.NodeID]map[string]bool // what is on the disk of a node
-	found   map[logOf]lastEpoch                // what a log held when it was announced last
-	begun   map[begun]bool                     // groups that have had a stored channel
-	logs    map[derecho.NodeID]uint64          // of those that have announced what it holds
-	refused map[derecho.NodeID]bool            // as theirs is the copy of another's
+	plan      Plan
+	hosts     map[derecho.NodeID]uint64
+	names     map[derecho.NodeID]string
+	ended     map[derecho.NodeID]int // event at which a node crashed or was excluded
+	left      map[derecho.NodeID]int // event at which it began to leave
+	epochs    map[place]*epochTrace
+	sent      map[string]sent
+	sends     map[sendKey][]string
+	last      map[derecho.NodeID]map[derecho.SubgroupID]uint32
+	known     map[derecho.NodeID][]string
+	infos     map[knownAt]uint64 // of endpoints, as nodes were told
+	asked     map[string]uint64  // and as their owners want it
+	readers   map[knownReaders][]string
+	ready     map[derecho.ChannelID][]string
+	due       map[string][]string // by reader: what was written by those that knew it, or since it was ready
+	got       map[derecho.NodeID]map[string]bool
+	order     map[stream]number
+	group     map[derecho.NodeID]uint64
+	rows      map[derecho.NodeID]map[rowKey]*derecho.Row
+	removed   map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
+	pending   map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
+	loads     []load
+	since     map[begun]uint32                    // the epochs with which histories of channels began last
+	have      map[begun][]derecho.NodeID          // who has the state
+	own       map[string]derecho.ChannelID        // of endpoints, as their owners were told of them
+	quit      map[derecho.NodeID][]derecho.NodeID // who had the state that a node began to wait for, and had no endpoint any more, as far as that one knew
+	fewer     map[derecho.NodeID]int              // how many others a node had removed when it began to wait
+	withdrawn map[string]bool                     // "node by endpoint": the node has carried out that it is withdrawn; the layer above is told later
+	durable   map[derecho.NodeID]map[string]bool  // what is on the disk of a node
+	found     map[logOf]lastEpoch                 // what a log held when it was announced last
+	begun     map[begun]bool                      // groups that have had a stored channel
+	logs      map[derecho.NodeID]uint64           // of those that have announced what it holds
+	refused   map[derecho.NodeID]bool             // as theirs is the copy of another's
 	// histories are those with which the epochs of a log began.
 	histories map[logOf][]written
 	counts    map[keptBy][]epochSpan // the epochs of which what came counts in the log of a node, or is in a state that it has
@@ -334,7 +338,9 @@ func (c *checker) decision(i int, e Event) {
 	case derecho.Installed:
 		c.installed(i, e.Node, at, t, w)
 	case derecho.Decided:
-		c.agreed(i, e.Node, at, t, w.Members)
+		if slices.ContainsFunc(w.Ends, func(end uint64) bool { return end != forever }) { // else one has drained all of it, and nothing had to be agreed on
+			c.agreed(i, e.Node, at, t, w.Members)
+		}
 		t.decided[e.Node] = true
 		if t.stay == nil {
 			t.ends, t.stay = w.Ends, w.Members
@@ -379,6 +385,10 @@ func (c *checker) decision(i int, e Event) {
 		}
 	case derecho.Executed:
 		c.handed(e.Node, at, delivery{seq: w.Seq, sender: w.From, text: string(w.Command)})
+		const remove = 4 // and the number of the endpoint
+		if len(w.Command) >= 5 && w.Command[0] == remove {
+			c.withdrawn[fmt.Sprintf("%s by %s/%d", e.Node, w.From, binary.LittleEndian.Uint32(w.Command[1:]))] = true
+		}
 	}
 }
 
@@ -499,8 +509,9 @@ func (c *checker) primary(i int, at place, next *epochTrace) {
 	}
 }
 
-// agreed: when a member knows how a view ends, members with a majority of the weights have accepted that, but for those whose death a member on their host can
-// certify. Here, too, who leaves counts as any other.
+// agreed: when a member knows how a view ends, members with a majority of the weights have accepted a ballot, but for those whose death a member on their host can
+// certify. Here, too, who leaves counts as any other. Which ballot is not asked: whoever decides may have accepted a later one than that by which it knows, and the
+// value of both is the same (T1).
 func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, stay []derecho.NodeID) {
 	key := rowKey{0, at.epoch}
 	row := c.rows[node][key]
@@ -514,7 +525,7 @@ func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, st
 			w = 3
 		}
 		switch r := c.rows[m][key]; {
-		case r != nil && r.Accepted >= row.Accepted:
+		case r != nil && r.Accepted != 0:
 			have, all = have+w, all+w
 		case c.certified(i, m, stay):
 		default:
@@ -522,7 +533,7 @@ func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, st
 		}
 	}
 	if 2*have <= all {
-		c.failf("M4: %s knows how view %d ends by ballot %d, which too few of %v have accepted", node, at.epoch, row.Accepted, t.members)
+		c.failf("M4: %s knows how view %d ends, and too few of %v have accepted a ballot", node, at.epoch, t.members)
 	}
 }
 

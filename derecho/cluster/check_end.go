@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -158,13 +159,28 @@ func (c *checker) awaits(e Event) {
 	if c.gives(e.Node, e.Channel); e.Text != "pending" {
 		c.since[at] = e.Epoch
 		c.have[at] = append(c.have[at], e.Node)
+		return
 	}
+	c.quit[e.Node] = slices.DeleteFunc(slices.Clone(c.have[at]), func(n derecho.NodeID) bool { return c.knows(e.Node, n, e.Channel) })
+	c.fewer[e.Node] = len(c.removed[e.Node])
+}
+
+// knows: a node knows an endpoint of another one on a channel.
+func (c *checker) knows(node, other derecho.NodeID, ch derecho.ChannelID) bool {
+	return slices.ContainsFunc(c.known[node], func(endpoint string) bool {
+		return strings.HasPrefix(endpoint, other.String()+"/") && c.own[endpoint] == ch && !c.withdrawn[fmt.Sprintf("%s by %s", node, endpoint)]
+	})
 }
 
 // loaded: a state has come. Nothing is a state, too, if nobody has one any more: with it a history begins.
 func (c *checker) loaded(e Event) {
 	at := begun{c.group[e.Node], e.Channel}
-	if e.Text == "" && !slices.ContainsFunc(c.have[at], func(n derecho.NodeID) bool { return !c.removed[e.Node][n] }) {
+	if e.Text == "" && !slices.ContainsFunc(c.have[at], func(n derecho.NodeID) bool {
+		// Who had withdrawn before this node came owes it nothing, though it keeps the state until it has drained the epoch; nor does who withdrew
+		// before the source failed.
+		withdrawn := !c.knows(e.Node, n, e.Channel) && (slices.Contains(c.quit[e.Node], n) || len(c.removed[e.Node]) > c.fewer[e.Node])
+		return !c.removed[e.Node][n] && !withdrawn
+	}) {
 		c.since[at] = e.Epoch
 	}
 	c.have[at] = append(c.have[at], e.Node)

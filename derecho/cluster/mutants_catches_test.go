@@ -12,7 +12,7 @@ var catches = map[string]catch{
 	"accept-one-block":      {kind: "unread", seed: 21, violates: "A12"},
 	"torn-block":            {kind: "any", seed: 13, violates: "T1"},
 	"block-end-first":       {kind: "any", seed: 23, violates: "T1"},
-	"propose-unpromised":    {kind: "any", seed: 3, violates: "M4"},
+	"propose-unpromised":    {kind: "any", seed: 3, violates: "A4"},
 	"no-takeover":           {kind: "any", seed: 3, violates: "M7"},
 	"promise-unwedged":      {kind: "any", seed: 2, violates: "A4"},
 	"ack-wedged":            {kind: "any", seed: 1, violates: "T4"},

@@ -355,6 +355,7 @@ func (p *process) decided(e derecho.Event) {
 		if row := p.d.RowOf(0, e.Epoch); row != nil {
 			p.tell(row)
 		}
+		p.run.observeOthers(p, 0, e.Epoch) // it has read them
 	case derecho.Executed:
 		e.Command = slices.Clone(e.Command)
 		p.run.observeOthers(p, 0, e.Epoch)

@@ -105,7 +105,7 @@ func Run(seed uint64, o Options) *Result {
 	r.plan.Together = seed%8 == 6 && (o.Storm == "" || seed%16 == 14)
 	r.plan.Memory = seed%8 == 3
 	if seed%8 == 0 {
-		r.plan.Piece = 5
+		r.plan.Piece = 300
 	}
 	r.plan.Foretold = r.plan.Changes && r.changes.IntN(2) == 0
 	w.Foretold = r.plan.Foretold

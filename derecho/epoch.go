@@ -522,7 +522,7 @@ func (e *epoch) drain() {
 
 // mayTell: the epoch is drained, and it is known what is told to be stored of it.
 func (e *epoch) mayTell() bool {
-	return e.drained && (e.desc.Mode != Logged || !e.receiving || e.uncounted || e.g.log == nil || !e.g.log.lags(e))
+	return e.drained && (e.desc.Mode != Logged || !e.receiving || e.uncounted || e.g.log == nil || !e.g.log.lags(e, e.g.receives()))
 }
 
 // tellDrained tells that this node is done with the epoch, and before that (rdma: cells in their order), and not only on the next pass, what is stored: the others

@@ -248,14 +248,14 @@ func (l *logger) settle(m logMark) {
 	m.of.persisted.Store(m.delivered)
 }
 
-// lags reports whether it is not told yet of an epoch that all of it is stored, and will be.
-func (l *logger) lags(e *epoch) bool {
+// lags reports whether it is not told yet of an epoch that all of it is stored, and may be: another beginning is to be written, or will come (more).
+func (l *logger) lags(e *epoch, more bool) bool {
 	if l.failed() != nil {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.late, func(m logMark) bool { return m.of == e })
+	return (more || len(l.unbegun) > 0) && slices.ContainsFunc(l.late, func(m logMark) bool { return m.of == e })
 }
 
 // forgo: no state of a channel comes any more that it could count with.

@@ -193,15 +193,15 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 			require.EqualValues(t, 3, one.persisted.Load(), "what is before does not wait")
 			require.EqualValues(t, 4, two.written.Load())
 			require.Zero(t, two.persisted.Load())
-			require.True(t, l.lags(two))
-			require.False(t, l.lags(one))
+			require.True(t, l.lags(two, true))
+			require.False(t, l.lags(one, true))
 
 			// In one turn with what follows, too.
 			l.mark(two, 5)
 			test.do(l)
 			l.turn()
 			require.EqualValues(t, test.tells, two.persisted.Load())
-			require.False(t, l.lags(two), "nothing is waited for any more")
+			require.False(t, l.lags(two, true), "nothing is waited for any more")
 
 			three := &epoch{desc: &descriptor{Epoch: 3}}
 			l.mark(three, 1)
@@ -216,7 +216,7 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 func TestDrainedTellsWhatIsStored(t *testing.T) {
 	d := &descriptor{Mode: Logged, Epoch: 1, Members: []memberDesc{{Node: 1}}}
 	own := rdma.NewHeapRegion(rdma.Shape{Cells: d.layout().Cells()})
-	e := &epoch{desc: d, receiving: true, delivered: 7, g: &subgroup{id: 1, m: newMachine(&Config{}, 1, newRecorder(), nil)}}
+	e := &epoch{desc: d, receiving: true, delivered: 7, g: &subgroup{id: 1, newest: d, m: newMachine(&Config{}, 1, newRecorder(), nil)}}
 	e.g.m.bell = rdma.NewBell(new(rdma.BellWords))
 	e.g.log = newLogger(&textLog{}, e.g.m.bell, func(error) {})
 	e.table = sst.NewTable(d.layout(), 1, 0, own, func() {})

@@ -169,6 +169,12 @@ func (g *subgroup) takeOver() bool {
 	return true
 }
 
+// receives reports whether this node receives in the newest epoch: only then has the log another beginning to come.
+func (g *subgroup) receives() bool {
+	i := g.newest.member(g.m.id)
+	return i >= 0 && g.newest.Members[i].receives()
+}
+
 // catchUp has messages go to the newest epoch, whether members can read it or not.
 func (g *subgroup) catchUp() {
 	if g.id != 0 && !g.reached(g.newest.Epoch) {

@@ -166,8 +166,8 @@ func (p *poller) leave(back bool, began time.Duration) {
 func (p *poller) unattend(now, most time.Duration) {
 	guard := int64(now + most)
 	p.guard.Store(guard)
-	if at := p.at.Load(); (at == 0 || at > guard) && !p.arm() {
-		p.run.Wake() // something is due
+	if at := p.at.Load(); at == 0 || at > guard {
+		p.rearm()
 	}
 }
 
@@ -204,10 +204,15 @@ func (p *poller) claim() bool {
 
 // unattended ends the time in which nobody is woken, if it was long enough.
 func (p *poller) unattended(now time.Duration) {
-	if g := p.guard.Load(); g == 0 || g > int64(now) || !p.seat.TryLock() {
-		return // whoever has the seat sets it anew
-	}
-	if g := p.guard.Load(); g == 0 || g > int64(now) {
+	if g := p.guard.Load(); g != 0 && g <= int64(now) && p.seat.TryLock() {
+		p.takeOver(now)
+	} // or whoever has the seat sets it anew, and beat looks again
+}
+
+// takeOver is for who comes because of a guard, and has the seat. There is none any more if somebody drove between the look at the guard and the seat: that one
+// may have found the seat taken when it came back from the network (Lend), and left the driving to whom it took for another driver.
+func (p *poller) takeOver(now time.Duration) {
+	if p.guard.Load() > int64(now) {
 		p.seat.Unlock()
 		return
 	}

@@ -72,6 +72,8 @@ const (
 	// peer has died, and by whose messages the rows of a new epoch are opened. Nobody else may look at the network for
 	// 10 ms, while threads that sleep in system calls keep the processors: that is when the monitor of the Go runtime does.
 	netTime = 200 * time.Microsecond
+	// moment is how long beat waits until it tries again what it was kept from.
+	moment = 100 * time.Microsecond
 	// sweepTime bounds how long nobody makes a full pass. All news ring the bell, so it is a safety net:
 	// against a peer that takes back what this node wrote on its bell.
 	sweepTime = 2 * time.Second
@@ -169,11 +171,37 @@ func (p *poller) pass(now time.Duration, thorough bool) bool {
 	return work
 }
 
-// arm sets the alarm for what is due next, and reports false if that is now.
+// arm sets the alarm for what is due next, and reports false if that is now: then the caller, who has the seat, sees to it.
 func (p *poller) arm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next, every := time.Duration(0), time.Duration(0)
+	next, every := p.next()
+	if p.set(next) {
+		return true
+	}
+	if next <= sinceStart() {
+		return false
+	}
+	p.setAlarm(next, every)
+	return true
+}
+
+// rearm sets the alarm for what is due next, and for in a moment if that is now: nobody may be named on the bell, and the poller may wait for
+// this alarm (cede), so there may be nobody but beat to see to it. A moment, as whoever kept beat from it goes on meanwhile.
+func (p *poller) rearm() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next, every := p.next()
+	if next != 0 {
+		next = max(next, sinceStart()+moment)
+	}
+	if !p.set(next) {
+		p.setAlarm(next, every)
+	}
+}
+
+// next is when something is due next, 0 for never, and how long after that again. Called with mu held.
+func (p *poller) next() (next, every time.Duration) {
 	for _, n := range p.list() {
 		if due := time.Duration(n.due.Load()); due != 0 && (next == 0 || due < next) {
 			next, every = due, n.n.cfg.Lease/Heartbeats
@@ -182,16 +210,20 @@ func (p *poller) arm() bool {
 	if g := time.Duration(p.guard.Load()); g != 0 && (next == 0 || g < next) {
 		next = g
 	}
-	if at := time.Duration(p.at.Load()); next == 0 || at != 0 && at <= next {
-		return true // when it goes off it is set anew, if need be
-	}
-	if next <= sinceStart() {
-		return false
-	}
+	return next, every
+}
+
+// set: the alarm goes off early enough for next; it is set anew then, if need be. Called with mu held.
+func (p *poller) set(next time.Duration) bool {
+	at := time.Duration(p.at.Load())
+	return next == 0 || at != 0 && at <= next
+}
+
+// setAlarm is called with mu held.
+func (p *poller) setAlarm(next, every time.Duration) {
 	p.at.Store(int64(next))
 	p.every = every
 	p.alarm.Set(next, every)
-	return true
 }
 
 // beats calls beat whenever the alarm goes off.
@@ -232,9 +264,10 @@ func (p *poller) beat() {
 			work = n.beat() || work
 		}
 	}
-	if !p.arm() || work {
+	if work {
 		p.bell.Ring()
 	}
+	p.rearm()
 }
 
 // poll is the goroutine of the poller: it drives whenever nobody else does and there is news.

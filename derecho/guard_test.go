@@ -1,0 +1,70 @@
+package derecho
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// parkedPoller is a poller that has ceded the driving to a reader, and waits. woken is closed when it is called back.
+func parkedPoller(t *testing.T) (p *poller, woken chan struct{}) {
+	t.Helper()
+	p = new(poller)
+	_, err := p.doorbell()
+	require.NoError(t, err)
+	p.replace(nil)
+	p.run.Wake()
+	p.run.Park() // what was told before, if anything, is taken
+	p.parked = true
+	woken = make(chan struct{})
+	go func() {
+		defer close(woken)
+		p.run.Park()
+	}()
+	stop := make(chan struct{})
+	t.Cleanup(func() {
+		close(stop)
+		p.run.Wake()
+		p.alarm.Set(0, 0)
+	})
+	go p.beats(stop)
+	return p, woken
+}
+
+func requireWoken(t *testing.T, woken chan struct{}) {
+	t.Helper()
+	select {
+	case <-woken:
+	case <-time.After(patience):
+		require.Fail(t, "nobody attends to the bell for ever")
+	}
+}
+
+// A guard that is over is seen to, though a reader had the seat when beat came for it, and nothing else is due for a long time.
+func TestGuardIsOverWhileAReaderHasTheSeat(t *testing.T) {
+	p, woken := parkedPoller(t)
+	p.seat.Lock()
+	p.guard.Store(int64(sinceStart()))
+	p.beat()
+	p.seat.Unlock()
+	requireWoken(t, woken)
+}
+
+// Neither is one that was over before it was announced: the thread that left the bell was stopped between.
+func TestGuardThatIsOverAtOnce(t *testing.T) {
+	p, woken := parkedPoller(t)
+	p.seat.Lock()
+	p.unattend(sinceStart()-time.Second, guardTime)
+	p.seat.Unlock()
+	requireWoken(t, woken)
+}
+
+// Somebody drove between beat's look at the guard and its getting the seat, and left the driving to beat, as it had the seat.
+func TestGuardOfWhoDroveMeanwhile(t *testing.T) {
+	p, woken := parkedPoller(t)
+	p.seat.Lock()
+	p.takeOver(sinceStart())
+	requireWoken(t, woken)
+	require.True(t, p.seat.TryLock())
+}

@@ -371,10 +371,13 @@ func serve(t *testing.T, parts ...string) string {
 	go func() {
 		defer close(done)
 		defer l.Close()
-		for _, part := range parts {
+		for i, part := range parts {
 			conn, err := l.Accept()
 			if err != nil {
 				return
+			}
+			if i == len(parts)-1 {
+				_ = l.Close() // before the connection ends: who comes again then is refused, however late this goroutine is
 			}
 			for line := range strings.SplitAfterSeq(part, "\n") {
 				if _, err := io.WriteString(conn, line); err != nil {

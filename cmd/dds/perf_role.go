@@ -71,14 +71,15 @@ func newPerfRole(role bench.Role) *cobra.Command {
 				defer cancel()
 			}
 			var hooks bench.Hooks
-			if format == bench.Table && !quiet {
-				hooks.Progress = intervals(cmd.OutOrStdout())
+			out := newPrinter(cmd.OutOrStdout(), format)
+			if !quiet {
+				hooks.Progress = out.interval
 			}
 			result, err := bench.Run(ctx, role, o, hooks)
 			if err != nil {
 				return err
 			}
-			if err := printResults(cmd.OutOrStdout(), format, result); err != nil {
+			if err := out.result(result); err != nil {
 				return err
 			}
 			return judge(cmd.ErrOrStderr(), &criteria, result)
@@ -115,32 +116,53 @@ func newPerfRole(role bench.Role) *cobra.Command {
 	}
 	criteriaFlags(f, &criteria)
 	f.DurationVar(&timeout, "timeout", 0, "end after so long in any case; 0 is no limit")
-	f.BoolVar(&quiet, "no-intervals", false, "no line every second")
+	f.BoolVar(&quiet, "no-intervals", false, "tell of the whole only, and not of every second")
 	formatFlag(f, &format)
 	return cmd
 }
 
-// intervals prints a line every second, under a heading.
-func intervals(w io.Writer) func(bench.Interval) {
-	heading := false
-	return func(i bench.Interval) {
-		if !heading {
-			heading = true
-			fmt.Fprintf(w, "%14s %14s %12s %14s %10s %10s %12s\n", "Length (Bytes)", "Total Samples", "Samples/s", "Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples")
+// printer prints what a role measures: intervals as they come, or with the result in JSON, which is one object.
+type printer struct {
+	w         io.Writer
+	format    bench.Format
+	csv       *bench.CSVWriter
+	intervals []bench.Interval // that were
+	failed    error            // of the first that could not be printed
+}
+
+func newPrinter(w io.Writer, format bench.Format) *printer {
+	return &printer{w: w, format: format, csv: bench.NewCSVWriter(w)}
+}
+
+// interval is called by one goroutine at a time, and not any more when there is a result.
+func (p *printer) interval(i bench.Interval) {
+	p.intervals = append(p.intervals, i)
+	switch {
+	case p.failed != nil || p.format == bench.JSON:
+	case p.format == bench.CSV:
+		p.failed = p.csv.WriteInterval(i)
+	default:
+		if len(p.intervals) == 1 {
+			_, p.failed = fmt.Fprintf(p.w, "%14s %14s %12s %14s %10s %10s %12s\n", "Length (Bytes)", "Total Samples", "Samples/s", "Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples")
 		}
-		mbps := float64(i.Size) * 8 / 1e6
-		fmt.Fprintf(w, "%14d %14d %12.0f %14.0f %10.1f %10.1f %12d\n", i.Size, i.Total, i.Rate, i.Average, i.Rate*mbps, i.Average*mbps, i.Lost)
+		if p.failed == nil {
+			_, p.failed = fmt.Fprintf(p.w, "%14d %14d %12.0f %14.0f %10.1f %10.1f %12d\n", i.Size, i.Total, i.Rate, i.Average, i.Mbps(i.Rate), i.Mbps(i.Average), i.Lost)
+		}
 	}
 }
 
-func printResults(w io.Writer, format bench.Format, results ...bench.Result) error {
-	switch format {
-	case bench.JSON:
-		return bench.WriteJSON(w, results...)
-	case bench.CSV:
-		return bench.NewCSVWriter(w).Write(nil, results...)
+func (p *printer) result(r bench.Result) error {
+	if p.failed != nil {
+		return p.failed
 	}
-	return bench.WriteTable(w, results...)
+	switch p.format {
+	case bench.JSON:
+		r.Intervals = p.intervals
+		return bench.WriteJSON(p.w, r)
+	case bench.CSV:
+		return p.csv.Write(nil, r)
+	}
+	return bench.WriteTable(p.w, r)
 }
 
 // judge prints the verdicts, on the side where they do not disturb who reads the results.

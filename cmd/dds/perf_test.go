@@ -123,6 +123,40 @@ func TestRolesByHand(t *testing.T) {
 	}
 }
 
+func TestIntervals(t *testing.T) {
+	domain := aDomain()
+	sub := dds("perf", "sub", "-o", "csv", "-d", domain)
+	require.NoError(t, sub.Start())
+	pub := dds("perf", "pub", "-o", "json", "-d", domain, "--rate", "1k", "--warmup", "10ms", "--duration", "2200ms").run(t, exitOK)
+	sub.await(t, exitOK)
+
+	tables := strings.Split(sub.out.String(), "\n\n")
+	require.Len(t, tables, 2, "intervals, and the whole: %s", sub.out.String())
+	var rows [2][][]string
+	for i := range rows {
+		var err error
+		rows[i], err = csv.NewReader(strings.NewReader(tables[i])).ReadAll()
+		require.NoError(t, err)
+	}
+	// As rtiperftest names them.
+	assert.Equal(t, []string{"Length (Bytes)", "Total Samples", "Samples/s", "Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples", "Lost Samples (%)"}, rows[0][0])
+	require.GreaterOrEqual(t, len(rows[0]), 2)
+	assert.Equal(t, []string{"1024", "0", "0.00"}, []string{rows[0][1][0], rows[0][1][6], rows[0][1][7]})
+	require.Len(t, rows[1], 2)
+
+	var whole bench.Result
+	require.NoError(t, json.Unmarshal(pub.out.Bytes(), &whole))
+	require.NotEmpty(t, whole.Intervals)
+	last := whole.Intervals[len(whole.Intervals)-1]
+	assert.LessOrEqual(t, last.Total, whole.Count)
+	assert.Positive(t, last.Average)
+
+	alone := dds("perf", "peer", "-o", "csv", "-d", aDomain(), "--no-intervals", "--rate", "1k", "--warmup", "10ms", "--duration", "1100ms").run(t, exitOK)
+	one, err := csv.NewReader(&alone.out).ReadAll()
+	require.NoError(t, err)
+	assert.Len(t, one, 2)
+}
+
 func TestSanity(t *testing.T) {
 	sanity := func(status int, args ...string) string {
 		return dds(short("sanity", args...)...).run(t, status).err.String()

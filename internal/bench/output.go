@@ -37,19 +37,50 @@ var csvColumns = []string{
 	"CPU (%)", "CPU User (s)", "CPU System (s)", "Voluntary Switches", "Involuntary Switches", "RSS (KB)", "Allocations", "GC Cycles",
 }
 
-// CSVWriter writes results as rows below one line of names.
+// intervalColumns are those of rtiperftest.
+var intervalColumns = []string{
+	"Length (Bytes)", "Total Samples", "Samples/s", "Ave Samples/s", "Mbps", "Ave Mbps", "Lost Samples", "Lost Samples (%)",
+}
+
+// CSVWriter writes results as rows below one line of names. Intervals that were written before are a table of their own, which an empty line ends.
 type CSVWriter struct {
-	w      *csv.Writer
-	header bool
+	to        io.Writer
+	w         *csv.Writer
+	header    bool
+	intervals bool // there were some
 }
 
 // NewCSVWriter makes one.
-func NewCSVWriter(w io.Writer) *CSVWriter { return &CSVWriter{w: csv.NewWriter(w)} }
+func NewCSVWriter(w io.Writer) *CSVWriter { return &CSVWriter{to: w, w: csv.NewWriter(w)} }
+
+// WriteInterval adds a row about an interval, before any results are written.
+func (c *CSVWriter) WriteInterval(i Interval) error {
+	if !c.intervals {
+		c.intervals = true
+		if err := c.w.Write(intervalColumns); err != nil {
+			return err
+		}
+	}
+	err := c.w.Write([]string{
+		strconv.Itoa(i.Size), strconv.FormatUint(i.Total, 10), fixed(i.Rate, 0), fixed(i.Average, 0),
+		fixed(i.Mbps(i.Rate), 1), fixed(i.Mbps(i.Average), 1), strconv.FormatUint(i.Lost, 10), fixed(lostPercent(i.Total, i.Lost), 2),
+	})
+	if err != nil {
+		return err
+	}
+	c.w.Flush()
+	return c.w.Error()
+}
 
 // Write adds rows. The first columns are the same for all.
 func (c *CSVWriter) Write(first []Column, results ...Result) error {
 	if !c.header {
 		c.header = true
+		if c.intervals {
+			if _, err := fmt.Fprintln(c.to); err != nil {
+				return err
+			}
+		}
 		var names []string
 		for _, f := range first {
 			names = append(names, f.Name)
@@ -87,12 +118,17 @@ func fixed(v float64, digits int) string { return strconv.FormatFloat(v, 'f', di
 
 // LostPercent is the share of the samples that did not come.
 func (r *Result) LostPercent() float64 {
-	if all := r.Count + r.Lost; all > 0 && r.Role != Ping {
-		return 100 * float64(r.Lost) / float64(all)
-	} else if all > 0 {
+	if r.Role == Ping && r.Count > 0 {
 		return 100 * float64(r.Lost) / float64(r.Count)
 	}
-	return 0
+	return lostPercent(r.Count, r.Lost)
+}
+
+func lostPercent(came, lost uint64) float64 {
+	if came+lost == 0 {
+		return 0
+	}
+	return 100 * float64(lost) / float64(came+lost)
 }
 
 // WriteJSON writes each result as one line.

@@ -39,6 +39,8 @@ type Result struct {
 	Due         *Latency `json:"due,omitempty"`     // from when the samples were due, if there was a rate
 	// Interrupted: the process was told to end, or the writers went without telling how many samples there were.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Intervals are what was told while it ran, if who printed it wants them there.
+	Intervals []Interval `json:"intervals,omitempty"`
 }
 
 // Latency is a distribution in nanoseconds. It is zero if Samples is.

@@ -20,12 +20,15 @@ type Hooks struct {
 
 // Interval is what happened in about a second.
 type Interval struct {
-	Size    int
-	Total   uint64 // since the beginning
-	Rate    float64
-	Average float64 // rate since the beginning
-	Lost    uint64  // since the beginning
+	Size    int     `json:"size"`
+	Total   uint64  `json:"total"` // since the beginning
+	Rate    float64 `json:"rate"`
+	Average float64 `json:"ave_rate"` // rate since the beginning
+	Lost    uint64  `json:"lost"`     // since the beginning
 }
+
+// Mbps is a rate of samples in 10^6 bits per second.
+func (i *Interval) Mbps(rate float64) float64 { return rate * float64(i.Size) * 8 / 1e6 }
 
 // Run plays a role until it is done or ctx ends, which gives a Result of what was until then.
 func Run(ctx context.Context, role Role, o Options, hooks Hooks) (result Result, err error) {

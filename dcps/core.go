@@ -48,14 +48,6 @@ func (s *slot) bytes() []byte {
 	return s.node.Bytes()
 }
 
-// ring keeps the memory mapped that bytes is in.
-func (s *slot) ring() derecho.Ring {
-	if s.other != nil {
-		return derecho.Ring{}
-	}
-	return s.node.Ring()
-}
-
 // incarnation is the one of this process in whose ring the room is.
 func (s *slot) incarnation() derecho.NodeID {
 	if s.other != nil {

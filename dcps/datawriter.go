@@ -410,11 +410,14 @@ func (w *DataWriter[T]) Loan(ctx context.Context, maxBytes int, opts ...WriteOpt
 		return Loan{}, err
 	}
 	u.landed(r) // until Publish, which looks whether the process is still what it was
-	l := Loan{of: of, at: atCall}
-	if r.sent {
-		l.room, l.ring = r.slot.bytes()[:maxBytes], r.slot.ring()
-	} else {
-		l.room = make([]byte, maxBytes) // stands in for the ring that a best-effort writer found full
+	l := Loan{of: of}
+	switch {
+	case !r.sent: // it stands in for the ring that a best-effort writer found full
+		of.keep(make([]byte, maxBytes))
+	case r.slot.other != nil:
+		of.keep(r.slot.bytes()[:maxBytes])
+	default:
+		l.ring, l.place = r.slot.node.Ring(), r.slot.node.Place().Cut(maxBytes)
 	}
 	if l.turn = u.loans.lend(of); l.turn == 0 {
 		return Loan{}, u.deleted(op)

@@ -69,7 +69,7 @@ func (w *writer) lendDirectly(room int, at int64) (l Loan, ok bool) {
 	if !w.loans.open(first, turn) {
 		return Loan{}, false
 	}
-	return Loan{of: first, turn: turn, at: atCall, room: s.Bytes(), ring: s.Ring()}, true
+	return Loan{of: first, turn: turn, ring: s.Ring(), place: s.Place()}, true
 }
 
 // unhindered tells whether what was lent can be published directly: nothing has happened to the process, and nobody counts samples.
@@ -78,8 +78,8 @@ func (w *writer) unhindered(r *reservation) bool {
 }
 
 // publishDirectly publishes a message with such a place.
-func (w *writer) publishDirectly(r *reservation, h derecho.Header, size int) {
-	r.slot.node.Commit(h, size)
+func (w *writer) publishDirectly(r *reservation, h *derecho.Header, size int) {
+	r.slot.node.CommitAs(h, size)
 	w.doubt.sent(r.exclusions)
 	w.batch.hurry()
 	w.showLife()

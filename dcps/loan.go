@@ -26,12 +26,11 @@ import (
 // referred to, also after the participant's Close: a late builder whose Loan is still to be published does not fault.
 //
 // A copy of a Loan is the same loan.
-type Loan struct { // no larger than what a function returns in registers, with an error
-	of   *lease
-	turn uint64 // of the lease; with expired, once this copy was published or discarded
-	at   int64  // source timestamp, ns; atCall for that of the place
-	room []byte
-	ring derecho.Ring // that room is in
+type Loan struct { // four words and fields: of more the compiler makes copies in memory, and each costs as much as two atomic operations
+	of    *lease
+	turn  uint64        // of the lease; with expired, once this copy was published or discarded
+	ring  derecho.Ring  // that the room is in; none: it is lease.own
+	place derecho.Place // of the room in the ring
 }
 
 // expired, in Loan.turn: a turn that no lease has.
@@ -39,10 +38,25 @@ const expired = 1 << 63
 
 // Bytes is the room to fill; nil once the loan has ended.
 func (l *Loan) Bytes() []byte {
-	if l == nil || l.of == nil || !l.lent() {
+	if l == nil || l.of == nil {
 		return nil
 	}
-	return l.room
+	room := l.room() // before the look at turn: it is that of this loan if it has not ended then
+	if !l.lent() {
+		return nil
+	}
+	return room
+}
+
+// room is what Bytes is until the loan has ended, and the lease was taken back.
+func (l *Loan) room() []byte {
+	if l.ring != (derecho.Ring{}) {
+		return l.ring.At(l.place)
+	}
+	if own := l.of.own.Load(); own != nil {
+		return *own
+	}
+	return nil
 }
 
 // At sets the source timestamp, which is otherwise what DataWriter.Loan gave the sample: the time of that call, or what At among its
@@ -54,7 +68,7 @@ func (l *Loan) At(t time.Time) error {
 	}
 	at, err := nanoseconds(op, l.of.w.what, t)
 	if err == nil {
-		l.at = at
+		l.of.stamp(l.turn, at)
 	}
 	return err
 }
@@ -67,20 +81,19 @@ func (l *Loan) Publish(n int) error {
 	if l == nil || l.of == nil {
 		return missing(op, "the loan", "DataWriter.Loan")
 	}
-	w := l.of.w
-	if l.lent() && (n < cdr.HeaderSize || n > len(l.room)) {
-		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(l.room))}
+	w, room := l.of.w, l.room()
+	if (n < cdr.HeaderSize || n > len(room)) && l.lent() {
+		return &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: fmt.Sprintf("the sample has %d bytes, the loan %d", n, len(room))}
 	}
+	turn := l.turn
 	r, err := w.loans.end(op, l)
 	if err != nil {
 		return err
 	}
+	at := l.of.timestamp(turn)
 	if w.unhindered(r) {
-		at := r.at
-		if l.at != atCall {
-			at = l.at
-		}
-		w.publishDirectly(r, w.header(kindData, r.seq, 0, at), n)
+		h := derecho.Header{Writer: w.id, WriterSeq: r.seq, Timestamp: at, Kind: kindData}
+		w.publishDirectly(r, &h, n)
 		w.loans.done(l.of)
 		return nil
 	}
@@ -94,10 +107,6 @@ func (l *Loan) Publish(n int) error {
 			Detail: "the loan is of before the group went on without this process, and was lost then; write the sample again",
 		}
 	}
-	at := l.at
-	if at == atCall {
-		at = r.at
-	}
 	if err == nil && w.bySource && at != r.at {
 		err = &Error{Op: op, Entity: w.what, Code: ErrBadParameter, Detail: "DESTINATION_ORDER is BY_SOURCE_TIMESTAMP, and the loan has another timestamp than its place; give At to DataWriter.Loan instead"}
 	}
@@ -106,9 +115,9 @@ func (l *Loan) Publish(n int) error {
 		return err
 	}
 	instances := w.instances.Load()
-	counted, err := instances.note(w, op, nil, l.room[:n], 1)
+	counted, err := instances.note(w, op, nil, room[:n], 1)
 	if errors.Is(err, errNotAcked) {
-		return w.publishWhenAcked(op, l, n, at, err)
+		return w.publishWhenAcked(op, l.of, room[:n], at, err)
 	}
 	if err != nil {
 		w.waste(r)
@@ -123,9 +132,9 @@ func (l *Loan) Publish(n int) error {
 
 // publishWhenAcked is Publish of a writer that holds as many samples as RESOURCE_LIMITS let it until they are acknowledged. The
 // loan itself is in the way of that: so the sample leaves the ring, waits like one of Write, and gets another place.
-func (w *writer) publishWhenAcked(op string, l *Loan, n int, at int64, full error) error {
-	sample, from := slices.Clone(l.room[:n]), sampleClock.now()
-	w.waste(&l.of.r)
+func (w *writer) publishWhenAcked(op string, of *lease, room []byte, at int64, full error) error {
+	sample, from := slices.Clone(room), sampleClock.now()
+	w.waste(&of.r)
 	ctx, instances := w.lifetime, w.instances.Load()
 	counted, err := w.noteWhenAcked(ctx, op, nil, sample, instances, from, full)
 	if err != nil {
@@ -134,16 +143,16 @@ func (w *writer) publishWhenAcked(op string, l *Loan, n int, at int64, full erro
 		}
 		return err
 	}
-	if w.bySource && !l.of.asked {
+	if w.bySource && !of.asked {
 		at = atCall // the place is another one, and its timestamp goes with it
 	}
 	var again reservation
-	if err := w.reserve(ctx, op, n, from, at, &again); err != nil {
+	if err := w.reserve(ctx, op, len(sample), from, at, &again); err != nil {
 		instances.unwrote(counted)
 		return err
 	}
 	copy(again.slot.bytes(), sample) // the path is Ordered, which never gives a number without a place
-	w.publish(&again, w.header(kindData, again.seq, 0, again.at), n)
+	w.publish(&again, w.header(kindData, again.seq, 0, again.at), len(sample))
 	instances.wrote(w, counted)
 	return nil
 }
@@ -174,6 +183,37 @@ type lease struct {
 	// turn modulo leaseStates is the state. Who makes it leaseEnded, by compare-and-swap, has the reservation: one of the
 	// copies of the loan, or Close. A copy makes it leaseFree when it has done with r.
 	turn atomic.Uint64
+	// own is the room of a loan that has none in a ring. Who lends stores it before it makes turn leaseLent, done takes it away.
+	own atomic.Pointer[[]byte]
+
+	// What Loan.At said: of the loan with the turn stamped the source timestamp, in ns. Both are stored with stamping held, at first, while that loan is
+	// lent; so that what is found with the turn of a loan that one has ended is what At said of it, and no later than that.
+	stamping sync.Mutex
+	at       atomic.Int64
+	stamped  atomic.Uint64
+}
+
+// keep makes memory the room of the next loan.
+func (l *lease) keep(room []byte) { l.own.Store(&room) }
+
+// stamp is Loan.At of a loan with such a turn, unless it has ended.
+func (l *lease) stamp(turn uint64, at int64) {
+	l.stamping.Lock()
+	defer l.stamping.Unlock()
+	if l.turn.Load() == turn {
+		l.at.Store(at)
+		l.stamped.Store(turn)
+	}
+}
+
+// timestamp is that of a loan that the caller has ended, and which had such a turn.
+func (l *lease) timestamp(turn uint64) int64 {
+	if l.stamped.Load() == turn {
+		if at := l.at.Load(); at != atCall {
+			return at
+		}
+	}
+	return l.r.at
 }
 
 // The states of a lease, one after the other.
@@ -247,6 +287,9 @@ func (s *leases) get(w *writer) *lease {
 // done takes back a lease that end gave. It does not keep the ring of its reservation mapped.
 func (s *leases) done(l *lease) {
 	l.r.slot, l.r.tail = slot{}, nil
+	if l.own.Load() != nil {
+		l.own.Store(nil)
+	}
 	l.turn.Store(l.turn.Load() + leaseStates - leaseEnded) // nobody else changes it
 	if l != &s.first {
 		s.put(l)

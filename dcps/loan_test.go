@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/qos"
@@ -146,6 +148,52 @@ func TestCopiesOfALoan(t *testing.T) {
 	require.NoError(t, b.Discard())
 	require.Len(t, c.Bytes(), 100, "the stale copy did not end it")
 	require.NoError(t, c.Discard())
+}
+
+// What At says is of the loan, whichever of its copies says it; once that has ended it is of no other loan of the same lease.
+func TestTimestampByACopyOfALoan(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
+		w, r := a.writer(t, writerQos(blocking(patience))), b.reader(t, readerQos())
+		require.NoError(t, w.WaitForMatch(patiently(t), 1))
+		require.NoError(t, r.WaitForMatch(patiently(t), 1))
+		stamp := func(l *Loan) time.Time {
+			size, err := cdr.MarshalTo(l.Bytes(), &track{ID: 1}, w.enc)
+			require.NoError(t, err)
+			require.NoError(t, l.Publish(size))
+			for s, err := range r.Stream(patiently(t)) {
+				require.NoError(t, err)
+				return s.Info.SourceTimestamp
+			}
+			return time.Time{}
+		}
+		lend := func() Loan {
+			l, err := w.Loan(patiently(t), 100, At(time.Unix(7, 0)))
+			require.NoError(t, err)
+			return l
+		}
+		l := lend()
+		again := l
+		require.NoError(t, again.At(time.Unix(8, 0)))
+		require.True(t, stamp(&l).Equal(time.Unix(8, 0)))
+		for _, ended := range []*Loan{&l, &again} {
+			l := lend()
+			require.Same(t, ended.of, l.of)
+			require.NoError(t, ended.At(time.Unix(9, 0)))
+			require.True(t, stamp(&l).Equal(time.Unix(7, 0)), "it was lent with that")
+			l = lend()
+			require.NoError(t, l.At(time.Unix(10, 0)))
+			require.NoError(t, ended.At(time.Unix(9, 0)))
+			require.True(t, stamp(&l).Equal(time.Unix(10, 0)))
+		}
+	})
+}
+
+// A Loan is handed about in registers. Of five words, or five fields, the compiler makes copies in memory, at both ends of each call.
+func TestLoanFitsRegisters(t *testing.T) {
+	of := reflect.TypeFor[Loan]()
+	require.LessOrEqual(t, of.NumField(), 4)
+	require.LessOrEqual(t, of.Size(), 4*unsafe.Sizeof(uintptr(0)))
 }
 
 // Goroutines lend and publish while the writer is closed: what Publish accepted arrives, and nothing else.

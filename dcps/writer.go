@@ -286,7 +286,7 @@ func (w *writer) stamp(op string, from, at int64) (int64, error) {
 // publish sends what was built in a reservation.
 func (w *writer) publish(r *reservation, h derecho.Header, size int) {
 	if r.direct {
-		w.publishDirectly(r, h, size)
+		w.publishDirectly(r, &h, size)
 		return
 	}
 	h.Flags |= r.flags

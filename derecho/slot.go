@@ -22,8 +22,17 @@ type Slot struct {
 // Bytes is the room, in shared memory: what is built here is what the others read.
 func (s Slot) Bytes() []byte { return s.res.Bytes() }
 
-// Ring keeps the memory mapped that the Bytes of a Slot are in, for as long as it is referred to.
+// Ring keeps the memory mapped that the Bytes of a Slot are in, for as long as it is referred to. The zero Ring is none.
 type Ring struct{ s *smc.Sender }
+
+// Place is where in its Ring the Bytes of a Slot are.
+type Place = smc.Place
+
+// At is the room at a place.
+func (r Ring) At(p Place) []byte { return r.s.At(p) }
+
+// Place is that of Bytes.
+func (s Slot) Place() Place { return s.res.Place() }
 
 // Ring is that of Bytes.
 func (s Slot) Ring() Ring { return Ring{s.res.Sender()} }
@@ -34,6 +43,22 @@ func (s Slot) Node() NodeID { return s.e.g.m.id }
 // Commit publishes the first size bytes. It reports false if the group has gone on without this node: then the message may or
 // may not be among those that Handler.Undelivered tells of, and Bytes are still what was committed.
 func (s Slot) Commit(h Header, size int) bool {
+	head := smc.Header{
+		Writer: uint32(h.Writer), WriterSeq: h.WriterSeq, Timestamp: h.Timestamp,
+		Kind: uint8(h.Kind), Flags: h.Flags,
+	}
+	switch e := s.e; {
+	case e.turn != nil || e.off.NoSendBatching || e.off.NoLatePosting:
+		s.res.Commit(head, size)
+		s.flush()
+	case s.res.Publish(head, size):
+		e.kick()
+	}
+	return !s.res.Abandoned()
+}
+
+// CommitAs is Commit. A header is too large for registers, and what was stored in pieces and is copied as a whole keeps the processor waiting.
+func (s Slot) CommitAs(h *Header, size int) bool {
 	head := smc.Header{
 		Writer: uint32(h.Writer), WriterSeq: h.WriterSeq, Timestamp: h.Timestamp,
 		Kind: uint8(h.Kind), Flags: h.Flags,

@@ -155,6 +155,28 @@ func TestPublish(t *testing.T) {
 	require.False(t, e.s.Flush(), "nothing is left")
 }
 
+// A place says where the bytes of a reservation are, wherever in the ring they lie.
+func TestPlace(t *testing.T) {
+	e := newEnds(1 << 12)
+	for n := range 200 {
+		r, err := e.s.Reserve(n)
+		require.NoError(t, err)
+		p := r.Place()
+		require.Equal(t, n, p.Len())
+		require.Len(t, e.s.At(p), n)
+		require.Equal(t, n, cap(e.s.At(p)), "what follows is not of this reservation")
+		for i := range e.s.At(p) {
+			e.s.At(p)[i] = byte(n + i)
+		}
+		for i, b := range r.Bytes() {
+			require.Equal(t, byte(n+i), b)
+		}
+		require.Equal(t, r.Bytes()[:n/2], e.s.At(p.Cut(n/2)))
+		r.Publish(Header{}, n)
+		require.Len(t, e.receive(t), 1)
+	}
+}
+
 // Each message that is committed while the ring is abandoned is published, or handed over, or its goroutine is told.
 func TestAbandonLosesNothing(t *testing.T) {
 	for range 200 {

@@ -166,6 +166,26 @@ func (r Reservation) Bytes() []byte {
 	return r.s.ring[at : at+uint64(r.size) : at+uint64(r.size)]
 }
 
+// Place is where in the ring of its sender the Bytes of a reservation are, and how many: a word. It keeps nothing mapped.
+type Place uint64 // where they begin, which is below 2³¹ in any ring, and in the low half how many
+
+// Place is that of Bytes.
+func (r Reservation) Place() Place {
+	return Place((r.pos&r.s.mask+HeaderBytes)<<32 | uint64(uint32(r.size)))
+}
+
+// Len is how many bytes there are.
+func (p Place) Len() int { return int(uint32(p)) }
+
+// Cut is the first n bytes of a place.
+func (p Place) Cut(n int) Place { return p>>32<<32 | Place(uint32(n)) }
+
+// At is the room at a place of a reservation.
+func (s *Sender) At(p Place) []byte {
+	from, n := uint64(p>>32), uint64(uint32(p))
+	return s.ring[from : from+n : from+n]
+}
+
 // Commit makes the first n bytes of the reservation a message; Flush publishes it.
 func (r Reservation) Commit(h Header, n int) {
 	if n < 0 || n > int(r.size) {

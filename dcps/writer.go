@@ -67,6 +67,7 @@ type writer struct {
 	info      []byte       // what the domain was told of the writer; guarded by entity.changing
 	// direct is how most of its messages get their place; nil if the QoS asks for more than that. See direct.go.
 	direct *derecho.Outlet
+	usual  usualSize
 
 	// Guarded by mu.
 	readers        map[InstanceHandle]Peer   // that are matched
@@ -320,10 +321,16 @@ func (w *writer) write(ctx context.Context, m cdr.Message, at int64) error {
 	if err := w.sendable(ctx, op); err != nil {
 		return err
 	}
+	if w.direct != nil {
+		if done, err := w.writeAsUsual(op, m, at); done {
+			return err
+		}
+	}
 	size, err := cdr.Size(m, w.enc)
 	if err != nil {
 		return failure(op, w.what, "", err)
 	}
+	w.usual.note(size)
 	from := sampleClock.now()
 	instances := w.instances.Load()
 	counted, err := instances.note(w, op, m, nil, 1)

@@ -385,11 +385,20 @@ func (c *checker) decision(i int, e Event) {
 		}
 	case derecho.Executed:
 		c.handed(e.Node, at, delivery{seq: w.Seq, sender: w.From, text: string(w.Command)})
-		const remove = 4 // and the number of the endpoint
-		if len(w.Command) >= 5 && w.Command[0] == remove {
-			c.withdrawn[fmt.Sprintf("%s by %s/%d", e.Node, w.From, binary.LittleEndian.Uint32(w.Command[1:]))] = true
+		if endpoint, is := withdraws(&w); is {
+			c.withdrawn[fmt.Sprintf("%s by %s", e.Node, endpoint)] = true
 		}
 	}
+}
+
+const remove = 4 // a command, with the number of an endpoint
+
+// withdraws: a command that is executed withdraws an endpoint.
+func withdraws(w *derecho.Event) (endpoint string, is bool) {
+	if len(w.Command) < 5 || w.Command[0] != remove {
+		return "", false
+	}
+	return fmt.Sprintf("%s/%d", w.From, binary.LittleEndian.Uint32(w.Command[1:])), true
 }
 
 func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace, w derecho.Event) {

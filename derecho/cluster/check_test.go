@@ -379,6 +379,11 @@ var withCrashes = []tampering{
 	}},
 }
 
+// withLies is an edit of a run in which the disk of the last process that had the state of a channel loses what it called synced.
+var withLies = []tampering{
+	{"a disk that has it still", "P2", func(x *tampered) { x.dropAll(kind(Lost)) }},
+}
+
 // trim is the first event that tells where a sender ends that failed.
 func (x *tampered) trim() int {
 	return x.find(0, func(e *Event) bool {
@@ -401,11 +406,15 @@ func (x *tampered) goOn(at int) (nodes []derecho.NodeID) {
 // No checker is vacuous: each finds what it is for in the trace of a run in which nothing is violated, once that has been put in.
 func TestCheckers(t *testing.T) {
 	for _, of := range []struct {
-		seed   uint64
-		faults Fault
-		edits  []tampering
-	}{{37, 0, calmly}, {13, CrashNode, withCrashes}} {
-		r := Run(of.seed, Options{Faults: of.faults, MinNodes: 4, MaxNodes: 5})
+		seed    uint64
+		options Options
+		edits   []tampering
+	}{
+		{37, Options{MinNodes: 4, MaxNodes: 5}, calmly},
+		{13, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, withCrashes},
+		{5007663, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withLies},
+	} {
+		r := Run(of.seed, of.options)
 		require.NoError(t, r.Err)
 		for _, edit := range of.edits {
 			t.Run(edit.name, func(t *testing.T) {

@@ -221,9 +221,19 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	at := map[string]onDisk{}
 	var text []string // in order
 	var held *Event
-	found := map[derecho.NodeID]uint64{} // its log
-	there := map[place][]uint64{}        // logs of which an epoch goes on
-	began := map[place]bool{}            // epochs that anybody has installed
+	found := map[derecho.NodeID]uint64{}         // its log
+	met := map[derecho.NodeID][]derecho.NodeID{} // the nodes of whose endpoints of the channel a node was told
+	keep := keepers{}
+	announced := func(to derecho.NodeID) (logs []uint64) {
+		for n, log := range found {
+			if slices.Contains(met[to], n) {
+				logs = append(logs, log)
+			}
+		}
+		return logs
+	}
+	there := map[place][]uint64{} // logs of which an epoch goes on
+	began := map[place]bool{}     // epochs that anybody has installed
 	for _, e := range events {
 		if e.Kind == Decision && e.What.Kind == derecho.Installed {
 			began[place{e.What.Group, e.What.Subgroup, e.What.Epoch}] = true
@@ -298,7 +308,19 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			logs[e.Log] = lies.unbegun(e)
 		case e.Kind == Await && e.Channel == ch && e.Epoch != 0 && e.Text != "pending":
 			on := lineOf(line[group[e.Node]], e.Epoch).line
-			lies.resumed(found[e.Node], group[e.Node], there[place{group[e.Node], channels[ch].ID, e.Epoch}], on, newest[on].logs, logs, at)
+			h := lies.of(group[e.Node])
+			lies.resumed(found[e.Node], h, there[place{group[e.Node], channels[ch].ID, e.Epoch}], announced(e.Node), on, newest[on].logs, logs, at)
+			h.has(e.Node, found[e.Node])
+		case e.Kind == Load && e.Channel == ch:
+			lies.of(group[e.Node]).has(e.Node, found[e.Node])
+		case e.Kind == Known && e.Channel == ch:
+			if met[e.Node] = append(met[e.Node], e.Sender); e.Keeps {
+				keep.known(e.Sender, e.Text)
+			}
+		case e.Kind == Decision && e.What.Kind == derecho.Executed:
+			keep.executed(e.What)
+		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Subgroup == 0:
+			lies.of(e.What.Group).install(e.What.Epoch, e.What.Members, keep)
 		case e.Kind == Found && e.Channel == ch:
 			found[e.Node] = e.Log
 		case e.Kind == Holds && e.Channel == ch:

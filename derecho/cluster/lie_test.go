@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/internal/datadriven"
 )
 
@@ -79,4 +80,45 @@ func lieAt(t *testing.T, first string, messages, starts int, believed bool) erro
 	require.NoError(t, s.r.err)
 	require.False(t, s.r.lost, "both are back")
 	return check(s.r.plan, s.r.events)
+}
+
+// Of a channel that all have lost who had its state only their logs are asked: of those who fail together each, not that of one who had failed, or withdrawn what keeps
+// the channel, before. What one of these has on disk is not excused.
+func TestLogsOfTheLast(t *testing.T) {
+	const group, x, y, z = 1, 17, 18, 19 // z keeps nothing
+	for _, c := range []struct {
+		name    string
+		then    func(h *having, keep keepers)
+		excused bool
+	}{
+		{"the one that has it failed before", func(h *having, keep keepers) {
+			h.install(2, []derecho.NodeID{y, z}, keep)
+			h.install(3, []derecho.NodeID{z}, keep)
+		}, true},
+		{"the one that has it withdrew before", func(h *having, keep keepers) {
+			keep.executed(&derecho.Event{From: x, Command: []byte{remove, 1, 0, 0, 0}})
+			h.install(2, []derecho.NodeID{x, z}, keep)
+		}, true},
+		{"both fail together", func(h *having, keep keepers) { h.install(2, []derecho.NodeID{z}, keep) }, false},
+		{"it fails last", func(h *having, keep keepers) {
+			h.install(2, []derecho.NodeID{x, z}, keep)
+			h.install(3, []derecho.NodeID{z}, keep)
+		}, false},
+		{"it lives", func(h *having, keep keepers) { h.install(2, []derecho.NodeID{x, z}, keep) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, keep := newLies(), keepers{}
+			h := l.of(group)
+			for node, log := range map[derecho.NodeID]uint64{x: 7, y: 8} {
+				h.has(node, log)
+				keep.known(node, fmt.Sprintf("%s/1", node))
+				l.durable(&Event{Log: log, Epoch: 1, Text: "m"})
+			}
+			l.lost(&Event{Log: 8, Epoch: 1, Text: "m"})
+			c.then(h, keep)
+			at := map[string]onDisk{"m": {lastEpoch: lastEpoch{epoch: 1, logs: []uint64{7, 8}}}}
+			l.resumed(8, h, []uint64{7, 8}, []uint64{7, 8}, 0, []uint64{7, 8}, map[uint64]onDisk{}, at)
+			require.Equal(t, c.excused, l.excused["m"])
+		})
+	}
 }

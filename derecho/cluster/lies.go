@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/omg-dds-go/dds/derecho"
 )
 
 // lies is what the disks of a channel's logs have lied about, for checkStored. A message that some disk has lost after all logs of its epoch
@@ -10,8 +13,8 @@ import (
 //
 //   - The channel went on, and of the logs that were there none had it any more which had had the channel in the last epoch. One such log is
 //     enough.
-//   - A group that lives on has lost all who had the state, and goes on from the log of one of them (derecho/bereft.go), which has lost it. Logs of
-//     those who went before are not asked.
+//   - A group that lives on has lost all who had the state (derecho/bereft.go), and of their logs none that is there has it any more. Logs of those who
+//     went before are not asked: what they hold was superseded, as far as anybody could know, by what the others went on to store.
 //   - It was written under the number of an epoch that its log had forgotten. Positions under this number do not compare with those of logs
 //     that have not forgotten it, and the channel went on from one of these.
 //
@@ -22,12 +25,20 @@ type lies struct {
 	before  map[uint64][]onDisk       // what each log had before each beginning
 	forgot  map[uint64]uint32         // the highest epoch that a log has forgotten
 	again   map[string]bool           // written under such a number
-	groups  map[uint64]bool           // that have had the state
+	having  map[uint64]*having        // the state, of a group
 	excused map[string]bool
 }
 
+// having is who has the state of the channel in a group, and has not withdrawn what keeps it.
+type having struct {
+	view  uint32                    // the last that anybody has installed
+	nodes map[derecho.NodeID]uint64 // with the log of each; 0: it keeps the channel in memory
+	last  []uint64                  // the logs of these, if there are any, else of those who had it last
+	gone  []uint64                  // once all who had it have failed, and until somebody has it again: their logs
+}
+
 func newLies() *lies {
-	return &lies{copies: map[string]map[uint64]int{}, missed: map[string]bool{}, before: map[uint64][]onDisk{}, forgot: map[uint64]uint32{}, again: map[string]bool{}, groups: map[uint64]bool{}, excused: map[string]bool{}}
+	return &lies{copies: map[string]map[uint64]int{}, missed: map[string]bool{}, before: map[uint64][]onDisk{}, forgot: map[uint64]uint32{}, again: map[string]bool{}, having: map[uint64]*having{}, excused: map[string]bool{}}
 }
 
 func (l *lies) add(text string, log uint64, n int) {
@@ -70,18 +81,83 @@ func (l *lies) unbegun(e *Event) (before onDisk) {
 	return before
 }
 
-// resumed: the channel goes on from what a log holds, in a group and on a line of history. Some logs are there; the last epoch of the line had some.
-func (l *lies) resumed(from, group uint64, there []uint64, line uint32, last []uint64, logs map[uint64]onDisk, at map[string]onDisk) {
-	lives := l.groups[group]
-	l.groups[group] = true
+// of is who has the state in a group.
+func (l *lies) of(group uint64) *having {
+	if l.having[group] == nil {
+		l.having[group] = &having{nodes: map[derecho.NodeID]uint64{}}
+	}
+	return l.having[group]
+}
+
+// has: a node has the state, and keeps the channel in a log, or in memory.
+func (h *having) has(node derecho.NodeID, log uint64) {
+	h.nodes[node], h.gone = log, nil
+	h.know()
+}
+
+// know brings the logs of those who have the state up to date.
+func (h *having) know() {
+	logs := slices.DeleteFunc(slices.Sorted(maps.Values(h.nodes)), func(log uint64) bool { return log == 0 })
+	if len(logs) > 0 {
+		h.last = logs
+	}
+}
+
+// install: a view begins. First those do not count any more who have withdrawn what keeps the channel, if there are others, and then those who are no members.
+func (h *having) install(view uint32, members []derecho.NodeID, keep keepers) {
+	if view <= h.view {
+		return
+	}
+	h.view = view
+	withdrawn := func(n derecho.NodeID) bool { return len(keep[n]) == 0 }
+	drop := func(which func(derecho.NodeID) bool) {
+		maps.DeleteFunc(h.nodes, func(n derecho.NodeID, _ uint64) bool { return which(n) })
+		h.know()
+	}
+	for n := range h.nodes {
+		if !withdrawn(n) {
+			drop(withdrawn)
+			break
+		}
+	}
+	before := len(h.nodes)
+	drop(func(n derecho.NodeID) bool { return !slices.Contains(members, n) })
+	if before > 0 && len(h.nodes) == 0 {
+		h.gone = h.last
+	}
+}
+
+// keepers are the endpoints of a channel that keep its state, by node: those that somebody was told of, but for those that their node has withdrawn in order. Of one that
+// has failed nobody executes that.
+type keepers map[derecho.NodeID]map[string]bool
+
+func (k keepers) known(node derecho.NodeID, endpoint string) {
+	if k[node] == nil {
+		k[node] = map[string]bool{}
+	}
+	k[node][endpoint] = true
+}
+
+// executed: a command may withdraw an endpoint.
+func (k keepers) executed(w *derecho.Event) {
+	if endpoint, is := withdraws(w); is {
+		delete(k[w.From], endpoint)
+	}
+}
+
+// resumed: the channel goes on from what a log holds, in a group and on a line of history. Some logs are there, and some of them, or others, have been announced
+// to the node that goes on; the last epoch of the line had some.
+func (l *lies) resumed(from uint64, in *having, there, announced []uint64, line uint32, last []uint64, logs map[uint64]onDisk, at map[string]onDisk) {
+	none := func(t string, of, there []uint64) bool {
+		return !slices.ContainsFunc(there, func(log uint64) bool { return slices.Contains(of, log) && l.copies[t][log] > 0 })
+	}
 	for t := range at {
 		if at[t].line != line {
 			continue
 		}
-		nobody := !slices.ContainsFunc(there, func(log uint64) bool { return slices.Contains(last, log) && l.copies[t][log] > 0 })
 		forgotten := l.again[t] && l.copies[t][from] == 0 && logs[from].epoch >= at[t].epoch
-		has, had := l.copies[t][from]
-		if l.missed[t] && (nobody || lives && had && has == 0) || forgotten {
+		bereft := len(in.gone) > 0 && none(t, in.gone, announced)
+		if l.missed[t] && (none(t, last, there) || bereft) || forgotten {
 			l.excused[t] = true
 		}
 	}

@@ -400,7 +400,7 @@ func (r *run) observeOthers(p *process, sg derecho.SubgroupID, epoch uint32) {
 // the Handler
 
 func (p *process) EndpointAdded(ep derecho.Endpoint) {
-	e := Event{Kind: Known, Node: p.id, Channel: ep.Channel, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID), Seq: version(ep.Info)}
+	e := Event{Kind: Known, Node: p.id, Sender: ep.Node, Channel: ep.Channel, Text: fmt.Sprintf("%s/%d", ep.Node, ep.ID), Seq: version(ep.Info), Keeps: ep.Replica}
 	for _, sg := range ep.Reads {
 		e.SG = sg.ID
 	}

@@ -59,8 +59,8 @@ type Event struct {
 	SG       derecho.SubgroupID
 	Channel  derecho.ChannelID
 	Epoch    uint32
-	Seq      uint64 // also: which Info of its endpoint
-	Sender   derecho.NodeID
+	Seq      uint64             // also: which Info of its endpoint
+	Sender   derecho.NodeID     // also: whose endpoint Known is of
 	Writer   derecho.EndpointID // of Deliver
 	Text     string
 	What     *derecho.Event // of Decision
@@ -72,6 +72,7 @@ type Event struct {
 	Opened   uint32         // of Found: how often the log has been opened
 	History  uint64         // of Begun
 	Written  bool           // of Begun
+	Keeps    bool           // of Known: the endpoint keeps the state of its channel
 	Since    uint32         // of Begun: the first epoch of which what came counts; 0 if a state came, which has all before
 }
 

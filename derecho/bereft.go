@@ -19,10 +19,13 @@ import (
 // If all lack it the channel is bereft. The logs of those who had the state must come back, or a majority of them and
 // somebody has waited long enough (cmdHurry). The replicas go on from that of them which holds most, and whose node gives
 // what it has to the others, by a transfer like any other. Until then what the replicas receive of the channel is put
-// off, and their logs keep in memory what they would write, so that nothing counts as durable. If what they have in
+// off. If what they have in
 // their logs is nothing, any log will do; and without any the replica goes on that has waited longest, with what it has been handed since.
 //
-// What others have of other channels of the subgroup is not touched.
+// What others have of other channels of the subgroup is not touched, and nothing of them waits: the logs may never come back. A log is not held for a
+// channel that its node lacks. It writes what comes; the beginnings of epochs leave the channel out, so what comes of that does not count (logger.resolve) until the
+// node goes on with it (ChannelStart.Since), and is not told to be stored before, or ever if the channel goes on from elsewhere (subgroup.disown).
+// Nor is Drained held back for it (logger.lags): the members give their epochs up, and whoever wants to leaves.
 
 // bereavement is of a channel that nobody has the state of, or will have, as far as is known.
 type bereavement struct {

@@ -188,25 +188,8 @@ func (m *machine) changed(node NodeID, id EndpointID, info []byte) {
 func (m *machine) replicaLoading(ep Endpoint) bool {
 	return ep.Replica && slices.ContainsFunc(ep.Reads, func(sg Subgroup) bool {
 		g := m.groups[sg.ID]
-		return g != nil && (g.loading[ep.Channel] != 0 && !g.lacking(ep.Channel) || g.untold[ep.Channel] != 0 && !g.waitsForLogs() && !mutant.Is("announce-unbegun"))
+		return g != nil && (g.loading[ep.Channel] != 0 && !g.lacks[ep.Channel] || g.untold[ep.Channel] != 0 && !mutant.Is("announce-unbegun"))
 	})
-}
-
-// lacking: this node waits for the state of a channel that nobody is known to have, and has said that it has not got it, or never was to.
-func (g *subgroup) lacking(ch ChannelID) bool {
-	a := g.m.cat.loading[replica{g.id, ch, g.m.id}]
-	return g.lacks[ch] || a.orphan() && a.lacks
-}
-
-// waitsForLogs: the log is held because another channel waits for logs to come back, perhaps for long. What has come is not on disk before that, and who
-// withdraws it then has not said that it has it: the group counts on the log that it came from.
-func (g *subgroup) waitsForLogs() bool {
-	for ch, epoch := range g.loading {
-		if g.lacking(ch) && g.stores(ch, epoch) {
-			return true
-		}
-	}
-	return false
 }
 
 // replicaEnding: an earlier replica of the endpoint's channel is being withdrawn, or its log has not written yet that it began. What

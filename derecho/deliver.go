@@ -169,7 +169,7 @@ func (e *epoch) deliver() {
 	}
 	if len(batch) > 0 {
 		if e.desc.Mode == Logged && e.g.log != nil {
-			e.g.log.append(batch, e.stores)
+			e.g.log.append(e, batch)
 		}
 		e.g.deliver(batch, e.upcall)
 		if e.g.m.dead() {

@@ -1,7 +1,6 @@
 package derecho
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -71,6 +70,7 @@ type epoch struct {
 	persisted  atomic.Uint64 // the same, and counts in the log (logger.settle); copied to the table by the poller
 
 	start epochStarts // what the log records of its beginning
+	put   []ChannelID // of which the log got messages that perhaps do not count: a state was on its way when the epoch began. Guarded by the logger's lock
 	// uncounted: what its log has of it does not count for some channel: it is not told that it is stored.
 	uncounted bool
 	released  atomic.Bool // set by the poller: every member drained the epoch
@@ -456,7 +456,7 @@ func (e *epoch) stores(ch ChannelID) bool {
 	if mutant.Is("log-unannounced") {
 		return true
 	}
-	_, stores := slices.BinarySearchFunc(e.start.channels, ch, func(c channelStarts, ch ChannelID) int { return cmp.Compare(c.Channel, ch) })
+	_, stores := slices.BinarySearchFunc(e.start.channels, ch, channelStarts.compare)
 	return stores
 }
 
@@ -520,9 +520,9 @@ func (e *epoch) drain() {
 	e.g.drained(e)
 }
 
-// mayTell: the epoch is drained, and it is known what is told to be stored of it.
+// mayTell: the epoch is drained, and it is known what is told to be stored of it, or that depends on logs that may never come (bereft.go).
 func (e *epoch) mayTell() bool {
-	return e.drained && (e.desc.Mode != Logged || !e.receiving || e.uncounted || e.g.log == nil || !e.g.log.lags(e, e.g.receives()))
+	return e.drained && (e.desc.Mode != Logged || !e.receiving || e.uncounted || e.g.log == nil || !e.g.log.lags(e, e.g.receives(), e.g.lacks))
 }
 
 // tellDrained tells that this node is done with the epoch, and before that (rdma: cells in their order), and not only on the next pass, what is stored: the others

@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -95,6 +96,14 @@ type epochStarts struct {
 	channels []channelStarts // that the node keeps
 }
 
+// awaits: a state of the channel is on its way, so what comes of it may not count.
+func (s *epochStarts) awaits(ch ChannelID) bool {
+	i, in := slices.BinarySearchFunc(s.channels, ch, channelStarts.compare)
+	return in && s.channels[i].awaits != 0
+}
+
+func (c channelStarts) compare(ch ChannelID) int { return cmp.Compare(c.Channel, ch) }
+
 type channelStarts struct {
 	channelLogs
 	since  uint32 // EpochStart
@@ -133,19 +142,22 @@ func (l *logger) add(p logPart) {
 }
 
 // append copies what a batch has of the channels that are stored. The poller's.
-func (l *logger) append(batch []Message, stores func(ChannelID) bool) {
+func (l *logger) append(e *epoch, batch []Message) {
 	if l.failed() != nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.part(batch[0].Epoch)
+	p := l.part(e.desc.Epoch)
 	before := p.messages.Bytes()
 	var last ChannelID
 	var stored bool
 	for i := range batch {
 		if ch := batch[i].Channel; i == 0 || ch != last {
-			last, stored = ch, stores(ch)
+			last, stored = ch, e.stores(ch)
+			if stored && e.start.awaits(ch) && !slices.Contains(e.put, ch) {
+				e.put = append(e.put, ch)
+			}
 		}
 		if stored {
 			p.messages.Append(&batch[i])
@@ -239,23 +251,32 @@ func (l *logger) fill(ch ChannelID, since uint32) {
 // channel out (resolve), and what makes them count is the beginning of a later epoch, with the state, or with Since. If the process ended before that is
 // on disk the log would have forgotten what it has told. Called with mu held.
 func (l *logger) settle(m logMark) {
-	for ch, from := range l.gaps {
-		if from <= m.of.desc.Epoch && m.of.stores(ch) && !mutant.Is("told-uncounted") {
-			l.late = append(l.late, m)
-			return
-		}
+	if len(l.gapsIn(m.of, nil)) > 0 && !mutant.Is("told-uncounted") {
+		l.late = append(l.late, m)
+		return
 	}
 	m.of.persisted.Store(m.delivered)
 }
 
-// lags reports whether it is not told yet of an epoch that all of it is stored, and may be: another beginning is to be written, or will come (more).
-func (l *logger) lags(e *epoch, more bool) bool {
+// gapsIn are the channels, but for some, of which messages of an epoch are written and do not count. Called with mu held.
+func (l *logger) gapsIn(e *epoch, but map[ChannelID]bool) (channels []ChannelID) {
+	for _, ch := range e.put {
+		if from, open := l.gaps[ch]; open && from <= e.desc.Epoch && !but[ch] {
+			channels = append(channels, ch)
+		}
+	}
+	return channels
+}
+
+// lags reports whether it is not told yet of an epoch that all of it is stored, and soon may be: another beginning is to be written, or will come (more). What is bereft is not
+// waited for.
+func (l *logger) lags(e *epoch, more bool, bereft map[ChannelID]bool) bool {
 	if l.failed() != nil {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return (more || len(l.unbegun) > 0) && slices.ContainsFunc(l.late, func(m logMark) bool { return m.of == e })
+	return (more || len(l.unbegun) > 0) && len(l.gapsIn(e, bereft)) > 0 && slices.ContainsFunc(l.late, func(m logMark) bool { return m.of == e })
 }
 
 // forgo: no state of a channel comes any more that it could count with.

@@ -131,9 +131,9 @@ func TestLoggerHolds(t *testing.T) {
 			log := &textLog{}
 			l := newLogger(log, rdma.NewBell(new(rdma.BellWords)), func(error) {})
 			l.schedule = func() {}
-			both := func(epoch uint32, text string) {
-				batch := []Message{{Channel: a, Epoch: epoch, Payload: []byte(text)}, {Channel: b, Epoch: epoch, Payload: []byte(text)}, {Channel: 3, Epoch: epoch, Payload: []byte("not received")}}
-				l.append(batch, func(ch ChannelID) bool { return ch == a || ch == b })
+			both := func(number uint32, text string) {
+				batch := []Message{{Channel: a, Epoch: number, Payload: []byte(text)}, {Channel: b, Epoch: number, Payload: []byte(text)}, {Channel: 3, Epoch: number, Payload: []byte("not received")}}
+				l.append(&epoch{desc: &descriptor{Epoch: number}, start: starts(number, 0)}, batch)
 			}
 			first := starts(1, 0)
 			first.channels = first.channels[:1]
@@ -173,35 +173,42 @@ func TestLoggerTellsWhatCounts(t *testing.T) {
 			l.state(channelState{epoch: 3, channel: a})
 			l.begin(start(3, 3, 3, a))
 		}, 5},
-		{"it goes on without", func(l *logger) { l.begin(start(3, 3, 0, a)) }, 0},
-		{"it keeps another only", func(l *logger) { l.begin(start(3, 3, 0, b)) }, 0},
+		{"it goes on without", func(l *logger) { l.begin(start(3, 3, 0, a)) }, 2},
+		{"it keeps another only", func(l *logger) { l.begin(start(3, 3, 0, b)) }, 2},
 		{"it keeps nothing any more", func(l *logger) {
 			l.turn()
 			l.forgo(a)
-		}, 0},
+		}, 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLogger(&textLog{}, rdma.NewBell(new(rdma.BellWords)), func(error) {})
 			l.schedule = func() {}
 			one, two := &epoch{desc: &descriptor{Epoch: 1}, start: start(1, 1, 0, a)}, &epoch{desc: &descriptor{Epoch: 2}, start: start(2, 2, 2, a)}
+			put := func(e *epoch) { l.append(e, []Message{{Channel: a, Payload: []byte("m")}}) }
 			l.begin(start(1, 1, 0, a))
+			put(one)
 			l.mark(one, 3)
 			l.begin(start(2, 2, 2, a)) // its state does not come
+			l.mark(two, 2)
+			l.turn()
+			require.EqualValues(t, 2, two.persisted.Load(), "nothing has come of the channel")
+			put(two)
 			l.mark(two, 4)
 			l.turn()
 			require.EqualValues(t, 3, one.persisted.Load(), "what is before does not wait")
 			require.EqualValues(t, 4, two.written.Load())
-			require.Zero(t, two.persisted.Load())
-			require.True(t, l.lags(two, true))
-			require.False(t, l.lags(one, true))
+			require.EqualValues(t, 2, two.persisted.Load())
+			require.True(t, l.lags(two, true, nil))
+			require.False(t, l.lags(one, true, nil))
+			require.False(t, l.lags(two, true, map[ChannelID]bool{a: true}), "nobody is known to have the state")
 
 			// In one turn with what follows, too.
 			l.mark(two, 5)
 			test.do(l)
 			l.turn()
 			require.EqualValues(t, test.tells, two.persisted.Load())
-			require.False(t, l.lags(two, true), "nothing is waited for any more")
+			require.False(t, l.lags(two, true, nil), "nothing is waited for any more")
 
 			three := &epoch{desc: &descriptor{Epoch: 3}}
 			l.mark(three, 1)

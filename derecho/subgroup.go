@@ -25,7 +25,8 @@ type subgroup struct {
 
 	// loading are channels whose state is on its way to this node, with the epoch that it is for.
 	loading map[ChannelID]uint32
-	// lacks are those of them of which this node has said that it has not got it: it does not take it any more.
+	// lacks are those of them of which this node has said that it has not got it, and does not take it any more, or which nobody had when it began to keep them. The log is
+	// not held for them.
 	lacks map[ChannelID]bool
 	// untold are channels whose state has come, for that epoch, and is not on disk yet, so that this node has not said that it has it.
 	untold map[ChannelID]uint32
@@ -217,6 +218,9 @@ func (g *subgroup) announce(d *descriptor) {
 		if pending {
 			g.loading[ch] = d.Epoch
 			delete(g.lacks, ch)
+			if t, _ := d.transferTo(g.m.id, ch); t.From == 0 {
+				g.lacks[ch] = true
+			}
 		}
 		// Of a fresh channel nobody has a state but what the logs hold: who waited for one goes on from there. And who only
 		// received a channel begins with nothing else when it is the first to keep it.
@@ -281,7 +285,7 @@ func (g *subgroup) holdLog(from uint32) {
 		}
 	}
 	for ch, epoch := range g.loading {
-		if g.stores(ch, epoch) {
+		if g.stores(ch, epoch) && (!g.lacks[ch] || mutant.Is("bereft-holds")) {
 			hold(epoch)
 		}
 	}
@@ -309,6 +313,12 @@ func (g *subgroup) reload(d *descriptor) {
 	for _, t := range d.Transfers {
 		from := g.loading[t.Channel]
 		if from == 0 || t.To != g.m.id || t.From == t.To || !g.stores(t.Channel, from) {
+			continue
+		}
+		if g.lacks[t.Channel] { // the log has not been held since, and what came perhaps is not in the state
+			if !mutant.Is("bereft-told") {
+				g.disown(from)
+			}
 			continue
 		}
 		if g.heldFrom != 0 {
@@ -480,6 +490,7 @@ func (g *subgroup) asked(ch ChannelID) {
 		return
 	}
 	g.lacks[ch] = true
+	g.holdLog(0)
 	g.owesNothing(ch, g.newest.Epoch)
 	g.tell(cmdLacks, ch, epoch)
 }
@@ -538,6 +549,15 @@ func (g *subgroup) keepsOther(ch ChannelID, d *descriptor) bool {
 func (g *subgroup) uncount(from uint32) {
 	for _, e := range g.epochs {
 		if e.desc.Epoch >= from && !e.drained {
+			e.uncounted = true
+		}
+	}
+}
+
+// disown is uncount, and nothing more is told of epochs that were drained in the meantime either.
+func (g *subgroup) disown(from uint32) {
+	for _, e := range g.epochs {
+		if e.desc.Epoch >= from {
 			e.uncounted = true
 		}
 	}

@@ -42,7 +42,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, since: map[begun]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, quit: map[derecho.NodeID][]derecho.NodeID{}, fewer: map[derecho.NodeID]int{}, withdrawn: map[string]bool{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, quit: map[derecho.NodeID][]derecho.NodeID{}, fewer: map[derecho.NodeID]int{}, withdrawn: map[string]bool{},
 	}
 }
 
@@ -140,8 +140,9 @@ type checker struct {
 	refused   map[derecho.NodeID]bool             // as theirs is the copy of another's
 	// histories are those with which the epochs of a log began.
 	histories map[logOf][]written
-	counts    map[keptBy][]epochSpan // the epochs of which what came counts in the log of a node, or is in a state that it has
-	appended  map[uint64]logPosition // the last message that each log got
+	counts    map[keptBy][]epochSpan     // the epochs of which what came counts in the log of a node
+	states    map[keptBy]map[string]bool // and what was in the last state that it was given
+	appended  map[uint64]logPosition     // the last message that each log got
 	faulty    bool
 	err       error
 }

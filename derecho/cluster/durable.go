@@ -141,15 +141,24 @@ type (
 	epochSpan struct{ from, to uint32 }
 )
 
-// count takes note of what counts in a log when an epoch has begun there.
+// count takes note of what counts in a log when an epoch has begun there. A state supersedes what came before it.
 func (c *checker) count(e Event) {
 	at := keptBy{e.Node, e.Channel}
-	c.counts[at] = append(c.counts[at], epochSpan{e.Since, e.Epoch})
+	if e.Since > 0 {
+		c.counts[at] = append(c.counts[at], epochSpan{e.Since, e.Epoch})
+		return
+	}
+	c.counts[at] = []epochSpan{{e.Epoch, e.Epoch}}
+	c.states[at] = map[string]bool{}
+	for _, text := range strings.Fields(e.Text) {
+		c.states[at][text] = true
+	}
 }
 
-// counted: what came in an epoch counts.
-func (c *checker) counted(node derecho.NodeID, ch derecho.ChannelID, epoch uint32) bool {
-	return slices.ContainsFunc(c.counts[keptBy{node, ch}], func(s epochSpan) bool { return s.from <= epoch && epoch <= s.to })
+// counted: a message that came in an epoch counts.
+func (c *checker) counted(node derecho.NodeID, ch derecho.ChannelID, epoch uint32, text string) bool {
+	at := keptBy{node, ch}
+	return c.states[at][text] || slices.ContainsFunc(c.counts[at], func(s epochSpan) bool { return s.from <= epoch && epoch <= s.to })
 }
 
 // logPosition is where a message is in a log.

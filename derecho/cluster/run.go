@@ -244,7 +244,6 @@ func (r *run) liveness() {
 		if _, _, excused := r.unsettled(); !excused || !r.waiting() {
 			r.failf("M7: no rest: %s", r.unrest())
 		}
-		r.lost = true
 	}
 	if r.lost {
 		return
@@ -258,7 +257,7 @@ func (r *run) liveness() {
 			for _, ch := range kept {
 				keeps := func(ep derecho.Endpoint) bool { return ep.Node == p.id && ep.Channel == ch && ep.Replica }
 				stores := func(ep derecho.Endpoint) bool { return keeps(ep) && ep.Log != nil }
-				if h, held := p.history[ch]; held && slices.ContainsFunc(state.Endpoints, keeps) {
+				if h, held := p.history[ch]; held && state.Waiting[ch] == "" && slices.ContainsFunc(state.Endpoints, keeps) {
 					r.emit(Event{Kind: Holds, Node: p.id, Channel: ch, Text: strings.Join(h, " ")})
 					if slices.ContainsFunc(state.Endpoints, stores) && p.disk.err == nil {
 						r.emit(Event{Kind: Kept, Node: p.id, Channel: ch, Text: strings.Join(p.disk.history(ch), " ")})
@@ -364,23 +363,19 @@ func (r *run) unrest() string {
 }
 
 // unsettled says who is not at rest and why. It is excused if all that is missing may be what waits for logs that are away: the state of a stored
-// channel, endpoints of it, the end of an epoch whose messages can not be written before that state, the departure of who is needed for that end, and
-// the arrival of others meanwhile.
+// channel, and endpoints of it. Whoever waits for them keeps nobody from joining, leaving, or ending an epoch.
 func (r *run) unsettled() (why string, at *process, excused bool) {
-	alive, fresh := 0, (*process)(nil)
+	alive := 0
 	for _, p := range r.procs {
 		if !p.gone {
 			alive++
 			switch {
 			case p.leaving:
-				why, at = "has not left", p
+				return "has not left", p, false
 			case !p.joined:
-				fresh = p
+				return "has not joined", p, false
 			}
 		}
-	}
-	if fresh != nil {
-		return "has not joined", fresh, why != ""
 	}
 	var first *derecho.Standing
 	for _, p := range r.procs {
@@ -398,15 +393,7 @@ func (r *run) unsettled() (why string, at *process, excused bool) {
 			return "waits for an answer to a change of an endpoint", p, false
 		}
 		if s.Overlap {
-			for sg, epochs := range p.d.State().Epochs {
-				if epochs > 1 && sg != channels[logged].ID {
-					return "keeps old epochs", p, false
-				}
-			}
-			why, at = "keeps old epochs", p
-		}
-		if p.leaving {
-			continue
+			return "keeps old epochs", p, false
 		}
 		for ch := range p.pending {
 			if !p.d.Keeps(ch) {

@@ -78,6 +78,8 @@ var List = []Mutant{
 	// Logs, and restart from them.
 	{"log-unsynced", "what is appended counts as stored before it is on disk"},
 	{"told-uncounted", "what is stored and does not count in the log yet is told to be stored"},
+	{"bereft-holds", "the log is held for a channel whose state nobody has, so no epoch with it ends"},
+	{"bereft-told", "what came of a channel that nobody had is told to be stored though the channel went on from elsewhere"},
 	{"drain-unlogged", "an epoch ends before its messages are on disk"},
 	{"log-unpaused", "a log takes what follows a state that has not come"},
 	{"state-unlogged", "a state that came is not written to the log"},

@@ -53,6 +53,7 @@ type settings struct {
 	part     string
 	parts    cluster.Sweep // Part and Parts, as part says
 	scenario string
+	verbose  bool
 	trace    bool
 	html     string
 	workers  int
@@ -74,6 +75,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.BoolVar(&s.together, "together", false, "in a sweep: also pairs of crashes at once, at every step of the group")
 	fs.StringVar(&s.part, "part", "", "in a sweep: of the first crashes of pairs only those of part `I/N`, I from 0 to N-1")
 	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")
+	fs.BoolVar(&s.verbose, "v", false, "print what each seed has drawn, before it runs; of one seed that is printed anyway")
 	fs.BoolVar(&s.trace, "trace", false, "print the whole trace of the run that fails, or of the last one")
 	fs.StringVar(&s.html, "html", "", "write a picture of that run to `FILE`")
 	fs.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "run `N` groups at once")
@@ -178,9 +180,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	default:
 		jobs := make([]job, s.seeds)
+		o := s.options
+		if s.verbose || s.seeds == 1 {
+			var mu sync.Mutex
+			o.Drawn = func(p cluster.Plan) {
+				mu.Lock()
+				defer mu.Unlock()
+				fmt.Fprintln(stdout, p)
+			}
+		}
 		for i := range jobs {
 			seed := s.from + uint64(i)
-			jobs[i] = func(each report) { each(s.replay(seed, s.options), cluster.Run(seed, s.options)) }
+			jobs[i] = func(each report) { each(s.replay(seed, s.options), cluster.Run(seed, o)) }
 		}
 		end = s.runAll(ctx, stdout, stderr, seeds, jobs)
 	}

@@ -51,6 +51,17 @@ func TestScenarioAndTrace(t *testing.T) {
 	require.Contains(t, out, "installed sg 0")
 }
 
+// What a seed has drawn is printed before it runs, so that a run that never ends can be told.
+func TestDrawnFirst(t *testing.T) {
+	for _, args := range [][]string{{"-seeds", "1"}, {"-seeds", "2", "-v", "-workers", "1"}} {
+		code, out, errs := command(append(args, "-nodes", "3", "-from", "5")...)
+		require.Equal(t, exitOK, code, out+errs)
+		require.True(t, strings.HasPrefix(out, "seed 5: 3 nodes on "), out)
+	}
+	_, out, _ := command("-seeds", "2", "-nodes", "3")
+	require.NotContains(t, out, "3 nodes on ")
+}
+
 func TestNothingHappensWithoutFaultsAndActs(t *testing.T) {
 	code, out, _ := command("-seeds", "1", "-nodes", "2", "-keep", "none")
 	require.Equal(t, exitOK, code, out)

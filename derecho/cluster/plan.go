@@ -89,6 +89,8 @@ type Options struct {
 	// Keep, if not nil, lists what is left of what the seed schedules (Result.Scheduled says how much that
 	// is): a shrunk run.
 	Keep []int
+	// Drawn, if not nil, is told what the seed has drawn, before anything happens.
+	Drawn func(Plan)
 }
 
 // Plan is what a seed draws first.

@@ -123,6 +123,9 @@ func Run(seed uint64, o Options) *Result {
 	if r.plan.Faults&LyingSync != 0 {
 		r.plotLies()
 	}
+	if o.Drawn != nil {
+		o.Drawn(r.plan)
+	}
 	r.safety()
 	r.liveness()
 	if r.err == nil {

@@ -124,6 +124,18 @@ func (f *flying) until(text string) (line string) {
 	return line
 }
 
+// untilAll waits for lines that contain each of the texts, in any order.
+func (f *flying) untilAll(texts ...string) {
+	f.t.Helper()
+	for line := range f.lines {
+		texts = slices.DeleteFunc(texts, func(text string) bool { return strings.Contains(line, text) })
+		if len(texts) == 0 {
+			return
+		}
+	}
+	f.t.Fatalf("it ended without saying %q:\n%s", texts, f.said())
+}
+
 // says is until for what may not be said, as the run has its time.
 func (f *flying) says(text string) (line string, said bool) {
 	for line := range f.lines {
@@ -581,6 +593,30 @@ func TestStoppedDisplayIsMissedAndComesBack(t *testing.T) {
 			assert.True(t, sub.Away)
 			assert.Less(t, sub.Delivered, position.Published)
 		}
+	}
+}
+
+// What is published while all who read it stand still nobody gets, and that is no fault of its writer's.
+func TestNobodyReadsForAWhile(t *testing.T) {
+	t.Parallel()
+	f := flyIn(t, t.TempDir(), usualLease, "-duration", "10m", "-seed", "3")
+	f.until("the run begins")
+	displays := []string{"display1", "display2"}
+	for _, role := range displays {
+		require.NoError(t, syscall.Kill(f.pid(role), syscall.SIGSTOP))
+	}
+	f.untilAll("nothing is heard of display1", "nothing is heard of display2")
+	for _, role := range displays {
+		require.NoError(t, syscall.Kill(f.pid(role), syscall.SIGCONT))
+	}
+	f.untilAll("display1: was away and has joined again", "display2: was away and has joined again")
+	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+	s := f.end(0)
+	assert.Equal(t, "ok", s.Verdict)
+	advisory := topicOf(t, s, "Advisory")
+	for _, sub := range advisory.Subscribers {
+		assert.True(t, sub.Away, sub.Process)
+		assert.Less(t, sub.Delivered, advisory.Published, sub.Process)
 	}
 }
 

@@ -86,8 +86,11 @@ func (b *Book) Ready(l *Life) {
 	l.ready = b.now
 }
 
-// Away notes that a process stood still after what it has told so far.
+// Away notes that a process stood still after what it has told so far. Of one that is away already it is no news.
 func (l *Life) Away() {
+	if n := len(l.absences); n > 0 && l.absences[n-1].sentTo == nil {
+		return
+	}
 	a := absence{from: make(map[string]int), sent: maps.Clone(l.published)}
 	for topic, entries := range l.delivered {
 		a.from[topic] = len(entries)
@@ -120,6 +123,36 @@ func (l *Life) excused(topic string, e *Entry) bool {
 	return false
 }
 
+// hears tells whether a life must have a sample that comes between o[at-1] and o[at]: it is there all the time from the one to the other.
+func (l *Life) hears(topic string, o order, at int) bool {
+	entries, takes := l.delivered[topic]
+	from, known := l.part(topic, o)
+	if !takes || !known || at < from || l.Late && at == from {
+		return false
+	}
+	if l.ended != 0 && (len(entries) == 0 || at > o.index(&entries[len(entries)-1])) {
+		return false
+	}
+	for _, a := range l.absences {
+		begun := a.from[topic] == 0 || o.index(&entries[a.from[topic]-1]) < at
+		ended := a.sentTo != nil && a.to[topic] < len(entries) && o.index(&entries[a.to[topic]]) < at
+		if begun && !ended {
+			return false
+		}
+	}
+	return true
+}
+
+// unheard tells whether there was a time from o[from-1] to o[to] in which nobody read a topic.
+func (b *Book) unheard(topic string, o order, from, to int) bool {
+	for at := from; at <= to; at++ {
+		if !slices.ContainsFunc(b.lives, func(l *Life) bool { return l.hears(topic, o, at) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // unsent tells whether a number may be lost, to all alike, because its writer was away: it was not acknowledged before.
 func (l *Life) unsent(topic string, n uint64) bool {
 	for _, a := range l.absences {
@@ -130,9 +163,9 @@ func (l *Life) unsent(topic string, n uint64) bool {
 	return false
 }
 
-// Missed tells whether the last process that played a role was away when samples of a topic came. One that stood still for so
-// short that nobody noticed has missed nothing.
-func (b *Book) Missed(role, topic string) bool {
+// Missed tells whether the last process that played a role was away when samples of a topic came, or when some came that nobody
+// has. One that stood still for so short that nobody noticed has missed nothing.
+func (b *Book) Missed(role string, t Topic) bool {
 	var l *Life
 	for _, o := range b.lives {
 		if o.Role == role {
@@ -142,10 +175,10 @@ func (b *Book) Missed(role, topic string) bool {
 	if l == nil || len(l.absences) == 0 {
 		return false
 	}
-	entries, takes := l.delivered[topic]
-	o := b.order(Topic{Name: topic}, new(findings))
-	from, known := l.part(topic, o)
-	return takes && known && len(entries)-history(entries) < len(o)-from
+	entries, takes := l.delivered[t.Name]
+	o := b.order(t, new(findings))
+	from, known := l.part(t.Name, o)
+	return takes && known && (len(entries)-history(entries) < len(o)-from || b.Total(t.Writer, t.Name) > uint64(len(o)))
 }
 
 // Unsent tells whether any process that played a role was away when it published samples of a topic that nobody has.

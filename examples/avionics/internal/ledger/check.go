@@ -181,31 +181,39 @@ func (b *Book) livedAt(role string, generation, when int) bool {
 
 // checkWriter checks the samples of one writer (claim 4).
 func (b *Book) checkWriter(l *Life, t Topic, o order, f *findings) {
-	var there, gaps uint64
+	var there, gaps, first uint64
+	behind := 0 // the place in the order behind the writer's sample before
 	for i := range o {
 		if Generation(o[i].Number) != l.Generation {
 			continue
 		}
 		n := Count(o[i].Number)
 		for m := there + 1; m < n; m++ {
-			if !l.unsent(t.Name, m) {
-				gaps++
+			if !l.unsent(t.Name, m) && !b.unheard(t.Name, o, behind, i) {
+				if gaps++; first == 0 {
+					first = m
+				}
 				break
 			}
 		}
 		if n <= there {
-			gaps++
+			if gaps++; first == 0 {
+				first = n
+			}
 		}
-		there = max(there, n)
+		there, behind = max(there, n), i+1
 	}
 	if gaps > 0 {
-		f.add("%s: what it published of %s is not there in the order in which it did, or not without gaps (%d)", l, t.Name, gaps)
+		f.add("%s: what it published of %s is not there in the order in which it did, or not without gaps (%d, the first at its number %d)", l, t.Name, gaps, first)
 	}
 	p := l.published[t.Name]
+	missing := func(n uint64) bool {
+		return there < n && !l.unsent(t.Name, there+1) && !b.unheard(t.Name, o, behind, len(o))
+	}
 	switch {
-	case l.ended == 0 && there < p.Published && !l.unsent(t.Name, there+1):
+	case l.ended == 0 && missing(p.Published):
 		f.add("%s lives, and nobody has %d of the %d samples of %s that it published", l, p.Published-there, p.Published, t.Name)
-	case l.ended != 0 && there < p.Acknowledged && !l.unsent(t.Name, there+1):
+	case l.ended != 0 && missing(p.Acknowledged):
 		f.add("%s: %d samples of %s were acknowledged before it ended, and nobody has more than the first %d", l, p.Acknowledged, t.Name, there)
 	}
 }

@@ -23,12 +23,12 @@
 //     the writers that lived then, and of all writers where the topic outlives them;
 //  4. the samples of each writer are there in the order of their numbers from its first, without a gap. Of one that lives at
 //     the end, all; of one that was killed, at least what it had been told is acknowledged. What it wrote behind that may be
-//     lost, to all alike;
+//     lost, to all alike. So may be what it wrote while nobody was there who reads the topic;
 //  5. a log on disk holds samples of the order, upwards, and all that its process delivered live; of a life that was killed,
 //     at least what the writer had been told is acknowledged.
 //
 // A process that stands still for longer than a lease is excluded, and joins again by itself when it goes on. In between it is
-// excused from 2 and 5; what its writers sent and was not acknowledged may be lost, to all alike. It says when it was away.
+// away: excused from 2 and 5; what its writers sent and was not acknowledged may be lost, to all alike. It says when it was away.
 //
 // What a process has taken in the last moments before it was killed, and could not tell, is not judged.
 //

@@ -92,7 +92,7 @@ func TestCheck(t *testing.T) {
 			"a: 2 samples of T are missing that others delivered, the first is number 1000000000009 at position 2.90"}},
 		{name: "the dead had delivered what nobody else has", dead: append(stream(0, 1, 4), Entry{Epoch: 1, Sequence: 45, Number: 5, Sum: 1}),
 			want: []string{
-				"w: what it published of T is not there in the order in which it did, or not without gaps (1)",
+				"w: what it published of T is not there in the order in which it did, or not without gaps (1, the first at its number 5)",
 				"a: 1 samples of T are missing that others delivered, the first is number 5 at position 1.45"}},
 		{name: "the dead missed one in the middle", dead: without(stream(0, 1, 5), 2), want: []string{
 			"b: 1 samples of T are missing that others delivered, the first is number 3 at position 1.30"}},
@@ -155,7 +155,7 @@ func TestAbsence(t *testing.T) {
 	assert.True(t, b.Whole())
 	a.Away()
 	w.Away()
-	assert.False(t, b.Missed("a", "T"), "nothing yet")
+	assert.False(t, b.Missed("a", traffic), "nothing yet")
 	a.tells(t, "T", stream(0, 6, 7))
 	a.Back()
 	w.Publish("T", Progress{Published: 9, Acknowledged: 9})
@@ -167,18 +167,61 @@ func TestAbsence(t *testing.T) {
 	assert.Equal(t, []string{"c: 1 samples of T are missing that others delivered, the first is number 3 at position 1.30"}, b.Check(traffic),
 		"number 8 was sent while w was away, and nobody has it; a was away when 4 and 5 came")
 	assert.Equal(t, uint64(11), b.Total("w", "T"))
-	assert.True(t, b.Missed("a", "T"))
+	assert.True(t, b.Missed("a", traffic))
 	assert.True(t, b.Unsent("w", "T"))
 	b.Begin("w", true)
 	assert.True(t, b.Unsent("w", "T"), "whoever came after it")
-	assert.False(t, b.Missed("c", "T"))
+	assert.False(t, b.Missed("c", traffic))
 	assert.False(t, b.Whole())
 	assert.Empty(t, b.CheckLog("a", traffic, []Stored{{1, 7}, {2, 14}, {3, 21}, {7, 49}, {9, 63}, {10, 70}, {11, 77}, {12, 84}}))
 
 	w.Publish("T", Progress{Published: 13, Acknowledged: 13})
 	assert.Contains(t, b.Check(traffic), "w lives, and nobody has 1 of the 13 samples of T that it published", "the absence is over")
 	a.tells(t, "T", stream(0, 14, 14))
-	assert.Contains(t, b.Check(traffic), "w: what it published of T is not there in the order in which it did, or not without gaps (1)")
+	assert.Contains(t, b.Check(traffic), "w: what it published of T is not there in the order in which it did, or not without gaps (1, the first at its number 13)")
+}
+
+// What a writer sent while all who read the topic were away, or dead, nobody has. It has to be there if one was there all the time.
+func TestNobodyReads(t *testing.T) {
+	gap := func(dies, stays bool) (*Book, []string) {
+		b := new(Book)
+		w, a, c := b.Begin("w", false), b.Begin("a", false), b.Begin("c", false)
+		a.tells(t, "T", stream(0, 1, 3))
+		c.tells(t, "T", stream(0, 1, 3))
+		w.Publish("T", Progress{Published: 4, Acknowledged: 4})
+		if dies {
+			b.End(a)
+			a = b.Begin("a", true)
+			a.tells(t, "T", past(stream(0, 1, 3)...))
+			b.Ready(a)
+		} else {
+			a.Away()
+			a.Away() // no news
+			a.Back()
+		}
+		if !stays {
+			c.Away()
+			c.Back()
+		}
+		for _, l := range []*Life{a, c} {
+			l.tells(t, "T", stream(0, 6, 8))
+		}
+		w.Publish("T", Progress{Published: 8, Acknowledged: 8})
+		return b, b.Check(traffic)
+	}
+	for _, dies := range []bool{false, true} {
+		b, found := gap(dies, false)
+		assert.Empty(t, found)
+		assert.True(t, b.Missed("c", traffic))
+		_, found = gap(dies, true)
+		assert.Equal(t, []string{"w: what it published of T is not there in the order in which it did, or not without gaps (1, the first at its number 4)"}, found)
+	}
+	b, _ := gap(false, false)
+	b.lives[0].Publish("T", Progress{Published: 9, Acknowledged: 9})
+	assert.Equal(t, []string{"w lives, and nobody has 1 of the 9 samples of T that it published"}, b.Check(traffic), "both are back")
+	b.lives[1].Away()
+	b.lives[2].Away()
+	assert.Empty(t, b.Check(traffic))
 }
 
 func TestCheckLog(t *testing.T) {

@@ -160,7 +160,7 @@ func TestVerdictOfADisturbedRun(t *testing.T) {
 	require.NoError(t, late.Deliver("FlightLog", ledger.Entry{Epoch: 1, Sequence: 51, Number: 52}.Append(nil)))
 	assert.Equal(t, []string{
 		"display1: 1 samples of FlightLog are missing that others delivered, the first is number 52 at position 1.51",
-		"fms: what it published of FlightLog is not there in the order in which it did, or not without gaps (1)",
+		"fms: what it published of FlightLog is not there in the order in which it did, or not without gaps (1, the first at its number 51)",
 	}, filter(Assemble(*run).Findings, "of FlightLog are missing that", "without gaps"))
 }
 

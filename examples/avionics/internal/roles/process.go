@@ -213,31 +213,42 @@ func (pr *process) tellAlways(ctx context.Context) {
 	tick := time.NewTicker(tellEvery)
 	defer tick.Stop()
 	var back <-chan time.Time
-	last := time.Now()
+	at := presence{last: time.Now()}
 	for {
 		select {
 		case <-tick.C:
 		case <-back:
 			back = nil
-			if err := pr.settle(ctx); err != nil {
-				pr.fail(cause(ctx, err))
-				return
+			for again := true; again; again = at.look(time.Now(), pr.wasExcluded()) {
+				if err := pr.settle(ctx); err != nil {
+					pr.fail(cause(ctx, err))
+					return
+				}
 			}
 			pr.tell()
-			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Back: true, Stayed: !pr.wasExcluded()}})
+			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Back: true, Stayed: !at.returns()}})
 			pr.isBack()
 			pr.note("was away and has joined again")
 		case <-ctx.Done():
 			return
 		}
-		now := time.Now()
-		if now.Sub(last) > stillness {
+		pr.telling.Lock()
+		news := pr.news()
+		// Behind what was taken: of what the process takes once it is back nothing is told before it is told to be away.
+		if at.look(time.Now(), pr.wasExcluded()) {
 			pr.send(control.Event{Kind: control.Tells, Told: &control.Told{Away: true}})
 			back = time.After(settling)
 		}
-		last = now // wherever in the meantime it stood still
-		pr.tell()
+		pr.sendNews(news)
+		pr.telling.Unlock()
 	}
+}
+
+// presence is whether a process may have missed something. It is away when it stood still for so long that the others may go on without it,
+// and when they have, why ever: they too stand still, on a busy machine.
+type presence struct {
+	last     time.Time // when it looked last
+	excluded bool      // while it is away: the others have gone on without it
 }
 
 // stillness is how long a process stands still before it takes itself for away: less than the lease. Within settling it has
@@ -246,6 +257,20 @@ const (
 	stillness = 250 * time.Millisecond
 	settling  = time.Second
 )
+
+// look tells whether the process was away since it was called last. excluded: the others have gone on without it since then.
+func (p *presence) look(now time.Time, excluded bool) (away bool) {
+	away = excluded || now.Sub(p.last) > stillness // wherever in the meantime it stood still
+	p.last = now
+	p.excluded = p.excluded || excluded
+	return away
+}
+
+// returns ends that it is away, and tells whether the others had gone on without it.
+func (p *presence) returns() (excluded bool) {
+	excluded, p.excluded = p.excluded, false
+	return excluded
+}
 
 // wasExcluded tells whether the others have gone on without the process since it was asked last.
 func (pr *process) wasExcluded() bool {
@@ -288,6 +313,11 @@ func (pr *process) settle(ctx context.Context) error {
 func (pr *process) tell() {
 	pr.telling.Lock()
 	defer pr.telling.Unlock()
+	pr.sendNews(pr.news())
+}
+
+// news gathers what is new since it was called last. Called with telling held, until it is sent.
+func (pr *process) news() control.Told {
 	first := pr.told.Reached == nil
 	if first {
 		pr.told = control.Told{Published: make(map[string]ledger.Progress), Reached: make(map[string]control.Reached)}
@@ -307,6 +337,10 @@ func (pr *process) tell() {
 			news.Published[p.topicName()], pr.told.Published[p.topicName()] = progress, progress
 		}
 	}
+	return news
+}
+
+func (pr *process) sendNews(news control.Told) {
 	if len(news.Delivered)+len(news.Reached)+len(news.Published) > 0 {
 		pr.send(control.Event{Kind: control.Tells, Told: &news})
 	}

@@ -128,3 +128,19 @@ func TestOClock(t *testing.T) {
 		assert.Equal(t, want, oClock(degrees), degrees)
 	}
 }
+
+// A process was away when it stood still, and when the others went on without it though it did not.
+func TestPresence(t *testing.T) {
+	at := time.Unix(1000, 0)
+	after := func(d time.Duration) time.Time { at = at.Add(d); return at }
+	p := presence{last: at}
+	assert.False(t, p.look(after(tellEvery), false))
+	assert.False(t, p.look(after(stillness), false))
+	assert.True(t, p.look(after(stillness+1), false))
+	assert.False(t, p.returns(), "nobody has missed it")
+	assert.False(t, p.look(after(tellEvery), false))
+	assert.True(t, p.look(after(tellEvery), true))
+	assert.False(t, p.look(after(tellEvery), false))
+	assert.True(t, p.returns())
+	assert.False(t, p.returns())
+}

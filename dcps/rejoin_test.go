@@ -29,6 +29,28 @@ const (
 	noLease   = time.Minute
 )
 
+// untilMissed bounds the wait for a process to be missed. Whoever stood still itself does not know for how long others were silent, and begins to
+// listen anew: the wait ends with the time for which this process has not stood still.
+func untilMissed(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	go func() {
+		defer cancel()
+		for left := patience; left > 0; {
+			before := time.Now()
+			select {
+			case <-time.After(testLease / derecho.Heartbeats / 10):
+			case <-ctx.Done():
+				return
+			}
+			if left -= time.Since(before); time.Since(before) > testLease/derecho.Heartbeats {
+				left = patience
+			}
+		}
+	}()
+	return ctx
+}
+
 func storedWriterQos(dir string) qos.DataWriter {
 	return writerQos(blocking(patience), func(q *qos.DataWriter) {
 		q.Durability.Kind = storedDurability(dir)
@@ -255,8 +277,8 @@ func rejoins(t *testing.T, dir string) {
 	require.Equal(t, all, sorted(strings.TrimPrefix(stopped.do("take %d", len(all)), "take ")))
 
 	stopped.signal(syscall.SIGSTOP)
-	require.NoError(t, r.await(patiently(t), "test", func() bool { return r.liveliness.AliveCount == 2 }))
-	require.NoError(t, r.await(patiently(t), "test", func() bool { return r.matched.CurrentCount == 2 }))
+	require.NoError(t, r.await(untilMissed(t), "test", func() bool { return r.liveliness.AliveCount == 2 }))
+	require.NoError(t, r.await(untilMissed(t), "test", func() bool { return r.matched.CurrentCount == 2 }))
 	for i := range int32(some) {
 		write(t, w, 1, some+i)
 	}
@@ -325,7 +347,7 @@ func TestCoreIsolated(t *testing.T) {
 	require.Equal(t, "match", other.do("match 2"))
 	require.NoError(t, r.WaitForMatch(patiently(t), 2))
 	other.signal(syscall.SIGSTOP)
-	require.NoError(t, n.p.domain.await(patiently(t), "test", func() bool { return n.p.outage.Load() != nil }))
+	require.NoError(t, n.p.domain.await(untilMissed(t), "test", func() bool { return n.p.outage.Load() != nil }))
 	err := w.Write(patiently(t), &track{})
 	require.ErrorIs(t, err, ErrPreconditionNotMet)
 	require.ErrorIs(t, err, derecho.ErrNoMajority)

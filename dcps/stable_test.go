@@ -171,7 +171,7 @@ func TestCoreStable(t *testing.T) {
 	for i := range int32(some) {
 		write(t, w, 1, some+i)
 	}
-	require.NoError(t, w.WaitForStable(patiently(t)))
+	require.NoError(t, w.WaitForStable(untilMissed(t)))
 	require.NoError(t, w.WaitForDurable(patiently(t)))
 	require.NoError(t, w.await(patiently(t), "test", func() bool { return w.matched.CurrentCount == 1 }), "the group went on without it")
 	require.NoError(t, w.await(patiently(t), "test", reached(2*some)))

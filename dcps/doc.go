@@ -70,8 +70,8 @@
 //
 //   - No reader sees a sample twice, wherever the process was that was away. For each writer that went without a farewell
 //     it remembers a number; with DURABILITY above VOLATILE for every writer that it has met.
-//   - What was written meanwhile a reader gets if it asks for history; to a VOLATILE one it is as if it had come late. A
-//     disposal is not part of a history. Nothing of it counts as lost.
+//   - What was written meanwhile a reader gets if it asks for history, and WaitForHistoricalData waits for that; to a VOLATILE one it is
+//     as if it had come late. A disposal is not part of a history. Nothing of it counts as lost.
 //   - A sample that was on its way when the process was cut off, loans included, may be lost, and also one that was written
 //     after that, before the process knew. WaitForAcknowledgments says that it does not know what became of what was not
 //     acknowledged before: to all who wait, or else to the next who does. Publish of a loan of before fails.

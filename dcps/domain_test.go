@@ -126,7 +126,7 @@ func (d *domain) settle(t testing.TB) {
 	// What comes while a history is on its way is acknowledged, and put off until the history is there.
 	for _, n := range d.nodes {
 		for r := range n.p.readers.all() {
-			require.NoError(t, r.await(patiently(t), "settle", func() bool { return r.complete }))
+			require.NoError(t, r.await(patiently(t), "settle", func() bool { return r.complete || n.p.outage.Load() != nil }))
 		}
 	}
 }

@@ -58,6 +58,7 @@ const (
 	itemOutage   // nothing can be sent any more, or it can again: what waits looks again
 	itemLost
 	itemHistoryComplete
+	itemHistoryOwed // it is not, any more: the process joins again
 	itemFailed
 	itemLearn     // of a participant's directory
 	itemOfPart    // a reader of a MultiTopic follows what happened to one of its parts

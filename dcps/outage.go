@@ -108,6 +108,12 @@ func (h *hub) Excluded(err error) {
 		}
 		delete(h.channels, key)
 	}
+	for r := range h.p.readers.all() {
+		if r.durable { // it is owed what comes meanwhile, from when it is announced again
+			it := &item{kind: itemHistoryOwed}
+			r.post(it, it)
+		}
+	}
 	clear(h.members)
 	h.isolated = false
 	h.failed = nil

@@ -688,6 +688,34 @@ func TestHistoryOfAWriterThatRejoined(t *testing.T) {
 	require.Equal(t, handle, samples.At(0).Info.PublicationHandle)
 }
 
+// Who joins again is owed what came meanwhile, and can wait for it: that it can send again comes before the history.
+func TestHistoryIsOwedAnew(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := a.writer(t, durably(qos.DurabilityTransientLocal))
+	r, volatile := b.reader(t, durableReader(qos.DurabilityTransientLocal)), b.reader(t, readerQos())
+	write(t, w, 1, 1)
+	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+	require.NoError(t, volatile.WaitForHistoricalData(patiently(t)))
+	require.Equal(t, "1:1", values(t, r, 1))
+	d.bus.exclude(b)
+	write(t, w, 1, 2)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.Error(t, r.WaitForHistoricalData(over), "nobody can have given it")
+	require.NoError(t, volatile.WaitForHistoricalData(over))
+	has := make(chan string)
+	go func() {
+		if err := r.WaitForHistoricalData(patiently(t)); err != nil {
+			has <- err.Error()
+			return
+		}
+		has <- takeText(t, r)
+	}()
+	d.bus.rejoin(b)
+	require.Contains(t, <-has, "1:2")
+}
+
 // A writer whose process is excluded while it closes is closed: there is nobody to say farewell to.
 func TestExcludedWhileClosing(t *testing.T) {
 	d := onBus(t)

@@ -188,6 +188,8 @@ func (r *reader) apply(it *item) {
 		r.follow(it)
 	case itemHistoryComplete:
 		r.complete = true
+	case itemHistoryOwed:
+		r.complete = false
 	case itemFailed:
 		r.failure = it.ctl.err
 	case itemOutage:

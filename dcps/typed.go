@@ -171,7 +171,8 @@ func (r *DataReader[T]) WaitForMatch(ctx context.Context, n int) error {
 }
 
 // WaitForHistoricalData waits until the reader has all samples that were kept for late joiners (DDS:
-// wait_for_historical_data). A VOLATILE reader has them at once: there are none.
+// wait_for_historical_data). A VOLATILE reader has them at once: there are none. When the domain went on without this process any
+// other waits anew, until the process has joined again and the reader has what was kept for it meanwhile.
 func (r *DataReader[T]) WaitForHistoricalData(ctx context.Context) error {
 	const op = "WaitForHistoricalData"
 	u := r.untyped()

@@ -23,6 +23,8 @@ type core interface {
 	WaitAcked(ctx context.Context, sg derecho.SubgroupID) error
 	WaitDurable(ctx context.Context, sg derecho.SubgroupID) error
 	Leave(ctx context.Context) error
+	// Outage is why operations fail for now, nil if they do not. It takes no lock.
+	Outage() error
 }
 
 // slot is room for one message in this node's ring. It is a value, so that it costs no allocation, and fits the processor's registers;

@@ -498,6 +498,9 @@ func (n *busNode) WaitDurable(ctx context.Context, sg derecho.SubgroupID) error 
 	return n.WaitAcked(ctx, sg)
 }
 
+// Outage: the bus tells the hub first.
+func (n *busNode) Outage() error { return nil }
+
 func (n *busNode) Leave(context.Context) error {
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -714,6 +715,45 @@ func TestHistoryIsOwedAnew(t *testing.T) {
 	}()
 	d.bus.rejoin(b)
 	require.Contains(t, <-has, "1:2")
+}
+
+// An operation fails as soon as the core is cut off. Who waits for the domain then waits, though nobody else was told yet: to try again would
+// be in vain.
+func TestWaitForDomainBeforeTheHubIsTold(t *testing.T) {
+	d := onBus(t)
+	cut := new(cutCore)
+	n := d.node(t, wrapCore(func(c core) core { cut.core = c; return cut }))
+	require.NoError(t, n.p.WaitForDomain(patiently(t)))
+	why := error(derecho.ErrExcluded)
+	cut.why.Store(&why)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.Error(t, n.p.WaitForDomain(over))
+	waits := make(chan error)
+	go func() { waits <- n.p.WaitForDomain(patiently(t)) }()
+	tell := func(err error) {
+		d.bus.mu.Lock()
+		defer d.bus.mu.Unlock()
+		at := cut.core.(*busNode)
+		at.do(func() { at.h.Isolated(err) })
+	}
+	tell(why)
+	cut.why.Store(nil)
+	tell(nil)
+	require.NoError(t, <-waits)
+}
+
+// cutCore is a core that is cut off when the test says so.
+type cutCore struct {
+	core
+	why atomic.Pointer[error]
+}
+
+func (c *cutCore) Outage() error {
+	if why := c.why.Load(); why != nil {
+		return *why
+	}
+	return nil
 }
 
 // A writer whose process is excluded while it closes is closed: there is nobody to say farewell to.

@@ -290,7 +290,8 @@ func (p *DomainParticipant) WaitForDomain(ctx context.Context) error {
 	if p.absent() {
 		return noParticipant(op)
 	}
-	return p.domain.await(ctx, op, func() bool { return p.outage.Load() == nil })
+	// Operations fail with an outage of the core a moment before the hub is told of it, and not any more when it is told of the end.
+	return p.domain.await(ctx, op, func() bool { return p.outage.Load() == nil && (!p.enabled() || p.core.Outage() == nil) })
 }
 
 // adopt adds a Publisher or Subscriber to the participant.

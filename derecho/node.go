@@ -206,6 +206,15 @@ func (n *Node) shut() {
 // joined again (Handler.Entered).
 func (n *Node) ID() NodeID { return n.life.Load().id }
 
+// Outage is why nothing can be sent for now, nil if it can: operations fail with it. Handler is told a moment later that it began, and after it has
+// ended. It takes no lock.
+func (n *Node) Outage() error {
+	if p := n.outage.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
 // down is why nothing works any more, or for now.
 func (n *Node) down() error {
 	if p := n.failure.Load(); p != nil {

@@ -599,25 +599,39 @@ func TestStoppedDisplayIsMissedAndComesBack(t *testing.T) {
 // What is published while all who read it stand still nobody gets, and that is no fault of its writer's.
 func TestNobodyReadsForAWhile(t *testing.T) {
 	t.Parallel()
-	f := flyIn(t, t.TempDir(), usualLease, "-duration", "10m", "-seed", "3")
-	f.until("the run begins")
 	displays := []string{"display1", "display2"}
-	for _, role := range displays {
-		require.NoError(t, syscall.Kill(f.pid(role), syscall.SIGSTOP))
-	}
-	f.untilAll("nothing is heard of display1", "nothing is heard of display2")
-	for _, role := range displays {
-		require.NoError(t, syscall.Kill(f.pid(role), syscall.SIGCONT))
-	}
-	f.untilAll("display1: was away and has joined again", "display2: was away and has joined again")
+	unheard := false
+	inTime(func() bool { // an Advisory may come at another time, and a busy machine not run its writer, which then is away, too
+		f := flyIn(t, t.TempDir(), usualLease, "-duration", "10m", "-seed", "3")
+		f.until("the run begins")
+		for _, role := range displays {
+			require.NoError(t, syscall.Kill(f.pid(role), syscall.SIGSTOP))
+		}
+		f.untilAll("nothing is heard of display1", "nothing is heard of display2")
+		for _, role := range displays {
+			require.NoError(t, syscall.Kill(f.pid(role), syscall.SIGCONT))
+		}
+		f.untilAll("display1: was away and has joined again", "display2: was away and has joined again")
+		require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
+		s := f.end(0)
+		assert.Equal(t, "ok", s.Verdict)
+		advisory := topicOf(t, s, "Advisory")
+		unheard = !slices.ContainsFunc(advisory.Subscribers, func(sub report.Subscriber) bool { return !sub.Away || sub.Delivered >= advisory.Published })
+		return unheard
+	})
+	assert.True(t, unheard)
+}
+
+// A source that stands still when it is told to stop waits for what it has sent once it is back: it does not fail.
+func TestSourceIsAwayAtTheEnd(t *testing.T) {
+	t.Parallel()
+	f := flyIn(t, t.TempDir(), usualLease, "-duration", "10m")
+	f.until("the run begins")
+	require.NoError(t, syscall.Kill(f.pid("nav"), syscall.SIGSTOP))
 	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
-	s := f.end(0)
-	assert.Equal(t, "ok", s.Verdict)
-	advisory := topicOf(t, s, "Advisory")
-	for _, sub := range advisory.Subscribers {
-		assert.True(t, sub.Away, sub.Process)
-		assert.Less(t, sub.Delivered, advisory.Published, sub.Process)
-	}
+	f.until("nothing is heard of nav")
+	require.NoError(t, syscall.Kill(f.pid("nav"), syscall.SIGCONT))
+	assert.Equal(t, "ok", f.end(0).Verdict)
 }
 
 func TestInterruptEndsInOrder(t *testing.T) {

@@ -6,6 +6,7 @@ func (s *Sender) FlushEach(push func(), one, held bool) {
 	for s.take() {
 		changed := s.publish(nowhere, one)
 		if changed && held {
+			s.owed.Add(0) // between what publish has stored and what push loads, as no swap of the baton does here
 			push()
 		}
 		more := !s.baton.CompareAndSwap(publishing, idle)

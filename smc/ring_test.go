@@ -298,6 +298,22 @@ func TestPromises(t *testing.T) {
 	require.Equal(t, uint64(8), e.r.Next())
 }
 
+// What is given up behind a promise is no message either: the others would fill rounds for it that nobody has begun.
+func TestRoomThatIsGivenUpIsNoMessage(t *testing.T) {
+	e := newEnds(4096)
+	e.send(t, "a")
+	e.s.Promise(7)
+	e.s.Flush()
+	r, err := e.s.Reserve(1)
+	require.NoError(t, err)
+	r.Abort()
+	require.True(t, e.s.Flush())
+	require.Equal(t, []string{"0:a"}, e.receive(t))
+	require.Equal(t, e.s.Sent(), e.r.Pos())
+	require.Equal(t, uint64(1), e.r.Real())
+	require.Equal(t, uint64(7), e.r.Next())
+}
+
 func TestClose(t *testing.T) {
 	e := newEnds(4096)
 	r, err := e.s.Reserve(1)

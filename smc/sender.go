@@ -277,6 +277,7 @@ func (s *Sender) publish(done uint64, one bool) bool {
 	if mutant.Is("index-promised") {
 		next = s.region.Cell(sst.Real).Load()
 	}
+	first := next
 	for end := claimed &^ closedBit; pos != end && (pos == done || s.finished(pos)); {
 		head := s.ring[pos&s.mask:]
 		message := head[32] == recMessage
@@ -289,7 +290,7 @@ func (s *Sender) publish(done uint64, one bool) bool {
 			break
 		}
 	}
-	if pos != s.published {
+	if next != first { // else there is no message among them
 		s.real = next
 	}
 	if owed := s.owed.Load(); owed > next {

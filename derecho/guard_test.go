@@ -68,3 +68,17 @@ func TestGuardOfWhoDroveMeanwhile(t *testing.T) {
 	requireWoken(t, woken)
 	require.True(t, p.seat.TryLock())
 }
+
+// The poller is woken for what the one before has left, while a reader has the seat already, and comes in vain. It is the one named on the bell, and nobody rings
+// for what is there: the reader, which may not have done all of it, wakes it again.
+func TestPollerIsRefusedByAReader(t *testing.T) {
+	p, woken := parkedPoller(t)
+	p.parked = false
+	p.run.Name()
+	p.seat.Lock()
+	require.False(t, p.claim())
+	p.look(sinceStart())
+	requireWoken(t, woken)
+	require.True(t, p.claim())
+	require.False(t, p.refused.Load(), "what it was refused before counts no more")
+}

@@ -85,7 +85,11 @@ func Look() {
 		p.missed.Add(1)
 		return
 	}
-	now := sinceStart()
+	p.look(sinceStart())
+}
+
+// look is a pass of a thread that looks, which has the seat, and what follows from it. It gives the seat back.
+func (p *poller) look(now time.Duration) {
 	if !p.back(now) {
 		p.looks = 0
 	}
@@ -105,7 +109,10 @@ func Look() {
 		p.unattend(now, guard-now)
 		p.seat.Unlock()
 	} else if p.run.Named() { // so it was all the time
-		p.release(false)
+		p.seat.Unlock()
+		if p.refused.Load() && p.refused.Swap(false) {
+			p.run.Wake() // it was woken for what was there before it was named, and for that nobody rings again
+		}
 	} else {
 		p.handOver()
 	}
@@ -195,11 +202,16 @@ func (p *poller) release(wake bool) {
 
 // claim takes the seat for the poller.
 func (p *poller) claim() bool {
-	if p.seat.TryLock() {
-		return true
+	if !p.seat.TryLock() {
+		p.refused.Store(true)
+		if !p.seat.TryLock() {
+			return false
+		}
 	}
-	p.refused.Store(true)
-	return p.seat.TryLock()
+	if p.refused.Load() {
+		p.refused.Store(false) // nobody else makes it true
+	}
+	return true
 }
 
 // unattended ends the time in which nobody is woken, if it was long enough.

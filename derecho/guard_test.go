@@ -1,6 +1,7 @@
 package derecho
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -81,4 +82,21 @@ func TestPollerIsRefusedByAReader(t *testing.T) {
 	requireWoken(t, woken)
 	require.True(t, p.claim())
 	require.False(t, p.refused.Load(), "what it was refused before counts no more")
+}
+
+// What waits for a time does not wait for a heartbeat: those of a long lease are minutes apart.
+func TestSweepsDoNotWaitForHeartbeats(t *testing.T) {
+	n, err := Join(ctxFor(t), Config{Domain: rand.Uint32(), Lease: time.Hour}, newRecorder())
+	require.NoError(t, err)
+	over := make(chan struct{})
+	n.life.Load().post(func(m *machine) {
+		until := m.now + 50*time.Millisecond
+		m.whenReady(func() bool { return m.now >= until }, func() { close(over) })
+	})
+	select {
+	case <-over:
+	case <-time.After(patience):
+		require.Fail(t, "its time has come, and nobody looks")
+	}
+	require.NoError(t, n.Leave(ctxFor(t)))
 }

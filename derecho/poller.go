@@ -31,6 +31,7 @@ type poller struct {
 	at    atomic.Int64  // when the alarm goes off next, since clockStart; 0: not set; stored under mu
 	every time.Duration // and then again
 	swept time.Duration // when beat made the last full pass
+	spare time.Duration // tests: how much longer than sweepTime nobody makes one
 
 	// Made with the first node, for the life of the process: peers hold on to the bell.
 	bell   *shm.BellMemory
@@ -74,8 +75,8 @@ const (
 	netTime = 200 * time.Microsecond
 	// moment is how long beat waits until it tries again what it was kept from.
 	moment = 100 * time.Microsecond
-	// sweepTime bounds how long nobody makes a full pass. All news ring the bell, so it is a safety net:
-	// against a peer that takes back what this node wrote on its bell.
+	// sweepTime bounds how long nobody makes a full pass, but for a heartbeat, however long the lease is. All news ring the bell, so it is a safety net:
+	// against a peer that takes back what this node wrote on its bell. And acts that wait for a time (machine.whenReady) are looked at.
 	sweepTime = 2 * time.Second
 )
 
@@ -207,6 +208,10 @@ func (p *poller) next() (next, every time.Duration) {
 			next, every = due, n.n.cfg.Lease/Heartbeats
 		}
 	}
+	if sweep := sweepTime + p.spare; every > sweep { // who beats so seldom is swept between
+		every = sweep
+		next = min(next, max(p.swept+sweep, sinceStart()+moment))
+	}
 	if g := time.Duration(p.guard.Load()); g != 0 && (next == 0 || g < next) {
 		next = g
 	}
@@ -249,7 +254,7 @@ func (p *poller) beat() {
 		}
 	}
 	p.at.Store(int64(at)) // before the guard is looked at: see unattend
-	sweep := now-p.swept > sweepTime
+	sweep := now-p.swept >= sweepTime+p.spare
 	if sweep {
 		p.swept = now
 	}

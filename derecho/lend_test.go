@@ -106,6 +106,49 @@ func TestLookAndPollerLoseNothing(t *testing.T) {
 	}
 }
 
+// Readers that take until there is nothing left, look then, and wait for news lose nothing either, though each pass brings a part of what is there, and what has
+// come is all there is.
+func TestReadersThatLookLoseNothing(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.unswept()
+		w, _ := c.join()
+		r, rec := c.join()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		const rounds, burst = 50, 3 * maxBatch
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for taken := 0; ; {
+					rec.mu.Lock()
+					n := len(rec.got)
+					news := rec.changed
+					rec.mu.Unlock()
+					if n > taken {
+						taken = n
+						Look()
+						continue
+					}
+					select {
+					case <-news:
+					case <-stop:
+						return
+					}
+				}
+			})
+		}
+		for k := range rounds {
+			for range burst {
+				w.mustSend(t, ordered, 7, 1, "x")
+			}
+			rec.wait(t, "a burst", func() bool { return len(rec.got) == (k+1)*burst })
+		}
+		close(stop)
+		wg.Wait()
+	})
+}
+
 // Whoever lends itself looks again when it is told to.
 func TestNudge(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {

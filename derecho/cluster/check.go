@@ -40,7 +40,7 @@ func newChecker(plan Plan) *checker {
 		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
 		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
-		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{},
+		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{}, leaving: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
 		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, quit: map[derecho.NodeID][]derecho.NodeID{}, fewer: map[derecho.NodeID]int{}, withdrawn: map[string]bool{},
 	}
@@ -126,6 +126,7 @@ type checker struct {
 	rows      map[derecho.NodeID]map[rowKey]*derecho.Row
 	removed   map[derecho.NodeID]map[derecho.NodeID]bool // without whom a node goes on
 	pending   map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
+	leaving   map[derecho.NodeID][]derecho.NodeID        // whom a node is removing, between two views
 	loads     []load
 	since     map[begun]uint32                    // the epochs with which histories of channels began last
 	have      map[begun][]derecho.NodeID          // who has the state
@@ -362,6 +363,9 @@ func (c *checker) decision(i int, e Event) {
 			t.reports = make([]map[derecho.NodeID]uint64, len(t.senders))
 		}
 		for _, s := range w.Senders {
+			if !c.removed[e.Node][s] {
+				c.failf("M8: %s reports where %s ends in epoch %d of subgroup %d, and has not removed it", e.Node, s, w.Epoch, w.Subgroup)
+			}
 			rank := t.rank(s)
 			if t.reports[rank] == nil {
 				t.reports[rank] = map[derecho.NodeID]uint64{}
@@ -382,6 +386,7 @@ func (c *checker) decision(i int, e Event) {
 			for _, m := range c.pending[e.Node] {
 				c.removed[e.Node][m] = true
 			}
+			c.leaving[e.Node] = c.pending[e.Node]
 			delete(c.pending, e.Node)
 		}
 	case derecho.Executed:
@@ -418,6 +423,7 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	if last := c.last[node][w.Subgroup]; c.group[node] == w.Group && (w.Epoch <= last || w.Subgroup == 0 && last != 0 && w.Epoch != last+1) {
 		c.failf("M2: epoch %d after %d", w.Epoch, last)
 	}
+	c.alone(node, w)
 	c.last[node][w.Subgroup], c.group[node] = w.Epoch, w.Group
 	t.installed[node] = true
 	if t.stores == nil {
@@ -431,6 +437,21 @@ func (c *checker) installed(i int, node derecho.NodeID, at place, t *epochTrace,
 	c.reborn(w.Group, w)
 	if w.Subgroup == 0 && w.Epoch > 1 {
 		c.primary(i, at, t)
+	}
+}
+
+// alone: a failure leaves the subgroups alone of which none that fails was a member. Where states are kept one that is no member any more may owe one, and logs of nodes
+// count that are to become members.
+func (c *checker) alone(node derecho.NodeID, w derecho.Event) {
+	gone := c.leaving[node]
+	switch {
+	case w.Subgroup == 0:
+		delete(c.leaving, node)
+	case len(gone) > 0 && !slices.ContainsFunc(w.Members, func(n derecho.NodeID) bool { return len(w.Kept[n]) > 0 }):
+		before := c.epoch(place{w.Group, w.Subgroup, c.last[node][w.Subgroup]})
+		if !slices.ContainsFunc(gone, func(n derecho.NodeID) bool { return slices.Contains(before.members, n) }) {
+			c.failf("M8: %v fail, and %s begins epoch %d of subgroup %d, in which none of them was: %v", gone, node, w.Epoch, w.Subgroup, before.members)
+		}
 	}
 }
 

@@ -367,6 +367,10 @@ var withCrashes = []tampering{
 			}
 		}
 	}},
+	{"a report on one that lives", "M8", func(x *tampered) {
+		i := x.find(0, func(e *Event) bool { return e.Kind == Decision && e.What.Kind == derecho.Reported })
+		x.what(i).Senders = []derecho.NodeID{x.events[i].Node}
+	}},
 	{"two reports", "T4", func(x *tampered) {
 		i := x.find(0, func(e *Event) bool { return e.Kind == Decision && e.What.Kind == derecho.Reported })
 		x.insert(i+1, x.events[i])

@@ -53,6 +53,7 @@ type process struct {
 	disk      *disk
 	log       *handle                        // of this node
 	recovered map[derecho.ChannelID][]string // what the log held when it was announced last
+	took      map[derecho.ChannelID]bool     // history begins with that
 	loans     []loan
 
 	unanswered int // changes of endpoints
@@ -95,13 +96,13 @@ func (p *process) boot() {
 	if p.log != nil {
 		p.log.closed = true
 	}
-	p.log, p.recovered = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}
+	p.log, p.recovered, p.took = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}, map[derecho.ChannelID]bool{}
 	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease, StatePiece: r.plan.Piece}
 	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
 		if !p.stores {
 			return nil
 		}
-		p.recovered[ch] = p.disk.history(ch)
+		p.recovered[ch], p.took[ch] = p.disk.history(ch), false
 		s := p.disk.found(ch)
 		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, Openings: s.Openings, Opened: s.Opened, History: s.History, Written: s.Written})
 		return s
@@ -474,13 +475,19 @@ func (p *process) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from u
 		since = p.pending[ch]
 	}
 	p.from[ch] = from
+	past := p.recovered[ch] // what its log had, or what it has of that by now: another endpoint may have taken it up before the log was announced
+	if past == nil && p.took[ch] {
+		past = p.history[ch]
+	}
 	delete(p.history, ch)
 	delete(p.pending, ch)
 	if pending {
 		e.Text = "pending"
 		p.pending[ch] = nil
+		p.took[ch] = false
 	} else {
-		p.history[ch] = slices.Concat(p.recovered[ch], since)
+		p.took[ch] = past != nil
+		p.history[ch] = slices.Concat(past, since)
 		delete(p.recovered, ch)
 	}
 	p.run.emit(e)

@@ -70,6 +70,7 @@ var List = []Mutant{
 	{"answer-early", "a reader counts as announced before what others write reaches it"},
 	{"meet-late", "messages of a writer come before the layer above is told of it"},
 	{"epochs-overlap", "a new epoch delivers before the old one has ended"},
+	{"disturb-others", "subgroups without the failed begin an epoch, too"},
 	{"leave-early", "a node that leaves does not wait until the others have what they need of it"},
 	{"transfer-late", "a state is taken after the epoch has begun"},
 	{"transfer-unloaded", "a state is handed on before it has come"},

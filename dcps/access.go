@@ -329,7 +329,7 @@ func (h *hub) release(s *stream, e *waiting) {
 // pushSet gives a reader items that it sees together, and a Subscriber with GROUP access not before those of its other
 // readers are there.
 func (h *hub) pushSet(s *stream, set []*item) {
-	it := &item{kind: itemSet, refs: 1, src: s.src, receiveNs: set[0].receiveNs, set: set}
+	it := &item{kind: itemSet, refs: 1, src: s.src, receiveNs: set[0].receiveNs, set: &set}
 	if a := s.a; a.group {
 		if len(a.cutting) == 0 {
 			a.cut++

@@ -76,10 +76,15 @@ const (
 // Who owns it: the polling goroutine until it is posted; then whoever holds the entity's lock. The bytes of a sample
 // are shared by the cache and the collections that were handed out; refs counts them, under the entity's lock. While a collection
 // has it, buf does not change.
+//
+// There is one for each sample that a reader keeps: what an item of a rare kind needs is behind a pointer, or in what it has no other use for.
 type item struct {
 	next   *item // inbox, queue of parked items, or list of free items: never two at once
 	kind   itemKind
 	pooled bool // made by itemPool.get
+	flags  uint8
+	valid  bool // in the cache; false: only reports a change of state
+	read   bool // in the cache
 	refs   int32
 
 	src       *source
@@ -89,20 +94,17 @@ type item struct {
 	loan      *derecho.Loan
 	seq       uint64
 	writerSeq uint64
-	epoch     uint32
-	flags     uint8
 	sourceNs  int64
 	receiveNs int64
+	epoch     uint32
 
 	// Entry of the cache.
-	inst           *instance
-	valid          bool // false: only reports a change of state
-	read           bool
+	expiry         int32 // place in cache.expiries
 	disposedGen    int32
 	noWritersGen   int32
-	before, after  *item  // all entries in order of arrival
+	inst           *instance
+	before, after  *item  // all entries in order of arrival; after in the first item of a chain of itemPool: the chain below
 	earlier, later *item  // entries of the instance
-	expiry         int32  // place in cache.expiries
 	link           uint64 // cache.links when it was put in; 0 when it is not in
 
 	// Of itemRun. In a cache it is linked by after only.
@@ -114,12 +116,19 @@ type item struct {
 
 	ctl *control // of the status kinds
 
-	set   []*item // of itemSet
-	order uint64  // place in the order in which a Subscriber sees what its readers got, for GROUP access; or the cut of an itemSet
+	set   *[]*item // of itemSet
+	order uint64   // place in the order in which a Subscriber sees what its readers got, for GROUP access; or the cut of an itemSet
 
-	// Of itemPool, in the first item of a chain.
-	below        *item
-	count, bytes int
+	// Of itemPool, in the first item of a chain: those in it and below, and the bytes of their buffers. Both are bounded; see flush.
+	count, bytes int32
+}
+
+// members are the items of an itemSet.
+func (it *item) members() []*item {
+	if it.set == nil {
+		return nil
+	}
+	return *it.set
 }
 
 // source is a matched writer as one reader knows it. After the item that introduced it, the reader's lock guards it. A

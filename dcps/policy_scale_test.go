@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"syscall"
 	"testing"
@@ -67,6 +68,11 @@ func TestManyInstances(t *testing.T) {
 	full, late := bytesPerInstance(t, 100_000)
 	t.Logf("bytes for an instance in writer and reader, with one sample: %.0f of 50,000, written in %v, %.0f of 100,000 in %v", half, soon, full, late)
 	require.Less(t, full, 1.5*half)
+}
+
+// A sample that is kept takes an item, whose memory comes in sizes of which 288 bytes are one and 320 the one after the next.
+func TestSizeOfAnItem(t *testing.T) {
+	require.LessOrEqual(t, reflect.TypeFor[item]().Size(), uintptr(288))
 }
 
 // grown is what something cost: bytes that live, objects and bytes that were allocated, and how long it took.

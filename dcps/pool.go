@@ -54,8 +54,8 @@ func (p *itemPool) take() *item {
 		if top == nil {
 			return nil
 		}
-		if p.returned.CompareAndSwap(top, top.below) {
-			top.below = nil
+		if p.returned.CompareAndSwap(top, top.after) {
+			top.after = nil
 			return top
 		}
 	}
@@ -101,7 +101,7 @@ func (p *itemPool) flush() {
 		old := p.returned.Load() // what is there, or less by now: only the holder of the lock adds to it
 		have, haveBytes := 0, 0
 		if old != nil {
-			have, haveBytes = old.count, old.bytes
+			have, haveBytes = int(old.count), int(old.bytes)
 		}
 		for c.first != nil && (have+c.n > maxPooled || haveBytes+c.bytes > maxPooledBytes) {
 			c.n--
@@ -111,8 +111,8 @@ func (p *itemPool) flush() {
 		if c.first == nil {
 			return
 		}
-		c.first.count, c.first.bytes = have+c.n, haveBytes+c.bytes
-		c.first.below = old
+		c.first.count, c.first.bytes = int32(have+c.n), int32(haveBytes+c.bytes)
+		c.first.after = old
 		if p.returned.CompareAndSwap(old, c.first) {
 			return
 		}

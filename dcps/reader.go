@@ -224,7 +224,7 @@ func (r *reader) apply(it *item) {
 
 // discard releases what comes too late.
 func (r *reader) discard(it *item) {
-	for _, member := range it.set {
+	for _, member := range it.members() {
 		r.release(member)
 	}
 	r.release(it)
@@ -282,7 +282,7 @@ func (r *reader) depart(s *source, at int64) {
 // follow lets an item in behind what waits for its cut.
 func (r *reader) follow(it *item) {
 	if n := len(r.staged); n > 0 {
-		r.staged = append(r.staged, &item{kind: itemSet, refs: 1, src: it.src, receiveNs: it.receiveNs, set: []*item{it}, order: r.staged[n-1].order})
+		r.staged = append(r.staged, &item{kind: itemSet, refs: 1, src: it.src, receiveNs: it.receiveNs, set: &[]*item{it}, order: r.staged[n-1].order})
 		return
 	}
 	r.admit(it)

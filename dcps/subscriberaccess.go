@@ -159,18 +159,18 @@ func (r *reader) see(cut uint64) {
 // deliverSet gives a set to the cache as a whole; false if it has to wait for room. One that would find none in an empty
 // cache is rejected.
 func (r *reader) deliverSet(it *item) bool {
-	if o := r.cache.fits(it.set); o.refused() {
+	if o := r.cache.fits(it.members()); o.refused() {
 		if r.q.Reliability.Kind == qos.ReliabilityReliable && r.cache.samples > 0 {
 			return false
 		}
-		for _, member := range it.set {
+		for _, member := range it.members() {
 			if member.kind == itemData {
 				r.reject(o, member.handle)
 				member.kind = itemNothing
 			}
 		}
 	}
-	for _, member := range it.set {
+	for _, member := range it.members() {
 		if !r.deliver(member) { // it fits together with the others, so it does by itself
 			r.reject(fullSamples, member.handle)
 			r.release(member)

@@ -162,8 +162,8 @@ func TestItemPoolIsBounded(t *testing.T) {
 	}
 	require.Nil(t, p.returned.Load())
 	p.flush()
-	require.Equal(t, maxPooledBytes, p.returned.Load().bytes)
-	require.Equal(t, maxPooledBytes>>20, p.returned.Load().count)
+	require.EqualValues(t, maxPooledBytes, p.returned.Load().bytes)
+	require.EqualValues(t, maxPooledBytes>>20, p.returned.Load().count)
 	reused := 0
 	for range 20 {
 		if cap(p.get(10).own) == 1<<20 {
@@ -176,7 +176,7 @@ func TestItemPoolIsBounded(t *testing.T) {
 		p.drop(&item{pooled: true, own: make([]byte, 1)})
 	}
 	p.flush()
-	require.Equal(t, maxPooled, p.returned.Load().count)
+	require.EqualValues(t, maxPooled, p.returned.Load().count)
 }
 
 // What was given back last is taken first; what lies below is not forgotten.
@@ -187,13 +187,13 @@ func TestItemPoolTakesTheLatest(t *testing.T) {
 		p.drop(it)
 		p.flush()
 	}
-	require.Equal(t, 4, p.returned.Load().count)
+	require.EqualValues(t, 4, p.returned.Load().count)
 	require.Same(t, items[3], p.get(0))
 	require.Same(t, items[2], p.get(0))
 	p.drop(items[3])
 	p.flush()
 	require.Same(t, items[3], p.get(0))
-	require.Equal(t, 2, p.returned.Load().count)
+	require.EqualValues(t, 2, p.returned.Load().count)
 	require.Same(t, items[1], p.get(0))
 	require.Same(t, items[0], p.get(0))
 	require.Nil(t, p.returned.Load())

@@ -1,16 +1,18 @@
 package dcps
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
 )
 
-// A callback may suspend and resume publications, write coherent sets, have GROUP access, make a MultiTopic or ignore who wrote: what is written so
-// arrives as if another goroutine had written it.
+// A callback may suspend and resume publications, write coherent sets and have GROUP access: what is written so arrives as if another goroutine had
+// written it.
 func TestListenerPublishesTogether(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *domain) {
 		a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
@@ -93,6 +95,144 @@ func TestListenerPublishesTogether(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("EchoB 1:%d", v+1), next())
 			require.Equal(t, fmt.Sprintf("EchoA 1:%d", -v-1), next())
 		}
+	})
+}
+
+// A callback may make a MultiTopic and a reader of it, and the reader's own callback may take what is joined, change the parameters, and make another.
+func TestMultiTopicFromCallbacks(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *domain) {
+		a, b := d.node(t), d.node(t)
+		n, _ := a.joined(t, writerQos(blocking(patience))), b.joined(t, writerQos(blocking(patience)))
+		type step struct {
+			text string
+			err  error
+		}
+		steps := make(chan step, 16)
+		var joins []*MultiTopic[labelled] // of the callbacks of b, which come one after the other
+		join := func(sub *Subscriber, listener *DataReaderListener[labelled]) error {
+			m, err := NewMultiTopic[labelled](b.p, fmt.Sprintf("Named%d", len(joins)), namedExpression, "0")
+			if err != nil {
+				return err
+			}
+			joins = append(joins, m)
+			_, err = NewDataReader(sub, m, WithReaderQos(readerQos()), WithReaderListener(listener))
+			return err
+		}
+		second := &DataReaderListener[labelled]{OnDataAvailable: func(r *DataReader[labelled]) {
+			steps <- step{text: "second " + takeNamed(t, r)}
+		}}
+		first := &DataReaderListener[labelled]{OnDataAvailable: func(r *DataReader[labelled]) {
+			text := takeNamed(t, r)
+			var err error
+			if len(joins) == 1 {
+				err = join(r.Subscriber(), second)
+			}
+			if err == nil {
+				err = joins[0].SetExpressionParameters("100")
+			}
+			steps <- step{"first " + text, err}
+		}}
+		_, err := NewDataReader(b.sub, b.topic(t), WithReaderQos(readerQos()), WithReaderListener(&DataReaderListener[track]{
+			OnSubscriptionMatched: func(r *DataReader[track], _ SubscriptionMatchedStatus) {
+				if len(joins) == 0 {
+					steps <- step{"made", join(r.Subscriber(), first)}
+				}
+			},
+		}))
+		require.NoError(t, err)
+		next := func() string {
+			select {
+			case s := <-steps:
+				require.NoError(t, s.err)
+				return s.text
+			case <-patiently(t).Done():
+				return "nothing"
+			}
+		}
+		require.Equal(t, "made", next())
+		require.NoError(t, n.tracks.WaitForMatch(patiently(t), 2))
+		require.NoError(t, n.labels.WaitForMatch(patiently(t), 1))
+		n.name(t, 1, "one")
+		write(t, n.tracks, 1, 10)
+		require.Equal(t, "first [NOT_READ NEW ALIVE d=0 n=0] 1:10 one", next())
+		require.Equal(t, "first [NOT_READ NOT_NEW NOT_ALIVE_NO_WRITERS d=0 n=0] -", next(), "it wants more than 100 by now")
+		require.NoError(t, n.tracks.WaitForMatch(patiently(t), 3))
+		require.NoError(t, n.labels.WaitForMatch(patiently(t), 2))
+		n.name(t, 2, "two")
+		write(t, n.tracks, 2, 20)
+		require.Equal(t, "second [NOT_READ NEW ALIVE d=0 n=0] 2:20 two", next())
+	})
+}
+
+// A topic that is ignored has no part in the sets of a GROUP any more, and those of the others are not held up by it: between sets, and in the midst
+// of one. It is so for whoever asks, and for nobody else.
+func TestIgnoreTopicBesideCoherentSets(t *testing.T) {
+	for _, midst := range []bool{false, true} {
+		virtually(t, func(t *testing.T, d *domain) {
+			s := newStage(t, d, present(qos.PresentationGroup, true, false), "A", "B", "C")
+			all := &stage{d: d, a: s.a, b: d.node(t)}
+			sq := qos.DefaultSubscriber()
+			sq.Presentation = present(qos.PresentationGroup, true, false)
+			var err error
+			all.sub, err = all.b.p.NewSubscriber(WithSubscriberQos(sq))
+			require.NoError(t, err)
+			all.addReaders(t, []string{"A", "B", "C"})
+			synctest.Wait()
+			ignore := func() { require.NoError(t, s.b.p.IgnoreTopic(handleOfTopic("B", "test::Track"))) }
+			set := func(value int32, midst func()) {
+				s.begin(t)
+				write(t, s.writers[0], 1, value)
+				write(t, s.writers[1], 1, value)
+				synctest.Wait()
+				midst()
+				write(t, s.writers[1], 2, value)
+				write(t, s.writers[2], 1, value)
+				s.end(t)
+			}
+			set(1, func() {})
+			require.Equal(t, "1:1 | 1:1 2:1 | 1:1", s.seen(t))
+			require.Equal(t, "1:1 | 1:1 2:1 | 1:1", all.seen(t))
+			if midst {
+				set(2, ignore)
+			} else {
+				ignore()
+				set(2, func() {})
+			}
+			require.Equal(t, "1:2 | - - | 1:2", s.seen(t), "its instances have no writers any more")
+			require.Equal(t, "1:2 | 1:2 2:2 | 1:2", all.seen(t))
+			set(3, func() {})
+			require.Equal(t, "1:3 | data | 1:3", s.seen(t))
+			require.Equal(t, "1:3 | 1:3 2:3 | 1:3", all.seen(t))
+			require.Zero(t, s.readers[1].SubscriptionMatchedStatus().CurrentCount)
+			require.Equal(t, int32(1), all.readers[1].SubscriptionMatchedStatus().CurrentCount)
+		})
+	}
+}
+
+// A Publisher's process that the others went on without in the midst of a set of a GROUP, and that joins again, has the readers see nothing of that
+// set; those that it writes then they see as a whole.
+func TestGroupSetWhenTheWriterIsExcluded(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		s := newStage(t, d, present(qos.PresentationGroup, true, true), "A", "B")
+		set := func(value int32, midst func()) error {
+			s.begin(t)
+			write(t, s.writers[0], 1, value)
+			synctest.Wait()
+			midst()
+			err := s.writers[1].Write(patiently(t), &track{ID: 1, Value: value})
+			return errors.Join(err, s.pub.EndCoherentChanges(patiently(t)))
+		}
+		require.NoError(t, set(1, func() {}))
+		require.Equal(t, "1:1 | 1:1", s.seen(t))
+		err := set(2, func() {
+			d.bus.exclude(s.a)
+			d.bus.rejoin(s.a)
+			require.NoError(t, s.a.p.WaitForDomain(patiently(t)))
+		})
+		require.NoError(t, err)
+		require.Equal(t, "- | -", s.seen(t), "only that the writers of before are gone")
+		require.NoError(t, set(3, func() {}))
+		require.Equal(t, "1:3 | 1:3", s.seen(t))
 	})
 }
 

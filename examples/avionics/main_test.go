@@ -622,18 +622,6 @@ func TestNobodyReadsForAWhile(t *testing.T) {
 	assert.True(t, unheard)
 }
 
-// A source that stands still when it is told to stop waits for what it has sent once it is back: it does not fail.
-func TestSourceIsAwayAtTheEnd(t *testing.T) {
-	t.Parallel()
-	f := flyIn(t, t.TempDir(), usualLease, "-duration", "10m")
-	f.until("the run begins")
-	require.NoError(t, syscall.Kill(f.pid("nav"), syscall.SIGSTOP))
-	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
-	f.until("nothing is heard of nav")
-	require.NoError(t, syscall.Kill(f.pid("nav"), syscall.SIGCONT))
-	assert.Equal(t, "ok", f.end(0).Verdict)
-}
-
 func TestInterruptEndsInOrder(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGQUIT} {

@@ -103,7 +103,7 @@ var layers = map[string]layer{
 // layers, whose entries must all be needed.
 var families = map[string]layer{
 	// A user of this module like any other: what it needs must be public. The log is read to verify it, not through it.
-	"examples/avionics/...": {level: 7, imports: []string{"dcps", "derecho", "qos", "cdr", "storage", "internal/suggest", hdr, term}},
+	"examples/avionics/...": {level: 7, imports: []string{"dcps", "qos", "cdr", "storage", "internal/suggest", hdr, term}},
 	// A module of its own, so that the product inherits none of what it needs.
 	"bench/order/...":      {level: 7, imports: append([]string{"bench/internal/result", "cdr", "dcps", "qos"}, order...)},
 	"bench/codec/...":      {level: 7, imports: append([]string{"cdr", unix}, protobuf...)},

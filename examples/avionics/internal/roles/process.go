@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/dcps"
-	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/control"
 	"github.com/omg-dds-go/dds/examples/avionics/internal/ledger"
 	"github.com/omg-dds-go/dds/qos"
@@ -507,10 +506,8 @@ func (pr *process) acknowledge(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pr.cfg.Timeout)
 	defer cancel()
 	for _, p := range pr.publications {
-		back := pr.nextBack()
 		err := p.waitForAcks(ctx)
-		for errors.Is(err, dcps.ErrPreconditionNotMet) && pr.isThereAgain(ctx, err, back) {
-			back = pr.nextBack()
+		for errors.Is(err, dcps.ErrPreconditionNotMet) && pr.isThereAgain(ctx) {
 			err = p.waitForAcks(ctx)
 		}
 		if err != nil {
@@ -520,17 +517,18 @@ func (pr *process) acknowledge(ctx context.Context) error {
 	return nil
 }
 
-// isThereAgain waits until the process can send again, and, if the others went on without it, until the conductor knows that it was away: what
-// was not acknowledged before may be lost, which is told once and by nobody again. back is nextBack of before. It is false if that is not to be.
-func (pr *process) isThereAgain(ctx context.Context, why error, back <-chan struct{}) bool {
-	if errors.Is(why, derecho.ErrExcluded) {
-		select {
-		case <-back:
-		case <-ctx.Done():
-			return false
-		}
+// isThereAgain waits until the process can send again, after the conductor was told that it was away: what was not acknowledged before may be
+// lost, which is told once and by nobody again. It is false if that is not to be.
+func (pr *process) isThereAgain(ctx context.Context) bool {
+	if pr.p.WaitForDomain(ctx) != nil {
+		return false
 	}
-	return pr.p.WaitForDomain(ctx) == nil
+	select {
+	case <-time.After(5 * tellEvery):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // finish waits until the subscriptions have all that was published, and reports.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -180,6 +181,58 @@ func TestSilentSendersWakeNobody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who sends on one channel and reads another of the same subgroup, as who answers does, is not woken for what it sends itself, unless a quarter of its ring is
+// full of that, or somebody waits for it. Nothing gets stuck by that.
+func TestWhoAnswersIsNotWokenForTheAnswer(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		asks, answers := ChannelID(7), ChannelID(8)
+		client, rc := c.join()
+		server, rs := c.join()
+		client.mustAdd(t, Endpoint{ID: 1, Channel: answers, Reads: []Subgroup{ordered}})
+		client.mustAdd(t, Endpoint{ID: 2, Channel: asks, Writes: ordered})
+		server.mustAdd(t, Endpoint{ID: 1, Channel: asks, Reads: []Subgroup{ordered}})
+		server.mustAdd(t, Endpoint{ID: 2, Channel: answers, Writes: ordered})
+		c.settle(2)
+		e := onlyEpoch(t, server, ordered.ID, func(e *epoch) bool { return e.sender != nil && e.receiving })
+		require.False(t, e.heedsOwn())
+		e.waiting.Add(1)
+		require.True(t, e.heedsOwn(), "somebody waits")
+		e.waiting.Add(-1)
+
+		big := strings.Repeat("x", 1000)
+		messages := 3 * server.cfg.RingBytes / len(big) // of which nobody but the server itself keeps the ring full
+		require.Positive(t, messages)
+		for k := range messages {
+			server.mustSend(t, ordered, answers, 2, big)
+			require.False(t, e.clogs() && !e.heedsOwn())
+			if k%100 == 99 {
+				client.mustSend(t, ordered, asks, 2, fmt.Sprint(k))
+			}
+		}
+		for _, rec := range []*recorder{rc, rs} { // a member is given all that is sent in the subgroup
+			rec.wait(t, "the answers and the questions", func() bool { return len(rec.got) == messages+messages/100 })
+		}
+
+		server.mustAdd(t, Endpoint{ID: 3, Channel: answers, Reads: []Subgroup{ordered}})
+		e = onlyEpoch(t, server, ordered.ID, func(e *epoch) bool { return e.desc.Members[e.me].Channels.has(answers) })
+		require.True(t, e.heedsOwn(), "it reads what it sends")
+	})
+}
+
+// onlyEpoch waits until a node has only one epoch of a subgroup, of which something holds. What is constant in it can be looked at, and what any goroutine may.
+func onlyEpoch(t *testing.T, n *Node, sg SubgroupID, holds func(e *epoch) bool) (e *epoch) {
+	t.Helper()
+	for ctx := ctxFor(t); e == nil; runtime.Gosched() {
+		require.NoError(t, n.await(ctx, func(m *machine, done func(error)) {
+			if g := m.groups[sg]; g != nil && len(g.epochs) == 1 && holds(g.epochs[0]) {
+				e = g.epochs[0]
+			}
+			done(nil)
+		}))
+	}
+	return e
 }
 
 // What is delivered while the disk is at work is one write.

@@ -27,6 +27,8 @@ type epoch struct {
 	readers   []int                 // members that receive, also those that have failed
 	myRank    int                   // as sender, -1 if none
 	receiving bool
+	echoes    bool   // this node receives what it sends, or part of it; constant, and so is
+	quarter   uint64 // of its ring
 	table     *sst.Table
 	preds     sst.Predicates
 
@@ -167,6 +169,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 		e.sender = smc.NewSender(own, e.freed)
 		if e.receiving {
 			e.recvs[e.myRank] = smc.NewReceiver(own)
+			e.echoes, e.quarter = e.readsItsOwn(), uint64(ring)/4
 		}
 	}
 	if e.receiving {
@@ -239,8 +242,47 @@ func (e *epoch) hearQuiet() {
 	}
 }
 
-// kick tells the others that something was published. Any goroutine.
+// readsItsOwn: of some channel this node is a sender and a receiver. It is of one whose writer is not known yet, for all that can be told.
+func (e *epoch) readsItsOwn() bool {
+	me := &e.desc.Members[e.me]
+	for w := range me.Writers.all() {
+		if ch := e.g.m.channel(me.Node, w); ch == 0 || me.Channels.has(ch) {
+			return true
+		}
+	}
+	return false
+}
+
+// kick tells the others, and this node, that something was published. Any goroutine.
 func (e *epoch) kick() {
+	e.ringOthers()
+	// A node that only sends finds nothing in what it published itself, but that nothing follows.
+	if e.receiving || e.g.id == 0 || e.sender.Closed() {
+		e.g.m.bell.Ring()
+	}
+}
+
+// tell is kick for messages. This node is not woken for those of its own that nobody here reads: they only have to be out of the way of what comes behind
+// them, for which it will be woken, and of the ring before that is full, for which it is woken in time. Who waits for what becomes of them has woken it (begin),
+// and does with each that follows. It matters to who answers: with the poller woken for the answer it has to wait for a processor.
+func (e *epoch) tell() {
+	e.ringOthers()
+	if e.heedsOwn() {
+		e.g.m.bell.Ring()
+	}
+}
+
+// heedsOwn: this node is to look at a message of its own now.
+func (e *epoch) heedsOwn() bool {
+	return e.g.id == 0 || e.sender.Closed() || e.receiving && (e.echoes || e.waiting.Load() != 0 || e.clogs())
+}
+
+// clogs: a quarter of this node's ring is its own messages that it has not handed over itself.
+func (e *epoch) clogs() bool {
+	return e.sender.Sent()-e.table.Row(e.me).Load(e.table.Handed(e.myRank)) > e.quarter
+}
+
+func (e *epoch) ringOthers() {
 	out := *e.out.Load()
 	for i := range out {
 		if t := &out[i]; t.bell != nil {
@@ -251,20 +293,16 @@ func (e *epoch) kick() {
 		}
 	}
 	runtime.KeepAlive(out)
-	// A node that only sends finds nothing in what it published itself, but that nothing follows.
-	if e.receiving || e.g.id == 0 || e.sender.Closed() {
-		e.g.m.bell.Ring()
-	}
 }
 
 // flush publishes what is committed, and tells the others. Any goroutine.
 func (e *epoch) flush() {
 	if e.off.NoSendBatching || e.off.NoLatePosting {
-		e.sender.FlushEach(e.kick, e.off.NoSendBatching, e.off.NoLatePosting)
+		e.sender.FlushEach(e.tell, e.off.NoSendBatching, e.off.NoLatePosting)
 		return
 	}
 	if e.sender.Flush() {
-		e.kick()
+		e.tell()
 	}
 }
 

@@ -229,5 +229,6 @@ func (p *poller) takeOver(now time.Duration) {
 		return
 	}
 	p.guard.Store(0)
+	p.yielded = now // beat was let in from the network, too
 	p.handOver()
 }

@@ -73,6 +73,12 @@ const (
 	// peer has died, and by whose messages the rows of a new epoch are opened. Nobody else may look at the network for
 	// 10 ms, while threads that sleep in system calls keep the processors: that is when the monitor of the Go runtime does.
 	netTime = 200 * time.Microsecond
+	// idleNetTime is that for who has found no work, and is about to sleep: not longer than a thread keeps its processor asleep (rdma.Sleeper), which is as
+	// bad. Mostly that is a thread that has just sent something, and an answer comes meanwhile.
+	idleNetTime = 2 * time.Millisecond
+	// settleTries is how often who leaves the driving to the poller looks whether all is done: what a message leaves to do is done by
+	// the next pass or two, while the poller needs a processor for it, which somebody else has to leave.
+	settleTries = 8
 	// moment is how long beat waits until it tries again what it was kept from.
 	moment = 100 * time.Microsecond
 	// sweepTime bounds how long nobody makes a full pass, but for a heartbeat, however long the lease is. All news ring the bell, so it is a safety net:
@@ -358,7 +364,7 @@ func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome 
 			continue
 		}
 		if c.idleSince == 0 {
-			if now-p.yielded > netTime {
+			if now-p.yielded > idleNetTime {
 				p.yielded = now
 				return breathless
 			}
@@ -393,5 +399,10 @@ func (p *poller) vacate() bool {
 	}
 	p.guard.Store(0)
 	p.run.Name()
-	return p.pass(sinceStart(), true) || !p.arm()
+	for range settleTries {
+		if !p.pass(sinceStart(), true) {
+			return !p.arm()
+		}
+	}
+	return true
 }

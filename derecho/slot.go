@@ -52,7 +52,7 @@ func (s Slot) Commit(h Header, size int) bool {
 		s.res.Commit(head, size)
 		s.flush()
 	case s.res.Publish(head, size):
-		e.kick()
+		e.tell()
 	}
 	return !s.res.Abandoned()
 }

@@ -553,3 +553,12 @@ func TestFloat128(t *testing.T) {
 	one[0] = 1 // the last of 113 bits
 	require.Equal(t, 1.0, one.Float64(), "rounded")
 }
+
+// A bit that belongs to no field would be lost in JSON and in encoding, and yet make a difference.
+func TestBitsetHasNoStrayBits(t *testing.T) {
+	d, err := NewData(Must(Build(TypeDescriptor{Kind: TKStructure, Name: "S", Members: []Member{{Name: "bits", Type: testBits}}})))
+	require.NoError(t, err)
+	require.NoError(t, d.Set("bits", 7|1<<10))
+	require.ErrorContains(t, d.Set("bits", 9), "9 has bits 0x8, which no field of Bits has")
+	require.ErrorContains(t, d.UnmarshalJSON([]byte(`{"bits": 8}`)), "bits 0x8")
+}

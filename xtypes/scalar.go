@@ -120,6 +120,11 @@ func integer(t *Type, v any) (any, error) {
 	if signed && (neg && i < low || !neg && u > high) || !signed && (neg || u > high) {
 		return nil, fmt.Errorf("%v is not in the range of %s", v, t)
 	}
+	if t.d.Kind == TKBitset {
+		if stray := u &^ t.fieldBits(); stray != 0 { // it would be there when compared, and neither in JSON nor after decoding
+			return nil, fmt.Errorf("%v has bits %#x, which no field of %s has", v, stray, t)
+		}
+	}
 	return sized(t.d.Kind, u), nil
 }
 

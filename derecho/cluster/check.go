@@ -42,7 +42,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{}, leaving: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, quit: map[derecho.NodeID][]derecho.NodeID{}, fewer: map[derecho.NodeID]int{}, withdrawn: map[string]bool{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, quit: map[derecho.NodeID][]derecho.NodeID{}, fewer: map[derecho.NodeID]int{}, withdrawn: map[string]bool{},
 	}
 }
 
@@ -128,7 +128,7 @@ type checker struct {
 	pending   map[derecho.NodeID][]derecho.NodeID        // and will, at the end of the view
 	leaving   map[derecho.NodeID][]derecho.NodeID        // whom a node is removing, between two views
 	loads     []load
-	since     map[begun]uint32                    // the epochs with which histories of channels began last
+	since     map[begun][]uint32                  // the epochs with which histories of channels began
 	have      map[begun][]derecho.NodeID          // who has the state
 	own       map[string]derecho.ChannelID        // of endpoints, as their owners were told of them
 	quit      map[derecho.NodeID][]derecho.NodeID // who had the state that a node began to wait for, and had no endpoint any more, as far as that one knew

@@ -157,7 +157,7 @@ func (c *checker) checkGot(n derecho.NodeID, at place, t *epochTrace, name strin
 func (c *checker) awaits(e Event) {
 	at := begun{c.group[e.Node], e.Channel}
 	if c.gives(e.Node, e.Channel); e.Text != "pending" {
-		c.since[at] = e.Epoch
+		c.since[at] = append(c.since[at], e.Epoch)
 		c.have[at] = append(c.have[at], e.Node)
 		return
 	}
@@ -181,10 +181,20 @@ func (c *checker) loaded(e Event) {
 		withdrawn := !c.knows(e.Node, n, e.Channel) && (slices.Contains(c.quit[e.Node], n) || len(c.removed[e.Node]) > c.fewer[e.Node])
 		return !c.removed[e.Node][n] && !withdrawn
 	}) {
-		c.since[at] = e.Epoch
+		c.since[at] = append(c.since[at], e.Epoch)
 	}
 	c.have[at] = append(c.have[at], e.Node)
-	c.loads = append(c.loads, load{e.Node, at.group, c.since[at], e})
+	c.loads = append(c.loads, load{e.Node, at.group, c.beganBefore(at, e.Epoch), e})
+}
+
+// beganBefore: the history that a state as of an epoch is of. It may be told after the next one has begun, by a node that has withdrawn meanwhile, or that was slow.
+func (c *checker) beganBefore(at begun, epoch uint32) (since uint32) {
+	for _, began := range c.since[at] {
+		if began <= epoch {
+			since = max(since, began)
+		}
+	}
+	return since
 }
 
 // gives: a node gives up the state of a channel, or all that it has if that is 0.

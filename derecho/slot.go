@@ -42,20 +42,7 @@ func (s Slot) Node() NodeID { return s.e.g.m.id }
 
 // Commit publishes the first size bytes. It reports false if the group has gone on without this node: then the message may or
 // may not be among those that Handler.Undelivered tells of, and Bytes are still what was committed.
-func (s Slot) Commit(h Header, size int) bool {
-	head := smc.Header{
-		Writer: uint32(h.Writer), WriterSeq: h.WriterSeq, Timestamp: h.Timestamp,
-		Kind: uint8(h.Kind), Flags: h.Flags,
-	}
-	switch e := s.e; {
-	case e.turn != nil || e.off.NoSendBatching || e.off.NoLatePosting:
-		s.res.Commit(head, size)
-		s.flush()
-	case s.res.Publish(head, size):
-		e.tell()
-	}
-	return !s.res.Abandoned()
-}
+func (s Slot) Commit(h Header, size int) bool { return s.CommitAs(&h, size) }
 
 // CommitAs is Commit. A header is too large for registers, and what was stored in pieces and is copied as a whole keeps the processor waiting.
 func (s Slot) CommitAs(h *Header, size int) bool {
@@ -68,7 +55,7 @@ func (s Slot) CommitAs(h *Header, size int) bool {
 		s.res.Commit(head, size)
 		s.flush()
 	case s.res.Publish(head, size):
-		e.kick()
+		e.tell()
 	}
 	return !s.res.Abandoned()
 }

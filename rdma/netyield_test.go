@@ -23,17 +23,28 @@ func TestNetYield(t *testing.T) {
 	in, err := l.Accept()
 	require.NoError(t, err)
 	defer in.Close()
-	got := make(chan error, 1)
-	go func() {
-		_, err := in.Read(make([]byte, 1))
-		got <- err
-	}()
-	runtime.Gosched() // it waits now
-	_, err = out.Write([]byte{1})
-	require.NoError(t, err)
-	for range 10 {
-		y.Yield()
+	look := func() (came bool) {
+		got := make(chan error, 1)
+		go func() {
+			_, err := in.Read(make([]byte, 1))
+			got <- err
+		}()
+		runtime.Gosched() // it waits now
+		_, err = out.Write([]byte{1})
+		require.NoError(t, err)
+		for range 10 {
+			y.Yield()
+		}
+		came = len(got) == 1
+		require.NoError(t, <-got)
+		return came
 	}
-	require.Len(t, got, 1)
-	require.NoError(t, <-got)
+	// A thread that the machine stops in the midst of its system call has its processor taken away, and comes later; without yielding nearly all do.
+	came := 0
+	for range 10 {
+		if look() {
+			came++
+		}
+	}
+	require.Greater(t, came, 5)
 }

@@ -66,7 +66,7 @@ func shortSleeps() time.Duration {
 	return waits[len(waits)/10]
 }
 
-// One that is woken every now and then keeps its processor, until a sleep is longer.
+// One that is woken every now and then keeps its processor, until a sleep is longer. A thread that is not let run for long has slept for long: its train begins anew.
 func TestSleepInATrain(t *testing.T) {
 	s := NewBell(new(BellWords)).Poller()
 	briefly := func() bool {
@@ -75,14 +75,18 @@ func TestSleepInATrain(t *testing.T) {
 		return s.Sleep(time.Minute)
 	}
 	for range 2 {
-		for range trainLength {
+		sleeps, most := 0, 1000*trainLength
+		for ; s.short < trainLength; sleeps++ {
+			require.Less(t, sleeps, most, "never a train")
 			require.Equal(t, sleepsApart, briefly())
 		}
+		require.GreaterOrEqual(t, sleeps, trainLength)
 		require.False(t, briefly())
 		s.Settle()
 		require.False(t, s.Sleep(shortSleep), "short, though nobody woke it")
 		s.Settle()
 		require.Equal(t, sleepsApart, s.Sleep(2*shortSleep))
+		require.Zero(t, s.short, "the train has ended")
 	}
 }
 

@@ -181,11 +181,12 @@ func TestCoreLateJoinerDuringTraffic(t *testing.T) {
 func TestCoreKeepAllReaderHoldsWriter(t *testing.T) {
 	d := onCore(t, Settings{})
 	a, b := d.node(t, WithName("a")), d.node(t, WithName("b"))
-	w := a.writer(t, writerQos(blocking(50*time.Millisecond)))
+	w, patient := a.writer(t, writerQos(blocking(50*time.Millisecond))), a.writer(t, writerQos(blocking(patience)))
 	r := b.reader(t, readerQos(func(q *qos.DataReader) {
 		q.ResourceLimits = qos.ResourceLimits{MaxSamples: 10, MaxInstances: -1, MaxSamplesPerInstance: 10}
 	}))
 	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	require.NoError(t, patient.WaitForMatch(patiently(t), 1))
 	sent := int32(0)
 	for ; ; sent++ {
 		if err := w.Write(patiently(t), &track{ID: 1, Value: sent}); err != nil {
@@ -200,7 +201,7 @@ func TestCoreKeepAllReaderHoldsWriter(t *testing.T) {
 		want = append(want, fmt.Sprintf("1:%d", i))
 	}
 	require.Equal(t, strings.Join(want, " "), values(t, r, int(sent)), "what was in flight is parked, not lost")
-	write(t, w, 1, sent)
+	write(t, patient, 1, sent) // that there is room is on its way
 	require.Equal(t, fmt.Sprintf("1:%d", sent), values(t, r, 1))
 }
 

@@ -414,7 +414,7 @@ func TestLiveFeedIsCutAndResumed(t *testing.T) {
 		all[at(3497, 0):at(4000, 0)],   // three complete lines again, and the one that was cut; cut between lines
 		all[at(4000, 0):])
 	flight, _ := writeInputs(t, 100, 1)
-	s := fly(t, "-flight", flight, "-sbs1", addr, "-speed", "max", "-sbs1-wait", "400ms").end(0)
+	s := fly(t, "-flight", flight, "-sbs1", addr, "-speed", "max", "-sbs1-wait", "3s").end(0)
 	requireAll(t, s, "TrafficReport", 6000)
 	in := s.Inputs[1]
 	assert.Equal(t, []any{6000, 6000, 0, 3, 4}, []any{in.Read, in.Used, in.Malformed, in.Resent, in.Connected})
@@ -636,12 +636,12 @@ func TestInterruptEndsInOrder(t *testing.T) {
 
 func TestSecondRunInADomainIsRefused(t *testing.T) {
 	t.Parallel()
-	const domain = "70707"
+	domain := strconv.Itoa(os.Getpid()<<8 | 1<<30) // no other test process has it
 	f := fly(t, "-duration", "10m", "-domain", domain)
 	f.until("the run begins")
 	second := fly(t, "-duration", "1s", "-domain", domain)
 	assert.Nil(t, second.end(1), "it does not begin")
-	assert.Contains(t, second.said(), "another run of this program is in domain 70707")
+	assert.Contains(t, second.said(), "another run of this program is in domain "+domain)
 	require.NoError(t, f.cmd.Process.Signal(os.Interrupt))
 	assert.Equal(t, "ok", f.end(0).Verdict)
 }

@@ -117,6 +117,9 @@ func TestSpliceAnyCuts(t *testing.T) {
 	})
 }
 
+// giveUp is longer than a busy machine lets nobody run: who connects again within it finds the server, which is there or gone for good.
+const giveUp = 3 * time.Second
+
 // server serves parts of a feed, one for each connection, and then is gone.
 func server(t *testing.T, parts ...string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -125,10 +128,13 @@ func server(t *testing.T, parts ...string) string {
 	go func() {
 		defer close(done)
 		defer l.Close()
-		for _, part := range parts {
+		for i, part := range parts {
 			conn, err := l.Accept()
 			if err != nil {
 				return
+			}
+			if i == len(parts)-1 {
+				_ = l.Close() // before the connection ends: who comes again then is refused, however late this goroutine is
 			}
 			_, _ = io.WriteString(conn, part)
 			_ = conn.Close()
@@ -139,11 +145,12 @@ func server(t *testing.T, parts ...string) string {
 }
 
 func TestLiveSourceResumes(t *testing.T) {
+	t.Parallel()
 	all := feed(100)
 	a, b, c := len(feed(20))+5, len(feed(50))+30, len(feed(80))
 	addr := server(t, all[:a], all[a:b], all[len(feed(47)):c], all[c:])
 	var notes []string
-	s := Dial(addr, DialOptions{GiveUp: 300 * time.Millisecond, Retry: 5 * time.Millisecond, Notify: func(text string) { notes = append(notes, text) }})
+	s := Dial(addr, DialOptions{GiveUp: giveUp, Retry: 5 * time.Millisecond, Notify: func(text string) { notes = append(notes, text) }})
 	defer s.Close()
 	for k := range 100 {
 		m, err := s.Next(context.Background())
@@ -158,9 +165,10 @@ func TestLiveSourceResumes(t *testing.T) {
 }
 
 func TestLiveSourceNamesALostLine(t *testing.T) {
+	t.Parallel()
 	all := feed(10)
 	addr := server(t, all[:len(feed(4))+18], all[len(feed(5)):])
-	s := Dial(addr, DialOptions{GiveUp: 200 * time.Millisecond, Retry: 5 * time.Millisecond})
+	s := Dial(addr, DialOptions{GiveUp: giveUp, Retry: 5 * time.Millisecond})
 	defer s.Close()
 	var err error
 	for err == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/internal/release"
 	"github.com/omg-dds-go/dds/topic"
 )
 
@@ -67,8 +68,8 @@ func (w *writer) lendDirectly(room int, at int64) (l Loan, ok bool) {
 	seq := w.turn.number() + 1
 	r := &first.r // whose other fields are those of all that go directly
 	r.slot.node, r.node, r.seq, r.at, r.exclusions = s, s.Node(), seq, at, exclusions
-	turn++ // leaseLent
-	first.turn.Store(turn)
+	turn++                           // leaseLent
+	release.Store(&first.turn, turn) // the turn's own store comes before open looks whether the writer is closed
 	w.turn.leaveAt(seq)
 	if !w.loans.open(first, turn) {
 		return Loan{}, false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/internal/release"
 )
 
 // Loan is room for one encoded sample in the ring: it is built in place and published without a copy. One goroutine
@@ -182,6 +183,8 @@ type lease struct {
 	asked bool        // At among the options of DataWriter.Loan gave r its timestamp
 	// turn modulo leaseStates is the state. Who makes it leaseEnded, by compare-and-swap, has the reservation: one of the
 	// copies of the loan, or Close. A copy makes it leaseFree when it has done with r.
+	// It is made leaseFree, and that of leases.first leaseLent, by a store that does not wait to be seen (package release): what went before is seen by
+	// who finds it so, and no load that follows depends on it but the one of closed, before which who lends first leaves the writer's turn.
 	turn atomic.Uint64
 	// own is the room of a loan that has none in a ring. Who lends stores it before it makes turn leaseLent, done takes it away.
 	own atomic.Pointer[[]byte]
@@ -290,7 +293,7 @@ func (s *leases) done(l *lease) {
 	if l.own.Load() != nil {
 		l.own.Store(nil)
 	}
-	l.turn.Store(l.turn.Load() + leaseStates - leaseEnded) // nobody else changes it
+	release.Store(&l.turn, l.turn.Load()+leaseStates-leaseEnded) // nobody else changes it, and who finds it free has that loaded
 	if l != &s.first {
 		s.put(l)
 	}

@@ -63,6 +63,7 @@ func TestProgramOfReadmeInTwoProcesses(t *testing.T) {
 		var processes []*exec.Cmd
 		for _, side := range order {
 			cmd := exec.CommandContext(ctx, bin, side)
+			cmd.Env = append(os.Environ(), "DDS_LEASE="+noLease)
 			outputs[side] = new(strings.Builder)
 			cmd.Stdout, cmd.Stderr = outputs[side], outputs[side]
 			require.NoError(t, cmd.Start())

@@ -13,7 +13,7 @@ import (
 
 // Filters and queries look up members in the description that idlgen has put into the type.
 func TestFiltersOverGeneratedTypes(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := dcps.NewDomainParticipant(ctx, dcps.DomainID(os.Getpid())<<10|1<<31|2)
 	require.NoError(t, err)

@@ -262,11 +262,14 @@ func (c *cache) describe(out *collection) {
 	}
 }
 
-// handOver gives the entries to the collection: their instances are not new any more, and the entries are read or gone.
+// handOver gives the entries to the collection: their instances are not new any more, if any is of the most recent generation (§2.2.2.5.3.8), and
+// the entries are read or gone.
 func (c *cache) handOver(s *selection, out *collection) {
 	c.shifts++
 	for _, it := range out.items {
-		it.inst.view = ViewNotNew
+		if in := it.inst; it.disposedGen == in.disposedGen && it.noWritersGen == in.noWritersGen {
+			in.view = ViewNotNew
+		}
 		if c.rules&ruleBySource != 0 {
 			it.inst.shown(it)
 		}

@@ -371,7 +371,9 @@ func (n *naive) collect(s *selection, q *naiveQuery) []string {
 	for _, i := range picked {
 		n.entries[i].read = true
 		in := n.instances[n.entries[i].id]
-		in.view = ViewNotNew
+		if n.entries[i].dgen+n.entries[i].ngen == in.dgen+in.ngen {
+			in.view = ViewNotNew
+		}
 		if n.entries[i].valid {
 			in.floor = newest(in.floor, n.entries[i])
 		}

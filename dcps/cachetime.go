@@ -61,8 +61,8 @@ func (c *cache) tick(now int64) {
 		if !ok {
 			break
 		}
+		c.tickHeld(in, now) // first: the sample may be the one that DEADLINE waits for, as minimum_separation may be as long
 		c.tickDeadline(in, now)
-		c.tickHeld(in, now)
 		c.tickPurge(in, now)
 	}
 }

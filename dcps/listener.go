@@ -282,7 +282,9 @@ func (r *reader) hears(due, bit StatusMask, notified bool) (c readerCallbacks, o
 	if r.closed || r.changed&bit == 0 || r.listens&bit == 0 && !notified {
 		return c, false
 	}
-	r.changed &^= bit & DataAvailableStatusBit
+	if r.changed &^= bit & DataAvailableStatusBit; bit == DataAvailableStatusBit && r.callbacks.dataAvailable != nil {
+		r.sub.dataRead() // as by a read (§2.2.4.2.2)
+	}
 	return r.callbacks, true
 }
 

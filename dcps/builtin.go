@@ -107,7 +107,9 @@ func (d *directory) showAll() {
 // newBuiltin makes the built-in Subscriber and its readers, with the QoS that the standard gives them; nil if the participant is
 // closed.
 func (p *DomainParticipant) newBuiltin() *builtinReaders {
-	sub := newSubscriber(p, subscriberConfig{qos: qos.DefaultSubscriber()})
+	q := qos.DefaultSubscriber()
+	q.Presentation.AccessScope = qos.PresentationTopic
+	sub := newSubscriber(p, subscriberConfig{qos: q})
 	sub.builtin, sub.stops = true, AnyStatus
 	p.mu.Lock()
 	err := p.usable("BuiltinSubscriber")

@@ -161,8 +161,9 @@ func (c *checker) awaits(e Event) {
 		c.have[at] = append(c.have[at], e.Node)
 		return
 	}
-	c.quit[e.Node] = slices.DeleteFunc(slices.Clone(c.have[at]), func(n derecho.NodeID) bool { return c.knows(e.Node, n, e.Channel) })
-	c.fewer[e.Node] = len(c.removed[e.Node])
+	by := keptBy{e.Node, e.Channel}
+	c.quit[by] = slices.DeleteFunc(slices.Clone(c.have[at]), func(n derecho.NodeID) bool { return c.knows(e.Node, n, e.Channel) })
+	c.fewer[by] = len(c.removed[e.Node])
 }
 
 // knows: a node knows an endpoint of another one on a channel.
@@ -174,11 +175,11 @@ func (c *checker) knows(node, other derecho.NodeID, ch derecho.ChannelID) bool {
 
 // loaded: a state has come. Nothing is a state, too, if nobody has one any more: with it a history begins.
 func (c *checker) loaded(e Event) {
-	at := begun{c.group[e.Node], e.Channel}
+	at, by := begun{c.group[e.Node], e.Channel}, keptBy{e.Node, e.Channel}
 	if e.Text == "" && !slices.ContainsFunc(c.have[at], func(n derecho.NodeID) bool {
 		// Who had withdrawn before this node came owes it nothing, though it keeps the state until it has drained the epoch; nor does who withdrew
 		// before the source failed.
-		withdrawn := !c.knows(e.Node, n, e.Channel) && (slices.Contains(c.quit[e.Node], n) || len(c.removed[e.Node]) > c.fewer[e.Node])
+		withdrawn := !c.knows(e.Node, n, e.Channel) && (slices.Contains(c.quit[by], n) || len(c.removed[e.Node]) > c.fewer[by])
 		return !c.removed[e.Node][n] && !withdrawn
 	}) {
 		c.since[at] = append(c.since[at], e.Epoch)

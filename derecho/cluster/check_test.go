@@ -432,3 +432,27 @@ func TestCheckers(t *testing.T) {
 		}
 	}
 }
+
+// Who had withdrawn before a node began to wait for a state owes it none, also if the node begins to wait for another state in the same
+// moment, whose source has not withdrawn. When the source of the first has failed, its history begins anew with nothing.
+func TestStatesThatAreAwaitedTogether(t *testing.T) {
+	const failed, withdrew, comes derecho.NodeID = 1, 2, 3
+	c := newChecker(Plan{})
+	awaits := func(node derecho.NodeID, ch derecho.ChannelID, text string) Event {
+		return Event{Kind: Await, Node: node, Channel: ch, Epoch: 1, Text: text}
+	}
+	for i, e := range []Event{
+		{Kind: Start, Node: failed}, {Kind: Start, Node: withdrew}, {Kind: Start, Node: comes},
+		awaits(failed, 4, ""), awaits(withdrew, 4, ""), awaits(withdrew, 6, ""),
+		{Kind: Known, Node: withdrew, Channel: 6, Text: withdrew.String() + "/1"}, {Kind: Known, Node: comes, Channel: 6, Text: withdrew.String() + "/1"},
+	} {
+		c.event(i, e)
+	}
+	c.removed[comes][failed] = true
+	for i, e := range []Event{awaits(comes, 4, "pending"), awaits(comes, 6, "pending"), {Kind: Load, Node: comes, Channel: 4, Epoch: 5}} {
+		c.event(i, e)
+	}
+	require.NoError(t, c.err)
+	require.Equal(t, []uint32{1, 1, 5}, c.since[begun{0, 4}])
+	require.Equal(t, []uint32{1}, c.since[begun{0, 6}])
+}

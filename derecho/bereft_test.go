@@ -72,6 +72,20 @@ func loaded(node NodeID) step {
 	}
 }
 
+// has: a node has got the state, and its log has not.
+func has(node NodeID) step {
+	return func(s *scene) {
+		s.take(s.cat.has(s.replica(node), s.cat.loading[s.replica(node)].epoch), nil)
+	}
+}
+
+// stores: its log has got the state, which it had.
+func stores(node NodeID) step {
+	return func(s *scene) {
+		s.take(s.cat.loaded(s.replica(node), s.cat.unstored[s.replica(node)]), nil)
+	}
+}
+
 func lacks(node NodeID) step {
 	return func(s *scene) {
 		s.take(s.cat.lacks(s.replica(node), s.cat.loading[s.replica(node)].epoch), nil)
@@ -162,6 +176,32 @@ func TestBereft(t *testing.T) {
 			steps: []step{keeps(1, empty), writes(1), keeps(2, empty), loaded(2), keeps(3, empty), loaded(3), keeps(4, empty), fails(1, 2, 3), lacks(4), keeps(1, old(3, 1)), keeps(2, old(3, 2))},
 			// Both wait.
 			bereft: true, missing: []uint64{3}, transfers: "0>2",
+		},
+		{
+			name:  "who has it and has not stored it is not waited for: the log that had it before is",
+			steps: []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), keeps(3, empty), fails(2), lacks(3)},
+			// Also not when its log comes back.
+			bereft: true, missing: []uint64{1},
+		},
+		{
+			name:   "and its log is not enough when it comes back",
+			steps:  []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), keeps(3, empty), fails(2), lacks(3), keeps(2, empty)},
+			bereft: true, missing: []uint64{1}, transfers: "0>2",
+		},
+		{
+			name:  "nor is it when it had to answer before it had stored it",
+			steps: []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1), lacks(3), has(2), fails(2)},
+			asked: []NodeID{3}, missing: []uint64{1},
+		},
+		{
+			name:   "who has it and stores it later is",
+			steps:  []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), stores(2), keeps(3, empty), fails(2), lacks(3)},
+			bereft: true, missing: []uint64{2},
+		},
+		{
+			name:      "who has it gives it, stored or not",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), keeps(3, empty)},
+			transfers: "2>3",
 		},
 		{
 			name:   "whose source waits itself is an orphan with it",

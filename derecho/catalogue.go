@@ -81,6 +81,9 @@ type catalogue struct {
 	subgroups map[SubgroupID]*descriptor
 	// loading are replicas whose state is on its way to them, by what it is.
 	loading map[replica]arrival
+	// unstored are replicas whose state has come, for that epoch, and whose log has not got it, or not yet: they have it as those do that keep it in
+	// memory, and what counts are the logs that had it before (recovery.last).
+	unstored map[replica]uint32
 	// bereaved are channels that nobody is known to have the state of (bereft.go).
 	bereaved map[keptChannel]bereavement
 	// recovery is how far each channel of a Logged subgroup has come to take up a log (recovery.go).
@@ -108,7 +111,7 @@ type arrival struct {
 
 func newCatalogue() *catalogue {
 	return &catalogue{
-		roster: newRoster(), subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{},
+		roster: newRoster(), subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{}, unstored: map[replica]uint32{},
 		bereaved: map[keptChannel]bereavement{}, recovery: map[keptChannel]recovery{},
 	}
 }
@@ -137,7 +140,11 @@ func (c *catalogue) remove(node NodeID, id EndpointID) (ep Endpoint, changed []*
 	gone := func(r replica) bool { return slices.Contains(left, r) }
 	for _, sg := range ep.Reads {
 		r := replica{sg.ID, ep.Channel, node}
-		if _, waits := c.loading[r]; waits && !slices.Contains(c.keepers(r.kept()), r) {
+		if slices.Contains(c.keepers(r.kept()), r) {
+			continue
+		}
+		delete(c.unstored, r)
+		if _, waits := c.loading[r]; waits {
 			left = append(left, r)
 			asked = append(asked, c.orphans(c.subgroups[sg.ID], gone)...)
 			delete(c.loading, r)
@@ -158,16 +165,33 @@ func (c *catalogue) removeNodes(failed func(NodeID) bool) (changed []*descriptor
 	}
 	touched = append(touched, c.deleteNodes(failed)...)
 	maps.DeleteFunc(c.loading, func(r replica, _ arrival) bool { return failed(r.node) })
+	maps.DeleteFunc(c.unstored, func(r replica, _ uint32) bool { return failed(r.node) })
 	return c.refresh(gone, touched...), asked
 }
 
-// loaded takes note of a state that has arrived. If the node that it came from is gone, its log does not count any
+// loaded takes note of a state that has arrived, and is on disk if the node stores it. If the node that it came from is gone, its log does not count any
 // more.
 func (c *catalogue) loaded(r replica, epoch uint32) []*descriptor {
+	a, waits := c.loading[r]
+	since, unstored := c.unstored[r]
+	switch {
+	case waits && a.epoch == epoch:
+		delete(c.loading, r)
+	case unstored && since == epoch:
+		delete(c.unstored, r)
+	default:
+		return nil
+	}
+	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
+}
+
+// has takes note of a state that has arrived and is not in the log of its node: that may be still writing, or has failed.
+func (c *catalogue) has(r replica, epoch uint32) []*descriptor {
 	if a, waits := c.loading[r]; !waits || a.epoch != epoch {
 		return nil
 	}
 	delete(c.loading, r)
+	c.unstored[r] = epoch
 	return c.refresh(nobody, Endpoint{Reads: []Subgroup{{r.subgroup, c.subgroups[r.subgroup].Mode}}})
 }
 
@@ -275,7 +299,9 @@ func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, he
 // depart notes that the states of an epoch are on their way.
 func (c *catalogue) depart(d *descriptor) {
 	for _, t := range d.Transfers {
-		switch to := (replica{d.Subgroup, t.Channel, t.To}); t.From {
+		to := replica{d.Subgroup, t.Channel, t.To}
+		delete(c.unstored, to)
+		switch t.From {
 		case t.To:
 			delete(c.loading, to)
 		case 0:

@@ -318,6 +318,11 @@ func (m *machine) command(from NodeID, b []byte) {
 		if epoch := r.u32(); !r.bad {
 			m.renew(m.cat.loaded(to, epoch))
 		}
+	case cmdHas:
+		to := replica{subgroup: SubgroupID(r.u32()), channel: ChannelID(r.u64()), node: from}
+		if epoch := r.u32(); !r.bad {
+			m.renew(m.cat.has(to, epoch))
+		}
 	case cmdLacks:
 		orphan := replica{subgroup: SubgroupID(r.u32()), channel: ChannelID(r.u64()), node: from}
 		if epoch := r.u32(); !r.bad {

@@ -104,6 +104,7 @@ func (m *machine) welcomed(w welcome, b []byte) {
 		}
 	}
 	maps.Copy(m.cat.loading, w.loading)
+	maps.Copy(m.cat.unstored, w.unstored)
 	maps.Copy(m.cat.bereaved, w.bereaved)
 	maps.Copy(m.cat.recovery, w.recovery)
 	maps.Copy(m.cat.opened, w.opened)
@@ -397,7 +398,7 @@ func (m *machine) greet(next view, change viewChange) {
 }
 
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, bereaved: m.cat.bereaved, recovery: m.cat.recovery, opened: m.cat.opened, before: v.before}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, unstored: m.cat.unstored, bereaved: m.cat.bereaved, recovery: m.cat.recovery, opened: m.cat.opened, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})

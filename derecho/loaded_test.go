@@ -14,6 +14,8 @@ func TestStateThatNobodyWaitsFor(t *testing.T) {
 	require.NotPanics(t, func() {
 		require.Empty(t, c.loaded(r, 0))
 		require.Empty(t, c.lacks(r, 0))
+		require.Empty(t, c.has(r, 0))
 	})
 	require.Empty(t, c.loading)
+	require.Empty(t, c.unstored)
 }

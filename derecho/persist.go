@@ -188,11 +188,8 @@ func (l *logger) owes(ch ChannelID) bool {
 	return l.unbegun[ch] > 0
 }
 
-// has reports whether the beginning of an epoch of the channel is written, or never will be.
+// has reports whether the beginning of an epoch of the channel is written.
 func (l *logger) has(ch ChannelID, epoch uint32) bool {
-	if l.failed() != nil {
-		return true
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wrote[ch] >= epoch

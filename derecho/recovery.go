@@ -78,10 +78,12 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 	return anew
 }
 
-// having are the logs of those who have the state of a channel in an epoch, ascending.
+// having are the logs that have the state of a channel in an epoch, ascending.
 func (c *catalogue) having(d *descriptor, ch ChannelID) (logs []uint64) {
 	for _, e := range c.onChannel[keptChannel{d.Subgroup, ch}] {
-		if _, waits := c.loading[replica{d.Subgroup, ch, e.Node}]; e.Log != nil && !waits && d.replica(e.Node, ch) {
+		r := replica{d.Subgroup, ch, e.Node}
+		_, waits := c.loading[r]
+		if _, unstored := c.unstored[r]; e.Log != nil && !waits && !unstored && d.replica(e.Node, ch) {
 			logs = append(logs, e.Log.ID)
 		}
 	}
@@ -340,11 +342,19 @@ func (c *catalogue) forgetOpenings() {
 	for _, a := range c.loading {
 		away[a.log] = true
 	}
+	for _, r := range c.recovery { // they may become those of a channel that is bereft
+		for _, id := range r.last {
+			away[id] = true
+		}
+	}
 	maps.DeleteFunc(c.opened, func(id uint64, _ uint32) bool { return len(c.onLog[id]) == 0 && !away[id] })
 }
 
-// logOf is the log of the node that keeps, or kept, a channel; 0 if it has none.
+// logOf is the log of the node that keeps, or kept, a channel; 0 if it has none, or that has not got the state.
 func (c *catalogue) logOf(r replica) uint64 {
+	if _, unstored := c.unstored[r]; unstored {
+		return 0
+	}
 	if log := c.announcedLog(r); log != 0 {
 		return log
 	}

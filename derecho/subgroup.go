@@ -460,16 +460,22 @@ func (g *subgroup) loaded(s channelState, load func()) {
 }
 
 // tellLoaded tells that a state has come, as soon as it is on disk here, if it is to be: the group counts on the log that it came from until then. It may be
-// the only one that has it, and its node leave.
+// the only one that has it, and its node leave. If the log has failed the group counts on that one on.
 func (g *subgroup) tellLoaded(s channelState) {
 	g.untold[s.channel] = s.epoch
-	g.m.whenReady(func() bool {
-		return g.untold[s.channel] != s.epoch || g.log == nil || !g.stores(s.channel, s.epoch) || g.log.has(s.channel, s.epoch) || mutant.Is("loaded-unstored")
-	}, func() {
-		if g.untold[s.channel] == s.epoch {
-			delete(g.untold, s.channel)
+	stored := func() bool {
+		return g.log == nil || !g.stores(s.channel, s.epoch) || g.log.has(s.channel, s.epoch) || mutant.Is("loaded-unstored")
+	}
+	g.m.whenReady(func() bool { return g.untold[s.channel] != s.epoch || stored() || g.log.failed() != nil }, func() {
+		switch {
+		case g.untold[s.channel] != s.epoch:
+			return
+		case stored() || mutant.Is("unstored-counts"):
 			g.tell(cmdLoaded, s.channel, s.epoch)
+		default:
+			g.tell(cmdHas, s.channel, s.epoch)
 		}
+		delete(g.untold, s.channel)
 	})
 }
 
@@ -478,12 +484,15 @@ func (g *subgroup) awaits(s channelState) bool {
 	return g.loading[s.channel] == s.epoch && !g.lacks[s.channel]
 }
 
-// asked tells that a state that this node waited for has not come. If it has, that was said before, and is said again; or it is said now, though it is not
+// asked tells that a state that this node waited for has not come. If it has, that was said before, and is said again; or it is said now that it has come, though it is not
 // on disk yet: others wait for the answer.
 func (g *subgroup) asked(ch ChannelID) {
-	if epoch, has := g.untold[ch]; has {
+	switch epoch, has := g.untold[ch]; {
+	case has && mutant.Is("unstored-counts"):
 		delete(g.untold, ch)
 		g.tell(cmdLoaded, ch, epoch)
+	case has:
+		g.tell(cmdHas, ch, epoch)
 	}
 	epoch := g.loading[ch]
 	if epoch == 0 {

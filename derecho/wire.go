@@ -26,13 +26,14 @@ const (
 const (
 	cmdJoin   = 1 // PeerInfo
 	cmdLeave  = 2
-	cmdAdd    = 3 // endpoints, up to the end
-	cmdRemove = 4 // endpoint ID
-	cmdTrim   = 5 // trimReport
-	cmdLoaded = 6 // subgroup, channel, epoch of a transfer that has arrived
-	cmdHurry  = 7 // subgroup, channel: a majority of its logs is enough now
-	cmdLacks  = 8 // subgroup, channel, epoch of a transfer that has not arrived and will not
-	cmdChange = 9 // endpoint ID, its new Info
+	cmdAdd    = 3  // endpoints, up to the end
+	cmdRemove = 4  // endpoint ID
+	cmdTrim   = 5  // trimReport
+	cmdLoaded = 6  // subgroup, channel, epoch of a transfer that has arrived
+	cmdHurry  = 7  // subgroup, channel: a majority of its logs is enough now
+	cmdLacks  = 8  // subgroup, channel, epoch of a transfer that has not arrived and will not
+	cmdChange = 9  // endpoint ID, its new Info
+	cmdHas    = 10 // subgroup, channel, epoch of a transfer that has arrived and is not in the log
 )
 
 var errWire = errors.New("derecho: malformed message")
@@ -266,6 +267,7 @@ type welcome struct {
 	epochs    []uint32        // of subgroups
 	logs      [][]channelLogs // of subgroups
 	loading   map[replica]arrival
+	unstored  map[replica]uint32
 	bereaved  map[keptChannel]bereavement
 	recovery  map[keptChannel]recovery
 	opened    map[uint64]uint32
@@ -307,6 +309,13 @@ func (v welcome) encode() []byte {
 		w.u32(a.epoch)
 		w.u64(a.log)
 		w.flag(a.lacks)
+	}
+	w.u32(uint32(len(v.unstored)))
+	for _, r := range slices.SortedFunc(maps.Keys(v.unstored), replica.compare) {
+		w.u32(uint32(r.subgroup))
+		w.u64(uint64(r.channel))
+		w.u64(uint64(r.node))
+		w.u32(v.unstored[r])
 	}
 	w.u32(uint32(len(v.bereaved)))
 	for _, k := range slices.SortedFunc(maps.Keys(v.bereaved), keptChannel.compare) {
@@ -355,6 +364,11 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	for range r.count(41) {
 		to := replica{SubgroupID(r.u32()), ChannelID(r.u64()), NodeID(r.u64())}
 		v.loading[to] = arrival{NodeID(r.u64()), r.u32(), r.u64(), r.flag()}
+	}
+	v.unstored = map[replica]uint32{}
+	for range r.count(24) {
+		has := replica{SubgroupID(r.u32()), ChannelID(r.u64()), NodeID(r.u64())}
+		v.unstored[has] = r.u32()
 	}
 	v.bereaved = map[keptChannel]bereavement{}
 	for range r.count(25) {

@@ -32,6 +32,7 @@ import (
 //	crash A | restart A | leave A | pause A | resume A
 //	tear A [N]                        A ends when it next writes to its log, or before the N-th operation on its disk
 //	cut A B | one-way A B | heal      nothing passes between two, from one to the other
+//	break A                           the disk of A fails, until A ends
 //	pass TIME                         virtual time passes
 //	so-far                            prints what has happened, as rest does
 //	rest                              so much of it that nothing happens any more; it comes at the end by itself
@@ -63,7 +64,7 @@ var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 	"send": (*script).send, "crash": (*script).crash, "tear": (*script).tear, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
 	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
-	"copy": (*script).copy, "so-far": (*script).soFar,
+	"break": (*script).breakDisk, "copy": (*script).copy, "so-far": (*script).soFar,
 }
 
 // script is a case that is being played.
@@ -214,6 +215,8 @@ func (s *script) tear(args []datadriven.Arg) {
 	}
 	s.proc(args, 0).disk.crashIn = n
 }
+
+func (s *script) breakDisk(args []datadriven.Arg) { s.proc(args, 0).diskFault() }
 
 func (s *script) leave(args []datadriven.Arg) { s.proc(args, 0).leave() }
 

@@ -30,6 +30,8 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Revive, p.Length = 2, 2, true, 14*p.Lease
 	case "twin":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 3+rng.IntN(3), 1+rng.IntN(3), false, 30*p.Lease
+	case "hollow":
+		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, rng.IntN(2) == 0, 30*p.Lease
 	case "restart":
 		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
 		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
@@ -51,6 +53,8 @@ func (r *run) script() {
 		r.mover(r.plan.Lease)
 	case "twin":
 		r.twin(r.plan.Lease)
+	case "hollow":
+		r.hollow(r.plan.Lease)
 	case "restart":
 		r.outbreaks()
 	}
@@ -351,6 +355,58 @@ func (r *run) twin(at time.Duration) {
 	for _, d := range disks {
 		r.plot(at+14*lease+r.w.Between(0, spread+1), func() { r.fell(d) })
 		r.plot(at+18*lease+r.w.Between(0, 5*lease), func() { r.raise(d) })
+	}
+}
+
+// hollow is a script against logs: a process gets the state and has it in memory only, as its disk has failed, or is not done yet when who gave it
+// is gone. Those who have it on disk leave, withdraw or die; then the process dies. It comes back first, with a log that has nothing of it, while
+// others wait for the state, and write.
+func (r *run) hollow(at time.Duration) {
+	lease := r.plan.Lease
+	procs := r.cast(1, 2, 3, 4, 5)
+	gets, waits, had := procs[0], procs[1], procs[2:3+r.rng.IntN(2)]
+	for _, p := range had {
+		p.enlist(logged, true)
+	}
+	r.rest()
+	r.scribble()
+	fails, soon, goes := r.rng.IntN(3) > 0, r.rng.IntN(2) == 0, r.rng.IntN(3)
+	r.plot(at, func() {
+		if fails {
+			r.faults[DiskError]++
+			gets.diskFault()
+		}
+		gets.enlist(logged, true)
+	})
+	gone := at + 2*lease
+	if soon {
+		gone = at + r.w.Between(0, 30*r.w.MaxDelay)
+	}
+	for _, p := range had {
+		r.plot(gone+r.w.Between(0, 10*r.w.MaxDelay), func() {
+			switch goes {
+			case 0:
+				p.leave()
+			case 1:
+				p.guard(func() { p.removeFrom(logged) })
+				p.look()
+			default:
+				r.fell(p.disk)
+			}
+		})
+	}
+	comes := at + 5*lease - r.w.Between(0, 12*r.w.MaxDelay) // so that the state is on its way when the process dies
+	if r.rng.IntN(4) == 0 {
+		comes = at + 6*lease
+	}
+	r.plot(comes, func() { waits.enlist(logged, true) })
+	r.plot(at+5*lease, func() { r.fell(gets.disk) })
+	r.plot(at+9*lease, func() { r.raise(gets.disk) })
+	for range 20 {
+		r.plot(at+r.w.Between(0, 20*lease), r.scribble)
+	}
+	for _, p := range had {
+		r.plot(at+13*lease+r.w.Between(0, 5*lease), func() { r.raise(p.disk) })
 	}
 }
 

@@ -97,6 +97,7 @@ var List = []Mutant{
 	{"log-unannounced", "a node writes to its log what it receives of channels that it keeps no log of"},
 	{"log-starts-empty", "a log that begins where the channel was kept in memory is not given the state"},
 	{"memory-first", "who keeps a channel in memory gives its state to the first log that comes, whatever that holds"},
+	{"unstored-counts", "a state that has come and is not on disk counts as if it were"},
 	{"loaded-unstored", "a node tells that it has a state before the state is on disk"},
 	{"announce-unbegun", "a log is announced while it has not written yet that a channel began in it"},
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},

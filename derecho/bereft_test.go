@@ -38,6 +38,13 @@ func keeps(node NodeID, holds LogState) step {
 	}
 }
 
+// remembers: a node announces a reader that keeps the state in memory.
+func remembers(node NodeID) step {
+	return func(s *scene) {
+		s.take(s.cat.add(Endpoint{Node: node, ID: 3, Channel: s.k.channel, Reads: []Subgroup{s.sg()}, Replica: true}), nil)
+	}
+}
+
 func writes(node NodeID) step {
 	return func(s *scene) {
 		s.take(s.cat.add(Endpoint{Node: node, ID: 2, Channel: s.k.channel, Writes: s.sg()}), nil)
@@ -202,6 +209,22 @@ func TestBereft(t *testing.T) {
 			name:      "who has it gives it, stored or not",
 			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), keeps(3, empty)},
 			transfers: "2>3",
+		},
+		{
+			name:   "a log that begins where the state is kept in memory does not count either",
+			steps:  []step{keeps(1, empty), writes(1), remembers(2), loaded(2), keeps(2, empty), withdraws(1), keeps(3, empty), fails(2), lacks(3)},
+			bereft: true, missing: []uint64{1},
+		},
+		{
+			name:   "until it has the state",
+			steps:  []step{keeps(1, empty), writes(1), remembers(2), loaded(2), keeps(2, empty), stores(2), withdraws(1), keeps(3, empty), fails(2), lacks(3)},
+			bereft: true, missing: []uint64{2},
+		},
+		{
+			name: "a log that begins before the channel does gets it by a transfer",
+			steps: []step{keeps(1, old(2, 5)), remembers(3), keeps(3, empty), keeps(2, old(2, 4)), writes(1), loaded(3), fails(1, 2), keeps(4, empty),
+				fails(3), lacks(4)},
+			bereft: true, missing: []uint64{3},
 		},
 		{
 			name:   "whose source waits itself is an orphan with it",

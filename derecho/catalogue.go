@@ -120,10 +120,38 @@ func newCatalogue() *catalogue {
 // change is one epoch.
 func (c *catalogue) add(eps ...Endpoint) []*descriptor {
 	eps = slices.DeleteFunc(slices.Clone(eps), func(ep Endpoint) bool { return c.find(ep.Node, ep.ID) != nil })
+	var begin []replica
+	for i := range eps {
+		begin = append(begin, c.beginLogs(&eps[i])...)
+	}
 	for i := range eps {
 		c.insert(&eps[i])
 	}
-	return c.refresh(nobody, eps...)
+	for _, r := range begin {
+		c.unstored[r] = 0 // the epoch is not known yet
+	}
+	changed := c.refresh(nobody, eps...)
+	for _, r := range begin {
+		if _, unstored := c.unstored[r]; unstored {
+			c.unstored[r] = c.subgroups[r.subgroup].Epoch
+		}
+	}
+	return changed
+}
+
+// beginLogs are the replicas of a node that have kept their channel in memory, and get a log with an endpoint. It has nothing: the node gives it the state at
+// the beginning of the epoch that begins with it (subgroup.starts), and tells when that is on disk.
+func (c *catalogue) beginLogs(ep *Endpoint) (rs []replica) {
+	if ep.Log == nil || !ep.Replica || mutant.Is("unstored-counts") {
+		return nil
+	}
+	for _, sg := range ep.Reads {
+		r := replica{sg.ID, ep.Channel, ep.Node}
+		if d := c.subgroups[sg.ID]; d != nil && d.replica(r.node, r.channel) && c.announcedLog(r) == 0 {
+			rs = append(rs, r)
+		}
+	}
+	return rs
 }
 
 // remove withdraws an endpoint. asked are replicas that waited for the state from its node, which had not got it itself.

@@ -412,6 +412,11 @@ func (g *subgroup) stateForLog(s channelState, there bool) {
 	delete(g.ownStates, s.channel)
 	if there {
 		g.log.state(s)
+		g.m.whenReady(func() bool { return g.log.has(s.channel, s.epoch) || g.log.failed() != nil }, func() {
+			if g.log.has(s.channel, s.epoch) {
+				g.tell(cmdLoaded, s.channel, s.epoch)
+			}
+		})
 	} else {
 		g.uncount(s.epoch)
 	}

@@ -153,7 +153,6 @@ func (a *agreement) tick() bool {
 			a.watches[i].heard = now
 		}
 	}
-	a.m.watchLogs(min(now-a.ticked, 2*a.interval()))
 	a.ticked = now
 	a.store(a.e.table.Beat(), a.load(a.me(), a.e.table.Beat())+1)
 	news := false

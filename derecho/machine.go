@@ -81,6 +81,7 @@ type machine struct {
 	early    []channelState                       // states that came before their epoch was known here
 	change   viewChange                           // what the current control epoch has brought so far
 	deferred []deferred                           // acts of this node that wait for a condition
+	watched  time.Duration                        // when it was looked last whether the logs get on
 	queue    [][]byte                             // commands that wait for the next control epoch
 	// announcing are endpoints of this node that no command announces yet; gathering: more of them follow at once.
 	announcing []Endpoint
@@ -202,6 +203,7 @@ func (m *machine) step(now time.Duration, visit func() bool) bool {
 	if m.dead() || m.phase < joined {
 		return false
 	}
+	m.watchLogs()
 	work := m.answerFence()
 	work = visit() || work
 	if m.dead() {
@@ -223,6 +225,7 @@ func (m *machine) Beat(now time.Duration) bool {
 	if m.dead() || m.phase < joined {
 		return false
 	}
+	m.watchLogs()
 	step := m.fence.Raised() || len(m.deferred) > 0
 	for _, e := range m.groups[0].epochs {
 		step = e.agree.tick() || e.agree.trouble || step
@@ -457,8 +460,15 @@ func (p *pendingEndpoint) answer(err error) {
 	}
 }
 
-// watchLogs looks whether the logs get on.
-func (m *machine) watchLogs(passed time.Duration) {
+// watchLogs looks whether the logs get on: with every heartbeat, and if those are far apart with sweeps.
+func (m *machine) watchLogs() {
+	every := min(m.cfg.Lease/Heartbeats, sweepTime)
+	passed := m.now - m.watched
+	if passed < every {
+		return
+	}
+	m.watched = m.now
+	passed = min(passed, 2*every) // this node itself may have been stopped, or starved
 	for _, g := range m.order {
 		if g.log != nil {
 			g.log.watch(passed, m.cfg.LogTimeout)

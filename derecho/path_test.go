@@ -142,6 +142,22 @@ func (l *hungLog) Close() error {
 	return nil
 }
 
+// A log is given up in time though heartbeats are minutes apart.
+func TestLogThatHangsIsNoticedBetweenHeartbeats(t *testing.T) {
+	hangs := &hungLog{memLog{gate: make(chan struct{})}, make(chan struct{})}
+	rec := newRecorder()
+	n, err := Join(ctxFor(t), Config{Domain: rand.Uint32(), Lease: time.Hour, LogTimeout: time.Millisecond,
+		OpenLog: func(SubgroupID) (Log, error) { return hangs, nil }, LogState: emptyLog(17)}, rec)
+	require.NoError(t, err)
+	n.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+	n.mustSend(t, logged, 7, 1, "x")
+	rec.wait(t, "the failure of the log", func() bool { return rec.failed != nil })
+	require.ErrorContains(t, rec.failed, "the disk has not answered")
+	require.NoError(t, n.Leave(ctxFor(t)))
+	close(hangs.gate)
+	<-hangs.closed
+}
+
 // A disk that hangs is one that has failed: its node gets on, and nobody waits for it for ever.
 func TestLogThatHangs(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {

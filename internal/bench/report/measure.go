@@ -43,7 +43,7 @@ func DefaultPlan() Plan {
 // FullPlan takes about three quarters of an hour.
 func FullPlan() Plan {
 	return Plan{
-		Sizes: []int{64, 128, 256, 1 << 10, 4 << 10, 10 << 10, 32 << 10, 64 << 10, 256 << 10}, Readers: []int{1, 2, 4, 8}, Transports: []string{"shm", "tcp"},
+		Sizes: []int{64, 128, 256, 1 << 10, 4 << 10, 10 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20}, Readers: []int{1, 2, 4, 8}, Transports: []string{"shm", "tcp"},
 		Runs: 5, WarmUp: 500 * time.Millisecond, Duration: 3 * time.Second,
 	}
 }

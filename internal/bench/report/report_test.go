@@ -102,6 +102,8 @@ func TestPlans(t *testing.T) {
 		slices.Sort(sections)
 		assert.Len(t, slices.Compact(sections), 4)
 	}
+	p := FullPlan()
+	assert.Contains(t, p.Sizes, 1<<20, "what travels in a ring of its own size, too")
 	for name, spoil := range map[string]func(*Plan){
 		"sizes": func(p *Plan) { p.Sizes = nil }, "runs": func(p *Plan) { p.Runs = 0 }, "size 1": func(p *Plan) { p.Sizes = []int{1} },
 	} {

@@ -61,6 +61,42 @@ func TestGuardThatIsOverAtOnce(t *testing.T) {
 	requireWoken(t, woken)
 }
 
+// Who is kept from what is due asks less and less often, but what is due at its time does not wait for that.
+func TestBeatIsKeptOutForLong(t *testing.T) {
+	p := new(poller)
+	_, err := p.doorbell()
+	require.NoError(t, err)
+	p.replace(nil)
+	t.Cleanup(func() { p.alarm.Set(0, 0) })
+	again := func() time.Duration { // until the alarm goes off, at least
+		began := sinceStart()
+		p.at.Store(0) // it has gone off
+		p.beat()
+		return time.Duration(p.at.Load()) - began
+	}
+	p.seat.Lock()
+	p.guard.Store(int64(sinceStart()))
+	for _, wait := range []time.Duration{moment, 2 * moment, 4 * moment, 8 * moment, longMoment, longMoment} {
+		require.GreaterOrEqual(t, again(), wait)
+		require.Equal(t, wait, p.pause)
+	}
+	p.guard.Store(0)
+	p.seat.Unlock()
+	again()
+	require.Zero(t, p.pause, "it is kept from nothing any more")
+
+	n := &life{n: &Node{cfg: Config{Lease: time.Minute}}}
+	n.due.Store(10)
+	p.nodes.Store(&[]*life{n})
+	p.guard.Store(30)
+	for _, c := range []struct{ now, again, next time.Duration }{{5, 0, 10}, {10, 20, 20}, {10, 50, 30}, {30, 50, 50}} {
+		p.mu.Lock()
+		next, _ := p.next(c.now, c.again)
+		p.mu.Unlock()
+		require.Equal(t, c.next, next, "%+v", c)
+	}
+}
+
 // Somebody drove between beat's look at the guard and its getting the seat, and left the driving to beat, as it had the seat.
 func TestGuardOfWhoDroveMeanwhile(t *testing.T) {
 	p, woken := parkedPoller(t)

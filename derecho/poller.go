@@ -31,6 +31,7 @@ type poller struct {
 	at    atomic.Int64  // when the alarm goes off next, since clockStart; 0: not set; stored under mu
 	every time.Duration // and then again
 	swept time.Duration // when beat made the last full pass
+	pause time.Duration // how long rearm leaves whoever keeps beat from what is due
 	spare time.Duration // tests: how much longer than sweepTime nobody makes one
 
 	// Made with the first node, for the life of the process: peers hold on to the bell.
@@ -79,8 +80,10 @@ const (
 	// settleTries is how often who leaves the driving to the poller looks whether all is done: what a message leaves to do is done by
 	// the next pass or two, while the poller needs a processor for it, which somebody else has to leave.
 	settleTries = 8
-	// moment is how long beat waits until it tries again what it was kept from.
-	moment = 100 * time.Microsecond
+	// moment is how long beat waits until it tries again what it was kept from; twice as long each time that it is again, up to longMoment, so
+	// that it is no more than twice as late as it had to be, and who keeps it out for long, as its processor is taken from it, is not asked all the time.
+	moment     = 100 * time.Microsecond
+	longMoment = 16 * moment
 	// sweepTime bounds how long nobody makes a full pass, but for a heartbeat, however long the lease is. All news ring the bell, so it is a safety net:
 	// against a peer that takes back what this node wrote on its bell. And acts that wait for a time (machine.whenReady) are looked at.
 	sweepTime = 2 * time.Second
@@ -182,7 +185,7 @@ func (p *poller) pass(now time.Duration, thorough bool) bool {
 func (p *poller) arm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next, every := p.next()
+	next, every := p.next(0, 0)
 	if p.set(next) {
 		return true
 	}
@@ -198,28 +201,36 @@ func (p *poller) arm() bool {
 func (p *poller) rearm() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next, every := p.next()
-	if next != 0 {
-		next = max(next, sinceStart()+moment)
-	}
-	if !p.set(next) {
+	now := sinceStart()
+	if next, every := p.next(now, now+max(p.pause, moment)); !p.set(next) {
 		p.setAlarm(next, every)
 	}
 }
 
-// next is when something is due next, 0 for never, and how long after that again. Called with mu held.
-func (p *poller) next() (next, every time.Duration) {
+// next is when something is due next, 0 for never, and how long after that again. What is due by now counts as due at again, and what is not
+// waits for nothing that is. Called with mu held.
+func (p *poller) next(now, again time.Duration) (next, every time.Duration) {
+	earliest := func(at time.Duration) bool {
+		if at <= now {
+			at = again
+		}
+		if next != 0 && at >= next {
+			return false
+		}
+		next = at
+		return true
+	}
 	for _, n := range p.list() {
-		if due := time.Duration(n.due.Load()); due != 0 && (next == 0 || due < next) {
-			next, every = due, n.n.cfg.Lease/Heartbeats
+		if due := time.Duration(n.due.Load()); due != 0 && earliest(due) {
+			every = n.n.cfg.Lease / Heartbeats
 		}
 	}
 	if sweep := sweepTime + p.spare; every > sweep { // who beats so seldom is swept between
 		every = sweep
 		next = min(next, max(p.swept+sweep, sinceStart()+moment))
 	}
-	if g := time.Duration(p.guard.Load()); g != 0 && (next == 0 || g < next) {
-		next = g
+	if g := time.Duration(p.guard.Load()); g != 0 {
+		earliest(g)
 	}
 	return next, every
 }
@@ -278,6 +289,13 @@ func (p *poller) beat() {
 	if work {
 		p.bell.Ring()
 	}
+	p.mu.Lock()
+	if next, _ := p.next(0, 0); next != 0 && next <= sinceStart() {
+		p.pause = min(max(2*p.pause, moment), longMoment)
+	} else {
+		p.pause = 0
+	}
+	p.mu.Unlock()
 	p.rearm()
 }
 

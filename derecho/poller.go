@@ -68,6 +68,10 @@ const (
 	// spinTime is how long the poller looks on after it found work. A wake-up costs 25 to 30 µs on
 	// the other side; spinning about as long at most doubles the cost of a pause of any length.
 	spinTime = 30 * time.Microsecond
+	// quietTime is how long whoever finds no work lets only other processes have the processor. It is mostly one that has just been sent
+	// something and is to answer, and has been woken on this very processor. A turn of the Go scheduler wakes a thread for it wherever another processor of the
+	// runtime is idle, which costs the answer 10 µs and more, and as often as not moves the goroutine that waits for it to that thread.
+	quietTime = 5 * time.Microsecond
 	// sleepLimit bounds a sleep, as some limit has to.
 	sleepLimit = time.Hour
 	// netTime is how long whoever drives goes on until it lets those run who wait for the network: the links, which tell that a
@@ -391,8 +395,10 @@ func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome 
 		if now-c.idleSince >= spin {
 			return idle
 		}
-		// Both schedulers: goroutines of this process, and threads of others on this core.
-		runtime.Gosched()
+		// Both schedulers: goroutines of this process, and threads of others on this core, and these at once.
+		if now-c.idleSince >= quietTime {
+			runtime.Gosched()
+		}
 		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 	}
 	return stopped

@@ -252,6 +252,9 @@ func (e *epoch) collectUnordered(batch []Message) (_ []Message, full bool, err e
 // while there is room. The number of a record is its index * n + offset.
 func (e *epoch) takeRun(batch []Message, rank int, limit, n, offset uint64) ([]Message, error) {
 	r, from, end := e.recvs[rank], &e.lenders[rank], e.ends[rank]
+	if e.off.NoLending {
+		from = nil
+	}
 	for first := true; len(batch) < e.most; first = false {
 		rec, err := r.Peek()
 		if rec == nil || err != nil || rec.Index >= end {

@@ -27,6 +27,7 @@ type Spindle struct {
 	NoLockFree        bool // goroutines take turns, under a lock, from Reserve to Commit
 	NoCoalescing      bool // over tcp each push is written by itself, and who pushes waits for that
 	NoSharedAcks      bool // what is published in memory that a receiver maps is acknowledged like what is copied
+	NoLending         bool // no message is lent beyond the upcall that hands it over: who keeps it copies it
 }
 
 // spindleSwitch is a switch as ParseSpindle reads it.
@@ -46,6 +47,7 @@ var spindleSwitches = []spindleSwitch{
 	{"lock-free", func(s *Spindle) *bool { return &s.NoLockFree }},
 	{"coalesce", func(s *Spindle) *bool { return &s.NoCoalescing }},
 	{"shared-acks", func(s *Spindle) *bool { return &s.NoSharedAcks }},
+	{"lend", func(s *Spindle) *bool { return &s.NoLending }},
 }
 
 // SpindleNames are the names of all switches.

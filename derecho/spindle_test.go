@@ -18,7 +18,7 @@ func TestParseSpindle(t *testing.T) {
 	}
 	all, err := ParseSpindle("-all")
 	require.NoError(t, err)
-	require.Equal(t, Spindle{true, true, true, true, true, true, true, true, true, true}, all)
+	require.Equal(t, Spindle{true, true, true, true, true, true, true, true, true, true, true}, all)
 	again, err := ParseSpindle(all.String())
 	require.NoError(t, err)
 	require.Equal(t, all, again)
@@ -101,6 +101,31 @@ func TestDifferentSwitchesAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, ErrConfig)
 		require.ErrorContains(t, err, "spindle=-nulls")
 	})
+}
+
+// A message is lent unless that is switched off: then whoever keeps it copies it.
+func TestLendingIsASwitch(t *testing.T) {
+	for _, off := range []Spindle{{}, {NoLending: true}} {
+		t.Run(off.String(), func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, c *cluster) {
+				c.cfg.Spindle = off
+				w, _ := c.join()
+				r, rr := c.join()
+				lent := make(chan bool, 1)
+				rr.onDeliver = func(batch []Message) {
+					l := batch[0].Lend()
+					if l != nil {
+						l.Release()
+					}
+					lent <- l != nil
+				}
+				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				w.mustSend(t, ordered, 7, 1, "x")
+				require.Equal(t, !off.NoLending, <-lent)
+			})
+		})
+	}
 }
 
 // three publishes three messages of w at once.

@@ -20,6 +20,7 @@ type handler struct {
 	endpoints int
 	complete  chan struct{} // closed when all endpoints are known
 	copy      []byte        // where messages are copied to
+	lent      []*derecho.Loan
 
 	messages, upcalls atomic.Int64 // stored by the poller
 	measuring         atomic.Bool
@@ -60,11 +61,21 @@ func (h *handler) Deliver(_ derecho.SubgroupID, batch []derecho.Message) {
 	} else if h.latency.TotalCount() > 0 && h.recorded.Load() == nil {
 		h.recorded.Store(h.latency)
 	}
-	if h.w.Copies {
-		for i := range batch {
+	for i := range batch {
+		if h.w.Keeps {
+			if l := batch[i].Lend(); l != nil {
+				h.lent = append(h.lent, l)
+				continue
+			}
+		}
+		if h.w.Copies || h.w.Keeps {
 			copy(h.copy, batch[i].Payload)
 		}
 	}
+	for _, l := range h.lent {
+		l.Release()
+	}
+	h.lent = h.lent[:0]
 	if h.w.Upcall == 0 {
 		h.messages.Store(h.messages.Load() + int64(len(batch)))
 		return

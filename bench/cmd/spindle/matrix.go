@@ -78,6 +78,7 @@ func matrix() []experiment {
 			w, w.upcall(time.Microsecond), w.upcall(100 * time.Microsecond), w.upcall(time.Millisecond),
 		}},
 		experiment{"copies", nil, []workload{w.size(1 << 10), w.size(1 << 10).copied(), w, w.copied()}},
+		experiment{"lending", []string{"-lend"}, []workload{w.size(1 << 10).kept(), w.kept()}},
 		experiment{"latency of a lone sender", []string{"-silence", "-shared-acks", "-silence,-shared-acks"}, []workload{
 			among(2, "shm").size(128).rate(1000), w.size(128).rate(1000), among(2, "tcp").size(128).rate(1000), among(4, "tcp").size(128).rate(1000),
 		}},

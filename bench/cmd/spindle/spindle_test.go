@@ -38,7 +38,7 @@ func TestRuns(t *testing.T) {
 	}
 	for _, transport := range []string{"shm", "tcp"} {
 		w := among(2, transport).size(128)
-		for _, w := range []workload{w, w.subgroups(3, 2), w.threads(2), w.rate(1000), w.slow(1, forever), w.slow(1, time.Microsecond), w.upcall(time.Microsecond), w.copied(), w.window(5)} {
+		for _, w := range []workload{w, w.subgroups(3, 2), w.threads(2), w.rate(1000), w.slow(1, forever), w.slow(1, time.Microsecond), w.upcall(time.Microsecond), w.copied(), w.kept(), w.window(5)} {
 			measured(w, "")
 		}
 		if transport == "tcp" {
@@ -66,14 +66,16 @@ func TestRuns(t *testing.T) {
 }
 
 func TestWhatIsSwitchedOffExists(t *testing.T) {
+	var measured []string
 	for _, e := range matrix() {
 		for _, off := range e.off {
 			_, err := derecho.ParseSpindle(off)
 			require.NoError(t, err)
 		}
+		measured = append(measured, e.off...)
 	}
 	for _, name := range derecho.SpindleNames() {
-		require.Contains(t, each, "-"+name, "a switch that is not measured")
+		require.Contains(t, measured, "-"+name, "a switch that is not measured")
 	}
 }
 

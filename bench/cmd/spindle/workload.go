@@ -24,6 +24,7 @@ type workload struct {
 	Rate      int           // if not 0, only the first process sends, so many messages a second
 	Upcall    time.Duration // that the application takes in the upcall for each message
 	Copies    bool          // the receivers copy each message out
+	Keeps     bool          // the receivers have each message lent, and give it back behind the upcall; what is not lent they copy out
 	Window    int           // messages that a ring holds at least
 	Ring      int           // bytes of a ring
 }
@@ -58,6 +59,7 @@ func (w workload) threads(n int) workload          { w.Threads = n; return w }
 func (w workload) rate(perSecond int) workload     { w.Rate = perSecond; return w }
 func (w workload) upcall(d time.Duration) workload { w.Upcall = d; return w }
 func (w workload) copied() workload                { w.Copies = true; return w }
+func (w workload) kept() workload                  { w.Keeps = true; return w }
 func (w workload) subgroups(n, active int) workload {
 	w.Subgroups, w.Active = n, active
 	w.Ring = 256 << 10 // 50 times what is on its way to each peer has to get there within the warm-up
@@ -93,6 +95,9 @@ func (w workload) String() string {
 	}
 	if w.Copies {
 		parts = append(parts, "copied out")
+	}
+	if w.Keeps {
+		parts = append(parts, "lent")
 	}
 	return strings.Join(parts, ", ")
 }

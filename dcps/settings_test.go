@@ -63,6 +63,9 @@ func TestDirIsChecked(t *testing.T) {
 	if user == 0 {
 		require.NoError(t, syscall.Setfsuid(65534)) // who may do less
 		defer func() { require.NoError(t, syscall.Setfsuid(user)) }()
+		if _, err := os.Stat(dir); err != nil {
+			t.Skipf("the rest needs a directory for temporary files that others may enter: %v", err)
+		}
 	} else {
 		require.NoError(t, os.Chmod(dir, 0o555))
 	}

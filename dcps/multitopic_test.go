@@ -120,11 +120,20 @@ func (n *joinedNode) name(t testing.TB, id int32, name string) {
 
 func takeNamed(t testing.TB, r *DataReader[labelled], opts ...ReadOption) string {
 	t.Helper()
+	text, err := takesNamed(r, opts...)
+	require.NoError(t, err)
+	return text
+}
+
+// takesNamed is takeNamed for callbacks, which may come when their test is over.
+func takesNamed(r *DataReader[labelled], opts ...ReadOption) (string, error) {
 	s, err := r.Take(opts...)
 	if errors.Is(err, ErrNoData) {
-		return "no data"
+		return "no data", nil
 	}
-	require.NoError(t, err)
+	if err != nil {
+		return "", err
+	}
 	defer s.Close()
 	var lines []string
 	for _, x := range s.All() {
@@ -134,7 +143,7 @@ func takeNamed(t testing.TB, r *DataReader[labelled], opts ...ReadOption) string
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), nil
 }
 
 const namedExpression = "SELECT id, value, name FROM Track NATURAL JOIN Label WHERE value > %0"

@@ -128,12 +128,16 @@ func TestMultiTopicFromCallbacks(t *testing.T) {
 			return err
 		}
 		second := &DataReaderListener[labelled]{OnDataAvailable: func(r *DataReader[labelled]) {
-			steps <- step{text: "second " + takeNamed(t, r)}
+			if text, err := takesNamed(r); !errors.Is(err, ErrAlreadyDeleted) {
+				steps <- step{"second " + text, err}
+			}
 		}}
 		first := &DataReaderListener[labelled]{OnDataAvailable: func(r *DataReader[labelled]) {
-			text := takeNamed(t, r)
-			var err error
-			if len(joins) == 1 {
+			text, err := takesNamed(r)
+			if errors.Is(err, ErrAlreadyDeleted) {
+				return
+			}
+			if err == nil && len(joins) == 1 {
 				err = join(r.Subscriber(), second)
 			}
 			if err == nil {

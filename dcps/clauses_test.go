@@ -3,6 +3,7 @@ package dcps
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/omg-dds-go/dds/qos"
 	"github.com/stretchr/testify/require"
@@ -139,4 +140,69 @@ func TestDDS14_2_2_5_QosOfTheBuiltinReaders(t *testing.T) {
 	} {
 		require.Equal(t, q, got)
 	}
+}
+
+// Each status names the entity or the instance that changed it last.
+func TestDDS14_2_2_4_1_WhoChangedItLast(t *testing.T) {
+	virtually(t, func(t *testing.T, d *domain) {
+		n, m := d.node(t), d.node(t)
+		lively := func(q *qos.DataWriter) {
+			q.Liveliness = qos.Liveliness{Kind: qos.LivelinessManualByTopic, LeaseDuration: time.Second}
+			q.Deadline.Period = time.Minute
+		}
+		bestEffort := func(q *qos.DataReader) {
+			q.Reliability.Kind = qos.ReliabilityBestEffort
+			q.ResourceLimits.MaxInstances = 1
+			q.Deadline.Period = time.Minute
+		}
+		first := n.writer(t, writerQos(lively))
+		r := m.reader(t, readerQos(bestEffort))
+		other := m.reader(t, readerQos())
+		second := n.writer(t, writerQos(lively))
+		synctest.Wait()
+		require.Equal(t, other.Handle(), first.PublicationMatchedStatus().LastHandle)
+		require.Equal(t, second.Handle(), r.SubscriptionMatchedStatus().LastHandle)
+		require.Equal(t, second.Handle(), r.LivelinessChangedStatus().LastPublicationHandle)
+
+		handle := func(id int32) InstanceHandle {
+			h, err := first.LookupInstance(&track{ID: id})
+			require.NoError(t, err)
+			return h
+		}
+		pass(500 * time.Millisecond)
+		write(t, second, 7, 1)
+		write(t, second, 8, 1)
+		pass(600 * time.Millisecond)
+		require.Equal(t, first.Handle(), r.LivelinessChangedStatus().LastPublicationHandle)
+		rejected := r.SampleRejectedStatus()
+		require.Equal(t, RejectedByInstancesLimit, rejected.LastReason)
+		require.Equal(t, handle(8), rejected.LastInstanceHandle)
+		pass(20 * time.Second)
+		write(t, second, 8, 2)
+		pass(39*time.Second + 500*time.Millisecond)
+		require.Equal(t, DeadlineMissedStatus{1, 1, handle(7)}, second.OfferedDeadlineMissedStatus())
+		require.Equal(t, DeadlineMissedStatus{1, 0, handle(7)}, second.OfferedDeadlineMissedStatus(), "looked at")
+
+		require.NoError(t, r.Close())
+		synctest.Wait()
+		matched := first.PublicationMatchedStatus()
+		matched.LastPeer = Peer{}
+		require.Equal(t, MatchedStatus{TotalCount: 2, CurrentCount: 1, CurrentCountChange: -1, LastHandle: r.Handle()}, matched)
+
+		// Of a policy it is counted how often it was the reason, of the status how often there was one.
+		for _, change := range []func(*qos.DataReader){
+			func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal },
+			func(q *qos.DataReader) {
+				q.Durability.Kind = qos.DurabilityTransientLocal
+				q.Deadline.Period = time.Second
+			},
+		} {
+			m.reader(t, readerQos(change))
+		}
+		synctest.Wait()
+		refused := first.OfferedIncompatibleQosStatus()
+		require.Equal(t, int32(2), refused.TotalCount)
+		require.ElementsMatch(t, []PolicyCount{{qos.PolicyDurability, 2}, {qos.PolicyDeadline, 1}}, refused.Policies)
+		require.Contains(t, []qos.PolicyID{qos.PolicyDurability, qos.PolicyDeadline}, refused.LastPolicyID)
+	})
 }

@@ -98,16 +98,16 @@ func (n *naive) tick(now int64) {
 	n.entries = slices.DeleteFunc(n.entries, func(e naiveEntry) bool { return e.valid && n.expired(e, now) })
 	n.forget()
 	for id, in := range n.instances {
-		if in.state == InstanceAlive && n.q.Deadline.Period != qos.Infinite && in.due <= now {
-			n.missed++
-			in.due += int64(n.q.Deadline.Period)
-			in.owner = -1
-		}
 		if in.held != nil && now >= in.accepted+int64(n.q.TimeBasedFilter.MinimumSeparation) {
 			n.letIn(in, now)
 			if in.held != nil {
 				in.accepted = now // it found no room, and tries again after as long
 			}
+		}
+		if in.state == InstanceAlive && n.q.Deadline.Period != qos.Infinite && in.due <= now {
+			n.missed++
+			in.due += int64(n.q.Deadline.Period)
+			in.owner = -1
 		}
 		delay := qos.Infinite
 		switch in.state {

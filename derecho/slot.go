@@ -117,6 +117,9 @@ func (l *life) waitsFor(sg SubgroupID, ch ChannelID) string {
 // ring within microseconds, while a wake-up takes tens of them.
 const spinRounds = 64
 
+// quietRounds is how often it lets only other processes have the processor first, as those who wait for messages do (quietTime).
+const quietRounds = 4
+
 // Reserve claims room for a message of size bytes on channel ch in this node's ring of sg. Any
 // goroutine, several at once, without a lock. It waits only while the ring is full or the channel is
 // held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup
@@ -154,7 +157,9 @@ func (n *Node) reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 		case e.desc.Mode == Unordered && (!errors.Is(err, errTurn) || !looks):
 			return Slot{}, ErrWouldBlock
 		case looks:
-			runtime.Gosched()
+			if round >= quietRounds {
+				runtime.Gosched()
+			}
 			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"runtime"
 	"time"
 
@@ -89,35 +89,12 @@ func coreOf(w coreWork, d time.Duration) ([]result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	readers := w.Readers
-	out := make([]bytes.Buffer, readers)
-	wait := make([]func(), readers)
-	for i := range readers {
-		c, err := child(nil, "core", string(told))
-		if err != nil {
-			return nil, err
-		}
-		c.Stdout = &out[i]
-		if wait[i], err = start(c); err != nil {
-			return nil, err
-		}
-	}
-	// On a goroutine that is on no thread of its own, as an application's are, other than this one.
-	failed := make(chan error)
-	go func() { failed <- w.produce(d) }()
-	if err := <-failed; err != nil {
-		return nil, err
-	}
-	var results []result.Result
-	for i := range readers {
-		wait[i]()
-		read, err := result.Parse(out[i].Bytes())
-		if err != nil {
-			return nil, fmt.Errorf("reader %d: %w", i, err)
-		}
-		results = append(results, read...)
-	}
-	return results, nil
+	return withReaders(w.Readers, func(int) (*exec.Cmd, error) { return child(nil, "core", string(told)) }, func() error {
+		// On a goroutine that is on no thread of its own, as an application's are, other than this one.
+		failed := make(chan error)
+		go func() { failed <- w.produce(d) }()
+		return <-failed
+	})
 }
 
 func (w coreWork) produce(d time.Duration) error {

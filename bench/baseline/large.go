@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"sync/atomic"
 	"time"
 
@@ -111,50 +111,24 @@ func (w largeWork) run(d time.Duration) ([]result.Result, error) {
 	defer f.Close()
 	defer func() { _ = unix.Munmap(m.bytes) }()
 	m.counter(measureLine).Store(1 << 62)
-	out := make([]bytes.Buffer, w.Readers)
-	wait := make([]func(), w.Readers)
-	for i := range w.Readers {
+	return withReaders(w.Readers, func(i int) (*exec.Cmd, error) {
 		w.Index = i
 		told, err := json.Marshal(w)
 		if err != nil {
 			return nil, err
 		}
 		headOf(m, i).Store(-1) // it has not come yet
-		c, err := child(f, "large", string(told))
-		if err != nil {
-			return nil, err
-		}
-		c.Stdout = &out[i]
-		if wait[i], err = start(c); err != nil {
-			return nil, err
-		}
-	}
-	w.produce(m, d)
-	var results []result.Result
-	for i := range w.Readers {
-		wait[i]()
-		read, err := result.Parse(out[i].Bytes())
-		if err != nil {
-			return nil, fmt.Errorf("reader %d: %w", i, err)
-		}
-		results = append(results, read...)
-	}
-	return results, nil
-}
-
-// slowest is how far all readers are, -1 while one is not there.
-func (w largeWork) slowest(m memory) int64 {
-	least := headOf(m, 0).Load()
-	for i := 1; i < w.Readers; i++ {
-		least = min(least, headOf(m, i).Load())
-	}
-	return least
+		return child(f, "large", string(told))
+	}, func() error {
+		w.produce(m, d)
+		return nil
+	})
 }
 
 func (w largeWork) produce(m memory, d time.Duration) {
 	tail, bell := m.counter(tailLine), m.word(producerLine)
 	from := make([]byte, w.Size) // what an application has, and writes
-	waitFor(bell, func() bool { return w.slowest(m) >= 0 })
+	waitFor(bell, func() bool { return slowest(m, w.Readers) >= 0 })
 	chunks := &freeChunks{w: w, m: m}
 	for i := range w.chunks() {
 		chunks.free = append(chunks.free, i)
@@ -164,9 +138,7 @@ func (w largeWork) produce(m memory, d time.Duration) {
 		switch elapsed := time.Since(start); {
 		case elapsed >= d+d/5:
 			tail.Store(-1 - n)
-			for i := range w.Readers {
-				ringBell(bellOf(m, i))
-			}
+			ringBells(m, w.Readers)
 			return
 		case elapsed >= d/5 && !measured:
 			measured = true
@@ -179,16 +151,14 @@ func (w largeWork) produce(m memory, d time.Duration) {
 			w.holders(m, at).Store(int64(w.Readers))
 			w.numberOf(m, n).Store(int64(at))
 		} else {
-			waitFor(bell, func() bool { return n < w.slowest(m)+int64(w.chunks()) })
+			waitFor(bell, func() bool { return n < slowest(m, w.Readers)+int64(w.chunks()) })
 		}
 		to := w.chunk(m, at)
 		copy(to, from)
 		binary.LittleEndian.PutUint64(to, uint64(n))
 		to[len(to)-1] = byte(n)
 		tail.Store(n + 1)
-		for i := range w.Readers {
-			ringBell(bellOf(m, i))
-		}
+		ringBells(m, w.Readers)
 	}
 }
 
@@ -254,25 +224,18 @@ func largeChild(args []string) error {
 }
 
 func (w largeWork) consume(m memory) (result.Result, error) {
-	tail, head, bell, producer := m.counter(tailLine), headOf(m, w.Index), bellOf(m, w.Index), m.word(producerLine)
-	n, published, last := int64(0), int64(0), false
+	head, bell, producer := headOf(m, w.Index), bellOf(m, w.Index), m.word(producerLine)
+	n, sent := int64(0), published{tail: m.counter(tailLine)}
 	first, count, before := int64(0), int64(0), unix.Rusage{}
-	ready := func() bool {
-		t := tail.Load()
-		if last = t < 0; last {
-			t = -1 - t
-		}
-		published = t
-		return n < published || last
-	}
+	ready := func() bool { return sent.beyond(n) }
 	head.Store(0)
 	ringBell(producer)
 	for {
 		waitFor(bell, ready)
-		if n == published {
+		if n == sent.count {
 			break // and last
 		}
-		for ; n < published; n++ {
+		for ; n < sent.count; n++ {
 			if n >= m.counter(measureLine).Load() {
 				if count++; count == 1 {
 					first = monotonic()

@@ -128,20 +128,12 @@ func cachelineAfter(o options, pause time.Duration) (result.Result, error) {
 	err := withChild(o, "cacheline", pageBytes, func(m memory) error {
 		ping, pong := m.counter(pingLine), m.counter(pongLine)
 		defer ping.Store(stop)
-		h := result.NewHistogram()
-		ping.Store(1)
-		spinUntil(pong, 1) // the child is there
-		start := time.Now()
-		for n := int64(2); time.Since(start) < o.duration; n++ {
+		n := int64(0)
+		return oneWay(&r, m, o.duration, func() {
+			n++
 			ping.Store(n)
 			spinUntil(pong, n)
-			if err := h.RecordValue(monotonic() - m.counter(stampLine).Load()); err != nil {
-				return err
-			}
-		}
-		r.SetThroughput(h.TotalCount(), time.Since(start))
-		r.SetLatency(h)
-		return nil
+		})
 	}, pause.String())
 	return r, err
 }
@@ -230,22 +222,28 @@ func futexAfter(o options, pause time.Duration) (result.Result, error) {
 		turn := m.word(pingLine)
 		defer wakeAll(turn)
 		defer turn.Store(over)
-		h := result.NewHistogram()
-		pass(m, turn, childsTurn)
-		await(turn, parentsTurn) // the child is there
-		start := time.Now()
-		for time.Since(start) < o.duration {
+		return oneWay(&r, m, o.duration, func() {
 			pass(m, turn, childsTurn)
 			await(turn, parentsTurn)
-			if err := h.RecordValue(monotonic() - m.counter(stampLine).Load()); err != nil {
-				return err
-			}
-		}
-		r.SetThroughput(h.TotalCount(), time.Since(start))
-		r.SetLatency(h)
-		return nil
+		})
 	}, pause.String())
 	return r, err
+}
+
+// oneWay measures from the child's stamp until turn, which has the child make one, returns.
+func oneWay(r *result.Result, m memory, d time.Duration, turn func()) error {
+	turn() // the child is there
+	h := result.NewHistogram()
+	start := time.Now()
+	for time.Since(start) < d {
+		turn()
+		if err := h.RecordValue(monotonic() - m.counter(stampLine).Load()); err != nil {
+			return err
+		}
+	}
+	r.SetThroughput(h.TotalCount(), time.Since(start))
+	r.SetLatency(h)
+	return nil
 }
 
 // futexChild is the one that wakes, some time after it was woken.

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -94,44 +94,52 @@ func ringOf(readers int, d time.Duration) ([]result.Result, error) {
 		return nil, err
 	}
 	defer f.Close()
-	out := make([]bytes.Buffer, readers)
-	wait := make([]func(), readers)
-	for i := range readers {
-		c, err := child(f, "ring", strconv.Itoa(i), strconv.Itoa(readers))
-		if err != nil {
-			return nil, err
-		}
-		c.Stdout = &out[i]
+	return withReaders(readers, func(i int) (*exec.Cmd, error) {
 		headOf(m, i).Store(-1) // it has not come yet
-		if wait[i], err = start(c); err != nil {
-			return nil, err
-		}
+		return child(f, "ring", strconv.Itoa(i), strconv.Itoa(readers))
+	}, func() error {
+		produce(m, readers, d)
+		return nil
+	})
+}
+
+// slowest is how far all readers are, -1 while one is not there.
+func slowest(m memory, readers int) int64 {
+	least := headOf(m, 0).Load()
+	for i := 1; i < readers; i++ {
+		least = min(least, headOf(m, i).Load())
 	}
-	produce(m, readers, d)
-	var results []result.Result
+	return least
+}
+
+func ringBells(m memory, readers int) {
 	for i := range readers {
-		wait[i]()
-		read, err := result.Parse(out[i].Bytes())
-		if err != nil {
-			return nil, fmt.Errorf("reader %d: %w", i, err)
-		}
-		results = append(results, read...)
+		ringBell(bellOf(m, i))
 	}
-	return results, nil
+}
+
+// published is what a reader knows of the producer.
+type published struct {
+	tail  *atomic.Int64
+	count int64
+	last  bool // no more will come
+}
+
+// beyond tells whether there is something for a reader that has taken n messages.
+func (p *published) beyond(n int64) bool {
+	t := p.tail.Load()
+	if p.last = t < 0; p.last {
+		t = -1 - t
+	}
+	p.count = t
+	return n < t || p.last
 }
 
 func produce(m memory, readers int, d time.Duration) {
 	tail, bell := m.counter(tailLine), m.word(producerLine)
 	m.counter(measureLine).Store(1 << 62)
-	slowest := func() int64 {
-		least := headOf(m, 0).Load()
-		for i := 1; i < readers; i++ {
-			least = min(least, headOf(m, i).Load())
-		}
-		return least
-	}
 	message := make([]byte, ringMessage)
-	waitFor(bell, func() bool { return slowest() >= 0 })
+	waitFor(bell, func() bool { return slowest(m, readers) >= 0 })
 	n, free := int64(0), int64(ringSlots)
 	const look = 256 // messages between looks at the clock
 	start, measured := time.Now(), false
@@ -143,22 +151,18 @@ func produce(m memory, readers int, d time.Duration) {
 				m.counter(measureLine).Store(n)
 			case elapsed >= d+d/5:
 				tail.Store(-1 - n)
-				for i := range readers {
-					ringBell(bellOf(m, i))
-				}
+				ringBells(m, readers)
 				return
 			}
 		}
 		if n == free {
-			waitFor(bell, func() bool { free = slowest() + ringSlots; return n < free })
+			waitFor(bell, func() bool { free = slowest(m, readers) + ringSlots; return n < free })
 		}
 		binary.LittleEndian.PutUint64(message, uint64(n))
 		copy(slotOf(m, n), message)
 		n++
 		tail.Store(n)
-		for i := range readers {
-			ringBell(bellOf(m, i))
-		}
+		ringBells(m, readers)
 	}
 }
 
@@ -187,30 +191,23 @@ func ringChild(args []string) error {
 }
 
 func consume(m memory, i, readers int) (result.Result, error) {
-	tail, head, bell, producer := m.counter(tailLine), headOf(m, i), bellOf(m, i), m.word(producerLine)
+	head, bell, producer := headOf(m, i), bellOf(m, i), m.word(producerLine)
 	own := make([]byte, ringMessage)
-	n, published, last := int64(0), int64(0), false
+	n, sent := int64(0), published{tail: m.counter(tailLine)}
 	first, count := int64(0), int64(0)
-	ready := func() bool {
-		t := tail.Load()
-		if last = t < 0; last {
-			t = -1 - t
-		}
-		published = t
-		return n < published || last
-	}
+	ready := func() bool { return sent.beyond(n) }
 	head.Store(0)
 	ringBell(producer)
 	for {
 		waitFor(bell, ready)
-		if n == published {
+		if n == sent.count {
 			break // and last
 		}
-		batch := published - max(n, m.counter(measureLine).Load()) // what of it counts
+		batch := sent.count - max(n, m.counter(measureLine).Load()) // what of it counts
 		if batch > 0 && count == 0 {
 			first = monotonic()
 		}
-		for ; n < published; n++ {
+		for ; n < sent.count; n++ {
 			copy(own, slotOf(m, n))
 			if got := binary.LittleEndian.Uint64(own); got != uint64(n) {
 				return result.Result{}, fmt.Errorf("message %d where %d was due", got, n)

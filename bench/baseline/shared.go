@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/omg-dds-go/dds/bench/internal/result"
 )
 
 const (
@@ -120,4 +123,33 @@ func start(c *exec.Cmd) (wait func(), err error) {
 		}
 	}()
 	return func() { <-ended }, nil
+}
+
+// withReaders starts children that read, does the work that they wait for, and returns what they print.
+func withReaders(readers int, reader func(i int) (*exec.Cmd, error), work func() error) ([]result.Result, error) {
+	out := make([]bytes.Buffer, readers)
+	wait := make([]func(), readers)
+	for i := range readers {
+		c, err := reader(i)
+		if err != nil {
+			return nil, err
+		}
+		c.Stdout = &out[i]
+		if wait[i], err = start(c); err != nil {
+			return nil, err
+		}
+	}
+	if err := work(); err != nil {
+		return nil, err
+	}
+	var results []result.Result
+	for i := range readers {
+		wait[i]()
+		read, err := result.Parse(out[i].Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("reader %d: %w", i, err)
+		}
+		results = append(results, read...)
+	}
+	return results, nil
 }

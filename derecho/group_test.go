@@ -199,6 +199,19 @@ func (c *cluster) join() (*Node, *recorder) {
 	return n, r
 }
 
+// pair is a writer and a reader of channel 7, and what the reader is handed. prepare, unless it is nil, comes before anything is.
+func (c *cluster) pair(prepare func(*recorder)) (w, r *Node, rec *recorder) {
+	c.t.Helper()
+	w, _ = c.join()
+	r, rec = c.join()
+	if prepare != nil {
+		prepare(rec)
+	}
+	r.mustAdd(c.t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
+	w.mustAdd(c.t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+	return w, r, rec
+}
+
 // die ends a node at once, as if its process had ended.
 func die(t testing.TB, n *Node) {
 	t.Helper()

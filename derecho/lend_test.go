@@ -31,10 +31,7 @@ func TestLendAndPollerLoseNothing(t *testing.T) {
 		t.Run(fmt.Sprint("away ", away), func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, c *cluster) {
 				c.unswept()
-				w, _ := c.join()
-				r, rec := c.join()
-				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				w, _, rec := c.pair(nil)
 				const n = 300
 				var lent atomic.Int32
 				stop := make(chan struct{})
@@ -80,10 +77,7 @@ func TestLookAndPollerLoseNothing(t *testing.T) {
 		t.Run(fmt.Sprint(looks, " looks"), func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, c *cluster) {
 				c.unswept()
-				w, _ := c.join()
-				r, rec := c.join()
-				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				w, _, rec := c.pair(nil)
 				const n = 100
 				turn, done := make(chan struct{}), make(chan struct{})
 				go func() {
@@ -111,10 +105,7 @@ func TestLookAndPollerLoseNothing(t *testing.T) {
 func TestReadersThatLookLoseNothing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.unswept()
-		w, _ := c.join()
-		r, rec := c.join()
-		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		w, _, rec := c.pair(nil)
 		const rounds, burst = 50, 3 * maxBatch
 		stop := make(chan struct{})
 		var wg sync.WaitGroup

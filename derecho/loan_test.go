@@ -14,25 +14,23 @@ import (
 func TestLoanHoldsTheRing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.RingBytes = 1 << 12
-		w, _ := c.join()
-		r, rr := c.join()
 		lent, asked := make(chan Message, 1), make(chan struct{}, 1)
-		rr.onDeliver = func(batch []Message) {
-			for _, m := range batch {
-				if strings.HasPrefix(string(m.Payload), "0 ") && m.Lend() != nil {
-					require.NotNil(t, m.Lend(), "for a second reader")
-					lent <- m
+		w, _, rr := c.pair(func(rr *recorder) {
+			rr.onDeliver = func(batch []Message) {
+				for _, m := range batch {
+					if strings.HasPrefix(string(m.Payload), "0 ") && m.Lend() != nil {
+						require.NotNil(t, m.Lend(), "for a second reader")
+						lent <- m
+					}
 				}
 			}
-		}
-		rr.onReclaim = func() {
-			select {
-			case asked <- struct{}{}:
-			default:
+			rr.onReclaim = func() {
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
 			}
-		}
-		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		})
 		const size = 500
 		text := func(i int) string { return fmt.Sprintf("%d %s", i, strings.Repeat("x", size)) }
 		w.mustSend(t, ordered, 7, 1, text(0))
@@ -70,16 +68,14 @@ func TestLoanHoldsTheRing(t *testing.T) {
 // What is lent outlives its sender, and the node that it was lent to.
 func TestLoanOutlivesNodes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
-		w, _ := c.join()
-		r, rr := c.join()
 		lent := make(chan Message, 1)
-		rr.onDeliver = func(batch []Message) {
-			if batch[0].Lend() != nil {
-				lent <- batch[0]
+		w, r, _ := c.pair(func(rr *recorder) {
+			rr.onDeliver = func(batch []Message) {
+				if batch[0].Lend() != nil {
+					lent <- batch[0]
+				}
 			}
-		}
-		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+		})
 		w.mustSend(t, ordered, 7, 1, "still here")
 		m := <-lent
 		require.NoError(t, w.Leave(ctxFor(t)))
@@ -92,17 +88,15 @@ func TestLoanOutlivesNodes(t *testing.T) {
 // When an epoch is over, what is lent of it is asked for: it keeps a ring mapped.
 func TestReclaimAtTheEndOfAnEpoch(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
-		w, _ := c.join()
-		r, rr := c.join()
 		lent, asked := make(chan *Loan, 1), make(chan struct{}, 1)
-		rr.onDeliver = func(batch []Message) {
-			if l := batch[0].Lend(); l != nil && len(lent) == 0 {
-				lent <- l
+		w, _, _ := c.pair(func(rr *recorder) {
+			rr.onDeliver = func(batch []Message) {
+				if l := batch[0].Lend(); l != nil && len(lent) == 0 {
+					lent <- l
+				}
 			}
-		}
-		rr.onReclaim = func() { asked <- struct{}{} }
-		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+			rr.onReclaim = func() { asked <- struct{}{} }
+		})
 		w.mustSend(t, ordered, 7, 1, "x")
 		l := <-lent
 		w.mustAdd(t, Endpoint{ID: 2, Channel: 7, Reads: []Subgroup{ordered}}) // begins an epoch

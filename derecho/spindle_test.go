@@ -109,18 +109,16 @@ func TestLendingIsASwitch(t *testing.T) {
 		t.Run(off.String(), func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, c *cluster) {
 				c.cfg.Spindle = off
-				w, _ := c.join()
-				r, rr := c.join()
 				lent := make(chan bool, 1)
-				rr.onDeliver = func(batch []Message) {
-					l := batch[0].Lend()
-					if l != nil {
-						l.Release()
+				w, _, _ := c.pair(func(rr *recorder) {
+					rr.onDeliver = func(batch []Message) {
+						l := batch[0].Lend()
+						if l != nil {
+							l.Release()
+						}
+						lent <- l != nil
 					}
-					lent <- l != nil
-				}
-				r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
-				w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
+				})
 				w.mustSend(t, ordered, 7, 1, "x")
 				require.Equal(t, !off.NoLending, <-lent)
 			})

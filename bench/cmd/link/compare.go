@@ -1,20 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/omg-dds-go/dds/bench/internal/isolate"
 	"github.com/omg-dds-go/dds/bench/internal/result"
+	"github.com/omg-dds-go/dds/bench/internal/talk"
 )
 
 // told is what the processes of a run are told.
@@ -129,69 +125,26 @@ func run(ctx context.Context, v variant, hosts []isolate.Host, t told) (reader, 
 	ctx, cancel := context.WithTimeout(ctx, t.Duration+20*time.Second)
 	defer cancel()
 	t.Address = net.JoinHostPort(hosts[0].Address, "0")
-	r, err := start(ctx, hosts[0], v.program, readerMark, t)
+	r, err := talk.Start(ctx, t, at(hosts[0], v.program, readerMark)...)
 	if err != nil {
 		return reader, writer, err
 	}
-	defer func() { err = errors.Join(err, r.end()) }()
-	if t.Address, err = r.line(); err != nil {
+	defer func() { err = errors.Join(err, talk.End(r)) }()
+	if t.Address, err = r.Line(); err != nil {
 		return reader, writer, err
 	}
-	w, err := start(ctx, hosts[1], v.program, writerMark, t)
+	w, err := talk.Start(ctx, t, at(hosts[1], v.program, writerMark)...)
 	if err != nil {
 		return reader, writer, err
 	}
-	defer func() { err = errors.Join(err, w.end()) }()
-	return reader, writer, errors.Join(r.outcome(&reader), w.outcome(&writer))
+	defer func() { err = errors.Join(err, talk.End(w)) }()
+	return reader, writer, errors.Join(r.Outcome(&reader), w.Outcome(&writer))
 }
 
-// process is one that was started.
-type process struct {
-	cmd  *exec.Cmd
-	in   io.Closer // when it is closed the process ends
-	out  *bufio.Reader
-	said strings.Builder
-}
-
-func start(ctx context.Context, at isolate.Host, program, role string, t told) (*process, error) {
-	b, err := json.Marshal(t)
-	if err != nil {
-		return nil, err
+// at is a command on a host.
+func at(host isolate.Host, command ...string) []string {
+	if host.Namespace == "" {
+		return command
 	}
-	args := []string{program, role, string(b)}
-	if at.Namespace != "" {
-		args = append([]string{"ip", "netns", "exec", at.Namespace}, args...)
-	}
-	p := &process{cmd: exec.CommandContext(ctx, args[0], args[1:]...)}
-	p.cmd.Stderr = &p.said
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewReader(out)
-	return p, p.cmd.Start()
-}
-
-func (p *process) line() (string, error) {
-	s, err := p.out.ReadString('\n')
-	return strings.TrimSpace(s), err
-}
-
-func (p *process) outcome(o *outcome) error {
-	s, err := p.line()
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal([]byte(s), o)
-}
-
-func (p *process) end() error {
-	p.in.Close()
-	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(p.said.String()))
-	}
-	return nil
+	return append([]string{"ip", "netns", "exec", host.Namespace}, command...)
 }

@@ -388,6 +388,25 @@ var withLies = []tampering{
 	{"a disk that has it still", "P2", func(x *tampered) { x.dropAll(kind(Lost)) }},
 }
 
+// withoutLogs is an edit of a run in which a process begins to keep a stored channel in memory while no log of it is there.
+var withoutLogs = []tampering{
+	{"a log that is there", "P2", func(x *tampered) {
+		log := x.events[x.find(0, func(e *Event) bool { return e.Kind == Begun && e.Channel == 6 })].Log
+		installs := -1
+		x.find(0, func(e *Event) bool {
+			if e.Kind != Await || e.Channel != 6 || e.Epoch == 0 || e.Text != "" {
+				return false
+			}
+			installs = x.last(func(i *Event) bool {
+				return made(derecho.Installed, 4)(i) && i.Node == e.Node && i.What.Epoch == e.Epoch
+			})
+			return !slices.ContainsFunc(x.events[installs].What.Logs, func(l derecho.EventLogs) bool { return l.Channel == 6 })
+		})
+		w := x.what(installs)
+		w.Logs = append(w.Logs, derecho.EventLogs{Channel: 6, Logs: []uint64{log}})
+	}},
+}
+
 // trim is the first event that tells where a sender ends that failed.
 func (x *tampered) trim() int {
 	return x.find(0, func(e *Event) bool {
@@ -417,6 +436,7 @@ func TestCheckers(t *testing.T) {
 		{37, Options{MinNodes: 4, MaxNodes: 5}, calmly},
 		{13, Options{Faults: CrashNode, MinNodes: 4, MaxNodes: 5}, withCrashes},
 		{5007663, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withLies},
+		{7010419, Options{Faults: AllFaults, MinNodes: 3, MaxNodes: 9}, withoutLogs},
 	} {
 		r := Run(of.seed, of.options)
 		require.NoError(t, r.Err)

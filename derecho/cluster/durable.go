@@ -208,7 +208,7 @@ func majority(there, of []uint64) bool {
 // checkDurable: what every log of its epoch had on disk is in the state that the members hold in the end
 // (P2, P3). Promised is it as long as a majority of the logs of the last epoch comes back, which those that come back
 // need not know of; else another
-// line of history begins. What disks have lied about is promised as far as lies.go says. Two groups that know nothing of each other are two lines; when they meet one
+// line of history begins. While no log is there at all, who begins to keep the channel in memory has nothing. What disks have lied about is promised as far as lies.go says. Two groups that know nothing of each other are two lines; when they meet one
 // goes on, and the logs of the other are refused.
 func (c *checker) checkDurable(events []Event) {
 	for ch := range channels {
@@ -242,6 +242,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		return logs
 	}
 	there := map[place][]uint64{} // logs of which an epoch goes on
+	bare := map[uint64]bool{}     // groups in which the history began where it is kept in memory, with no log there, then or since
 	began := map[place]bool{}     // epochs that anybody has installed
 	for _, e := range events {
 		if e.Kind == Decision && e.What.Kind == derecho.Installed {
@@ -255,6 +256,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			if k := slices.IndexFunc(e.What.Logs, func(l derecho.EventLogs) bool { return l.Channel == ch }); k >= 0 {
 				own = e.What.Logs[k]
 				there[place{e.What.Group, e.What.Subgroup, e.What.Epoch}] = own.Logs
+				delete(bare, e.What.Group)
 			}
 		}
 		switch e := &events[i]; {
@@ -316,6 +318,9 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		case e.Kind == Unbegun && e.Channel == ch:
 			logs[e.Log] = lies.unbegun(e)
 		case e.Kind == Await && e.Channel == ch && e.Epoch != 0 && e.Text != "pending":
+			if in := group[e.Node]; len(there[place{in, channels[ch].ID, e.Epoch}]) == 0 {
+				bare[in] = true
+			}
 			on := lineOf(line[group[e.Node]], e.Epoch).line
 			h := lies.of(group[e.Node])
 			lies.resumed(found[e.Node], h, there[place{group[e.Node], channels[ch].ID, e.Epoch}], announced(e.Node), on, newest[on].logs, logs, at)
@@ -336,7 +341,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			held = e
 		}
 	}
-	if held == nil {
+	if held == nil || bare[group[held.Node]] {
 		return
 	}
 	in := map[string]bool{}

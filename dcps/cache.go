@@ -40,7 +40,9 @@ type cache struct {
 	links       uint64 // entries that were ever put in
 	shifts      uint64 // changes by which an entry may be in other states than before, or not lie behind those that came before it
 	order       handleOrder
-	empty       instanceList // disposed and without entries: they give way when max_instances is reached
+	// coming has the writers that have registered an instance that is not known yet: they write it as soon as it is.
+	coming map[InstanceHandle][]*source
+	empty  instanceList // disposed and without entries: they give way when max_instances is reached
 
 	// What tick has to do: for an instance DEADLINE, TIME_BASED_FILTER and autopurge, for an entry LIFESPAN.
 	alarms   dueQueue[*instance]
@@ -102,7 +104,7 @@ type instance struct {
 	samples                 int       // entries with data
 	unread                  int       // entries not read
 	report                  *item     // the entry without data, or nil
-	writers                 []*source // that have written and not unregistered
+	writers                 []*source // that have written or registered it, and not unregistered
 	owner                   *source   // OWNERSHIP EXCLUSIVE: nil until the next sample
 	due                     int64     // when DEADLINE is missed
 	notAliveNs              int64     // when the instance stopped being alive
@@ -257,6 +259,10 @@ func (c *cache) accept(in *instance, it *item, now int64) outcome {
 		}
 		c.instances[it.handle] = in
 		c.order.add(in, len(c.instances))
+		if len(c.coming) > 0 {
+			in.writers = c.coming[it.handle]
+			delete(c.coming, it.handle)
+		}
 	}
 	c.revive(in)
 	if !c.keepAll && in.samples >= c.depth {
@@ -402,7 +408,9 @@ func (c *cache) unregister(h InstanceHandle, by *item, now int64) {
 	c.flat()
 	if in := c.instances[h]; in != nil {
 		c.leave(in, by, now)
+		return
 	}
+	c.stay(h, by.src)
 }
 
 func (c *cache) leave(in *instance, by *item, now int64) {
@@ -419,16 +427,38 @@ func (c *cache) leave(in *instance, by *item, now int64) {
 	c.reap(in)
 }
 
-// register adds a writer to an instance that is known.
+// register adds a writer to an instance. One that is not known does not come to be so; of such ones no more are remembered than the reader may have.
 func (c *cache) register(h InstanceHandle, src *source) {
 	if in := c.instances[h]; in != nil {
 		in.join(src)
+		return
+	}
+	before := c.coming[h]
+	if slices.Contains(before, src) || before == nil && len(c.coming) >= c.maxInstances {
+		return
+	}
+	if c.coming == nil {
+		c.coming = make(map[InstanceHandle][]*source)
+	}
+	c.coming[h] = append(before, src)
+}
+
+// stay takes a writer from those of an instance that is not known.
+func (c *cache) stay(h InstanceHandle, src *source) {
+	switch left := slices.DeleteFunc(c.coming[h], func(s *source) bool { return s == src }); {
+	case len(left) > 0:
+		c.coming[h] = left
+	default:
+		delete(c.coming, h)
 	}
 }
 
 // depart takes a writer from all its instances; they are disposed first if it said so.
 func (c *cache) depart(by *item, dispose bool, now int64) {
 	c.flat()
+	for h := range c.coming {
+		c.stay(h, by.src)
+	}
 	var its []*instance
 	for _, in := range c.instances {
 		if in.has(by.src) {

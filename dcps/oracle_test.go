@@ -19,7 +19,9 @@ type naive struct {
 	strengths []int32
 	entries   []naiveEntry
 	instances map[int32]*naiveInstance
-	missed    int64 // periods of DEADLINE
+	// registered are the instances that are not known yet, and who will write them.
+	registered []naiveEntry
+	missed     int64 // periods of DEADLINE
 }
 
 type naiveEntry struct {
@@ -213,6 +215,12 @@ func (n *naive) accept(in *naiveInstance, e naiveEntry, now int64) outcome {
 	if in == nil {
 		in = &naiveInstance{state: InstanceAlive, view: ViewNew, writers: make(map[int]bool), owner: -1}
 		n.instances[e.id] = in
+		for _, r := range n.registered {
+			if r.id == e.id {
+				in.writers[r.writer] = true
+			}
+		}
+		n.registered = slices.DeleteFunc(n.registered, func(r naiveEntry) bool { return r.id == e.id })
 	}
 	switch in.state {
 	case InstanceNotAliveDisposed:
@@ -275,6 +283,7 @@ func (n *naive) dispose(e naiveEntry, now int64) {
 }
 
 func (n *naive) unregister(e naiveEntry, now int64) {
+	n.registered = slices.DeleteFunc(n.registered, func(r naiveEntry) bool { return r.id == e.id && r.writer == e.writer })
 	in := n.instances[e.id]
 	if in == nil || !in.writers[e.writer] {
 		return
@@ -297,7 +306,16 @@ func (n *naive) forget() {
 	}
 }
 
+func (n *naive) register(id int32, writer int) {
+	if in := n.instances[id]; in != nil {
+		in.writers[writer] = true
+		return
+	}
+	n.registered = append(n.registered, naiveEntry{id: id, writer: writer})
+}
+
 func (n *naive) depart(e naiveEntry, dispose bool, now int64) {
+	n.registered = slices.DeleteFunc(n.registered, func(r naiveEntry) bool { return r.writer == e.writer })
 	var ids []int
 	for id, in := range n.instances {
 		if in.writers[e.writer] {
@@ -475,9 +493,7 @@ func TestCacheAgainstNaive(t *testing.T) {
 				twin.depart(e, op == "close", now)
 			case "register":
 				c.register(it.handle, it.src)
-				if in := twin.instances[id]; in != nil {
-					in.writers[writer] = true
-				}
+				twin.register(id, writer)
 			case "read", "take":
 				s := everything
 				s.take = op == "take"

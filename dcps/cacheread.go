@@ -139,10 +139,14 @@ func (c *cache) collect(s *selection, out *collection) {
 	}
 	c.flatFor(s)
 	c.pass++
-	if s.query != nil && s.query.Ordered() {
+	sorted := s.query != nil && s.query.Ordered()
+	if sorted {
 		c.gatherSorted(s, out)
 	} else {
 		c.gather(s, out)
+	}
+	if sorted || c.rules&ruleBySource != 0 {
+		c.rank(out)
 	}
 	c.describe(out)
 	c.handOver(s, out)
@@ -158,7 +162,11 @@ func (c *cache) gatherSorted(s *selection, out *collection) {
 		clear(out.items[s.max:])
 		out.items = out.items[:s.max]
 	}
-	for _, it := range out.items { // the most recent of an instance may be anywhere
+}
+
+// rank finds the most recent generation of each instance in a collection, where it need not be that of the last entry.
+func (c *cache) rank(out *collection) {
+	for _, it := range out.items {
 		in, generation := it.inst, it.disposedGen+it.noWritersGen
 		if in.ranked != c.pass {
 			in.ranked, in.following, in.latestGen = c.pass, 0, generation

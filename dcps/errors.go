@@ -108,7 +108,8 @@ func failure(op, entity, detail string, cause error) error {
 		code = ErrAlreadyDeleted
 	case errors.Is(cause, derecho.ErrTooLarge), errors.Is(cause, derecho.ErrLog):
 		code = ErrOutOfResources
-	case errors.Is(cause, derecho.ErrConfig), errors.Is(cause, derecho.ErrHistory), errors.Is(cause, derecho.ErrCopied):
+	case errors.Is(cause, derecho.ErrConfig), errors.Is(cause, derecho.ErrHistory), errors.Is(cause, derecho.ErrCopied),
+		errors.Is(cause, derecho.ErrRecovering):
 		code = ErrPreconditionNotMet
 	case errors.Is(cause, derecho.ErrWouldBlock):
 		code = ErrOutOfResources

@@ -494,7 +494,7 @@ func (n *busNode) WaitAcked(ctx context.Context, sg derecho.SubgroupID) error {
 	return nil
 }
 
-func (n *busNode) WaitDurable(ctx context.Context, sg derecho.SubgroupID) error {
+func (n *busNode) WaitDurable(ctx context.Context, sg derecho.SubgroupID, _ derecho.ChannelID) error {
 	return n.WaitAcked(ctx, sg)
 }
 

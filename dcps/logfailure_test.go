@@ -95,7 +95,9 @@ type failedLogCore struct {
 	err error
 }
 
-func (c failedLogCore) WaitDurable(context.Context, derecho.SubgroupID) error { return c.err }
+func (c failedLogCore) WaitDurable(context.Context, derecho.SubgroupID, derecho.ChannelID) error {
+	return c.err
+}
 
 // The same over the real core: a log that can not be written at one process stops the writer at another.
 func TestCoreReplicaLogFailure(t *testing.T) {

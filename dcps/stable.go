@@ -74,11 +74,7 @@ func (w *writer) confirmed(ctx context.Context, op string, durable bool) error {
 	}
 	w.batch.hurry()
 	upTo := w.turn.number()
-	wait := w.p.core.WaitAcked
-	if durable {
-		wait = w.p.core.WaitDurable
-	}
-	err := wait(ctx, w.at.sg)
+	err := w.wait(ctx, durable)
 	switch {
 	case w.doubt.tell(told), errors.Is(err, derecho.ErrExcluded):
 		return w.unknown(op, cmp.Or(err, error(derecho.ErrExcluded)))
@@ -92,6 +88,14 @@ func (w *writer) confirmed(ctx context.Context, op string, durable bool) error {
 		return known
 	}
 	return failure(op, w.what, "not all was acknowledged"+w.p.lent(w.at.sg), err)
+}
+
+// wait waits until all that was sent before is stable, or durable.
+func (w *writer) wait(ctx context.Context, durable bool) error {
+	if durable {
+		return w.p.core.WaitDurable(ctx, w.at.sg, w.at.ch)
+	}
+	return w.p.core.WaitAcked(ctx, w.at.sg)
 }
 
 // reachable tells why nothing can be confirmed, if so. A log that has failed does not keep samples from being stable.
@@ -170,13 +174,9 @@ func (w *writer) advance(bell chan struct{}, durable bool, move func(s *StableSt
 		if !w.enabled.Load() || durable && w.path != topic.Logged {
 			continue // enable rings
 		}
-		wait := w.p.core.WaitAcked
-		if durable {
-			wait = w.p.core.WaitDurable
-		}
 		for {
 			upTo := w.turn.number()
-			if upTo > reached && wait(w.lifetime, w.at.sg) != nil {
+			if upTo > reached && w.wait(w.lifetime, durable) != nil {
 				upTo = reached // the end of the outage rings, or the next message
 			}
 			raised := w.doubt.raised.Load()

@@ -18,10 +18,29 @@ func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
 	return n.waitAll(ctx, sg, "not handed over", func(e *epoch, sent uint64) (bool, error) { return e.handed() >= sent, nil }, notHanded)
 }
 
-// WaitDurable waits until all that this node had committed on a Logged subgroup before the call is
-// on disk at every receiving member. A *LogError, which is ErrLog, says which member can not write its log; it may come
-// before Handler.LogFailed.
-func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID) error {
+// WaitDurable waits until all that this node had committed on a channel of a Logged subgroup before the call is
+// on disk at every receiving member; what it had committed on others of the subgroup is waited for, too. A *LogError, which is ErrLog, says which
+// member can not write its log; it may come before Handler.LogFailed. While the channel waits for logs, which may have to be started, nothing of
+// it is known to be stored, or ever will be: then the error is ErrRecovering, at once.
+func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID, ch ChannelID) error {
+	if err := n.adrift(sg, ch); err != nil {
+		return err
+	}
+	if err := n.waitDurable(ctx, sg); err != nil {
+		return err
+	}
+	return n.adrift(sg, ch) // epochs in which it waited may have been given up
+}
+
+// adrift: a channel waits for logs. What is sent on it meanwhile is not in the history with which it goes on, unless those logs hold nothing.
+func (n *Node) adrift(sg SubgroupID, ch ChannelID) error {
+	if why := n.life.Load().waitsFor(sg, ch); why != "" {
+		return fmt.Errorf("%w: %s", ErrRecovering, why)
+	}
+	return nil
+}
+
+func (n *Node) waitDurable(ctx context.Context, sg SubgroupID) error {
 	// For each epoch, the sequence number behind the last message that counts: known when all that
 	// was sent is handed over, and not moved by what is sent later.
 	behind := map[*epoch]uint64{}

@@ -265,7 +265,7 @@ func TestGroupCommit(t *testing.T) {
 		}
 		require.NoError(t, n.Upcall(ctxFor(t), func() {})) // and the pass that delivered the last of them is over
 		close(log.gate)
-		require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID))
+		require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID, 7))
 		log.mu.Lock()
 		defer log.mu.Unlock()
 		require.Len(t, log.synced, messages+1)

@@ -68,7 +68,7 @@ func TestRejoinWithAnotherHistory(t *testing.T) {
 	b, rb := joins(1, "b", &apart, &together)
 	for n, text := range map[*Node]string{a: "of a", b: "of b"} {
 		n.mustSend(t, logged, 7, 1, text)
-		require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID))
+		require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID, 7))
 	}
 
 	rb.Isolated(ErrExcluded) // until it is told that this is over
@@ -83,7 +83,7 @@ func TestRejoinWithAnotherHistory(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotSender)
 
 	a.mustSend(t, logged, 7, 1, "of a still")
-	require.NoError(t, a.WaitDurable(ctxFor(t), logged.ID))
+	require.NoError(t, a.WaitDurable(ctxFor(t), logged.ID, 7))
 	require.Equal(t, []string{"of a", "of a still"}, logs[0].stored())
 	require.Equal(t, []string{"of b"}, logs[1].stored())
 	require.Equal(t, uint64(0xb), logs[1].holds(7).History)

@@ -77,7 +77,7 @@ func TestLoggedIsDurableEverywhere(t *testing.T) {
 		c.settle(3)
 		for k := range 50 {
 			c.node[k%3].mustSend(t, logged, 7, 1, fmt.Sprint(k))
-			require.NoError(t, c.node[k%3].WaitDurable(ctxFor(t), logged.ID))
+			require.NoError(t, c.node[k%3].WaitDurable(ctxFor(t), logged.ID, 7))
 			for i, l := range logs {
 				l.mu.Lock()
 				require.Len(t, l.synced, k+1, "log %d", i)
@@ -104,14 +104,55 @@ func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
 		require.NoError(t, w.WaitAcked(ctxFor(t), logged.ID))
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
-		err := w.WaitDurable(ctx, logged.ID)
+		err := w.WaitDurable(ctx, logged.ID, 7)
 		require.ErrorIs(t, err, ErrTimeout)
 		require.NotErrorIs(t, err, ErrRecovering)
 		slowest := w.Members()[0]
 		require.ErrorContains(t, err, fmt.Sprintf("not on disk at node0 (pid %d on %s), log %016x", slowest.PID, slowest.Host, 17))
 		require.NotContains(t, err.Error(), "node1")
 		close(slow.gate)
-		require.NoError(t, w.WaitDurable(ctxFor(t), logged.ID))
+		require.NoError(t, w.WaitDurable(ctxFor(t), logged.ID, 7))
+	})
+}
+
+// Nobody has the state of the channel, and the log that has is away: who writes is told so, whether the epoch in which that was sent is still there or not.
+func TestNothingIsDurableWhileLogsAreAway(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(17)
+		w, _ := c.join()
+		r, _ := c.join()
+		c.join()
+		cfg := c.cfg
+		cfg.LogState = emptyLog(18)
+		dies, err := Join(ctxFor(t), cfg, newRecorder())
+		require.NoError(t, err)
+		keeps := Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true}
+		dies.mustAdd(t, keeps)
+		dies.mustSend(t, logged, 7, 1, "x")
+		require.NoError(t, dies.WaitDurable(ctxFor(t), logged.ID, 7))
+		die(t, dies)
+		require.Eventually(t, func() bool { return len(w.Members()) == 3 }, patience, time.Millisecond)
+		w.mustAdd(t, keeps)
+		w.mustSend(t, logged, 7, 1, "y")
+		require.NoError(t, w.WaitAcked(ctxFor(t), logged.ID))
+		told := func() {
+			t.Helper()
+			err := w.WaitDurable(ctxFor(t), logged.ID, 7)
+			require.ErrorIs(t, err, ErrRecovering)
+			require.ErrorContains(t, err, "0000000000000012", "the log that is away")
+			require.NoError(t, w.WaitDurable(ctxFor(t), ordered.ID, 8), "nothing was sent there")
+		}
+		told()
+		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}})
+		require.Eventually(t, func() bool {
+			epochs := 0
+			require.NoError(t, w.await(ctxFor(t), func(m *machine, done func(error)) {
+				epochs = len(m.groups[logged.ID].epochs)
+				done(nil)
+			}))
+			return epochs == 1
+		}, patience, time.Millisecond)
+		told()
 	})
 }
 
@@ -125,7 +166,7 @@ func TestFailedLogIsToldToAll(t *testing.T) {
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
 		w.mustSend(t, logged, 7, 1, "x")
-		require.ErrorIs(t, w.WaitDurable(ctxFor(t), logged.ID), ErrLog)
+		require.ErrorIs(t, w.WaitDurable(ctxFor(t), logged.ID, 7), ErrLog)
 		rr.wait(t, "own failure", func() bool { return errors.Is(rr.failed, full) })
 		rw.wait(t, "the other's failure", func() bool { return errors.Is(rw.failed, ErrLog) })
 	})
@@ -171,7 +212,7 @@ func TestLogThatHangs(t *testing.T) {
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
 		w.mustSend(t, logged, 7, 1, "x")
-		err := w.WaitDurable(ctxFor(t), logged.ID)
+		err := w.WaitDurable(ctxFor(t), logged.ID, 7)
 		require.ErrorIs(t, err, ErrLog)
 		require.ErrorContains(t, err, "node0")
 		rr.wait(t, "own failure", func() bool { return rr.failed != nil })

@@ -71,7 +71,7 @@ func TestLogErrorNamesTheMember(t *testing.T) {
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
 		w.mustSend(t, logged, 7, 1, "x")
-		err := w.WaitDurable(ctxFor(t), logged.ID)
+		err := w.WaitDurable(ctxFor(t), logged.ID, 7)
 		var failed *LogError
 		require.ErrorAs(t, err, &failed)
 		require.ErrorIs(t, err, ErrLog)

@@ -42,7 +42,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{}, leaving: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, withdrawn: map[string]bool{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{}, quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, withdrawn: map[string]bool{},
 	}
 }
 
@@ -131,6 +131,7 @@ type checker struct {
 	since     map[begun][]uint32                 // the epochs with which histories of channels began
 	have      map[begun][]derecho.NodeID         // who has the state
 	own       map[string]derecho.ChannelID       // of endpoints, as their owners were told of them
+	keep      map[string]bool                    // which of these keep the state
 	quit      map[keptBy][]derecho.NodeID        // who had the state that a node began to wait for, and had no endpoint any more, as far as that one knew
 	fewer     map[keptBy]int                     // how many others a node had removed when it began to wait for it
 	withdrawn map[string]bool                    // "node by endpoint": the node has carried out that it is withdrawn; the layer above is told later

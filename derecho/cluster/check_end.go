@@ -166,10 +166,10 @@ func (c *checker) awaits(e Event) {
 	c.fewer[by] = len(c.removed[e.Node])
 }
 
-// knows: a node knows an endpoint of another one on a channel.
+// knows: a node knows an endpoint of another one that keeps a channel.
 func (c *checker) knows(node, other derecho.NodeID, ch derecho.ChannelID) bool {
 	return slices.ContainsFunc(c.known[node], func(endpoint string) bool {
-		return strings.HasPrefix(endpoint, other.String()+"/") && c.own[endpoint] == ch && !c.withdrawn[fmt.Sprintf("%s by %s", node, endpoint)]
+		return strings.HasPrefix(endpoint, other.String()+"/") && c.own[endpoint] == ch && c.keep[endpoint] && !c.withdrawn[fmt.Sprintf("%s by %s", node, endpoint)]
 	})
 }
 

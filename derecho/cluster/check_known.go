@@ -18,6 +18,7 @@ func (c *checker) shown(e Event) {
 	c.known[e.Node] = append(c.known[e.Node], e.Text)
 	if strings.HasPrefix(e.Text, e.Node.String()+"/") {
 		c.own[e.Text] = e.Channel
+		c.keep[e.Text] = e.Keeps
 	}
 	c.infos[knownAt{e.Node, e.Text}] = e.Seq
 	c.asked[e.Text] = max(c.asked[e.Text], e.Seq)

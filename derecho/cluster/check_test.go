@@ -464,7 +464,8 @@ func TestStatesThatAreAwaitedTogether(t *testing.T) {
 	for i, e := range []Event{
 		{Kind: Start, Node: failed}, {Kind: Start, Node: withdrew}, {Kind: Start, Node: comes},
 		awaits(failed, 4, ""), awaits(withdrew, 4, ""), awaits(withdrew, 6, ""),
-		{Kind: Known, Node: withdrew, Channel: 6, Text: withdrew.String() + "/1"}, {Kind: Known, Node: comes, Channel: 6, Text: withdrew.String() + "/1"},
+		{Kind: Known, Node: withdrew, Channel: 6, Text: withdrew.String() + "/1", Keeps: true}, {Kind: Known, Node: comes, Channel: 6, Text: withdrew.String() + "/1", Keeps: true},
+		{Kind: Known, Node: withdrew, Channel: 4, Text: withdrew.String() + "/2"}, {Kind: Known, Node: comes, Channel: 4, Text: withdrew.String() + "/2"}, // it only follows
 	} {
 		c.event(i, e)
 	}

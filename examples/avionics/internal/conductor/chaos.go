@@ -150,6 +150,7 @@ func (c *conductor) kill(role string, down time.Duration) {
 	m := c.aim(role, down)
 	m.killed = true
 	m.ready = false
+	c.book.Condemn(m.life)
 	_ = m.cmd.Process.Kill() // one that has just ended by itself is found out
 	c.screen.say("chaos: killed %s (process %d) %v after the beginning", role, m.cmd.Process.Pid, round(time.Since(c.began)))
 }

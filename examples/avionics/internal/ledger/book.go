@@ -29,7 +29,7 @@ type Life struct {
 	absences  []absence
 	ready     int                          // when it had its history; 0: not yet
 	ended     int                          // when it was killed, or died; 0: it lives at the end
-	promised  map[string]map[string]uint64 // when it ended: topic -> writer's role -> number that was acknowledged
+	promised  map[string]map[string]uint64 // when it was condemned: topic -> writer's role -> number that was acknowledged
 }
 
 // absence is a time in which a process stood still, and the others may have gone on without it.
@@ -188,10 +188,9 @@ func (b *Book) Unsent(role, topic string) bool {
 	})
 }
 
-// End notes that a process ended before the run did. It tells nothing any more.
-func (b *Book) End(l *Life) {
-	b.now++
-	l.ended = b.now
+// Condemn notes that a process is about to be killed. What was acknowledged to a writer by now it had to store, too; what is acknowledged
+// later may be so because the others go on without it.
+func (b *Book) Condemn(l *Life) {
 	l.promised = make(map[string]map[string]uint64)
 	for _, w := range b.lives {
 		for topic, p := range w.published {
@@ -204,6 +203,12 @@ func (b *Book) End(l *Life) {
 			l.promised[topic][w.Role] = Number(w.Generation, p.Acknowledged)
 		}
 	}
+}
+
+// End notes that a process ended before the run did. It tells nothing any more.
+func (b *Book) End(l *Life) {
+	b.now++
+	l.ended = b.now
 }
 
 // Deliver takes entries that a process tells, packed one behind the other.

@@ -2,7 +2,8 @@
 //
 //	life := book.Begin("display1", false)
 //	err := life.Deliver("Position", packed) // as it comes, a few milliseconds behind
-//	book.End(life)                          // it was killed
+//	book.Condemn(life)                      // it is about to be killed
+//	book.End(life)                          // it has ended
 //	findings := book.Check(Topic{Name: "Position", Writer: "nav"})
 //
 // A process that is killed can not report at its end, so each tells all the time what it has taken: position in the order of
@@ -25,7 +26,8 @@
 //     the end, all; of one that was killed, at least what it had been told is acknowledged. What it wrote behind that may be
 //     lost, to all alike. So may be what it wrote while nobody was there who reads the topic;
 //  5. a log on disk holds samples of the order, upwards, and all that its process delivered live; of a life that was killed,
-//     at least what the writer had been told is acknowledged.
+//     at least what the writer had been told is acknowledged before it was. Nobody knows when one that died by itself did so, and
+//     what was acknowledged then by the others alone: nothing is claimed of its log.
 //
 // A process that stands still for longer than a lease is excluded, and joins again by itself when it goes on. In between it is
 // away: excused from 2 and 5; what its writers sent and was not acknowledged may be lost, to all alike. It says when it was away.

@@ -63,6 +63,7 @@ func (s *scene) play(t *testing.T, a, dead, given, live []Entry, acknowledged ui
 		return parts
 	}
 	s.dead.tells(t, "T", or(dead, stream(0, 1, 5)))
+	s.book.Condemn(s.dead)
 	s.book.End(s.dead)
 	s.new = s.book.Begin("b", true)
 	s.new.tells(t, "T", or(given, past(stream(0, 6, 8)...)))
@@ -255,6 +256,26 @@ func TestAcknowledgedIsOnTheDiskOfTheDead(t *testing.T) {
 		disk = append(disk, Stored{e.Number, e.Sum})
 	}
 	assert.Equal(t, []string{"b: 1 samples of T are not in its log on disk, which were delivered there"}, s.book.CheckLog("b", traffic, disk))
+}
+
+// What the others acknowledge alone, when they have excluded who was killed, may lack on its disk; its end may be heard of later than that.
+func TestAcknowledgedWithoutTheDead(t *testing.T) {
+	b := new(Book)
+	w, a, dead := b.Begin("w", false), b.Begin("a", false), b.Begin("b", false)
+	a.tells(t, "T", stream(0, 1, 5))
+	dead.tells(t, "T", stream(0, 1, 5))
+	w.Publish("T", Progress{Published: 5, Acknowledged: 3})
+	b.Condemn(dead)
+	w.Publish("T", Progress{Published: 5, Acknowledged: 5})
+	b.End(dead)
+	disk := func(n uint64) (disk []Stored) {
+		for _, e := range stream(0, 1, n) {
+			disk = append(disk, Stored{e.Number, e.Sum})
+		}
+		return disk
+	}
+	assert.Empty(t, b.CheckLog("b", traffic, disk(3)))
+	assert.Equal(t, []string{"b: 1 samples of T are not in its log on disk, which were delivered there"}, b.CheckLog("b", traffic, disk(2)))
 }
 
 func TestTotals(t *testing.T) {

@@ -162,8 +162,10 @@ func TestOpenSharesTheMemory(t *testing.T) {
 	o = get(t, "refused", na.opened)
 	require.ErrorContains(t, o.err, "nothing of 24 cells here")
 
+	nb.mu.Lock() // it does not answer yet
 	la.Open(rdma.Key{Subgroup: 9}, shape)
 	la.Release(rdma.Key{Subgroup: 9})
+	nb.mu.Unlock()
 	la.Send([]byte("after"))
 	require.Equal(t, "after", get(t, "message", nb.messages))
 	lb.Send([]byte("back")) // behind the answer to the released request

@@ -356,6 +356,7 @@ func (p *poller) poll(stop chan struct{}) {
 // course is how long whoever drives has found no work.
 type course struct {
 	idleSince time.Duration // 0: it has found some
+	turned    bool          // and has let other goroutines run since
 	missed    uint32        // of poller, then
 }
 
@@ -390,13 +391,16 @@ func (c *course) drive(p *poller, spin time.Duration, stop func() bool) outcome 
 				p.yielded = now
 				return breathless
 			}
-			c.idleSince, c.missed = now, p.missed.Load()
+			c.idleSince, c.turned, c.missed = now, false, p.missed.Load()
 		}
-		if now-c.idleSince >= spin {
+		idled := now - c.idleSince
+		if idled >= spin && (c.turned || spin == 0) {
 			return idle
 		}
-		// Both schedulers: goroutines of this process, and threads of others on this core, and these at once.
-		if now-c.idleSince >= quietTime {
+		// Both schedulers: goroutines of this process, and threads of others on this core, and these at once. Where these keep the core for long
+		// there is still a turn for goroutines before it is over: they would wait until the runtime's monitor takes the processor of a sleeper.
+		if idled >= min(quietTime, spin) {
+			c.turned = true
 			runtime.Gosched()
 		}
 		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)

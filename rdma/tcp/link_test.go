@@ -336,8 +336,10 @@ func TestReleasedCopyIsNotWritten(t *testing.T) {
 	require.Equal(t, "behind", get(t, "message", na.messages))
 	require.Zero(t, r.Cell(rdma.TailCell).Load())
 
+	nb.mu.Lock()                          // it does not answer yet
 	la.Open(rdma.Key{Subgroup: 5}, shape) // not registered there: an error is on its way
 	la.Release(rdma.Key{Subgroup: 5})
+	nb.mu.Unlock()
 	la.Send([]byte("x"))
 	require.Equal(t, "x", get(t, "message", nb.messages))
 	lb.Send([]byte("y"))

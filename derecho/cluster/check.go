@@ -295,6 +295,10 @@ func (c *checker) stable(node derecho.NodeID, at place, t *epochTrace, seq uint6
 			if q == node || t.drained[q] {
 				return
 			}
+			// It died in the step in which it ended the view: its row may say that it did, and the trace does not.
+			if _, over := c.ended[q]; over && slices.ContainsFunc(t.delivered[q], func(d delivery) bool { return d.seq == seq }) {
+				return
+			}
 		}
 	}
 	k := uint64(len(t.senders))

@@ -477,3 +477,50 @@ func TestStatesThatAreAwaitedTogether(t *testing.T) {
 	require.Equal(t, []uint32{1, 1, 5}, c.since[begun{0, 4}])
 	require.Equal(t, []uint32{1}, c.since[begun{0, 6}])
 }
+
+// A member that has not acknowledged all of a view is not missed by who learns that the view ended from one that died in the step in which it ended it; it is
+// by who goes on before it, or without having learned it.
+func TestWhoDiesWhileItEndsAViewIsBelieved(t *testing.T) {
+	const ends, learns, behind derecho.NodeID = 1, 2, 3
+	all := []derecho.NodeID{ends, learns, behind}
+	act := func(node derecho.NodeID, what derecho.Event) Event {
+		what.Group, what.Epoch = 1, 1
+		return Event{Kind: Decision, Node: node, What: &what}
+	}
+	decides := act(ends, derecho.Event{Kind: derecho.Decided, Members: all, Ends: []uint64{forever, forever, forever}})
+	executes := func(node derecho.NodeID) Event {
+		return act(node, derecho.Event{Kind: derecho.Executed, Seq: 1, From: learns})
+	}
+	dies := Event{Kind: Crashed, Node: ends}
+	for _, c := range []struct {
+		name     string
+		events   []Event
+		violates bool
+	}{
+		{"it died", []Event{decides, executes(ends), dies, executes(learns)}, false},
+		{"it has drained the view", []Event{decides, executes(ends), act(ends, derecho.Event{Kind: derecho.Drained}), executes(learns)}, false},
+		{"it goes on", []Event{decides, executes(ends), executes(learns)}, true},
+		{"it died before it had carried that out", []Event{decides, dies, executes(learns)}, true},
+		{"it died and had decided nothing", []Event{dies, executes(learns)}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := newChecker(Plan{})
+			k.faulty = true
+			var events []Event
+			for _, n := range all {
+				events = append(events, Event{Kind: Start, Node: n})
+			}
+			for _, n := range all {
+				events = append(events, act(n, derecho.Event{Kind: derecho.Installed, Members: all, Senders: all, Receivers: all}))
+			}
+			for i, e := range append(events, c.events...) {
+				k.event(i, e)
+			}
+			if !c.violates {
+				require.NoError(t, k.err)
+				return
+			}
+			require.ErrorContains(t, k.err, "A6: ")
+		})
+	}
+}

@@ -18,7 +18,8 @@ import (
 //
 // If all lack it the channel is bereft. The logs of those who had the state must come back, or a majority of them and
 // somebody has waited long enough (cmdHurry). The replicas go on from that of them which holds most, and whose node gives
-// what it has to the others, by a transfer like any other. Until then what the replicas receive of the channel is put
+// what it has to the others, by a transfer like any other. An orphan that failed, too, is not waited for; but if its log comes back and has
+// the state it counts like the others: disks that lie may have left it more (unheard). Until then what the replicas receive of the channel is put
 // off. If what they have in
 // their logs is nothing, any log will do; and without any the replica goes on that has waited longest, with what it has been handed since.
 //
@@ -32,6 +33,26 @@ type bereavement struct {
 	logs    []uint64 // of those who had it, ascending
 	hurry   bool     // a majority of them is enough
 	history uint64   // that they are of
+	unheard []unheard
+}
+
+// unheard is the log of a replica that failed while it waited for a state: nobody knows whether that came.
+type unheard struct {
+	log     uint64
+	opening uint32 // how often it had been opened
+	epoch   uint32 // of the state
+}
+
+// loaded: the state had come, and was on its disk, as the log says that is there. It began the epoch, or a later one, while its process was a member of this
+// group: what it holds is a part of what the members had. A log that has been opened since for another epoch, elsewhere, tells nothing of that.
+func (u unheard) loaded(l *LogState) bool {
+	i, in := slices.BinarySearch(l.Logs, u.log)
+	return l.ID == u.log && in && l.opening(i) == u.opening && l.Epoch >= u.epoch && !mutant.Is("unheard-lost")
+}
+
+// sourceOf: the channel may go on from a log.
+func (b bereavement) sourceOf(l *LogState) bool {
+	return slices.Contains(b.logs, l.ID) || slices.ContainsFunc(b.unheard, func(u unheard) bool { return u.loaded(l) })
 }
 
 // keptChannel is a channel whose state is kept.
@@ -58,6 +79,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 	for _, ch := range d.channels() {
 		var had []uint64 // logs of those who had the state
 		var orphans []replica
+		var failed []unheard
 		keepers, kept := 0, false
 		for _, m := range d.Members {
 			r := replica{d.Subgroup, ch, m.Node}
@@ -80,6 +102,11 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 					had = append(had, rec.last...) // it is somebody who had it in memory
 				}
 			}
+			if a, waits := c.loading[r]; waits && !a.lacks && gone(r) {
+				if log := c.announcedLog(r); log != 0 {
+					failed = append(failed, unheard{log, c.opened[log], a.epoch})
+				}
+			}
 			keepers++
 		}
 		for _, r := range orphans {
@@ -94,6 +121,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			b.logs = append(slices.Clone(b.logs), had...)
 			slices.Sort(b.logs)
 			b.logs = slices.Compact(b.logs)
+			b.unheard = append(slices.Clone(b.unheard), failed...)
 			if r := c.recovery[k]; !r.virgin {
 				b.history = cmp.Or(r.history, b.history)
 			}
@@ -171,9 +199,9 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
 // it may be of another history, which ended when its node came here. But if those that had it hold nothing of their last epoch, nobody was
 // told that anything of that is durable, and the log counts that knows the latest epoch.
 func (c *catalogue) heir(k keptChannel) NodeID {
-	logs := c.bereaved[k].logs
-	hold := slices.ContainsFunc(c.present(k), func(l *LogState) bool { return l.Seq > 0 && slices.Contains(logs, l.ID) })
-	if node := c.longest(k, func(log uint64) bool { return !hold || slices.Contains(logs, log) }); node != 0 && !mutant.Is("bereft-goes-on") {
+	b := c.bereaved[k]
+	hold := slices.ContainsFunc(c.present(k), func(l *LogState) bool { return l.Seq > 0 && b.sourceOf(l) })
+	if node := c.longest(k, func(l *LogState) bool { return !hold || b.sourceOf(l) }); node != 0 && !mutant.Is("bereft-goes-on") {
 		return node
 	}
 	first := slices.MinFunc(c.keepers(k), func(a, b replica) int {

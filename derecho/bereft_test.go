@@ -116,6 +116,12 @@ func TestBereft(t *testing.T) {
 	old := func(epoch uint32, seq uint64) LogState {
 		return LogState{Begun: epoch, Epoch: epoch, Seq: seq, Logs: []uint64{1, 2}, History: 1, Written: true}
 	}
+	// opened is such a log if the second of the two had been opened so often.
+	opened := func(epoch uint32, seq uint64, second uint32) LogState {
+		l := old(epoch, seq)
+		l.Openings = []uint32{0, second}
+		return l
+	}
 	tests := []struct {
 		name      string
 		steps     []step
@@ -183,6 +189,42 @@ func TestBereft(t *testing.T) {
 			steps: []step{keeps(1, empty), writes(1), keeps(2, empty), loaded(2), keeps(3, empty), loaded(3), keeps(4, empty), fails(1, 2, 3), lacks(4), keeps(1, old(3, 1)), keeps(2, old(3, 2))},
 			// Both wait.
 			bereft: true, missing: []uint64{3}, transfers: "0>2",
+		},
+		{
+			name:  "who failed while it waited is not waited for",
+			steps: []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1, 2), lacks(3), keeps(2, opened(9, 6, 0))},
+			// It waits, too.
+			bereft: true, missing: []uint64{1}, transfers: "0>2",
+		},
+		{
+			name:      "but its log counts if it got the state",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1, 2), lacks(3), keeps(2, opened(9, 6, 0)), keeps(1, old(1, 5))},
+			transfers: "2>1 2>2 2>3",
+		},
+		{
+			name:      "also if it failed when it was to say so",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1), fails(2), lacks(3), keeps(2, opened(9, 6, 0)), keeps(1, old(1, 5))},
+			transfers: "2>1 2>2 2>3",
+		},
+		{
+			name:      "not if it had said that it lacks it",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1), lacks(2), fails(2), lacks(3), keeps(2, opened(9, 6, 0)), keeps(1, old(1, 5))},
+			transfers: "1>1 1>2 1>3",
+		},
+		{
+			name:      "nor if it has not got that far",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1, 2), lacks(3), keeps(2, old(1, 6)), keeps(1, old(1, 5))},
+			transfers: "1>1 1>2 1>3",
+		},
+		{
+			name:      "nor if it got what it has elsewhere, when it had been opened again",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1, 2), lacks(3), keeps(2, opened(9, 6, 1)), keeps(1, old(1, 5))},
+			transfers: "1>1 1>2 1>3",
+		},
+		{
+			name:      "nor if another had the state",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), loaded(3), fails(1, 2), keeps(2, opened(9, 6, 0))},
+			transfers: "3>2",
 		},
 		{
 			name:  "who has it and has not stored it is not waited for: the log that had it before is",

@@ -310,7 +310,7 @@ func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, he
 				ts = append(ts, transfer{To: to.node, Channel: ch})
 				continue
 			case after.fresh(ch):
-				from = c.longest(to.kept(), func(uint64) bool { return true })
+				from = c.longest(to.kept(), func(*LogState) bool { return true })
 			case known && !(waits && a.orphan()):
 				continue
 			default:

@@ -207,11 +207,11 @@ func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
 }
 
 // longest is the replica of a channel whose log holds most, of those that are let; of equals the first by ID of the log.
-func (c *catalogue) longest(k keptChannel, let func(log uint64) bool) NodeID {
+func (c *catalogue) longest(k keptChannel, let func(l *LogState) bool) NodeID {
 	node := map[*LogState]NodeID{}
 	var logs []*LogState
 	for _, e := range c.onChannel[k] {
-		if e.Log != nil && e.Replica && let(e.Log.ID) {
+		if e.Log != nil && e.Replica && let(e.Log) {
 			node[e.Log] = e.Node
 			logs = append(logs, e.Log)
 		}

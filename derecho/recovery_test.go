@@ -41,7 +41,7 @@ func TestLatestEpoch(t *testing.T) {
 			}
 			missing, _ := s.cat.missing(s.k)
 			require.Equal(t, c.missing, missing)
-			require.Equal(t, c.source, s.cat.longest(s.k, func(uint64) bool { return true }))
+			require.Equal(t, c.source, s.cat.longest(s.k, func(*LogState) bool { return true }))
 		})
 	}
 }
@@ -72,7 +72,7 @@ func announceManyLogs(t *testing.T) time.Duration {
 		longest = max(longest, time.Since(began))
 	}
 	require.True(t, s.cat.recovery[s.k].done)
-	require.Equal(t, NodeID(n), s.cat.longest(s.k, func(uint64) bool { return true }))
+	require.Equal(t, NodeID(n), s.cat.longest(s.k, func(*LogState) bool { return true }))
 	return longest
 }
 

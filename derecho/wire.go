@@ -323,6 +323,12 @@ func (v welcome) encode() []byte {
 		w.flag(v.bereaved[k].hurry)
 		w.ids(v.bereaved[k].logs)
 		w.u64(v.bereaved[k].history)
+		w.u32(uint32(len(v.bereaved[k].unheard)))
+		for _, u := range v.bereaved[k].unheard {
+			w.u64(u.log)
+			w.u32(u.opening)
+			w.u32(u.epoch)
+		}
 	}
 	w.u32(uint32(len(v.recovery)))
 	for _, k := range slices.SortedFunc(maps.Keys(v.recovery), keptChannel.compare) {
@@ -371,9 +377,13 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.unstored[has] = r.u32()
 	}
 	v.bereaved = map[keptChannel]bereavement{}
-	for range r.count(25) {
+	for range r.count(29) {
 		k := r.kept()
-		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64()}
+		b := bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64()}
+		for range r.count(16) {
+			b.unheard = append(b.unheard, unheard{r.u64(), r.u32(), r.u32()})
+		}
+		v.bereaved[k] = b
 	}
 	v.recovery = map[keptChannel]recovery{}
 	for range r.count(23) {

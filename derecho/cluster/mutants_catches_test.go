@@ -63,6 +63,7 @@ var catches = map[string]catch{
 	"log-unpaused":          {kind: "seed", seed: 6, violates: "P2"},
 	"log-unannounced":       {kind: "any", seed: 577, violates: "P5"},
 	"unstored-counts":       {kind: "hollow", seed: 43, violates: "P2"},
+	"unheard-lost":          {kind: "orphan", seed: 5, violates: "P2"},
 	"loaded-unstored":       {kind: "hollow", seed: 25, violates: "P2"},
 	"log-starts-empty":      {kind: "restart", seed: 35, violates: "P1"},
 	"memory-first":          {kind: "restart", seed: 11, violates: "P2"},

@@ -32,6 +32,8 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Revive, p.Length = 3+rng.IntN(3), 1+rng.IntN(3), false, 30*p.Lease
 	case "hollow":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, rng.IntN(2) == 0, 30*p.Lease
+	case "orphan":
+		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, true, 20*p.Lease
 	case "restart":
 		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
 		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
@@ -55,6 +57,8 @@ func (r *run) script() {
 		r.twin(r.plan.Lease)
 	case "hollow":
 		r.hollow(r.plan.Lease)
+	case "orphan":
+		r.orphan(r.plan.Lease)
 	case "restart":
 		r.outbreaks()
 	}
@@ -408,6 +412,38 @@ func (r *run) hollow(at time.Duration) {
 	for _, p := range had {
 		r.plot(at+13*lease+r.w.Between(0, 5*lease), func() { r.raise(p.disk) })
 	}
+}
+
+// orphan is a script against logs: a process gets the state, and has it on its disk, and what is written then; but nobody who stays hears it say so. It dies together with
+// the one that it has the state from, whose disk has lied. Both come back, mostly the one that nobody asked for first.
+func (r *run) orphan(at time.Duration) {
+	lease, few := r.plan.Lease, 10*r.w.MaxDelay
+	procs := r.cast(1, 2, 3, 4, 5)
+	gives, gets := procs[0], procs[1]
+	gives.enlist(logged, true)
+	r.rest()
+	r.scribble()
+	soon, files := r.rng.IntN(4) == 0, 1+r.rng.IntN(3)
+	r.plot(at, func() {
+		gives.disk.lie(files)
+		r.emit(Event{Kind: Fault_, Node: gives.id, Text: "its disk lies from now on"})
+		r.when(gets, installsEpoch, 1, func() { r.bar(gets, true, procs[2:]...) })
+		gets.enlist(logged, true)
+	})
+	for range 10 {
+		r.plot(at+r.w.Between(0, 2*few), r.scribble)
+	}
+	dies := at + r.w.Between(few/2, 3*few)
+	for _, p := range []*process{gives, gets} {
+		r.plot(dies, func() { r.fell(p.disk) })
+		dies += r.w.Between(0, few/10)
+	}
+	first, second := gets, gives
+	if soon {
+		first, second = gives, gets
+	}
+	r.plot(dies+4*lease, func() { r.raise(first.disk) })
+	r.plot(dies+6*lease+r.w.Between(0, 2*lease), func() { r.raise(second.disk) })
 }
 
 // outbreak is how many leases pass from one restart to the next: enough that a majority of the logs is waited for, and

@@ -64,61 +64,141 @@ func (s *Socket) Threshold(bytes int) error {
 	return err
 }
 
-// Scatter reads from a socket into several buffers, one after the other, with one system call. It waits as a Read of the connection
-// does. It belongs to one goroutine.
-type Scatter struct {
-	conn  syscall.RawConn
-	try   func(fd uintptr) bool // made once: one for each Read would be garbage
-	into  [3]unix.Iovec
+// briefBytes: a call that moves no more takes some tens of microseconds, and is made without the Go runtime knowing of it. One of which it knows wakes its monitor
+// thread, if the process was idle, which then looks around every 20 µs until it is again; and that knowledge is of use only for a call that takes longer.
+const briefBytes = 256 << 10
+
+// vector is a system call on several buffers, which never waits.
+type vector struct {
+	trap  uintptr
+	iov   []unix.Iovec // pointers for the garbage collector too
 	used  int
+	bytes int
 	n     int
 	errno syscall.Errno
 }
 
-// Scatter makes one.
-func (s *Socket) Scatter() *Scatter {
-	r := &Scatter{conn: s.conn}
-	r.try = r.once
-	return r
+// gatherBuffers is how many buffers go into one call of a Gather: two for each of a hundred subgroups that have something to send.
+const gatherBuffers = 256
+
+// add reports false if there is no room for another buffer.
+func (v *vector) add(b []byte) bool {
+	if v.used == len(v.iov) {
+		return false
+	}
+	if len(b) > 0 {
+		v.iov[v.used].Base = unsafe.SliceData(b)
+		v.iov[v.used].SetLen(len(b))
+		v.used++
+		v.bytes += len(b)
+	}
+	return true
 }
 
-// Read reads at least one byte into the buffers, of which one at least is not empty. It returns io.EOF at the end.
-func (r *Scatter) Read(into [3][]byte) (int, error) {
-	r.used = 0
-	for _, b := range into {
-		if len(b) > 0 {
-			r.into[r.used].Base = unsafe.SliceData(b)
-			r.into[r.used].SetLen(len(b))
-			r.used++
-		}
-	}
-	err := r.conn.Read(r.try)
-	r.into = [3]unix.Iovec{} // what was read may be given up by its owner
-	switch {
-	case err != nil:
-		return 0, err
-	case r.errno != 0:
-		return 0, os.NewSyscallError("readv", r.errno)
-	case r.n == 0:
-		return 0, io.EOF
-	}
-	noteRead(into, r.n)
-	return r.n, nil
+// reset forgets the buffers: their owner may give them up.
+func (v *vector) reset() {
+	clear(v.iov[:v.used])
+	v.used, v.bytes = 0, 0
 }
 
-// once reports false if the call would wait. The pointers in r.into are pointers for the garbage collector too: r is on the heap.
-func (r *Scatter) once(fd uintptr) bool {
+// once reports false if the call would wait.
+func (v *vector) once(fd uintptr) bool {
+	call := unix.RawSyscall
+	if v.bytes > briefBytes {
+		call = unix.Syscall
+	}
 	for {
-		n, _, errno := unix.Syscall(unix.SYS_READV, fd, uintptr(unsafe.Pointer(&r.into)), uintptr(r.used))
+		n, _, errno := call(v.trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(v.iov))), uintptr(v.used))
 		switch errno {
 		case unix.EINTR:
 			continue
 		case unix.EAGAIN:
 			return false
 		}
-		r.n, r.errno = int(n), errno
+		v.n, v.errno = int(n), errno
 		return true
 	}
+}
+
+// Gather writes to a socket from several buffers with one system call, if the socket takes them. It waits as a Write of the connection
+// does. It belongs to one goroutine.
+type Gather struct {
+	conn syscall.RawConn
+	try  func(fd uintptr) bool // made once: one for each Write would be garbage
+	v    vector
+}
+
+// Gather makes one.
+func (s *Socket) Gather() *Gather {
+	g := &Gather{conn: s.conn, v: vector{trap: unix.SYS_WRITEV, iov: make([]unix.Iovec, gatherBuffers)}}
+	g.try = g.v.once
+	return g
+}
+
+// Write writes all buffers. It uses them up: none is left in from.
+func (g *Gather) Write(from [][]byte) error {
+	defer clear(from)
+	for {
+		for len(from) > 0 && len(from[0]) == 0 {
+			from[0], from = nil, from[1:]
+		}
+		if len(from) == 0 {
+			return nil
+		}
+		for _, b := range from {
+			if !g.v.add(b) {
+				break
+			}
+		}
+		err := g.conn.Write(g.try)
+		g.v.reset()
+		switch {
+		case err != nil:
+			return err
+		case g.v.errno != 0:
+			return os.NewSyscallError("writev", g.v.errno)
+		}
+		for n := g.v.n; n > 0; {
+			k := min(n, len(from[0]))
+			if from[0], n = from[0][k:], n-k; len(from[0]) == 0 {
+				from[0], from = nil, from[1:]
+			}
+		}
+	}
+}
+
+// Scatter reads from a socket into several buffers, one after the other, with one system call. It waits as a Read of the connection
+// does. It belongs to one goroutine.
+type Scatter struct {
+	conn syscall.RawConn
+	try  func(fd uintptr) bool // made once: one for each Read would be garbage
+	v    vector
+}
+
+// Scatter makes one.
+func (s *Socket) Scatter() *Scatter {
+	r := &Scatter{conn: s.conn, v: vector{trap: unix.SYS_READV, iov: make([]unix.Iovec, 3)}}
+	r.try = r.v.once
+	return r
+}
+
+// Read reads at least one byte into the buffers, of which one at least is not empty. It returns io.EOF at the end.
+func (r *Scatter) Read(into [3][]byte) (int, error) {
+	for _, b := range into {
+		r.v.add(b)
+	}
+	err := r.conn.Read(r.try)
+	r.v.reset()
+	switch {
+	case err != nil:
+		return 0, err
+	case r.v.errno != 0:
+		return 0, os.NewSyscallError("readv", r.v.errno)
+	case r.v.n == 0:
+		return 0, io.EOF
+	}
+	noteRead(into, r.v.n)
+	return r.v.n, nil
 }
 
 var errWait = errors.New("rdma: the system call would wait")

@@ -131,6 +131,7 @@ func (l *Link) Run() {
 type connection struct {
 	net.Conn
 	socket  *rdma.Socket // nil if it has none
+	gather  *rdma.Gather // of socket; the writer's
 	resumed bool
 	own     position      // what this end had when the last connection was over
 	peer    chan position // capacity 1: from the reader to the writer, if resumed
@@ -148,6 +149,9 @@ type connection struct {
 func (l *Link) serve(conn net.Conn, resumed bool) error {
 	c := &connection{
 		Conn: conn, socket: rdma.SocketOf(conn), resumed: resumed, own: l.position(), peer: make(chan position, 1), over: make(chan struct{}),
+	}
+	if c.socket != nil {
+		c.gather = c.socket.Gather()
 	}
 	stop := context.AfterFunc(l.ctx, func() { conn.Close() })
 	defer stop()

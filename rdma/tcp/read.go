@@ -81,16 +81,20 @@ func (in *input) more(first, second []byte) (int, error) {
 	in.r, in.w = 0, 0
 	own := in.buf[:in.ahead]
 	if len(first)+len(second) <= headBytes {
+		first, second = nil, nil
+	}
+	if in.scatter == nil {
+		switch {
+		case len(first) > 0:
+			n, err := in.conn.Read(first)
+			return n, noError(n, err)
+		case len(second) > 0:
+			n, err := in.conn.Read(second)
+			return n, noError(n, err)
+		}
 		n, err := in.conn.Read(own)
 		in.w = max(0, n)
 		return 0, noError(n, err)
-	}
-	if in.scatter == nil {
-		if len(first) == 0 {
-			first = second
-		}
-		n, err := in.conn.Read(first)
-		return n, noError(n, err)
 	}
 	n, err := in.scatter.Read([3][]byte{first, second, own})
 	to := min(n, len(first)+len(second))

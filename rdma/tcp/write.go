@@ -100,7 +100,6 @@ func (l *Link) writeTurns(c *connection) error {
 	var (
 		s     = &l.sender
 		t     turn
-		vec   = new(net.Buffers) // WriteTo consumes it; on the heap once, not once a turn
 		items [][]byte
 	)
 	// Nobody may nudge again for what the last connection left: the first turn waits for nothing.
@@ -138,8 +137,7 @@ func (l *Link) writeTurns(c *connection) error {
 		}
 		c.address(&t)
 		if len(t.vec) > 0 {
-			*vec = t.vec
-			if _, err := vec.WriteTo(c.Conn); err != nil {
+			if err := c.send(t.vec); err != nil {
 				return broken(err)
 			}
 		}
@@ -159,6 +157,16 @@ func (l *Link) writeTurns(c *connection) error {
 		l.turns.Lock() // before what is queued is taken: see sendQuiet
 		items, closed = l.out.Drain(items)
 	}
+}
+
+// send writes all of what a turn has, and uses it up.
+func (c *connection) send(vec net.Buffers) error {
+	if c.gather != nil {
+		return c.gather.Write(vec)
+	}
+	rest := vec // what WriteTo uses up is on the heap
+	_, err := rest.WriteTo(c.Conn)
+	return err
 }
 
 // trim forgets what the peer has confirmed.

@@ -19,7 +19,7 @@ import (
 // If all lack it the channel is bereft. The logs of those who had the state must come back, or a majority of them and
 // somebody has waited long enough (cmdHurry). The replicas go on from that of them which holds most, and whose node gives
 // what it has to the others, by a transfer like any other. An orphan that failed, too, is not waited for; but if its log comes back and has
-// the state it counts like the others: disks that lie may have left it more (unheard). Until then what the replicas receive of the channel is put
+// the state it counts like the others: disks that lie may have left it more (unheard). If no log had the state then it is waited for, too. Until then what the replicas receive of the channel is put
 // off. If what they have in
 // their logs is nothing, any log will do; and without any the replica goes on that has waited longest, with what it has been handed since.
 //
@@ -41,6 +41,8 @@ type unheard struct {
 	log     uint64
 	opening uint32 // how often it had been opened
 	epoch   uint32 // of the state
+	// only: no log had the state then, as it was kept in memory. What was told to be stored since is in this log if anywhere, so it is waited for.
+	only bool
 }
 
 // loaded: the state had come, and was on its disk, as the log says that is there. It began the epoch, or a later one, while its process was a member of this
@@ -102,9 +104,9 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 					had = append(had, rec.last...) // it is somebody who had it in memory
 				}
 			}
-			if a, waits := c.loading[r]; waits && !a.lacks && gone(r) {
+			if a, waits := c.loading[r]; waits && !a.lacks && gone(r) && d.Mode == Logged {
 				if log := c.announcedLog(r); log != 0 {
-					failed = append(failed, unheard{log, c.opened[log], a.epoch})
+					failed = append(failed, unheard{log, c.opened[log], a.epoch, len(c.having(d, ch)) == 0 && !mutant.Is("unheard-unawaited")})
 				}
 			}
 			keepers++
@@ -116,12 +118,21 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			}
 			c.loading[r] = arrival{epoch: a.epoch, lacks: a.lacks}
 		}
-		if k := (keptChannel{d.Subgroup, ch}); keepers > 0 && !kept {
+		k := keptChannel{d.Subgroup, ch}
+		if r, known := c.recovery[k]; known && kept { // it may become bereft later
+			for _, u := range failed {
+				if u.only {
+					r.unheard = append(slices.Clone(r.unheard), u)
+				}
+			}
+			c.recovery[k] = r
+		}
+		if keepers > 0 && !kept {
 			b := c.bereaved[k]
 			b.logs = append(slices.Clone(b.logs), had...)
 			slices.Sort(b.logs)
 			b.logs = slices.Compact(b.logs)
-			b.unheard = append(slices.Clone(b.unheard), failed...)
+			b.unheard = slices.Concat(b.unheard, c.recovery[k].unheard, failed)
 			if r := c.recovery[k]; !r.virgin {
 				b.history = cmp.Or(r.history, b.history)
 			}
@@ -184,7 +195,7 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
 		case found:
 			delete(c.bereaved, k)
 		case len(keepers) == 0:
-			if len(c.bereaved[k].logs) == 0 {
+			if len(c.bereaved[k].awaited()) == 0 {
 				delete(c.bereaved, k) // there is nothing that could come back
 			}
 		case c.bereft(k) && c.enough(k):
@@ -240,13 +251,34 @@ func (c *catalogue) bereft(k keptChannel) bool {
 // enough of the logs of those who had the state are there.
 func (c *catalogue) enough(k keptChannel) bool {
 	b := c.bereaved[k]
-	of, there := len(b.logs), len(b.logs)-len(c.missed(k))
-	return there == of || b.hurry && 2*there > of || mutant.Is("bereft-goes-on")
+	of, there := len(b.logs), len(b.logs)-len(c.away(k, b.logs))
+	return len(c.away(k, b.only())) == 0 && (there == of || b.hurry && 2*there > of) || mutant.Is("bereft-goes-on")
 }
 
-// missed are the logs of those who had the state of a channel that are not there, or not for this channel.
-func (c *catalogue) missed(k keptChannel) (logs []uint64) {
-	for _, id := range c.bereaved[k].logs {
+// only are the logs that may have alone what was told to be stored, ascending.
+func (b bereavement) only() (logs []uint64) {
+	for _, u := range b.unheard {
+		if u.only {
+			logs = append(logs, u.log)
+		}
+	}
+	slices.Sort(logs)
+	return slices.Compact(logs)
+}
+
+// awaited are the logs that are waited for, ascending.
+func (b bereavement) awaited() []uint64 {
+	logs := slices.Concat(b.logs, b.only())
+	slices.Sort(logs)
+	return slices.Compact(logs)
+}
+
+// missed are the logs that are waited for and are not there.
+func (c *catalogue) missed(k keptChannel) []uint64 { return c.away(k, c.bereaved[k].awaited()) }
+
+// away are those of some logs that are not there, or not for this channel.
+func (c *catalogue) away(k keptChannel, of []uint64) (logs []uint64) {
+	for _, id := range of {
 		if !slices.ContainsFunc(c.onChannel[k], func(e *Endpoint) bool { return e.Log != nil && e.Log.ID == id && e.Replica }) {
 			logs = append(logs, id)
 		}
@@ -274,7 +306,7 @@ func (c *catalogue) bereftWaiting(tell func(k keptChannel, text string)) {
 		if c.awaitsLogs(k) {
 			missing := c.missed(k)
 			tell(k, fmt.Sprintf("%d of the %d logs that have the latest of channel %016x are not there (%016x): start the processes that have them",
-				len(missing), len(c.bereaved[k].logs), uint64(k.channel), missing))
+				len(missing), len(c.bereaved[k].awaited()), uint64(k.channel), missing))
 		}
 	}
 }

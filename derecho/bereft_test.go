@@ -122,6 +122,10 @@ func TestBereft(t *testing.T) {
 		l.Openings = []uint32{0, second}
 		return l
 	}
+	// alone is what log 3 holds of an epoch that it had alone.
+	alone := func(epoch uint32, seq uint64) LogState {
+		return LogState{Begun: epoch, Epoch: epoch, Seq: seq, Logs: []uint64{3}, History: 1, Written: true}
+	}
 	tests := []struct {
 		name      string
 		steps     []step
@@ -225,6 +229,41 @@ func TestBereft(t *testing.T) {
 			name:      "nor if another had the state",
 			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), loaded(3), fails(1, 2), keeps(2, opened(9, 6, 0))},
 			transfers: "3>2",
+		},
+		{
+			name: "who failed while it waited for what another kept in memory is waited for when that one fails, too: it may be the only one that has stored what came since",
+			steps: []step{keeps(1, empty), writes(1), remembers(2), loaded(2), fails(1), keeps(3, empty), keeps(4, empty), fails(3), lacks(4), fails(2), lacks(4),
+				keeps(1, old(2, 5)), hurries},
+			bereft: true, missing: []uint64{3}, transfers: "0>1",
+		},
+		{
+			name:   "also if both fail at once",
+			steps:  []step{keeps(1, empty), writes(1), remembers(2), loaded(2), fails(1), keeps(3, empty), keeps(4, empty), fails(2, 3), lacks(4), keeps(1, old(2, 5))},
+			bereft: true, missing: []uint64{3}, transfers: "0>1",
+		},
+		{
+			name: "and its log is not enough",
+			steps: []step{keeps(1, empty), writes(1), remembers(2), loaded(2), fails(1), keeps(3, empty), keeps(4, empty), fails(3), fails(2), lacks(4),
+				keeps(3, alone(9, 1))},
+			bereft: true, missing: []uint64{1}, transfers: "0>3",
+		},
+		{
+			name: "but it counts if it got the state",
+			steps: []step{keeps(1, empty), writes(1), remembers(2), loaded(2), fails(1), keeps(3, empty), keeps(4, empty), fails(3), fails(2), lacks(4),
+				keeps(3, alone(9, 1)), keeps(1, old(2, 5))},
+			transfers: "3>1 3>3 3>4",
+		},
+		{
+			name: "and not if it did not",
+			steps: []step{keeps(1, empty), writes(1), remembers(2), loaded(2), fails(1), keeps(3, empty), keeps(4, empty), fails(3), fails(2), lacks(4),
+				keeps(3, alone(1, 1)), keeps(1, old(2, 5))},
+			transfers: "1>1 1>3 1>4",
+		},
+		{
+			name: "it is not waited for when another log has got the state since",
+			steps: []step{keeps(1, empty), writes(1), remembers(2), loaded(2), fails(1), keeps(3, empty), fails(3), keeps(4, empty), loaded(4), keeps(5, empty), fails(2), fails(4),
+				lacks(5)},
+			bereft: true, missing: []uint64{4},
 		},
 		{
 			name:  "who has it and has not stored it is not waited for: the log that had it before is",

@@ -32,6 +32,8 @@ type recovery struct {
 	history uint64
 	// last are the logs that had the state when any had it last: what those hold who keep it in memory goes on from there. Ascending.
 	last []uint64
+	// unheard are logs that may have got the state since: whether they did nobody knows.
+	unheard []unheard
 }
 
 // recover brings the recovery of the channels of a subgroup up to date. It returns those of which what the members
@@ -70,7 +72,7 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 			}
 		}
 		if had := c.having(sg, ch); r.done && len(had) > 0 {
-			r.last = had
+			r.last, r.unheard = had, nil
 		}
 		r.virgin = r.virgin && !slices.ContainsFunc(c.onChannel[k], func(e *Endpoint) bool { return e.Writes.ID == sg.Subgroup })
 		c.recovery[k] = r
@@ -307,7 +309,7 @@ func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 		if !c.recovery[k].done {
 			continue
 		}
-		ids := slices.Clone(c.bereaved[k].logs)
+		ids := c.bereaved[k].awaited()
 		for _, l := range c.present(k) {
 			ids = append(ids, l.ID)
 		}
@@ -335,7 +337,7 @@ func (c *catalogue) forgetOpenings() {
 	}
 	away := map[uint64]bool{}
 	for _, b := range c.bereaved {
-		for _, id := range b.logs {
+		for _, id := range b.awaited() {
 			away[id] = true
 		}
 	}
@@ -345,6 +347,9 @@ func (c *catalogue) forgetOpenings() {
 	for _, r := range c.recovery { // they may become those of a channel that is bereft
 		for _, id := range r.last {
 			away[id] = true
+		}
+		for _, u := range r.unheard {
+			away[u.log] = true
 		}
 	}
 	maps.DeleteFunc(c.opened, func(id uint64, _ uint32) bool { return len(c.onLog[id]) == 0 && !away[id] })

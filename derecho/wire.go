@@ -323,12 +323,7 @@ func (v welcome) encode() []byte {
 		w.flag(v.bereaved[k].hurry)
 		w.ids(v.bereaved[k].logs)
 		w.u64(v.bereaved[k].history)
-		w.u32(uint32(len(v.bereaved[k].unheard)))
-		for _, u := range v.bereaved[k].unheard {
-			w.u64(u.log)
-			w.u32(u.opening)
-			w.u32(u.epoch)
-		}
+		w.unheard(v.bereaved[k].unheard)
 	}
 	w.u32(uint32(len(v.recovery)))
 	for _, k := range slices.SortedFunc(maps.Keys(v.recovery), keptChannel.compare) {
@@ -338,6 +333,7 @@ func (v welcome) encode() []byte {
 		w.flag(v.recovery[k].virgin)
 		w.u64(v.recovery[k].history)
 		w.ids(v.recovery[k].last)
+		w.unheard(v.recovery[k].unheard)
 	}
 	w.u32(uint32(len(v.opened)))
 	for _, id := range slices.Sorted(maps.Keys(v.opened)) {
@@ -346,6 +342,23 @@ func (v welcome) encode() []byte {
 	}
 	w.ending(v.before)
 	return w.b
+}
+
+func (w *writer) unheard(list []unheard) {
+	w.u32(uint32(len(list)))
+	for _, u := range list {
+		w.u64(u.log)
+		w.u32(u.opening)
+		w.u32(u.epoch)
+		w.flag(u.only)
+	}
+}
+
+func (r *reader) unheard() (list []unheard) {
+	for range r.count(17) {
+		list = append(list, unheard{r.u64(), r.u32(), r.u32(), r.flag()})
+	}
+	return list
 }
 
 func parseWelcome(b []byte) (v welcome, err error) {
@@ -379,16 +392,12 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	v.bereaved = map[keptChannel]bereavement{}
 	for range r.count(29) {
 		k := r.kept()
-		b := bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64()}
-		for range r.count(16) {
-			b.unheard = append(b.unheard, unheard{r.u64(), r.u32(), r.u32()})
-		}
-		v.bereaved[k] = b
+		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64(), unheard: r.unheard()}
 	}
 	v.recovery = map[keptChannel]recovery{}
-	for range r.count(23) {
+	for range r.count(27) {
 		k := r.kept()
-		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids()}
+		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(), unheard: r.unheard()}
 	}
 	v.opened = map[uint64]uint32{}
 	for range r.count(12) {

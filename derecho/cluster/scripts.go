@@ -415,7 +415,8 @@ func (r *run) hollow(at time.Duration) {
 }
 
 // orphan is a script against logs: a process gets the state, and has it on its disk, and what is written then; but nobody who stays hears it say so. It dies together with
-// the one that it has the state from, whose disk has lied. Both come back, mostly the one that nobody asked for first.
+// the one that it has the state from, whose disk has lied, and both come back, mostly the one that nobody asked for first. Or it has the state from one that keeps it in memory, dies before it, and
+// comes back before the one whose log had the state before it, or after.
 func (r *run) orphan(at time.Duration) {
 	lease, few := r.plan.Lease, 10*r.w.MaxDelay
 	procs := r.cast(1, 2, 3, 4, 5)
@@ -423,6 +424,10 @@ func (r *run) orphan(at time.Duration) {
 	gives.enlist(logged, true)
 	r.rest()
 	r.scribble()
+	if r.rng.IntN(2) == 0 {
+		r.orphanOfMemory(at, procs)
+		return
+	}
 	soon, files := r.rng.IntN(4) == 0, 1+r.rng.IntN(3)
 	r.plot(at, func() {
 		gives.disk.lie(files)
@@ -444,6 +449,43 @@ func (r *run) orphan(at time.Duration) {
 	}
 	r.plot(dies+4*lease, func() { r.raise(first.disk) })
 	r.plot(dies+6*lease+r.w.Between(0, 2*lease), func() { r.raise(second.disk) })
+}
+
+// orphanOfMemory is what orphan plays when the state is kept in memory.
+func (r *run) orphanOfMemory(at time.Duration, procs []*process) {
+	lease, few := r.plan.Lease, 10*r.w.MaxDelay
+	had, gets, gives := procs[0], procs[1], procs[2]
+	procs[3].enlist(logged2, true) // the subgroup has it, whatever becomes of the others
+	r.plot(at, func() {
+		r.plan.Memory, gives.stores = true, false
+		gives.enlist(logged, false)
+	})
+	for range 4 {
+		r.plot(at+lease/2, r.scribble)
+	}
+	r.plot(at+lease, func() { r.fell(had.disk) })
+	begins := at + 4*lease
+	r.plot(begins, func() {
+		r.when(gets, installsEpoch, 1, func() { r.bar(gets, true, procs[4]) })
+		gets.enlist(logged, true)
+	})
+	for range 10 {
+		r.plot(begins+r.w.Between(0, 2*few), r.scribble)
+	}
+	dies := begins + r.w.Between(few, 3*few)
+	r.plot(dies, func() { r.fell(gets.disk) })
+	dies += 3 * lease // with both at once nobody could go on
+	r.plot(dies, func() { r.fell(gives.disk) })
+	first, second := had, gets
+	if r.rng.IntN(2) == 0 {
+		first, second = gets, had
+	}
+	raise := func(d *disk) {
+		r.raise(d)
+		r.owner(d).stores = true
+	}
+	r.plot(dies+4*lease, func() { raise(first.disk) })
+	r.plot(dies+6*lease+r.w.Between(0, 2*lease), func() { raise(second.disk) })
 }
 
 // outbreak is how many leases pass from one restart to the next: enough that a majority of the logs is waited for, and

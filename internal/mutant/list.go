@@ -100,6 +100,7 @@ var List = []Mutant{
 	{"unstored-counts", "a state that has come and is not on disk counts as if it were"},
 	{"loaded-unstored", "a node tells that it has a state before the state is on disk"},
 	{"unheard-lost", "a log is not asked whose node was not heard to have got the state, when it failed with those that had it"},
+	{"unheard-unawaited", "a log is neither waited for nor asked that may have got alone a state which others kept in memory"},
 	{"announce-unbegun", "a log is announced while it has not written yet that a channel began in it"},
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},
 	{"copied-unnoticed", "a log that another node has is taken as one more"},

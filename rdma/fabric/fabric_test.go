@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,6 +251,17 @@ func goroutines(t testing.TB) []string {
 		}
 	}
 	return found
+}
+
+// noGreetings returns when none is under way: who greets waits for the answer.
+func noGreetings(t testing.TB) {
+	t.Helper()
+	greets := func(g string) bool {
+		return strings.Contains(g, `"fabric dial"`) || strings.Contains(g, `"fabric greet"`)
+	}
+	for limit := time.Now().Add(patience); slices.ContainsFunc(goroutines(t), greets); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(limit), "greetings do not end")
+	}
 }
 
 func TestMessagesAndRegions(t *testing.T) {
@@ -516,6 +528,7 @@ func TestDialToldByAnother(t *testing.T) {
 	}
 	a.wait(t, "link", func() bool { return a.ups[20] == 1 })
 	b.wait(t, "link", func() bool { return b.ups[10] == 1 })
+	noGreetings(t) // one that was sent before the end of a, and read behind it, would make another link, for a moment
 	a.Close()
 	b.wait(t, "down", func() bool { return len(b.links) == 0 })
 	b.Dial(a.self) // nobody there

@@ -8,8 +8,8 @@
 // replica is also the place of one writer. Two things are no replicated systems: etcd-in-process is three nodes in one process without a
 // network, a bound on what one over a network could do; and tcp is what a bare stream between two of the hosts carries.
 //
-// One JSON object for each replica (role "replica": messages delivered there per second, first to last after the warm-up, by
-// its own clock; cpu of its process) and one for the latency of a writer that has one message in flight at a time (role
+// One JSON object for each replica (role "replica": messages delivered there per second, first to last after the warm-up, by its
+// own clock, which is read for each 16th of them; cpu of its process) and one for the latency of a writer that has one message in flight at a time (role
 // "one-at-a-time": from handing it over until it is known to be ordered). inflight is shared by the writers. The fields are
 // those of bench/internal/result; size is that of the message, headers of the protocol not counted.
 //

@@ -14,8 +14,13 @@ import "sync/atomic"
 // If the second reading still shows the first one's value, the number was there when the polling goroutine looked.
 type doubt struct {
 	exclusions atomic.Uint64 // of this process; raised by the polling goroutine
-	raised     atomic.Uint64 // how often samples came to be in doubt
-	told       atomic.Uint64 // how much of raised a caller of WaitForAcknowledgments was told; only rises
+	untold
+}
+
+// untold counts what whoever waits for acknowledgements is to be told of once.
+type untold struct {
+	raised atomic.Uint64 // how often there was something
+	told   atomic.Uint64 // how much of raised a caller of WaitForAcknowledgments was told; only rises
 }
 
 // sent looks whether the process was excluded since the reading of exclusions that goes with a sample, which is published.
@@ -25,9 +30,9 @@ func (d *doubt) sent(exclusions uint64) {
 	}
 }
 
-// tell reports whether samples came to be in doubt of which nobody had been told when told was from. All who ask with
+// tell reports whether there was something, samples that came to be in doubt say, of which nobody had been told when told was from. All who ask with
 // the same from get the same answer, so that of several that wait at once each is told.
-func (d *doubt) tell(from uint64) bool {
+func (d *untold) tell(from uint64) bool {
 	raised := d.raised.Load()
 	if raised == from {
 		return false

@@ -22,7 +22,8 @@ func (w *DataWriter[T]) WaitForStable(ctx context.Context) error {
 
 // WaitForDurable waits until all that was written before is on disk at every process that stores it (extension): it outlasts all
 // processes. A writer whose DURABILITY is not PERSISTENT is refused with ErrPreconditionNotMet, where WaitForAcknowledgments would
-// wait for readers only; otherwise the two are the same.
+// wait for readers only; otherwise the two are the same. What is written while all logs that have the topic are away is delivered, and is not in the history with which
+// the topic goes on when they are back: of that one call, or those that wait at once, fails with ErrPreconditionNotMet.
 func (w *DataWriter[T]) WaitForDurable(ctx context.Context) error {
 	return w.untyped().WaitForDurable(ctx)
 }
@@ -41,7 +42,8 @@ type StableStatus struct {
 	Durable       uint64
 	DurableChange uint64
 	// DoubtCount is how often the others went on without this process while samples were on their way: of some that the numbers
-	// cover, it is not known whether they arrived. See WaitForAcknowledgments.
+	// cover, it is not known whether they arrived. See WaitForAcknowledgments. It also counts how often a history went on without samples that were written while all
+	// logs that have it were away, though the numbers cover them. See WaitForDurable.
 	DoubtCount       int32
 	DoubtCountChange int32
 }
@@ -65,7 +67,7 @@ func (w *writer) WaitForDurable(ctx context.Context) error {
 
 // confirmed waits until all that was sent before is stable, or durable.
 func (w *writer) confirmed(ctx context.Context, op string, durable bool) error {
-	told := w.doubt.told.Load()
+	told, leftOut := w.doubt.told.Load(), w.leftOut.told.Load()
 	if ctx != nil && !w.ended.Load() && w.doubt.tell(told) {
 		return w.unknown(op, derecho.ErrExcluded)
 	}
@@ -78,6 +80,8 @@ func (w *writer) confirmed(ctx context.Context, op string, durable bool) error {
 	switch {
 	case w.doubt.tell(told), errors.Is(err, derecho.ErrExcluded):
 		return w.unknown(op, cmp.Or(err, error(derecho.ErrExcluded)))
+	case err == nil && durable && w.leftOut.tell(leftOut):
+		return w.missing(op)
 	case err == nil:
 		if durable || w.path != topic.Logged {
 			rise(&w.acked, upTo)
@@ -118,7 +122,7 @@ type stability struct {
 
 	// Guarded by the writer's mu.
 	now   StableStatus
-	doubt uint64 // doubt.raised, as the status has it
+	doubt uint64 // doubt.raised and leftOut.raised, as the status has them
 }
 
 func (s *stability) init() {
@@ -179,7 +183,7 @@ func (w *writer) advance(bell chan struct{}, durable bool, move func(s *StableSt
 			if upTo > reached && w.wait(w.lifetime, durable) != nil {
 				upTo = reached // the end of the outage rings, or the next message
 			}
-			raised := w.doubt.raised.Load()
+			raised := w.doubt.raised.Load() + w.leftOut.raised.Load()
 			if !w.moved(raised, upTo > reached, func(s *StableStatus) { move(s, upTo) }) {
 				break
 			}

@@ -55,6 +55,31 @@ func TestStableWithoutLog(t *testing.T) {
 	require.ErrorIs(t, w.WaitForDurable(patiently(t)), derecho.ErrLog)
 }
 
+// Samples that are not in the history with which the topic goes on are told of once to whoever waits for disks, and to no other writer.
+func TestLeftOutOfTheHistory(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
+	w := n.writer(t, persistentQos())
+	other := n.writer(t, persistentQos())
+	write(t, w, 1, 1)
+	write(t, w, 1, 2)
+	require.NoError(t, w.WaitForDurable(patiently(t)))
+	require.NoError(t, n.p.core.Upcall(patiently(t), func() { n.p.hub.LeftOut(w.at.sg, w.at.ch, w.id, 2) }))
+	require.NoError(t, w.WaitForStable(patiently(t)), "they were handed over")
+	err := w.WaitForDurable(patiently(t))
+	require.ErrorIs(t, err, ErrPreconditionNotMet)
+	require.ErrorContains(t, err, "up to number 2, are not in the history")
+	require.NoError(t, w.WaitForDurable(patiently(t)), "it is told once")
+	require.NoError(t, other.WaitForDurable(patiently(t)))
+	_ = w.StableStatus()
+	require.NoError(t, w.await(patiently(t), "test", func() bool { return w.stability.now.DoubtCount == 1 && w.stability.now.Durable == 2 }))
+	require.NoError(t, n.p.core.Upcall(patiently(t), func() { n.p.hub.LeftOut(w.at.sg, w.at.ch, w.id, 2) }))
+	require.ErrorIs(t, w.WaitForAcknowledgments(patiently(t)), ErrPreconditionNotMet)
+	require.NoError(t, w.await(patiently(t), "test", func() bool { return w.stability.now.DoubtCount == 2 }))
+	require.NoError(t, w.Close())
+	require.NoError(t, n.p.core.Upcall(patiently(t), func() { n.p.hub.LeftOut(w.at.sg, w.at.ch, w.id, 2) }), "it is gone")
+}
+
 // The status is followed from when somebody wants to know, wakes who waits, and is told to listeners of all levels.
 func TestStableStatus(t *testing.T) {
 	d := onBus(t)

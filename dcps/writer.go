@@ -44,6 +44,7 @@ type writer struct {
 	turn      turn                              // who has it takes number and place
 	acked     atomic.Uint64                     // WaitForAcknowledgments has seen these confirmed
 	doubt     doubt                             // about samples that the group went on without
+	leftOut   leftOut                           // of a history that went on
 	resends   bool                              // it is owed to late readers what the group went on without; see resend.go
 	owed      atomic.Pointer[[]derecho.Message] // what has to be sent again, before anything new
 	resent    atomic.Pointer[[]derecho.Message] // what was sent again and has not come back yet

@@ -173,6 +173,10 @@ type Handler interface {
 	// LogFailed reports that a member (maybe this one) can not log the subgroup any more. nil: this one can again, as the node that had the
 	// same log has given it up (ErrCopied).
 	LogFailed(sg SubgroupID, node NodeID, err error)
+	// LeftOut says that messages of a writer of this node, which keeps the state of its channel on a Logged subgroup, are not in the history with which that goes on, up to one with the
+	// number upTo: nobody had the state when they were sent, and it was taken from logs that have come back. Those who received them then were handed them. Others may have been in
+	// time. It comes before WaitDurable fails no more for the logs that were away.
+	LeftOut(sg SubgroupID, ch ChannelID, writer EndpointID, upTo uint64)
 	// Silence tells, with every heartbeat of this node while another member is silent, for how long it has been,
 	// and 0 when it is heard again. It is much less than Config.Lease for one that is well; the group goes on
 	// without one that is silent for longer. Under two heartbeats (Heartbeats) it has no meaning.

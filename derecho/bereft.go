@@ -181,9 +181,28 @@ func (c *catalogue) bereavedOf(sg SubgroupID) (channels []ChannelID) {
 	return channels
 }
 
+// succession is from which replica a channel goes on that was bereft.
+type succession struct {
+	node NodeID
+	gap  *gap
+}
+
+// gap is what is missing in what a bereft channel goes on with: whatever came of it after what the log has of the replica from which it goes on, and
+// before that replica was handed what comes.
+type gap struct {
+	epoch uint32 // the log has all before this epoch
+	seq   uint64 // and of it what is below
+	since uint32 // the replica was handed this epoch and what follows
+}
+
+// has reports whether a message lies in the gap.
+func (g *gap) has(epoch uint32, seq uint64) bool {
+	return epoch < g.since && (epoch > g.epoch || epoch == g.epoch && seq >= g.seq) && !mutant.Is("gap-untold")
+}
+
 // heirs finds for each channel of a subgroup that is bereft the replica from which it goes on, if that can be told.
-func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
-	heirs := map[ChannelID]NodeID{}
+func (c *catalogue) heirs(before *descriptor) map[ChannelID]succession {
+	heirs := map[ChannelID]succession{}
 	for _, ch := range c.bereavedOf(before.Subgroup) {
 		k := keptChannel{before.Subgroup, ch}
 		if r, logged := c.recovery[k]; logged && !r.done {
@@ -199,11 +218,24 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
 				delete(c.bereaved, k) // there is nothing that could come back
 			}
 		case c.bereft(k) && c.enough(k):
-			heirs[ch] = c.heir(k)
+			heir := succession{node: c.heir(k), gap: &gap{}}
+			if heir.gap.since = c.since(replica{k.subgroup, k.channel, heir.node}); c.bereaved[k].holds(c.present(k)) {
+				for _, e := range c.onChannel[k] {
+					if e.Node == heir.node && e.Log != nil {
+						heir.gap.epoch, heir.gap.seq = e.Log.Epoch, e.Log.Seq
+					}
+				}
+			}
+			heirs[ch] = heir
 			delete(c.bereaved, k)
 		}
 	}
 	return heirs
+}
+
+// holds: of some logs one that counts holds something of its last epoch.
+func (b bereavement) holds(logs []*LogState) bool {
+	return slices.ContainsFunc(logs, func(l *LogState) bool { return l.Seq > 0 && b.sourceOf(l) })
 }
 
 // heir is the replica from which a channel goes on. A log that did not have the state does not count, however long it is:
@@ -211,7 +243,7 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]NodeID {
 // told that anything of that is durable, and the log counts that knows the latest epoch.
 func (c *catalogue) heir(k keptChannel) NodeID {
 	b := c.bereaved[k]
-	hold := slices.ContainsFunc(c.present(k), func(l *LogState) bool { return l.Seq > 0 && b.sourceOf(l) })
+	hold := b.holds(c.present(k))
 	if node := c.longest(k, func(l *LogState) bool { return !hold || b.sourceOf(l) }); node != 0 && !mutant.Is("bereft-goes-on") {
 		return node
 	}

@@ -48,6 +48,7 @@ func sameLogs(a, b []channelLogs) bool {
 type transfer struct {
 	From, To NodeID
 	Channel  ChannelID
+	gap      *gap // if the channel was bereft, and goes on from From; else nil
 }
 
 func (m *memberDesc) sends() bool    { return !m.Writers.empty() }
@@ -282,7 +283,7 @@ func touched(sg SubgroupID, eps []Endpoint, others ...[]ChannelID) []ChannelID {
 // transfers finds the replicas that need the state of their channel: those that are new, and those
 // that have waited for it in vain. It comes from a replica that there was before: one that has
 // it, or else the one that will have it first. Channels that were not touched, and of which nobody waits for a state, are not looked at.
-func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, heirs map[ChannelID]NodeID, gone func(replica) bool) (ts []transfer) {
+func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, heirs map[ChannelID]succession, gone func(replica) bool) (ts []transfer) {
 	channels := slices.AppendSeq(slices.Concat(touched, c.bereavedOf(after.Subgroup)), maps.Keys(heirs))
 	for r, a := range c.loading {
 		if r.subgroup == after.Subgroup && a.orphan() {
@@ -301,9 +302,10 @@ func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, he
 			_, bereaved := c.bereaved[to.kept()]
 			known := before.replica(m.Node, ch)
 			var from NodeID
-			switch heir, settled := heirs[ch]; {
+			heir, settled := heirs[ch]
+			switch {
 			case settled:
-				from = heir
+				from = heir.node
 			case bereaved && known:
 				continue
 			case bereaved: // it waits like the others
@@ -317,7 +319,7 @@ func (c *catalogue) transfers(before, after *descriptor, touched []ChannelID, he
 				from = c.source(before, to, gone)
 			}
 			if from != 0 {
-				ts = append(ts, transfer{From: from, To: to.node, Channel: ch})
+				ts = append(ts, transfer{From: from, To: to.node, Channel: ch, gap: heir.gap})
 			}
 		}
 	}

@@ -21,7 +21,8 @@ func (n *Node) WaitAcked(ctx context.Context, sg SubgroupID) error {
 // WaitDurable waits until all that this node had committed on a channel of a Logged subgroup before the call is
 // on disk at every receiving member; what it had committed on others of the subgroup is waited for, too. A *LogError, which is ErrLog, says which
 // member can not write its log; it may come before Handler.LogFailed. While the channel waits for logs, which may have to be started, nothing of
-// it is known to be stored, or ever will be: then the error is ErrRecovering, at once.
+// it is known to be stored, or ever will be: then the error is ErrRecovering, at once. Of what was sent meanwhile Handler.LeftOut tells when the logs are back, before
+// a wait for the channel ends without an error.
 func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID, ch ChannelID) error {
 	if err := n.adrift(sg, ch); err != nil {
 		return err

@@ -175,6 +175,9 @@ func (e *epoch) deliver() {
 		if e.g.m.dead() {
 			return
 		}
+		if e.desc.Mode == Logged {
+			e.g.noteOwn(batch)
+		}
 	}
 	e.advance(batch, full)
 	switch {

@@ -30,6 +30,7 @@ type recorder struct {
 	kept      []uint32 // epochs from which on it keeps a state
 	loaded    []string
 	failed    error
+	leftOut   []string
 	lost      []NodeID // that failed
 	views     []View
 	isolated  error
@@ -128,7 +129,10 @@ func (r *recorder) ReadState(_ SubgroupID, _ ChannelID, state []byte) func() {
 	return func() { r.note(func() { r.loaded = append(r.loaded, string(state)) }) }
 }
 func (r *recorder) LogFailed(_ SubgroupID, _ NodeID, err error) { r.note(func() { r.failed = err }) }
-func (r *recorder) Failed(err error)                            { r.note(func() { r.failed = err }) }
+func (r *recorder) LeftOut(_ SubgroupID, ch ChannelID, w EndpointID, upTo uint64) {
+	r.note(func() { r.leftOut = append(r.leftOut, fmt.Sprintf("%d of writer %d on %d", upTo, w, ch)) })
+}
+func (r *recorder) Failed(err error) { r.note(func() { r.failed = err }) }
 
 // patience bounds what a test waits for; nothing waits that long unless it fails.
 const patience = time.Minute

@@ -119,12 +119,13 @@ func TestDurableWaitsForTheSlowestDisk(t *testing.T) {
 func TestNothingIsDurableWhileLogsAreAway(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
 		c.cfg.OpenLog, c.cfg.LogState = func(SubgroupID) (Log, error) { return &memLog{}, nil }, emptyLog(17)
-		w, _ := c.join()
+		w, rw := c.join()
 		r, _ := c.join()
 		c.join()
 		cfg := c.cfg
 		cfg.LogState = emptyLog(18)
-		dies, err := Join(ctxFor(t), cfg, newRecorder())
+		rec := newRecorder()
+		dies, err := Join(ctxFor(t), cfg, rec)
 		require.NoError(t, err)
 		keeps := Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true}
 		dies.mustAdd(t, keeps)
@@ -133,7 +134,9 @@ func TestNothingIsDurableWhileLogsAreAway(t *testing.T) {
 		die(t, dies)
 		require.Eventually(t, func() bool { return len(w.Members()) == 3 }, patience, time.Millisecond)
 		w.mustAdd(t, keeps)
-		w.mustSend(t, logged, 7, 1, "y")
+		slot, err := w.Reserve(ctxFor(t), logged.ID, 7, 1, time.Time{})
+		require.NoError(t, err)
+		slot.Commit(Header{Writer: 1, WriterSeq: 23}, 1)
 		require.NoError(t, w.WaitAcked(ctxFor(t), logged.ID))
 		told := func() {
 			t.Helper()
@@ -153,6 +156,24 @@ func TestNothingIsDurableWhileLogsAreAway(t *testing.T) {
 			return epochs == 1
 		}, patience, time.Millisecond)
 		told()
+
+		// The log comes back. It has x, and not what was sent while it was away: nobody waits for that any more, and who sent it has been told.
+		require.Empty(t, rw.leftOut)
+		x := rec.got[0]
+		cfg.LogState = func(SubgroupID, ChannelID) *LogState {
+			return &LogState{ID: 18, Begun: x.epoch, Epoch: x.epoch, Seq: x.seq + 1, Logs: []uint64{18}, History: 18, Written: true}
+		}
+		back, err := Join(ctxFor(t), cfg, newRecorder())
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, back.Leave(ctxFor(t))) })
+		back.mustAdd(t, keeps)
+		for err := ErrRecovering; errors.Is(err, ErrRecovering); {
+			err = w.WaitDurable(ctxFor(t), logged.ID, 7)
+			require.True(t, err == nil || errors.Is(err, ErrRecovering), "%v", err)
+		}
+		rw.mu.Lock()
+		defer rw.mu.Unlock()
+		require.Equal(t, []string{"23 of writer 1 on 7"}, rw.leftOut)
 	})
 }
 

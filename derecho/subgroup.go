@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -32,6 +33,11 @@ type subgroup struct {
 	untold map[ChannelID]uint32
 	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them.
 	barren map[ChannelID]uint32
+	// unsure are messages of this node that it was handed on channels whose state it waited for: the last of each writer and epoch. If nobody has
+	// that state they may be in none (resume).
+	unsure map[ChannelID][]ownMessage
+	// resumed are channels that were bereft and went on, while epochs before that are not drained.
+	resumed map[ChannelID]resumption
 	// heldFrom is the epoch from which on the log is held, if a state comes as of a later one than it was to; else 0.
 	heldFrom uint32
 	// holds are the channels of which a reader of this node is full.
@@ -45,6 +51,20 @@ type subgroup struct {
 	storing map[ChannelID]uint32
 	// ownStates are channels whose state the log has to get from this node, which keeps it, and the epoch at whose beginning.
 	ownStates map[ChannelID]uint32
+}
+
+// ownMessage is a message of this node.
+type ownMessage struct {
+	epoch     uint32
+	seq       uint64
+	writer    EndpointID
+	writerSeq uint64
+}
+
+// resumption is what is missing of a channel that was bereft, which has gone on with an epoch.
+type resumption struct {
+	gap
+	epoch uint32
 }
 
 // serving is a transfer for an epoch.
@@ -78,6 +98,7 @@ func (g *subgroup) install(d *descriptor) error {
 	g.unannounced = d.keepsFresh(g.m.id) || slices.Contains(d.heirs(), g.m.id)
 	g.giveUpLoading(d)
 	g.giveUpOwn(d)
+	g.resume(d)
 	g.reload(d)
 	var next *epoch
 	if d.member(g.m.id) >= 0 {
@@ -331,6 +352,80 @@ func (g *subgroup) reload(d *descriptor) {
 	}
 }
 
+// noteOwn takes note of messages of this node that it is handed on channels whose state it waits for.
+func (g *subgroup) noteOwn(batch []Message) {
+	if len(g.loading) == 0 && len(g.resumed) == 0 {
+		return
+	}
+	late := missed{}
+	for i := range batch {
+		m := &batch[i]
+		if m.Sender != g.m.id {
+			continue
+		}
+		own := ownMessage{m.Epoch, m.Seq, m.Writer, m.WriterSeq}
+		if r, is := g.resumed[m.Channel]; is && m.Epoch >= r.epoch {
+			delete(g.resumed, m.Channel)
+		} else if is && r.has(m.Epoch, m.Seq) {
+			late.add(m.Channel, own)
+			continue
+		}
+		if g.loading[m.Channel] == 0 {
+			continue
+		}
+		list := g.unsure[m.Channel]
+		if k := slices.IndexFunc(list, func(o ownMessage) bool { return o.epoch == own.epoch && o.writer == own.writer }); k >= 0 {
+			list[k] = own
+		} else {
+			g.unsure[m.Channel] = append(list, own)
+		}
+	}
+	late.tell(g)
+}
+
+// missed are messages that a history went on without: the last number of each writer, by channel.
+type missed map[ChannelID]map[EndpointID]uint64
+
+func (x missed) add(ch ChannelID, own ownMessage) {
+	if x[ch] == nil {
+		x[ch] = map[EndpointID]uint64{}
+	}
+	x[ch][own.writer] = max(x[ch][own.writer], own.writerSeq)
+}
+
+func (x missed) tell(g *subgroup) {
+	for _, ch := range slices.Sorted(maps.Keys(x)) {
+		for _, w := range slices.Sorted(maps.Keys(x[ch])) {
+			g.m.h.LeftOut(g.id, ch, w, x[ch][w])
+		}
+	}
+}
+
+// resume: channels that were bereft go on. What this node has sent on them meanwhile may not be in what they go on with: the layer above is told before it can hear that
+// they do not wait any more.
+func (g *subgroup) resume(d *descriptor) {
+	for _, t := range d.Transfers {
+		if t.gap == nil || t.To != g.m.id || g.loading[t.Channel] == 0 {
+			continue
+		}
+		r := resumption{*t.gap, d.Epoch}
+		r.since = min(r.since, d.Epoch)
+		g.resumed[t.Channel] = r
+		out := missed{}
+		kept := slices.DeleteFunc(g.unsure[t.Channel], func(own ownMessage) bool {
+			if !r.has(own.epoch, own.seq) {
+				return false
+			}
+			out.add(t.Channel, own)
+			return true
+		})
+		if g.unsure[t.Channel] = kept; t.From == t.To { // they are in what this node has
+			delete(g.unsure, t.Channel)
+		}
+		out.tell(g)
+	}
+}
+
 // starts is what the log records when an epoch begins, as far as it is known when the epoch is announced: only of channels with which this node has announced the log
 // (Endpoint.Log). Nothing else is written to it. So whenever it gets something the group knows what it holds, and goes on with epochs behind the last that it has
 // (catalogue.logged); of one that was not announced it may have epochs with the numbers of those that come.
@@ -458,6 +553,7 @@ func (g *subgroup) loaded(s channelState, load func()) {
 		return
 	}
 	delete(g.loading, s.channel)
+	delete(g.unsure, s.channel)
 	load()
 	g.logState(s)
 	g.tellLoaded(s)
@@ -538,6 +634,7 @@ func (g *subgroup) giveUpLoading(d *descriptor) {
 		if d.fresh(ch) || !d.replica(g.m.id, ch) {
 			delete(g.loading, ch)
 			delete(g.lacks, ch)
+			delete(g.unsure, ch)
 			g.owesNothing(ch, d.Epoch-1)
 			g.uncount(epoch)
 			if g.log != nil {

@@ -31,6 +31,7 @@ func (c *checker) atEnd(events []Event) {
 	c.checkBack(events)
 	c.checkDurable(events)
 	c.checkKept(events)
+	c.checkLeftOut(events)
 }
 
 // checkKept: in the end the log of a node has what the node holds.

@@ -58,6 +58,7 @@ var catches = map[string]catch{
 	"stale-info":            {kind: "any", seed: 5, violates: "A18"},
 	"log-unsynced":          {kind: "any", seed: 1, violates: "P1"},
 	"bereft-holds":          {kind: "any", seed: 10, violates: "M7"},
+	"gap-untold":            {kind: "restart", seed: 10, violates: "P2"},
 	"bereft-told":           {kind: "restart", seed: 10, violates: "P1"},
 	"told-uncounted":        {kind: "any", seed: 9, violates: "P1"},
 	"log-unpaused":          {kind: "seed", seed: 6, violates: "P2"},

@@ -443,6 +443,11 @@ func (p *process) Excluded(error)                                      {}
 func (p *process) LogFailed(derecho.SubgroupID, derecho.NodeID, error) {}
 func (p *process) Failed(error)                                        {}
 
+// LeftOut implements derecho.Handler.
+func (p *process) LeftOut(sg derecho.SubgroupID, ch derecho.ChannelID, _ derecho.EndpointID, upTo uint64) {
+	p.run.emit(Event{Kind: LeftOut, Node: p.id, SG: sg, Channel: ch, Seq: upTo})
+}
+
 // Deliver implements derecho.Handler.
 func (p *process) Deliver(sg derecho.SubgroupID, batch []derecho.Message) {
 	p.run.observeOthers(p, sg, batch[0].Epoch)
@@ -710,7 +715,7 @@ func (p *process) say(ep derecho.Endpoint, text string) error {
 	// Noted before: if the process ends in it, it may have been sent. Attempt, then accepted.
 	at := len(p.run.events)
 	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
-	epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID}, []byte(text))
+	epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID, WriterSeq: uint64(p.nextMsg)}, []byte(text))
 	p.run.events[at].Epoch = epoch
 	if errors.Is(err, derecho.ErrWouldBlock) || errors.Is(err, derecho.ErrNotSender) && stored(ep.Channel) { // it waits for logs
 		p.run.events[at].Kind = 0

@@ -328,6 +328,8 @@ func (s *script) tell() {
 			said[name] = append(said[name], kindNames[e.Kind])
 		case Load:
 			said[name] = append(said[name], strings.TrimSpace("gets the state "+words(strings.Fields(e.Text))))
+		case LeftOut:
+			said[name] = append(said[name], fmt.Sprintf("its messages up to %d are left out", e.Seq))
 		case Isolated:
 			if e.Text != "" {
 				said[name] = append(said[name], "cut off")

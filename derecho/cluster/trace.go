@@ -44,10 +44,11 @@ const (
 	Back     // at the end: a process that lives has announced its log of a channel
 	Waits    // at the end: a node waits for logs of a channel; Text says which
 	Muted    // at the end: a writer can not write what it has to write last; Text says why
+	LeftOut  // a node is told that messages of its own, the last of them number Seq, are not in the history with which a channel goes on
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted"}
+	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out"}
 
 // Event is one line of a trace.
 type Event struct {
@@ -89,6 +90,8 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " sg %d e %d ch %d", e.SG, e.Epoch, e.Channel)
 	case Deliver:
 		fmt.Fprintf(&b, " sg %d e %d seq %d ch %d from %s", e.SG, e.Epoch, e.Seq, e.Channel, e.Sender)
+	case LeftOut:
+		fmt.Fprintf(&b, " ch %d up to %d", e.Channel, e.Seq)
 	case Back:
 		fmt.Fprintf(&b, " log %016x ch %d", e.Log, e.Channel)
 	case Await, Load, Holds, Kept, Waits, Muted:

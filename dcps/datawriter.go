@@ -220,6 +220,9 @@ func (w *writer) enable(op string) error {
 		return failure(op, w.what, "", err)
 	}
 	w.maxSize = p.core.MaxPayload(w.at.sg)
+	if w.path == topic.Logged {
+		w.maxSize = min(w.maxSize, p.logs.maxPayload(w.at.sg))
+	}
 	w.resends = w.q.Durability.Kind == qos.DurabilityTransientLocal
 	if n, ok := p.core.(nodeCore); ok && w.mayGoDirectly() {
 		w.direct = n.Outlet(w.at.sg)
@@ -273,7 +276,8 @@ type WriteOption struct{ at time.Time }
 func At(t time.Time) WriteOption { return WriteOption{at: t} }
 
 // Write sends a sample (DDS: write). It returns once the sample is on its way. RELIABLE waits for room up to
-// max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not wait.
+// max_blocking_time or the end of ctx, whichever comes first, and then fails with ErrTimeout; best effort does not wait. For a sample
+// larger than half the ring (Settings.RingBytes) the room is there when the ring has grown.
 // PERSISTENT fails with ErrOutOfResources while a process whose log failed, say because its disk is full, is in the
 // domain. While nothing can be sent (DomainParticipant.Err) Write fails at once, with ErrPreconditionNotMet.
 func (w *DataWriter[T]) Write(ctx context.Context, data *T, opts ...WriteOption) error {

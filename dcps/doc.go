@@ -89,7 +89,9 @@
 //   - Histories for late joiners keep, of each instance and writer, as many samples as HISTORY says; for TRANSIENT and
 //     PERSISTENT, more if DURABILITY_SERVICE says so. A disposed instance is not kept, unless that has a
 //     service_cleanup_delay.
-//   - A writer's samples are in its ring, whose size is Settings.RingBytes: RESOURCE_LIMITS max_samples and
+//   - A writer's samples are in a ring of its process, whose size is Settings.RingBytes. For a sample that is larger than half of it the ring grows:
+//     Write waits for that, some milliseconds, within max_blocking_time; of a best-effort writer, which never waits, samples are lost until then.
+//     RESOURCE_LIMITS max_samples and
 //     max_samples_per_instance of a writer bound what is kept for late joiners. Writing beyond fails with
 //     ErrOutOfResources at once, as waiting would not help. Those of a VOLATILE one with KEEP_ALL bound what is not
 //     acknowledged yet: it waits for that, up to max_blocking_time.

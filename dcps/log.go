@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -107,6 +108,14 @@ func (s *logSet) close() error {
 		errs = append(errs, l.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// maxPayload is the largest message that the log of a subgroup takes.
+func (s *logSet) maxPayload(sg derecho.SubgroupID) int {
+	if d := s.log(sg).disk.Load(); d != nil {
+		return d.log.MaxPayload()
+	}
+	return math.MaxInt // there is none while the process closes, and nothing is sent then
 }
 
 // logDir is where the log of the topic's subgroup is.

@@ -21,6 +21,7 @@ func joinCore(h handler, c participantConfig) (core, error) {
 		Name:        c.name,
 		Fingerprint: c.settings.fingerprint(),
 		RingBytes:   c.settings.RingBytes,
+		MaxRing:     c.settings.MaxRingBytes,
 		Transport:   derecho.Transport(c.settings.Transport),
 		Peers:       c.settings.Peers,
 		Listen:      c.settings.Listen,

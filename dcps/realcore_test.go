@@ -264,7 +264,7 @@ func TestCoreOtherConfiguration(t *testing.T) {
 }
 
 func TestCoreSampleTooLarge(t *testing.T) {
-	d := onCore(t, Settings{RingBytes: 1 << 14})
+	d := onCore(t, Settings{RingBytes: 1 << 12, MaxRingBytes: 1 << 14})
 	n := d.node(t, WithName("a"))
 	w := n.writer(t, writerQos())
 	err := w.Write(patiently(t), &track{Text: strings.Repeat("x", 1<<14)})

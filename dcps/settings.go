@@ -39,8 +39,11 @@ type Settings struct {
 	// Default 8.
 	Subgroups int
 	// RingBytes is the size of a sender's ring in a subgroup, a power of two from 4 KiB to 1 GiB; equal at all processes
-	// of a domain. Default 1 MiB.
+	// of a domain. A sample that is larger than half of it makes the ring grow first. Default 1 MiB.
 	RingBytes int
+	// MaxRingBytes is up to where rings of this process grow for samples that are larger than half of one, a power of two from RingBytes, for
+	// rings that do not grow, to 1 GiB. Half of it is the largest sample that this process can write. Default 1 GiB.
+	MaxRingBytes int
 	// Lease is how long a process may be silent before the others go on without it, from 10 ms to an hour; equal at all
 	// processes of a domain. Short leases find failures soon, and take a process that is merely slow for failed. Three
 	// heartbeats fall into it. Default: DDS_LEASE, in the form 500ms, else 500 ms.
@@ -134,6 +137,12 @@ func (s Settings) withDefaults(getenv func(string) string) (Settings, error) {
 	}
 	if n := s.RingBytes; n < minRingBytes || n > maxRingBytes || n&(n-1) != 0 {
 		return s, fmt.Errorf("Settings.RingBytes is %d; it must be a power of two from %d to %d", n, minRingBytes, maxRingBytes)
+	}
+	if s.MaxRingBytes == 0 {
+		s.MaxRingBytes = maxRingBytes
+	}
+	if n := s.MaxRingBytes; n < s.RingBytes || n > maxRingBytes || n&(n-1) != 0 {
+		return s, fmt.Errorf("Settings.MaxRingBytes is %d; it must be a power of two from RingBytes, which is %d, to %d", n, s.RingBytes, maxRingBytes)
 	}
 	if s.LendBytes, err = lendBytes(s.LendBytes, getenv("DDS_LEND")); err != nil {
 		return s, err

@@ -50,7 +50,7 @@ func (w *DataWriter[T]) MaxSampleSize() int {
 	return u.maxSize // stored before enabled
 }
 
-// Dropped counts the samples of a best-effort writer that were not sent because its ring was full. Its readers count
+// Dropped counts the samples of a best-effort writer that were not sent because its ring was full, or had to grow for them. Its readers count
 // them in SAMPLE_LOST.
 func (w *DataWriter[T]) Dropped() uint64 { return w.untyped().dropped.Load() }
 

@@ -220,8 +220,7 @@ func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, 
 	if size > w.maxSize {
 		return &Error{
 			Op: op, Entity: w.what, Code: ErrOutOfResources, Err: derecho.ErrTooLarge,
-			Detail: fmt.Sprintf("the sample has %d bytes, the largest that fits the ring has %d; raise Settings.RingBytes (%d) at all processes",
-				size, w.maxSize, w.p.settings.RingBytes),
+			Detail: fmt.Sprintf("the sample has %d bytes, the largest that can be written has %d, by %s", size, w.maxSize, w.sizeLimit()),
 		}
 	}
 	var deadline time.Time
@@ -261,6 +260,14 @@ func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, 
 	r.node, r.sent, r.at, r.flags, r.tail, r.exclusions, r.inFlight = node, true, at, 0, nil, exclusions, w.resends
 	w.number(r, others)
 	return nil
+}
+
+// sizeLimit names the setting from which maxSize follows.
+func (w *writer) sizeLimit() string {
+	if w.maxSize < w.p.core.MaxPayload(w.at.sg) {
+		return fmt.Sprintf("Settings.LogSegmentBytes (%d)", w.p.settings.LogSegmentBytes)
+	}
+	return fmt.Sprintf("Settings.MaxRingBytes (%d)", w.p.settings.MaxRingBytes)
 }
 
 // stamp gives a message its source timestamp. With DESTINATION_ORDER BY_SOURCE_TIMESTAMP a writer's ascend, as its numbers

@@ -13,6 +13,7 @@ type memberDesc struct {
 	Node     NodeID
 	Writers  tree[EndpointID, struct{}] // not empty for a sender
 	Channels tree[ChannelID, bool]      // that it receives, and whether it keeps their state
+	Ring     uint32                     // bytes of the ring of a sender that has asked for more than Config.RingBytes; else 0
 }
 
 // descriptor is everything that members must agree on about an epoch.
@@ -69,10 +70,13 @@ func (d *descriptor) channels() (all []ChannelID) {
 	return slices.Compact(all)
 }
 
+// same: it sends and receives the same. The size of its ring is another matter.
+func (m *memberDesc) same(o *memberDesc) bool {
+	return m.Node == o.Node && m.Writers.same(o.Writers) && m.Channels.same(o.Channels)
+}
+
 func sameMembers(a, b []memberDesc) bool {
-	return slices.EqualFunc(a, b, func(x, y memberDesc) bool {
-		return x.Node == y.Node && x.Writers.same(y.Writers) && x.Channels.same(y.Channels)
-	})
+	return slices.EqualFunc(a, b, func(x, y memberDesc) bool { return x.same(&y) && x.Ring == y.Ring })
 }
 
 // catalogue is the replicated state of the control subgroup: which endpoints there are, and which
@@ -89,6 +93,8 @@ type catalogue struct {
 	bereaved map[keptChannel]bereavement
 	// recovery is how far each channel of a Logged subgroup has come to take up a log (recovery.go).
 	recovery map[keptChannel]recovery
+	// rings are the bytes of those that have grown (grow.go).
+	rings map[sender]uint32
 }
 
 // replica is a node that keeps the state of a channel.
@@ -113,7 +119,7 @@ type arrival struct {
 func newCatalogue() *catalogue {
 	return &catalogue{
 		roster: newRoster(), subgroups: map[SubgroupID]*descriptor{}, loading: map[replica]arrival{}, unstored: map[replica]uint32{},
-		bereaved: map[keptChannel]bereavement{}, recovery: map[keptChannel]recovery{},
+		bereaved: map[keptChannel]bereavement{}, recovery: map[keptChannel]recovery{}, rings: map[sender]uint32{},
 	}
 }
 
@@ -246,6 +252,7 @@ func (c *catalogue) refresh(gone func(replica) bool, eps ...Endpoint) (changed [
 		}
 		heirs := c.heirs(before)
 		members := c.members(&now, eps, waited, waiting)
+		c.sizeRings(sg.ID, members)
 		next := &descriptor{Subgroup: sg.ID, Mode: before.Mode, Epoch: max(before.Epoch, c.logged(sg.ID)) + 1, Members: members, Waiting: waiting}
 		touched := touched(sg.ID, eps, waited, waiting, anew)
 		for _, ch := range touched {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/omg-dds-go/dds/rdma"
 )
 
 // Transport selects how nodes of one host talk.
@@ -23,6 +25,7 @@ type Config struct {
 	Name        string    // for other nodes' messages; default: name of the program
 	Fingerprint string    // configuration of the layer above that all members must share
 	RingBytes   int       // of one sender in one subgroup: a power of two; default 1 MiB
+	MaxRing     int       // to which the rings of this node grow for messages that do not fit: a power of two; default 1 GiB, RingBytes for never
 	Transport   Transport // default shm
 	Peers       []string  // tcp addresses (host:port) of nodes on other hosts
 	Listen      string    // tcp address to listen on; default 127.0.0.1:0
@@ -78,8 +81,14 @@ func (c *Config) complete() error {
 	if c.RingBytes == 0 {
 		c.RingBytes = defaultRing
 	}
-	if c.RingBytes < 1<<12 || c.RingBytes > 1<<30 || c.RingBytes&(c.RingBytes-1) != 0 {
-		return fmt.Errorf("%w: RingBytes is %d, want a power of two from 4096 to %d", ErrConfig, c.RingBytes, 1<<30)
+	if c.RingBytes < 1<<12 || c.RingBytes > rdma.MaxRing || c.RingBytes&(c.RingBytes-1) != 0 {
+		return fmt.Errorf("%w: RingBytes is %d, want a power of two from 4096 to %d", ErrConfig, c.RingBytes, rdma.MaxRing)
+	}
+	if c.MaxRing == 0 {
+		c.MaxRing = rdma.MaxRing
+	}
+	if c.MaxRing < c.RingBytes || c.MaxRing > rdma.MaxRing || c.MaxRing&(c.MaxRing-1) != 0 {
+		return fmt.Errorf("%w: MaxRing is %d, want a power of two from RingBytes, %d, to %d", ErrConfig, c.MaxRing, c.RingBytes, rdma.MaxRing)
 	}
 	switch c.Transport {
 	case "":

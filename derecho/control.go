@@ -332,6 +332,11 @@ func (m *machine) command(from NodeID, b []byte) {
 		if k := r.kept(); !r.bad {
 			m.renew(m.cat.hurry(k))
 		}
+	case cmdGrow:
+		sg, ring := SubgroupID(r.u32()), r.u32()
+		if !r.bad {
+			m.grown(from, sg, ring)
+		}
 	}
 }
 

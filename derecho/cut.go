@@ -48,7 +48,7 @@ func (e *epoch) forget(failed func(member int) bool) bool {
 	for rank := range e.awaitsAck {
 		e.awaitsAck[rank] = slices.DeleteFunc(e.awaitsAck[rank], gone)
 	}
-	e.openRows(e.g.ring())
+	e.openRows()
 	e.wakeAll()
 	return true
 }

@@ -177,6 +177,10 @@ func (d *Driven) Send(sg SubgroupID, ch ChannelID, h Header, payload []byte) (ep
 	if errors.Is(err, ErrRecovering) {
 		return 0, fmt.Errorf("%w: subgroup %d", ErrNotSender, sg)
 	}
+	if errors.Is(err, smc.ErrTooLarge) && len(payload) <= smc.MaxPayload(d.m.cfg.MaxRing) {
+		g.grow(len(payload))
+		return 0, ErrWouldBlock
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -117,7 +117,7 @@ func (d *descriptor) layout() sst.Layout {
 }
 
 // newEpoch makes the state of an epoch in which this node is a member.
-func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
+func newEpoch(g *subgroup, d *descriptor) (*epoch, error) {
 	m := g.m
 	e := &epoch{g: g, desc: d, key: rdma.Key{Subgroup: uint32(d.Subgroup), Epoch: d.Epoch}, myRank: -1}
 	e.me = d.member(m.id)
@@ -140,7 +140,7 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	e.gone = make([]bool, len(d.Members))
 	shape := rdma.Shape{Cells: d.layout().Cells()}
 	if e.myRank >= 0 {
-		shape.Ring = ring
+		shape.Ring = e.ring(e.me)
 	}
 	own, err := m.fabric.Register(e.key, shape)
 	if err != nil {
@@ -169,11 +169,11 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 		e.sender = smc.NewSender(own, e.freed)
 		if e.receiving {
 			e.recvs[e.myRank] = smc.NewReceiver(own)
-			e.echoes, e.quarter = e.readsItsOwn(), uint64(ring)/4
+			e.echoes, e.quarter = e.readsItsOwn(), uint64(e.ring(e.me))/4
 		}
 	}
 	if e.receiving {
-		e.lenders = newLenders(e, ring)
+		e.lenders = newLenders(e)
 	}
 	e.waiters.init()
 	e.addPredicates()
@@ -183,8 +183,16 @@ func newEpoch(g *subgroup, d *descriptor, ring int) (*epoch, error) {
 	return e, nil
 }
 
+// ring is the size of a member's, if it sends.
+func (e *epoch) ring(i int) int {
+	if e.g.id == 0 {
+		return controlRing
+	}
+	return max(int(e.desc.Members[i].Ring), e.g.m.cfg.RingBytes)
+}
+
 // openRows asks for the rows of the members to which there is a link, of those that are not open.
-func (e *epoch) openRows(ring int) {
+func (e *epoch) openRows() {
 	var out []target
 	for i := range e.desc.Members {
 		l := e.g.m.links[e.desc.Members[i].Node]
@@ -199,7 +207,7 @@ func (e *epoch) openRows(ring int) {
 		if e.g.m.opening(l, e, i) {
 			shape := rdma.Shape{Cells: e.table.Cells()}
 			if e.receiving && e.desc.Members[i].sends() {
-				shape.Ring = ring
+				shape.Ring = e.ring(i)
 			}
 			l.Open(e.key, shape)
 		}

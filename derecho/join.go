@@ -108,9 +108,13 @@ func (m *machine) welcomed(w welcome, b []byte) {
 	maps.Copy(m.cat.bereaved, w.bereaved)
 	maps.Copy(m.cat.recovery, w.recovery)
 	maps.Copy(m.cat.opened, w.opened)
+	if !mutant.Is("forget-rings") {
+		maps.Copy(m.cat.rings, w.rings)
+	}
 	for i, s := range w.subgroups {
 		waiting := m.cat.unrecovered(s.ID)
 		members := m.cat.members(&descriptor{Subgroup: s.ID}, w.endpoints, nil, waiting)
+		m.cat.sizeRings(s.ID, members)
 		m.cat.subgroups[s.ID] = &descriptor{Subgroup: s.ID, Mode: s.Mode, Epoch: w.epochs[i], Members: members, Logs: w.logs[i], Waiting: waiting}
 	}
 	for _, p := range w.members {
@@ -398,7 +402,7 @@ func (m *machine) greet(next view, change viewChange) {
 }
 
 func (m *machine) welcome(v view) welcome {
-	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, unstored: m.cat.unstored, bereaved: m.cat.bereaved, recovery: m.cat.recovery, opened: m.cat.opened, before: v.before}
+	w := welcome{group: v.group, epoch: v.epoch, members: v.members, endpoints: m.cat.values(), loading: m.cat.loading, unstored: m.cat.unstored, bereaved: m.cat.bereaved, recovery: m.cat.recovery, opened: m.cat.opened, rings: m.cat.rings, before: v.before}
 	for _, id := range slices.Sorted(maps.Keys(m.cat.subgroups)) {
 		d := m.cat.subgroups[id]
 		w.subgroups = append(w.subgroups, Subgroup{ID: d.Subgroup, Mode: d.Mode})

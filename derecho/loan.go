@@ -32,10 +32,13 @@ type lender struct {
 // that come are copied.
 const minLoan = 512
 
-func newLenders(e *epoch, ring int) []lender {
+// maxLoans bounds them in a ring that has grown for messages that are far larger: they take memory.
+const maxLoans = 1 << 15
+
+func newLenders(e *epoch) []lender {
 	l := make([]lender, len(e.senders))
-	for rank := range l {
-		l[rank] = lender{e: e, rank: rank, size: max(ring/minLoan, 1)}
+	for rank, i := range e.senders {
+		l[rank] = lender{e: e, rank: rank, size: min(max(e.ring(i)/minLoan, 1), maxLoans)}
 	}
 	return l
 }

@@ -128,6 +128,7 @@ func TestLenderFreesInOrder(t *testing.T) {
 }
 
 func newLendersOf(e *epoch, ring int) *lender {
-	e.senders = []int{0}
-	return &newLenders(e, ring)[0]
+	e.senders, e.desc = []int{0}, &descriptor{Members: make([]memberDesc, 1)}
+	e.g = &subgroup{id: 1, m: &machine{cfg: &Config{RingBytes: ring}}}
+	return &newLenders(e)[0]
 }

@@ -554,7 +554,7 @@ func (m *machine) linkUp(l rdma.Link) {
 	for _, g := range m.order {
 		for _, e := range g.epochs {
 			if e.desc.member(id) >= 0 {
-				e.openRows(g.ring())
+				e.openRows()
 			}
 		}
 	}

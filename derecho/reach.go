@@ -118,7 +118,7 @@ func (d *descriptor) concerned(node NodeID, before *descriptor) bool {
 	switch {
 	case was < 0 && is < 0:
 		return false
-	case was < 0 || is < 0 || !sameMembers(before.Members[was:was+1], d.Members[is:is+1]) || !slices.Equal(before.Waiting, d.Waiting):
+	case was < 0 || is < 0 || !before.Members[was].same(&d.Members[is]) || !slices.Equal(before.Waiting, d.Waiting):
 		return true
 	}
 	return d.keepsFresh(node) || slices.ContainsFunc(d.Transfers, func(t transfer) bool { return t.To == node })

@@ -74,8 +74,8 @@ func (s Slot) flush() {
 	s.e.flush()
 }
 
-// MaxPayload is the largest message that fits.
-func (n *Node) MaxPayload(SubgroupID) int { return smc.MaxPayload(n.cfg.RingBytes) }
+// MaxPayload is the largest message that fits, if the ring has to grow for it then when it has grown.
+func (n *Node) MaxPayload(SubgroupID) int { return smc.MaxPayload(n.cfg.MaxRing) }
 
 // sendingEpoch is the epoch that takes messages of this node. The node may join again meanwhile: that there is none counts
 // only if it was the same incarnation all the time, and not cut off when that was looked at.
@@ -121,8 +121,8 @@ const spinRounds = 64
 const quietRounds = 4
 
 // Reserve claims room for a message of size bytes on channel ch in this node's ring of sg. Any
-// goroutine, several at once, without a lock. It waits only while the ring is full or the channel is
-// held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup
+// goroutine, several at once, without a lock. It waits only while the ring is full, or grows for a message that
+// does not fit, or the channel is held, until ctx ends or the deadline (zero: none) has passed: ErrTimeout. On an Unordered subgroup
 // it never waits: ErrWouldBlock. Errors besides: ErrTooLarge, ErrNotSender, ErrClosed, ErrPeerLost.
 func (n *Node) Reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size int, deadline time.Time) (Slot, error) {
 	if e, err := n.sendingEpoch(sg, ch); err == nil {
@@ -149,7 +149,10 @@ func (n *Node) reserve(ctx context.Context, sg SubgroupID, ch ChannelID, size in
 		case errors.Is(err, ErrRecovering):
 			return Slot{}, fmt.Errorf("%w: %s", err, e.life().waitsFor(sg, ch))
 		case errors.Is(err, smc.ErrTooLarge):
-			return Slot{}, fmt.Errorf("%w: %d bytes, at most %d (half of RingBytes)", ErrTooLarge, size, n.MaxPayload(sg))
+			if err := n.awaitRing(ctx, e, size, deadline); err != nil {
+				return Slot{}, err
+			}
+			continue
 		}
 		// Where many want the processor a round takes long.
 		looks := round < spinRounds && ctx.Err() == nil && (deadline.IsZero() || time.Now().Before(deadline))

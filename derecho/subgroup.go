@@ -47,6 +47,8 @@ type subgroup struct {
 	unannounced bool
 	// serving are transfers that this node owes before it may deliver the current epoch.
 	serving []serving
+	// growing is how large a ring this node has asked for, as long as nobody has executed that here; else 0.
+	growing uint32
 	// storing are the channels that the log gets in the newest epoch, with the first of the epochs without a gap in which it does.
 	storing map[ChannelID]uint32
 	// ownStates are channels whose state the log has to get from this node, which keeps it, and the epoch at whose beginning.
@@ -73,13 +75,6 @@ type serving struct {
 	epoch uint32
 }
 
-func (g *subgroup) ring() int {
-	if g.id == 0 {
-		return controlRing
-	}
-	return g.m.cfg.RingBytes
-}
-
 // current is the epoch that delivers, nil if there is none.
 func (g *subgroup) current() *epoch {
 	for _, e := range g.epochs {
@@ -103,7 +98,7 @@ func (g *subgroup) install(d *descriptor) error {
 	var next *epoch
 	if d.member(g.m.id) >= 0 {
 		var err error
-		if next, err = newEpoch(g, d, g.ring()); err != nil {
+		if next, err = newEpoch(g, d); err != nil {
 			return err
 		}
 		next.start = g.starts(before, d)
@@ -122,7 +117,7 @@ func (g *subgroup) install(d *descriptor) error {
 		g.epochs = append(g.epochs, next)
 		g.m.note(Installed, next)
 		next.tellHolds(g.holds)
-		next.openRows(g.ring())
+		next.openRows()
 	}
 	if next == nil || !g.mayPrepare(next) {
 		g.begin(next)

@@ -34,6 +34,7 @@ const (
 	cmdLacks  = 8  // subgroup, channel, epoch of a transfer that has not arrived and will not
 	cmdChange = 9  // endpoint ID, its new Info
 	cmdHas    = 10 // subgroup, channel, epoch of a transfer that has arrived and is not in the log
+	cmdGrow   = 11 // subgroup, bytes that the ring of the member is to have
 )
 
 var errWire = errors.New("derecho: malformed message")
@@ -271,6 +272,7 @@ type welcome struct {
 	bereaved  map[keptChannel]bereavement
 	recovery  map[keptChannel]recovery
 	opened    map[uint64]uint32
+	rings     map[sender]uint32
 	before    ending
 }
 
@@ -340,6 +342,12 @@ func (v welcome) encode() []byte {
 		w.u64(id)
 		w.u32(v.opened[id])
 	}
+	w.u32(uint32(len(v.rings)))
+	for _, s := range slices.SortedFunc(maps.Keys(v.rings), sender.compare) {
+		w.u32(uint32(s.subgroup))
+		w.u64(uint64(s.node))
+		w.u32(v.rings[s])
+	}
 	w.ending(v.before)
 	return w.b
 }
@@ -403,6 +411,11 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	for range r.count(12) {
 		id := r.u64()
 		v.opened[id] = r.u32()
+	}
+	v.rings = map[sender]uint32{}
+	for range r.count(16) {
+		s := sender{SubgroupID(r.u32()), NodeID(r.u64())}
+		v.rings[s] = r.u32()
 	}
 	v.before = r.ending()
 	return v, r.err()

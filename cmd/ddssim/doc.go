@@ -1,6 +1,6 @@
 // Command ddssim runs whole groups in virtual time and checks what they do (package derecho/cluster).
 //
-//	ddssim [-seeds N] [-from S] [-nodes MIN..MAX] [-faults LIST] [-duration D] [-workers N] [-v] [-trace] [-html FILE]
+//	ddssim [-seeds N] [-from S] [-nodes MIN..MAX] [-faults LIST] [-large] [-duration D] [-workers N] [-v] [-trace] [-html FILE]
 //	ddssim -sweep N [-pairs K]
 //	ddssim -scenario "1,1,2 crash 0 2@17"
 //

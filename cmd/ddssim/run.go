@@ -69,6 +69,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.StringVar(&s.faults, "faults", "all", "faults that may happen, a `LIST` of names, all, or none; a wrong name prints them")
 	fs.DurationVar(&s.options.Duration, "duration", 0, "virtual `TIME` in which the faults happen; 0: each seed draws it")
 	fs.StringVar(&s.options.Storm, "storm", "", "runs that aim at changes of the view, of a `KIND`: any, "+strings.Join(cluster.Storms, ", "))
+	fs.BoolVar(&s.options.Large, "large", false, "in every run some messages do not fit their ring, which grows for them")
 	fs.StringVar(&s.keep, "keep", "", "of what the seed schedules, only this `LIST` of numbers, as a failure prints it")
 	fs.IntVar(&s.sweep, "sweep", 0, "instead of seeds: end a node at every step of a change of view, in groups of `N`")
 	fs.IntVar(&s.pairs, "pairs", 7, "in a sweep: also pairs of crashes, each at every `K`-th step; 1: all of them; 0: none")
@@ -336,6 +337,9 @@ func (s *settings) replay(seed uint64, o cluster.Options) string {
 	cmd := fmt.Sprintf("go run ./cmd/ddssim -from %d -seeds 1 -nodes %s -faults %s", seed, s.nodes, s.faults)
 	if o.Storm != "" {
 		cmd += " -storm " + o.Storm
+	}
+	if o.Large {
+		cmd += " -large"
 	}
 	if o.Duration > 0 {
 		cmd += fmt.Sprintf(" -duration %v", o.Duration)

@@ -43,6 +43,15 @@ func TestSeeds(t *testing.T) {
 	require.NotContains(t, string(page), "<script", "nothing is loaded or run")
 }
 
+func TestLarge(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.html")
+	code, out, errs := command("-seeds", "2", "-nodes", "3", "-large", "-html", file)
+	require.Equal(t, exitOK, code, out+errs)
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "go run ./cmd/ddssim -from 2 -seeds 1 -nodes 3 -faults all -large")
+}
+
 func TestScenarioAndTrace(t *testing.T) {
 	code, out, errs := command("-scenario", "1,1,2 crash 0 2@17", "-trace")
 	require.Equal(t, exitOK, code, out+errs)

@@ -46,6 +46,7 @@ var catches = map[string]catch{
 	"close-unflushed":       {kind: "any", seed: 1, violates: "M7"},
 	"drain-early":           {kind: "any", seed: 97, violates: "M7"},
 	"release-early":         {kind: "any", seed: 12, violates: "M7"},
+	"forget-rings":          {kind: "seed", seed: 335, violates: "run"},
 	"show-unreached":        {kind: "any", seed: 23, violates: "A9"},
 	"answer-early":          {kind: "any", seed: 3, violates: "A9"},
 	"meet-late":             {kind: "any", seed: 8, violates: "A1"},

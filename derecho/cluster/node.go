@@ -98,6 +98,7 @@ func (p *process) boot() {
 	}
 	p.log, p.recovered, p.took = &handle{d: p.disk, p: p}, map[derecho.ChannelID][]string{}, map[derecho.ChannelID]bool{}
 	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease, StatePiece: r.plan.Piece}
+	cfg.MaxRing = cfg.RingBytes << (largest + 2)
 	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
 		if !p.stores {
 			return nil
@@ -704,10 +705,17 @@ func (p *process) send() {
 	}
 }
 
+// largest is how often half a ring is doubled for the largest messages, less one.
+const largest = 4
+
 // write sends a message if there is room.
 func (p *process) write(ep derecho.Endpoint) error {
 	p.nextMsg++
-	return p.say(ep, fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", p.run.pick.IntN(200))))
+	size := p.run.pick.IntN(200)
+	if r := p.run; r.plan.Large && !r.calm && r.larges.IntN(8) == 0 {
+		size = r.plan.Ring>>1<<r.larges.IntN(largest) + r.larges.IntN(200) // a ring that grows has room for more than one of twice its size
+	}
+	return p.say(ep, fmt.Sprintf("%s:%d:%s", p.id, p.nextMsg, strings.Repeat("x", size)))
 }
 
 // say sends a message with a given text. That there is no room, or that the channel waits for logs, is an answer, which it returns.

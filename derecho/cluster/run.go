@@ -56,6 +56,7 @@ type run struct {
 	changes  *rand.Rand // for changes of endpoints
 	lies     *rand.Rand // for disks that lie
 	memories *rand.Rand // for processes that keep stored channels without a log
+	larges   *rand.Rand // for messages that do not fit their ring
 	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
 	keep     []int
 	items    int
@@ -91,7 +92,7 @@ func (r *run) emit(e Event) {
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
 	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
-		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), memories: rand.New(rand.NewPCG(seed, 0x3e3)), faults: map[Fault]int{}, keep: o.Keep}
+		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), memories: rand.New(rand.NewPCG(seed, 0x3e3)), larges: rand.New(rand.NewPCG(seed, 0x6120)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
 	} else {
@@ -104,6 +105,7 @@ func Run(seed uint64, o Options) *Result {
 	}
 	r.plan.Together = seed%8 == 6 && (o.Storm == "" || seed%16 == 14)
 	r.plan.Memory = seed%8 == 3
+	r.plan.Large = o.Large || seed%16 == 15 && (o.Storm == "" || seed%32 == 31)
 	if seed%8 == 0 {
 		r.plan.Piece = 300
 	}

@@ -66,6 +66,7 @@ var List = []Mutant{
 	{"release-early", "an epoch is given up before all have drained it: the missing barrier"},
 	{"unread-forever", "a member waits for ever for a row that it has not read and whose owner has given it up"},
 	{"stale-info", "who joins is told of endpoints as they were before they changed"},
+	{"forget-rings", "who joins is not told of rings that have grown"},
 	{"show-unreached", "a node is told of a reader that what it writes does not reach yet"},
 	{"answer-early", "a reader counts as announced before what others write reaches it"},
 	{"meet-late", "messages of a writer come before the layer above is told of it"},

@@ -101,7 +101,7 @@ func TestWrongUse(t *testing.T) {
 		"spin", "perf jump", "perf run now", "perf run --nothing", "perf run --size 1", "perf run --size x", "perf run --rate 0",
 		"perf run --qos best", "perf run --transport udp", "perf run --readers 0", "perf run -o xml", "perf run --duration 0",
 		"perf run --readers 1,2 --cpuprofile p", "perf run --keep 0", "perf sub --batch none", "perf sanity --max-latency 98=1ms",
-		"perf sanity --max-lost -1", "perf report --runs 0", "perf pub --size 1M",
+		"perf sanity --max-lost -1", "perf report --runs 0", "perf pub --ring 3M",
 		"perf pub --topics 0", "perf sub --subgroups 0", "perf sub --work -1s", "perf peer --listener --poll",
 	} {
 		out, err := call(t, exitUsage, strings.Fields(line)...)

@@ -59,11 +59,6 @@ func newPerfRole(role bench.Role) *cobra.Command {
 			if err := o.Check(); err != nil {
 				return usageError{err}
 			}
-			if writes {
-				if err := o.CheckRing(); err != nil {
-					return usageError{err}
-				}
-			}
 			ctx := cmd.Context()
 			if timeout > 0 {
 				var cancel context.CancelFunc

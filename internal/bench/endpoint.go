@@ -131,7 +131,7 @@ func newWriterOf[T any, PT cdr.Type[T]](p *dcps.DomainParticipant, topic string,
 		return nil, err
 	}
 	if most := w.MaxSampleSize(); room(o.Size) > most {
-		return nil, fmt.Errorf("a sample of %s does not fit: the ring of a writer takes samples of up to %d bytes; %s", FormatSize(o.Size), most, ringAdvice(o.Size))
+		return nil, fmt.Errorf("a sample of %s does not fit: the ring of a writer takes samples of up to %d bytes", FormatSize(o.Size), most)
 	}
 	return &writerOf[T]{w: w, form: f, loan: o.Write == Loan}, nil
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -92,6 +93,8 @@ func DefaultOptions() Options {
 // MinSize is the size of a sample without payload.
 const MinSize = 40
 
+const minRing, maxRing = 4 << 10, 1 << 30
+
 // Check refuses what can not be done, in the words of the command line.
 func (o *Options) Check() error {
 	switch {
@@ -115,6 +118,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("listener and poll: a reader does one or the other")
 	case o.Topic == "" || o.Topics < 1 || o.Subgroups < 1:
 		return fmt.Errorf("topic %q, topics %d, subgroups %d: give a name, and at least 1", o.Topic, o.Topics, o.Subgroups)
+	case o.Ring != 0 && (o.Ring < minRing || o.Ring > maxRing || bits.OnesCount(uint(o.Ring)) != 1):
+		return fmt.Errorf("ring %s: a power of two from %s to %s", FormatSize(o.Ring), FormatSize(minRing), FormatSize(maxRing))
 	case o.Writers < 0 || o.Readers < 0:
 		return fmt.Errorf("writers %d, readers %d: neither can be negative", o.Writers, o.Readers)
 	}
@@ -141,23 +146,8 @@ func oneOf(s string, list ...string) bool {
 	return false
 }
 
-// ringAdvice says what to do about a ring that is too small for samples of a size.
-func ringAdvice(size int) string {
-	if ring := RingFor(size); ring != 0 {
-		return fmt.Sprintf("use --ring %s at all processes", FormatSize(ring))
-	}
-	return "leave --ring away at all processes"
-}
-
-// CheckRing refuses a ring that takes no sample of the size.
-func (o *Options) CheckRing() error {
-	if o.Ring == 0 && RingFor(o.Size) != 0 || o.Ring != 0 && o.Ring < 2*room(o.Size) {
-		return fmt.Errorf("samples of %s want a larger ring: %s", FormatSize(o.Size), ringAdvice(o.Size))
-	}
-	return nil
-}
-
-// RingFor is a ring in which a few samples of a size find room: 0, the default of the middleware, or a power of two.
+// RingFor is a ring in which a few samples of a size find room from the start; that of the middleware's default grows only for samples of more
+// than half of it. It is 0, for that default, or a power of two.
 func RingFor(size int) int {
 	const defaultRing, samples = 1 << 20, 8
 	ring := defaultRing

@@ -177,11 +177,6 @@ func (e *Experiment) Check() error {
 	case e.Duration == 0 && e.Count == 0:
 		return errors.New("neither a duration nor a count: it would not end; give --duration or --count")
 	}
-	if e.Ring != 0 {
-		if err := e.CheckRing(); err != nil {
-			return err
-		}
-	}
 	return e.Options.Check()
 }
 

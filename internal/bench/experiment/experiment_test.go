@@ -130,9 +130,8 @@ func TestFailuresOfProcesses(t *testing.T) {
 func TestExperimentsThatCanNotBe(t *testing.T) {
 	for name, change := range map[string]func(*Experiment){
 		"writers": func(e *Experiment) { e.Writers = 0 }, "readers": func(e *Experiment) { e.Readers = 0 },
-		"at most 256": func(e *Experiment) { e.Readers = 256 }, "--ring 2M": func(e *Experiment) { e.Size, e.Ring = 200<<10, 64<<10 },
-		"leave --ring away": func(e *Experiment) { e.Ring = 2048 },
-		"duration":          func(e *Experiment) { e.Duration, e.Count = 0, 0 }, "size": func(e *Experiment) { e.Size = 1 },
+		"at most 256": func(e *Experiment) { e.Readers = 256 }, "ring 2K": func(e *Experiment) { e.Ring = 2 << 10 }, "ring 3M": func(e *Experiment) { e.Ring = 3 << 20 },
+		"duration": func(e *Experiment) { e.Duration, e.Count = 0, 0 }, "size": func(e *Experiment) { e.Size = 1 },
 	} {
 		e := small()
 		change(&e)

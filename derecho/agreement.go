@@ -37,6 +37,7 @@ type agreement struct {
 	trouble   bool // somebody is accused, or the view is to end
 	wedged    bool
 	since     time.Duration // of the wedge, or of the last ballot seen
+	able      time.Duration // since when it could propose, as far as the quorum goes; 0: it could not
 	ballot    uint64        // of this node as proposer
 	without   set           // whom the ballot takes for failed
 	proposed  bool
@@ -276,8 +277,8 @@ func (a *agreement) accuses(i, j, first int) bool {
 }
 
 // failed are the members that this node takes for failed. An accusation becomes final when somebody
-// is certain, when two members make it, or when it stands for a while; if then the accused hears
-// and is heard by others, one of the two has to go: it is a matter of the connection between them.
+// is certain, when two members make it, or when it stands for a while. Of those that this node hears, and
+// of which one does not hear the other, one has to go: see misfit.
 func (a *agreement) failed() set {
 	gone, now, t := newSet(len(a.watches)), a.m.now, a.e.table
 	for j := range a.watches {
@@ -287,23 +288,17 @@ func (a *agreement) failed() set {
 			}
 		}
 	}
-	accusers := func(j int) (n, first int) {
-		first = -1
-		for i := range a.watches {
-			if i != j && !gone.has(i) && a.accuses(i, j, t.Accused()) {
-				if n++; first < 0 || i == a.me() {
-					first = i
-				}
-			}
-		}
-		return n, first
-	}
 	for _, j := range a.joined {
 		w := &a.watches[j]
 		if j == a.me() || gone.has(j) {
 			continue
 		}
-		n, first := accusers(j)
+		n := 0
+		for i := range a.watches {
+			if i != j && !gone.has(i) && a.accuses(i, j, t.Accused()) {
+				n++
+			}
+		}
 		if n == 0 {
 			w.others = 0
 			continue
@@ -311,21 +306,53 @@ func (a *agreement) failed() set {
 		if w.others == 0 {
 			w.others = max(now, 1)
 		}
-		wait := a.lease() / confirming
-		switch {
-		case w.accused != 0 && (n > 1 || now-w.accused >= wait):
+		if wait := a.lease() / confirming; w.accused != 0 && (n > 1 || now-w.accused >= wait) {
 			gone.add(j)
-		case w.accused == 0 && now-w.others >= 2*a.lease():
-			// first does not hear j, and this node hears both.
-			back, _ := accusers(first)
-			if victim := first; n <= back && (n < back || slices.Index(a.joined, first) > slices.Index(a.joined, j)) && victim != a.me() {
-				gone.add(victim)
-			} else {
-				gone.add(j)
-			}
 		}
 	}
-	return gone
+	for {
+		victim := a.misfit(gone)
+		if victim < 0 {
+			return gone
+		}
+		gone.add(victim)
+	}
+}
+
+// misfit is the next to go of those that are left, this node hears, and do not hear each other, whichever of the two it is that does not; -1 if there
+// is none. It is a matter of connections: who has most that are broken goes, in one direction or in both, so that who is heard by all and hears nobody does not
+// set them against each other. Of several it is the one that joined last. All who hear the same accusations remove the same, and those who are left hear each other.
+func (a *agreement) misfit(gone set) int {
+	accused := a.e.table.Accused()
+	apart := func(i, j int) bool {
+		return a.accuses(i, j, accused) || a.accuses(j, i, accused) && !mutant.Is("deaf-stays")
+	}
+	victim, most := -1, 0
+	for _, i := range a.joined {
+		if i == a.me() || gone.has(i) {
+			continue
+		}
+		n, due := 0, false
+		for j := range a.watches {
+			if j == i || gone.has(j) {
+				continue
+			}
+			if apart(j, i) {
+				n++
+			}
+			due = due || j != a.me() && (a.stands(j, i) || a.stands(i, j))
+		}
+		if due && n >= most {
+			victim, most = i, n
+		}
+	}
+	return victim
+}
+
+// stands: member i has accused j for long enough, and this node hears j.
+func (a *agreement) stands(i, j int) bool {
+	w := &a.watches[j]
+	return w.accused == 0 && w.others != 0 && a.m.now-w.others >= 2*a.lease() && a.accuses(i, j, a.e.table.Accused())
 }
 
 // dead are the failed whose death the kernel has certified to this node and whose rows it reads; killed
@@ -425,7 +452,14 @@ func (a *agreement) lead() bool {
 	stay := a.everybody.without(gone)
 	dead, killed := a.dead(gone)
 	a.reach(stay.without(), dead, killed)
-	if gone.count() == 0 && !a.wedged || !quorum(a.weights, stay, dead, killed) || !a.myTurn(gone) {
+	if gone.count() == 0 && !a.wedged || !quorum(a.weights, stay, dead, killed) {
+		a.able = 0
+		return false
+	}
+	if a.able == 0 {
+		a.able = max(a.m.now, 1)
+	}
+	if !a.myTurn(gone) {
 		return false
 	}
 	a.wedge()
@@ -463,8 +497,12 @@ func (a *agreement) lead() bool {
 }
 
 // myTurn: this node is the first, in the order of joining, of those that have not failed; or those
-// before it do not get on.
+// before it do not get on. They may not know of a quorum: a death is certified on its own host only.
 func (a *agreement) myTurn(gone set) bool {
+	since := a.able
+	if a.wedged {
+		since = a.since
+	}
 	before := 0
 	for _, i := range a.joined {
 		if i == a.me() {
@@ -474,7 +512,7 @@ func (a *agreement) myTurn(gone set) bool {
 			before++
 		}
 	}
-	return before == 0 || a.wedged && a.m.now-a.since > time.Duration(4*before)*a.lease() && !mutant.Is("no-takeover")
+	return before == 0 || (a.wedged || !mutant.Is("wait-unwedged")) && a.m.now-since > time.Duration(4*before)*a.lease() && !mutant.Is("no-takeover")
 }
 
 // choose finds what to propose, from the rows of those who promised and of the dead.

@@ -32,18 +32,14 @@ func (m *machine) decide() {
 		return
 	}
 	first := true
-	var member NodeID
 	for id := range m.links {
 		s, known := m.statuses[id]
 		if !known {
 			return // its status is on the way
 		}
-		if s.joined && (member == 0 || id < member) {
-			member = id
-		}
 		first = first && s.alone && m.id < id
 	}
-	switch {
+	switch member := m.host(); {
 	case member != 0:
 		m.phase, m.sponsor = joining, member
 		m.broadcastStatus()
@@ -51,6 +47,34 @@ func (m *machine) decide() {
 		m.tellWait()
 	case first:
 		m.found()
+	}
+}
+
+// host is the member that this node asks to let it in, 0 if there is none: the first, but one that hears too few of the others only if all do: it can let
+// nobody in.
+func (m *machine) host() (member NodeID) {
+	cutOff := false
+	for id := range m.links {
+		s := m.statuses[id]
+		if !s.joined {
+			continue
+		}
+		if off := s.cutOff != ""; member == 0 || off == cutOff && id < member || cutOff && !off {
+			member, cutOff = id, off
+		}
+	}
+	return member
+}
+
+// askAnother: whom this node has asked to let it in can not any more, and says so, and somebody else can. It may have announced this node all the same, which is then welcomed twice.
+func (m *machine) askAnother() {
+	if m.phase != joining {
+		return
+	}
+	s, other := m.statuses[m.sponsor], m.host()
+	if others := s.cutOff != "" && other != 0 && m.statuses[other].cutOff == ""; !s.joined || others {
+		m.phase = alone
+		m.broadcastStatus()
 	}
 }
 
@@ -184,6 +208,12 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 		p.Name, p.PID, p.Host, s.members, mine))
 }
 
+// outlived: of this group the view has ended that follows the one of this node, and whoever knows of the first of the two ends may be gone. A view does not end with a member that
+// has no part in it: neither can it have acknowledged all, nor promised.
+func (m *machine) outlived(s status) bool {
+	return m.phase >= joined && !m.departed && s.joined && s.group == m.view.group && s.before.view > m.view.epoch
+}
+
 // announceJoin tells the group of a node that asked for it.
 func (m *machine) announceJoin(p rdma.PeerInfo) {
 	id := NodeID(p.ID)
@@ -232,6 +262,9 @@ func (m *machine) installControl() bool {
 // controlDrained: all commands of the view were executed, the same at every member; the next view
 // follows from them, and from what was agreed on if members failed.
 func (m *machine) controlDrained(e *epoch) {
+	if !mutant.Is("isolated-stays") {
+		e.agree.reachable() // all are heard again, also if nobody had to agree on how the view ends
+	}
 	change := m.change
 	m.change = viewChange{}
 	failed := func(NodeID) bool { return false }

@@ -664,10 +664,7 @@ func (m *machine) message(l rdma.Link, b []byte) {
 		var s status
 		if s, err = parseStatus(b); err == nil {
 			m.statuses[id] = s
-			if m.phase == joining && m.sponsor == id && !s.joined {
-				m.phase = alone // it leaves; ask another
-				m.broadcastStatus()
-			}
+			m.askAnother()
 			m.decide()
 			m.tellWait()
 			if m.phase >= joined && s.alone && m.view.has(id) {
@@ -677,6 +674,10 @@ func (m *machine) message(l rdma.Link, b []byte) {
 				for _, e := range m.groups[0].epochs {
 					e.agree.hear(s.before)
 				}
+			}
+			if m.outlived(s) {
+				m.exclude(errors.New("the other members went on without it"))
+				return
 			}
 			m.checkGroup(l.Peer(), s)
 		}

@@ -36,7 +36,7 @@ func (v *Violation) Unwrap() error { return v.Err }
 
 func newChecker(plan Plan) *checker {
 	return &checker{
-		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
+		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, started: map[derecho.NodeID]int{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
 		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
 		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
@@ -90,7 +90,7 @@ type epochTrace struct {
 	ends                        []uint64         // where senders end: agreed on, or nil
 	stay                        []derecho.NodeID // Decided
 	reports                     []map[derecho.NodeID]uint64
-	accused                     map[derecho.NodeID]bool // by anybody, ever
+	accused, accuses            map[derecho.NodeID]bool // by anybody, and anybody, ever
 	real                        []uint64                // most messages that a sender was seen to have published
 }
 
@@ -108,7 +108,8 @@ type checker struct {
 	plan      Plan
 	hosts     map[derecho.NodeID]uint64
 	names     map[derecho.NodeID]string
-	ended     map[derecho.NodeID]int // event at which a node crashed or was excluded
+	started   map[derecho.NodeID]int // event at which a node started
+	ended     map[derecho.NodeID]int // event at which it crashed or was excluded
 	left      map[derecho.NodeID]int // event at which it began to leave
 	epochs    map[place]*epochTrace
 	sent      map[string]sent
@@ -159,7 +160,7 @@ func (c *checker) epoch(at place) *epochTrace {
 	e := c.epochs[at]
 	if e == nil {
 		e = &epochTrace{installed: map[derecho.NodeID]bool{}, drained: map[derecho.NodeID]bool{}, delivered: map[derecho.NodeID][]delivery{},
-			stored: map[derecho.NodeID]int{}, decided: map[derecho.NodeID]bool{}, accused: map[derecho.NodeID]bool{}}
+			stored: map[derecho.NodeID]int{}, decided: map[derecho.NodeID]bool{}, accused: map[derecho.NodeID]bool{}, accuses: map[derecho.NodeID]bool{}}
 		c.epochs[at] = e
 	}
 	return e
@@ -168,7 +169,7 @@ func (c *checker) epoch(at place) *epochTrace {
 func (c *checker) event(i int, e Event) {
 	switch e.Kind {
 	case Start:
-		c.hosts[e.Node], c.names[e.Node] = e.Host, e.Text
+		c.hosts[e.Node], c.names[e.Node], c.started[e.Node] = e.Host, e.Text, i
 		c.rows[e.Node], c.removed[e.Node], c.got[e.Node] = map[rowKey]*derecho.Row{}, map[derecho.NodeID]bool{}, map[string]bool{}
 	case Left:
 		c.gives(e.Node, 0)
@@ -573,14 +574,14 @@ func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, st
 	}
 }
 
-// witness is the member that has the name of the witness.
-func (c *checker) witness(members []derecho.NodeID) derecho.NodeID {
+// witness is the member that has the name of the witness; of several, one that died and has come back, the one that was there first.
+func (c *checker) witness(members []derecho.NodeID) (first derecho.NodeID) {
 	for _, m := range members {
-		if c.names[m] == "p1" {
-			return m
+		if c.names[m] == "p1" && (first == 0 || c.started[m] < c.started[first]) {
+			first = m
 		}
 	}
-	return 0
+	return first
 }
 
 // certified: the node has crashed, and one of the survivors is on its host.

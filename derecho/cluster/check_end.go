@@ -73,8 +73,8 @@ func (t *epochTrace) longest() []delivery {
 func (c *checker) checkEpoch(at place, t *epochTrace) {
 	if t.stay != nil {
 		for _, m := range t.members {
-			if !slices.Contains(t.stay, m) && !t.accused[m] {
-				c.failf("M6: view %d goes on without %s, which nobody accused", at.epoch, m)
+			if !slices.Contains(t.stay, m) && !t.accused[m] && !t.accuses[m] { // who hears others not goes as well as who is not heard
+				c.failf("M6: view %d goes on without %s, which nobody accused, and which accused nobody", at.epoch, m)
 			}
 		}
 	}

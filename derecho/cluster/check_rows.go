@@ -129,6 +129,7 @@ func (c *checker) window(node derecho.NodeID, rank int, t *epochTrace, key rowKe
 
 // accused: while nothing is wrong nobody is accused but those who leave.
 func (c *checker) accused(node derecho.NodeID, t *epochTrace, row *derecho.Row) {
+	t.accuses[node] = t.accuses[node] || row.Accused != 0
 	for set := row.Accused | row.Certain; set != 0; set &= set - 1 {
 		m := t.members[bits.TrailingZeros64(set)]
 		t.accused[m] = true

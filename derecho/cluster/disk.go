@@ -19,10 +19,11 @@ type disk struct {
 	id       uint64
 	starts   file
 	messages file
-	err      error // of all that is written from now on
-	copied   bool  // from another, which lives
-	openings []int // of each time that it was opened: how many beginnings there were
-	crashIn  int   // operations until the process ends in the middle of its writing; 0: it does not
+	err      error         // of all that is written from now on
+	copied   bool          // from another, which lives
+	openings []int         // of each time that it was opened: how many beginnings there were
+	crashIn  int           // operations until the process ends in the middle of its writing; 0: it does not
+	stuck    time.Duration // until when it does not answer
 	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log says of itself (nil: what it holds).
 	honest func(f *file) int
 	claims *derecho.LogState
@@ -146,9 +147,11 @@ func (d *disk) history(ch derecho.ChannelID) (texts []string) {
 
 // handle is a disk as one node has opened it.
 type handle struct {
-	d      *disk
-	p      *process
-	closed bool
+	d       *disk
+	p       *process
+	closed  bool
+	busy    bool     // a call of it is under way
+	waiting []func() // what comes meanwhile: one goroutine writes a log
 }
 
 var errClosed = errors.New("closed")
@@ -161,15 +164,20 @@ func (h *handle) put(f *file, entries ...entry) error {
 	case h.d.err != nil:
 		return h.d.err
 	}
-	h.operate()
+	if h.operate(); h.closed || h.p.gone {
+		return errClosed
+	}
 	f.entries = append(f.entries, entries...)
-	h.operate()
+	if h.operate(); h.closed || h.p.gone {
+		return errClosed
+	}
 	f.sync(h.p)
 	return nil
 }
 
-// operate counts an operation of the disk, before which the process may end.
+// operate counts an operation of the disk, before which the process may end. It may take long: all else goes on meanwhile, the process too.
 func (h *handle) operate() {
+	h.await()
 	if h.d.crashIn == 0 || h.p.run.calm {
 		return
 	}
@@ -228,5 +236,12 @@ func (p *process) logs(write func()) {
 			panic(x)
 		}
 	}()
-	write()
+	h := p.log
+	h.waiting = append(h.waiting, write)
+	for !h.busy && len(h.waiting) > 0 {
+		next := h.waiting[0]
+		h.waiting, h.busy = h.waiting[1:], true
+		next()
+		h.busy = false
+	}
 }

@@ -115,7 +115,11 @@ func (r *run) restart(q *process) {
 		r.emit(Event{Kind: Fault_, Node: q.id, Text: "its disk is lost"})
 		d = r.newDisk()
 	}
-	p := r.start(q.host, d)
+	name := fmt.Sprintf("p%d", len(r.procs))
+	if r.plan.Names {
+		name = q.name
+	}
+	p := r.startAs(name, q.host, d)
 	p.wanted, p.nextEP = q.wanted, q.nextEP
 }
 

@@ -94,9 +94,26 @@ func disown(p *process, was file, keeps func(k int, e entry) bool) (lost int) {
 	return lost
 }
 
-// liesIn: in some of the runs with all faults, chosen so that no other run is another one for it; where it is named, in all.
-func (o Options) liesIn(seed uint64) bool {
-	return o.Faults&LyingSync != 0 && (o.Faults != AllFaults || seed%8 == 7)
+// ownIn are the faults of ownStream that a run has: in some of the runs with all faults, chosen so that no other run is another one for them; where one
+// is named, it is in all. Of storms only disks that lie are a part; the others have scripts of their own.
+func (o Options) ownIn(seed uint64) (f Fault) {
+	all := o.Faults == AllFaults
+	if !all || seed%8 == 7 {
+		f |= LyingSync
+	}
+	if o.Storm != "" {
+		if o.Storm == "stuck" {
+			f |= HungDisk
+		}
+		return o.Faults & f
+	}
+	if !all || seed%16 == 4 || seed%16 == 8 {
+		f |= Split
+	}
+	if !all || seed%16 == 4 || seed%16 == 10 {
+		f |= HungDisk
+	}
+	return o.Faults & f
 }
 
 // plotLies schedules when disks begin to lie.

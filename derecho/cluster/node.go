@@ -69,7 +69,12 @@ type rowKey struct {
 const restartWait = 5
 
 func (r *run) start(host uint64, d *disk) *process {
-	p := &process{disk: d, run: r, name: fmt.Sprintf("p%d", len(r.procs)), host: host, wanted: map[derecho.EndpointID]derecho.Endpoint{}}
+	return r.startAs(fmt.Sprintf("p%d", len(r.procs)), host, d)
+}
+
+// startAs starts a process with a name that another may have had.
+func (r *run) startAs(name string, host uint64, d *disk) *process {
+	p := &process{disk: d, run: r, name: name, host: host, wanted: map[derecho.EndpointID]derecho.Endpoint{}}
 	if r.plan.Faults&ClockSkew != 0 {
 		p.skew = float64(r.rng.IntN(201)-100) / 1000
 	}
@@ -111,6 +116,9 @@ func (p *process) boot() {
 	cfg.OpenLog = func(derecho.SubgroupID) (derecho.Log, error) { return p.log, nil }
 	if r.plan.Witness {
 		cfg.Witness = "p1"
+	}
+	if r.plan.Faults&HungDisk != 0 {
+		cfg.LogTimeout = hungAfter * r.plan.Lease
 	}
 	id := p.id
 	d, err := derecho.NewDriven(cfg, id, p, derecho.Callbacks{
@@ -433,16 +441,23 @@ func (p *process) Isolated(err error) {
 	p.run.emit(e)
 }
 
-func (p *process) Entered(derecho.NodeID)                              {}
-func (p *process) Viewed(derecho.View)                                 {}
-func (p *process) NodeJoined(derecho.NodeID)                           {}
-func (p *process) NodeLeft(derecho.NodeID)                             {}
-func (p *process) Silence(derecho.NodeID, time.Duration)               {}
-func (p *process) NodeFailed(derecho.NodeID)                           {}
-func (p *process) Undelivered(derecho.SubgroupID, []derecho.Message)   {}
-func (p *process) Excluded(error)                                      {}
-func (p *process) LogFailed(derecho.SubgroupID, derecho.NodeID, error) {}
-func (p *process) Failed(error)                                        {}
+func (p *process) Entered(derecho.NodeID)                            {}
+func (p *process) Viewed(derecho.View)                               {}
+func (p *process) NodeJoined(derecho.NodeID)                         {}
+func (p *process) NodeLeft(derecho.NodeID)                           {}
+func (p *process) Silence(derecho.NodeID, time.Duration)             {}
+func (p *process) NodeFailed(derecho.NodeID)                         {}
+func (p *process) Undelivered(derecho.SubgroupID, []derecho.Message) {}
+func (p *process) Excluded(error)                                    {}
+func (p *process) Failed(error)                                      {}
+
+// LogFailed implements derecho.Handler. A node gives up a log that does not answer; nothing is written to it from then on, even if it answers later.
+func (p *process) LogFailed(_ derecho.SubgroupID, node derecho.NodeID, err error) {
+	if node == p.id && p.disk.err == nil {
+		p.run.emit(Event{Kind: Fault_, Node: p.id, Text: "gives up its log: " + err.Error()})
+		p.disk.err = err
+	}
+}
 
 // LeftOut implements derecho.Handler.
 func (p *process) LeftOut(sg derecho.SubgroupID, ch derecho.ChannelID, _ derecho.EndpointID, upTo uint64) {

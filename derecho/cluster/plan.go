@@ -10,7 +10,7 @@ import (
 )
 
 // Fault is a kind of failure.
-type Fault uint16
+type Fault uint32
 
 // The kinds of faults.
 const (
@@ -28,13 +28,18 @@ const (
 	LoseDisk                    // a process that starts again finds its disk empty
 	CrashSync                   // a process ends between two operations of its log
 	LyingSync                   // a disk says that it has synced what it has not
+	Split                       // the hosts fall into sets; nothing passes between some of these, in one direction or both
+	HungDisk                    // a disk does not answer for a while
 	faultsEnd
 )
 
-var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync", "lying-sync"}
+var faultNames = []string{"crash", "crash-host", "pause", "partition", "one-way", "restart", "slow-node", "slow-disk", "disk-error", "clock-skew", "crash-all", "lose-disk", "crash-sync", "lying-sync", "split", "hung-disk"}
 
 // firstFaults are drawn with all else; those that came later from a generator of their own, so that they change no other seed.
 const firstFaults = 12
+
+// ownStream are those that are neither drawn with the others nor scheduled with them, so that the runs without them are what they were: see ownIn.
+const ownStream = LyingSync | Split | HungDisk
 
 // AllFaults are all kinds.
 const AllFaults = faultsEnd - 1
@@ -121,7 +126,8 @@ type Plan struct {
 	Storm              string // its kind, "" for none
 	Waves              int    // of a storm
 	Spindle            derecho.Spindle
-	Silence            int // promises that make a sender silent
+	Silence            int  // promises that make a sender silent
+	Names              bool // who starts again has the name that it had
 }
 
 func draw(seed uint64, rng *rand.Rand, o Options) Plan {
@@ -137,8 +143,8 @@ func draw(seed uint64, rng *rand.Rand, o Options) Plan {
 	}
 	later := rand.New(rand.NewPCG(seed, 0xfa17))
 	for i := range faultNames {
-		if Fault(1<<i) == LyingSync {
-			continue // liesIn
+		if ownStream&(1<<i) != 0 {
+			continue
 		}
 		from := rng
 		if i >= firstFaults {

@@ -57,6 +57,7 @@ type run struct {
 	lies     *rand.Rand // for disks that lie
 	memories *rand.Rand // for processes that keep stored channels without a log
 	larges   *rand.Rand // for messages that do not fit their ring
+	breaks   *rand.Rand // for splits, and disks that do not answer
 	pick     *rand.Rand // for the act or fault that happens: the same whatever else happens
 	keep     []int
 	items    int
@@ -68,8 +69,9 @@ type run struct {
 	calm     bool // the liveness phase
 	stormy   bool // delays are heavy-tailed
 	ambushes []*ambush
-	lost     bool // so many have died that nobody may go on
-	directed bool // a script says who comes back when
+	walls    []way // of a storm of parts
+	lost     bool  // so many have died that nobody may go on
+	directed bool  // a script says who comes back when
 	err      error
 	watch    *watch // of a scenario, while the view changes
 	// Of a scenario: the sources of pick and disks.
@@ -92,7 +94,7 @@ func (r *run) emit(e Event) {
 func Run(seed uint64, o Options) *Result {
 	w := sim.NewWorld(seed)
 	r := &run{w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 0x57a11)), lends: rand.New(rand.NewPCG(seed, 0x1e2d)), disks: rand.New(rand.NewPCG(seed, 0xd15c)),
-		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), memories: rand.New(rand.NewPCG(seed, 0x3e3)), larges: rand.New(rand.NewPCG(seed, 0x6120)), faults: map[Fault]int{}, keep: o.Keep}
+		changes: rand.New(rand.NewPCG(seed, 0xc4a6)), lies: rand.New(rand.NewPCG(seed, 0x11e5)), memories: rand.New(rand.NewPCG(seed, 0x3e3)), larges: rand.New(rand.NewPCG(seed, 0x6120)), breaks: rand.New(rand.NewPCG(seed, 0xb4ea)), faults: map[Fault]int{}, keep: o.Keep}
 	if o.Storm != "" {
 		r.plan = drawStorm(seed, r.rng, o)
 	} else {
@@ -113,9 +115,9 @@ func Run(seed uint64, o Options) *Result {
 	w.Foretold = r.plan.Foretold
 	r.plan.Spindle = o.Spindle
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
-	r.plan.Faults &^= LyingSync
-	if o.liesIn(seed) {
-		r.plan.Faults |= LyingSync
+	r.plan.Faults = r.plan.Faults&^ownStream | o.ownIn(seed)
+	if r.plan.Faults&(Split|HungDisk) != 0 && o.Storm == "" && o.Duration == 0 {
+		r.plan.Length = max(r.plan.Length, 30*r.plan.Lease)
 	}
 	if o.Storm != "" {
 		r.storm()
@@ -124,6 +126,9 @@ func Run(seed uint64, o Options) *Result {
 	}
 	if r.plan.Faults&LyingSync != 0 {
 		r.plotLies()
+	}
+	if o.Storm == "" {
+		r.plotBreaks()
 	}
 	if o.Drawn != nil {
 		o.Drawn(r.plan)
@@ -161,7 +166,7 @@ func (r *run) schedule() {
 		})
 	}
 	for i := range faultNames {
-		if f := Fault(1 << i); p.Faults&^LyingSync&f != 0 {
+		if f := Fault(1 << i); p.Faults&^ownStream&f != 0 {
 			for range 1 + r.rng.IntN(p.Count) {
 				r.plot(w.Between(0, p.Length), func() { r.fault(f) })
 			}
@@ -431,16 +436,16 @@ func (r *run) bereft() bool {
 		if r.overtaken(p.id, s) {
 			continue // it can be told how its view ended
 		}
-		have, all := 0, 0
+		have, all, named := 0, 0, false
 		for _, id := range s.Members {
 			w, q := 2, r.process(id)
-			if r.plan.Witness && q.name == "p1" {
-				w = 3
+			if r.plan.Witness && !named && q.name == "p1" { // of several with the name the one that joined first
+				w, named = 3, true
 			}
 			switch {
 			case !q.gone && q.id == id:
 				have, all = have+w, all+w
-			case q.died && q.host == p.host && slices.Contains(s.Readable, id):
+			case q.died && q.id == id && q.host == p.host && slices.Contains(s.Readable, id):
 			default:
 				all += w
 			}

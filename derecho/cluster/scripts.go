@@ -15,6 +15,7 @@ import (
 // script shapes the plan of a scripted storm: nothing happens but what the script says, in a group of the size that it needs.
 func (p *Plan) script(rng *rand.Rand) {
 	p.Witness, p.MaxPause, p.Burst, p.Waves, p.Acts = false, 0, 1, 1, 0
+	all := p.Faults
 	p.Faults &= CrashNode | Pause | OneWay | CrashSync
 	switch p.Storm {
 	case "heir":
@@ -34,6 +35,23 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, rng.IntN(2) == 0, 30*p.Lease
 	case "orphan":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, true, 20*p.Lease
+	case "parts", "witness":
+		p.Faults, p.Names, p.Revive = all&(CrashNode|OneWay|Partition|Restart), true, true
+		p.Waves = 3 + rng.IntN(4)
+		p.Hosts = p.Nodes
+		if p.Storm == "witness" { // sides that are alike without it
+			p.Witness, p.Nodes = true, 2+2*rng.IntN(3)
+			p.Hosts = p.Nodes
+			if rng.IntN(2) == 0 {
+				p.Hosts = 2
+			}
+		} else if rng.IntN(2) == 0 {
+			p.Hosts = max(2, p.Nodes-rng.IntN(p.Nodes))
+		}
+		p.Length = time.Duration(p.Waves*upheaval+1) * p.Lease
+	case "stuck":
+		p.Faults = all & (CrashNode | Restart | HungDisk)
+		p.Hosts, p.Revive, p.Length = p.Nodes, true, 60*p.Lease
 	case "restart":
 		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
 		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
@@ -59,6 +77,10 @@ func (r *run) script() {
 		r.hollow(r.plan.Lease)
 	case "orphan":
 		r.orphan(r.plan.Lease)
+	case "parts", "witness":
+		r.parts(r.plan.Lease)
+	case "stuck":
+		r.stuck(r.plan.Lease)
 	case "restart":
 		r.outbreaks()
 	}

@@ -276,7 +276,7 @@ type export struct {
 func (l *link) Peer() rdma.PeerInfo { return l.to.self }
 func (l *link) Aliased() bool       { return rdma.Aliased(l.from.self, l.to.self) }
 
-func (l *link) blocked() bool { return l.from.w.blocked[[2]*Fabric{l.from, l.to}] }
+func (l *link) blocked() bool { return !l.from.w.Passes(l.from, l.to) }
 
 // delay is how long the next thing takes.
 func (l *link) delay() time.Duration {

@@ -17,6 +17,7 @@ type World struct {
 	nodes  []*Fabric
 
 	blocked map[[2]*Fabric]bool
+	walls   map[[2]uint64]int // between hosts, from one to the other
 	slow    map[[2]*Fabric]time.Duration
 	held    []*link       // links that hold things back
 	last    time.Duration // when the last thing that is on its way arrives
@@ -30,7 +31,7 @@ type World struct {
 // NewWorld makes a world from a seed.
 func NewWorld(seed uint64) *World {
 	source := rand.NewPCG(seed, 0xdd5)
-	w := &World{rng: rand.New(source), source: source, blocked: map[[2]*Fabric]bool{}, slow: map[[2]*Fabric]time.Duration{}}
+	w := &World{rng: rand.New(source), source: source, blocked: map[[2]*Fabric]bool{}, walls: map[[2]uint64]int{}, slow: map[[2]*Fabric]time.Duration{}}
 	w.MaxDelay = []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[w.rng.IntN(3)]
 	w.MaxPause = []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[w.rng.IntN(3)]
 	return w
@@ -66,6 +67,26 @@ func (w *World) Block(from, to *Fabric, on bool) {
 	w.release()
 }
 
+// Wall lets nothing pass from one host to another, also of nodes that are not there yet, or takes such a wall away. Several may stand between two
+// hosts, and nothing passes until all are gone.
+func (w *World) Wall(from, to uint64, on bool) {
+	way := [2]uint64{from, to}
+	switch {
+	case on:
+		w.walls[way]++
+	case w.walls[way] > 1:
+		w.walls[way]--
+	default:
+		delete(w.walls, way)
+		w.release()
+	}
+}
+
+// Passes reports whether what a node sends to another arrives, or is held back on the way.
+func (w *World) Passes(from, to *Fabric) bool {
+	return !w.blocked[[2]*Fabric{from, to}] && w.walls[[2]uint64{from.self.ShmDomain, to.self.ShmDomain}] == 0
+}
+
 // Slow makes what is sent from one node to another from now on arrive that much later; 0: no later than
 // anything else. What comes behind it does not overtake it.
 func (w *World) Slow(from, to *Fabric, by time.Duration) {
@@ -79,6 +100,7 @@ func (w *World) Slow(from, to *Fabric, by time.Duration) {
 // Heal lets everything pass again, nothing is slow, and who was not found is; it returns how long that takes which is on its way.
 func (w *World) Heal() time.Duration {
 	clear(w.blocked)
+	clear(w.walls)
 	clear(w.slow)
 	w.release()
 	for _, f := range w.nodes {

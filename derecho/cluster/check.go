@@ -36,7 +36,7 @@ func (v *Violation) Unwrap() error { return v.Err }
 
 func newChecker(plan Plan) *checker {
 	return &checker{
-		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, started: map[derecho.NodeID]int{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
+		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, started: map[derecho.NodeID]int{}, givenUp: map[derecho.NodeID]bool{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
 		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
 		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
@@ -108,9 +108,10 @@ type checker struct {
 	plan      Plan
 	hosts     map[derecho.NodeID]uint64
 	names     map[derecho.NodeID]string
-	started   map[derecho.NodeID]int // event at which a node started
-	ended     map[derecho.NodeID]int // event at which it crashed or was excluded
-	left      map[derecho.NodeID]int // event at which it began to leave
+	started   map[derecho.NodeID]int  // event at which a node started
+	givenUp   map[derecho.NodeID]bool // its log does not answer
+	ended     map[derecho.NodeID]int  // event at which it crashed or was excluded
+	left      map[derecho.NodeID]int  // event at which it began to leave
 	epochs    map[place]*epochTrace
 	sent      map[string]sent
 	sends     map[sendKey][]string
@@ -217,12 +218,17 @@ func (c *checker) event(i int, e Event) {
 		delete(c.appended, e.Log) // how far it reaches is not in the trace
 	case Unbegun:
 		c.unbegins(e)
+	case GivenUp:
+		c.givenUp[e.Node] = true
 	case Durable:
+		c.ascends(e)
+		if c.givenUp[e.Node] {
+			break // the write that did not answer does, and nobody may be told
+		}
 		if c.durable[e.Node] == nil {
 			c.durable[e.Node] = map[string]bool{}
 		}
 		c.durable[e.Node][e.Text] = true
-		c.ascends(e)
 	case Found:
 		c.found[logOf{e.Log, e.Channel}] = lastEpoch{e.Epoch, e.Logs, e.Openings, e.Written}
 		c.logs[e.Node] = e.Log

@@ -286,6 +286,10 @@ var calmly = []tampering{
 		x.insert(i, Event{Kind: Changed, Node: x.events[known].Node, Text: x.events[known].Text, Seq: x.events[known].Seq + 7})
 	}},
 	{"stored and not on disk", "P1", func(x *tampered) { x.drop(x.find(0, kind(Durable))) }},
+	{"stored by a log that was given up", "P1", func(x *tampered) {
+		i := x.find(0, kind(Durable))
+		x.insert(i, Event{Kind: GivenUp, Node: x.events[i].Node})
+	}},
 	{"another log in the end", "P1", func(x *tampered) { x.events[x.last(kind(Kept))].Text += " more" }},
 	{"something lost that was on disk", "P2", func(x *tampered) {
 		i := x.last(kind(Durable))

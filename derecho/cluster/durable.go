@@ -243,6 +243,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	}
 	there := map[place][]uint64{} // logs of which an epoch goes on
 	apart := newBeside()
+	givenUp := map[derecho.NodeID]bool{}
 	bare := map[uint64]bool{} // groups in which the history began where it is kept in memory, with no log there, then or since
 	began := map[place]bool{} // epochs that anybody has installed
 	for _, e := range events {
@@ -305,6 +306,10 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			if last := newest[s.line]; s.epoch > last.epoch || last.before(s.lastEpoch) {
 				newest[s.line] = s
 			}
+		case e.Kind == GivenUp:
+			givenUp[e.Node] = true
+		case e.Kind == Durable && e.Channel == ch && givenUp[e.Node]:
+			// The write that did not answer does. But the epoch has ended without it by then, and nobody is told that it is stored.
 		case e.Kind == Durable && e.Channel == ch:
 			if have[e.Text] == nil {
 				have[e.Text] = map[uint64]bool{}

@@ -30,6 +30,7 @@ type process struct {
 	d         *derecho.Driven
 	f         *sim.Fabric
 	scheduled bool
+	stands    bool // it stands still in the middle of a step, after which it looks again if there is anything
 	idle      bool // it takes no step, while its application and its memory go on
 	hangs     bool // in a script: it stands still when it is told of the next endpoint of its own
 	inbox     []func()
@@ -94,7 +95,7 @@ func (p *process) boot() {
 	p.ids, p.isolated = append(p.ids, p.id), false
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
-	p.inbox, p.joined, p.scheduled, p.wake, p.told = nil, false, false, 0, map[rowKey]*derecho.Row{}
+	p.inbox, p.joined, p.scheduled, p.stands, p.wake, p.told = nil, false, false, false, 0, map[rowKey]*derecho.Row{}
 	p.unanswered, p.logging = 0, map[derecho.EndpointID]bool{}
 	p.disk.err = nil
 	p.disk.open()
@@ -221,9 +222,9 @@ func (p *process) step(inbox []func()) {
 	if p.gone {
 		return
 	}
-	if p.f.Paused() || p.idle {
+	if p.f.Paused() || p.idle || p.stands {
 		p.inbox = append(inbox, p.inbox...)
-		p.scheduled = false
+		p.scheduled = p.stands
 		return
 	}
 	p.scheduled = false
@@ -345,13 +346,13 @@ func (p *process) stall() {
 	if r.stalled || r.calm || r.plan.Faults&Pause == 0 || r.plan.Storm != "" && !r.stormy || r.stalls.IntN(100) > 0 {
 		return
 	}
-	r.stalled, p.scheduled = true, true
+	r.stalled, p.scheduled, p.stands = true, true, true
 	p.observe() // others see what it has done in this step
 	r.emit(Event{Kind: Fault_, Node: p.id, Text: "stands still in a step"})
 	r.faults[Pause]++
 	events := 0
 	r.w.Run(r.w.Now()+time.Duration(r.stalls.Int64N(int64(3*r.plan.Lease))), func() bool { events++; return r.err != nil || events > 100_000 })
-	r.stalled, p.scheduled = false, false
+	r.stalled, p.scheduled, p.stands = false, false, false
 	r.emit(Event{Kind: Fault_, Node: p.id, Text: "goes on with its step"})
 	if p.gone {
 		panic(sim.Crash{Fabric: p.f})
@@ -454,7 +455,7 @@ func (p *process) Failed(error)                                      {}
 // LogFailed implements derecho.Handler. A node gives up a log that does not answer; nothing is written to it from then on, even if it answers later.
 func (p *process) LogFailed(_ derecho.SubgroupID, node derecho.NodeID, err error) {
 	if node == p.id && p.disk.err == nil {
-		p.run.emit(Event{Kind: Fault_, Node: p.id, Text: "gives up its log: " + err.Error()})
+		p.run.emit(Event{Kind: GivenUp, Node: p.id, Text: err.Error()})
 		p.disk.err = err
 	}
 }

@@ -45,10 +45,11 @@ const (
 	Waits    // at the end: a node waits for logs of a channel; Text says which
 	Muted    // at the end: a writer can not write what it has to write last; Text says why
 	LeftOut  // a node is told that messages of its own, the last of them number Seq, are not in the history with which a channel goes on
+	GivenUp  // a node writes nothing more to its log, whose disk does not answer; Text says why
 )
 
 var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
-	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out"}
+	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "gives up its log:"}
 
 // Event is one line of a trace.
 type Event struct {

@@ -102,6 +102,12 @@ func NewDriven(cfg Config, id NodeID, h Handler, cb Callbacks) (*Driven, error) 
 	return d, nil
 }
 
+// Succeeds says that the node takes the place of one that was excluded. It comes before Attach.
+func (d *Driven) Succeeds(before *Driven) { d.m.succeeds(before.m) }
+
+// Outcast reports whether the node is in no group, and founds none since one went on without it.
+func (d *Driven) Outcast() bool { return d.m.outcast }
+
 // Attach gives the node its network. The caller then starts it.
 func (d *Driven) Attach(self rdma.PeerInfo, f rdma.Fabric) { d.m.attach(self, f) }
 

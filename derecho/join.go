@@ -10,7 +10,7 @@ import (
 )
 
 func (m *machine) status() status {
-	return status{alone: m.phase == alone, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, before: m.view.before, cutOff: m.cutOff}
+	return status{alone: m.phase == alone, outcast: m.outcast, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, before: m.view.before, cutOff: m.cutOff}
 }
 
 func (m *machine) broadcastStatus() {
@@ -25,19 +25,19 @@ func (m *machine) broadcastStatus() {
 // It founds one only if everybody whom it found is alone too and has a larger ID. Two nodes that
 // find each other are linked and know each other's status, and a node tells its status when it
 // changes; so of several nodes that start together only the one with the smallest ID founds, and the
-// others join it. Who is joining or leaving is in a group: it is waited for, until it can be asked
+// others join it. An outcast founds none, and nobody waits for it to. Who is joining or leaving is in a group: it is waited for, until it can be asked
 // or is gone.
 func (m *machine) decide() {
 	if m.phase != alone || !m.scanned {
 		return
 	}
-	first := true
+	first := !m.outcast
 	for id := range m.links {
 		s, known := m.statuses[id]
 		if !known {
 			return // its status is on the way
 		}
-		first = first && s.alone && m.id < id
+		first = first && s.alone && (s.outcast || m.id < id)
 	}
 	switch member := m.host(); {
 	case member != 0:
@@ -160,7 +160,7 @@ func (m *machine) welcomed(w welcome, b []byte) {
 
 // enter makes the node a member of the view that it has.
 func (m *machine) enter() {
-	m.phase = joined
+	m.phase, m.outcast = joined, false
 	if m.installControl() {
 		m.showView(nil)
 		m.broadcastStatus()
@@ -204,7 +204,7 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	if m.phase != joined || !s.joined || s.group == m.view.group || s.members < mine || s.members == mine && p.ID > uint64(m.id) {
 		return
 	}
-	m.exclude(fmt.Errorf("%s (process %d on %s) belongs to a larger group of this domain, with %d members; this one has %d",
+	m.giveWay(fmt.Errorf("%s (process %d on %s) belongs to a larger group of this domain, with %d members; this one has %d",
 		p.Name, p.PID, p.Host, s.members, mine))
 }
 

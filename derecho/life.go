@@ -56,14 +56,17 @@ type life struct {
 	once   sync.Once
 }
 
-// begin makes an incarnation and lets it look for the group.
-func (n *Node) begin(id NodeID) (*life, error) {
+// begin makes an incarnation, in the place of one that is over if there was one, and lets it look for the group.
+func (n *Node) begin(id NodeID, before *life) (*life, error) {
 	bell, err := thePoller.doorbell()
 	if err != nil {
 		return nil, err
 	}
 	l := &life{n: n, id: id, joined: make(chan struct{}), over: make(chan struct{})}
 	l.m = newMachine(&n.cfg, id, n.h, l)
+	if before != nil {
+		l.m.succeeds(before.m)
+	}
 	l.fabric, err = n.cfg.fabric(&n.cfg, uint64(id), bell, poster{l.post})
 	if err != nil {
 		return nil, err
@@ -343,7 +346,7 @@ func (n *Node) rejoin(before *life) {
 			return // Join was given up, or the node has left: nobody would end another incarnation
 		}
 		id++ // the incarnation is in the low bits
-		l, err := n.begin(id)
+		l, err := n.begin(id, before)
 		if err != nil {
 			select {
 			case <-time.After(rejoinDelay):

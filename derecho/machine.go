@@ -103,6 +103,9 @@ type machine struct {
 	holding   bool
 	welcoming []byte                          // what the nodes that joined with this view need
 	own       map[EndpointID]*pendingEndpoint // endpoints of this node, by what was asked
+	// outcast: a group went on without the incarnation before, or one before that, and the node has been in none since. It founds none: that group lives, for
+	// all it knows, also if it reaches nobody of it.
+	outcast bool
 	// leaveOnEntry: whoever waited for this node to join has given up; it leaves as soon as it can.
 	leaveOnEntry bool
 	// announcedLeave: the leave command was submitted; departed: it was executed here.
@@ -276,9 +279,17 @@ func (m *machine) answerFence() bool {
 
 // exclude ends the node's part in a group that goes on without it.
 func (m *machine) exclude(why error) {
-	if m.dead() {
-		return
+	if !m.dead() {
+		m.outcast = m.outcast || m.phase >= joined && !mutant.Is("outcast-founds")
+		m.giveWay(why)
 	}
+}
+
+// succeeds: this machine takes the place of one that was excluded.
+func (m *machine) succeeds(before *machine) { m.outcast = before.outcast }
+
+// giveWay ends this incarnation of the node; another one begins.
+func (m *machine) giveWay(why error) {
 	err := fmt.Errorf("%w: %w", ErrExcluded, why)
 	was := m.phase
 	m.phase = excluded

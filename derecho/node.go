@@ -96,7 +96,7 @@ func Join(ctx context.Context, cfg Config, h Handler) (*Node, error) {
 	n := &Node{cfg: cfg, h: h, turn: make(chan struct{}, 1), endpoints: newEndpointList()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.turn <- struct{}{} // an incarnation that is excluded at once waits until this one was looked at
-	l, err := n.begin(newID())
+	l, err := n.begin(newID(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -203,6 +203,7 @@ func (r *reader) endpoint() Endpoint {
 // status is what a node tells its peers of itself when a link comes up and when it changes.
 type status struct {
 	alone   bool // in no group, and not about to be
+	outcast bool // founds none
 	joined  bool // takes requests to join
 	members uint32
 	group   uint64 // drawn by the founder of the group; 0 for a node that is in none
@@ -213,6 +214,7 @@ type status struct {
 func (s status) encode() []byte {
 	var w writer
 	w.flag(s.alone)
+	w.flag(s.outcast)
 	w.flag(s.joined)
 	w.u32(s.members)
 	w.u64(s.group)
@@ -246,7 +248,7 @@ func (r *reader) ending() ending {
 
 func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
-	s := status{alone: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), before: r.ending(), cutOff: string(r.bytes())}
+	s := status{alone: r.flag(), outcast: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), before: r.ending(), cutOff: string(r.bytes())}
 	return s, r.err()
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/omg-dds-go/dds/derecho"
 )
@@ -36,7 +37,7 @@ func (v *Violation) Unwrap() error { return v.Err }
 
 func newChecker(plan Plan) *checker {
 	return &checker{
-		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, started: map[derecho.NodeID]int{}, givenUp: map[derecho.NodeID]bool{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
+		plan: plan, hosts: map[derecho.NodeID]uint64{}, names: map[derecho.NodeID]string{}, started: map[derecho.NodeID]int{}, givenUp: map[derecho.NodeID]bool{}, member: map[derecho.NodeID]bool{}, outcast: map[string]bool{}, ended: map[derecho.NodeID]int{}, left: map[derecho.NodeID]int{},
 		epochs: map[place]*epochTrace{}, sent: map[string]sent{}, last: map[derecho.NodeID]map[derecho.SubgroupID]uint32{},
 		known: map[derecho.NodeID][]string{}, infos: map[knownAt]uint64{}, asked: map[string]uint64{}, got: map[derecho.NodeID]map[string]bool{}, sends: map[sendKey][]string{},
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
@@ -110,6 +111,8 @@ type checker struct {
 	names     map[derecho.NodeID]string
 	started   map[derecho.NodeID]int  // event at which a node started
 	givenUp   map[derecho.NodeID]bool // its log does not answer
+	member    map[derecho.NodeID]bool // of some view, ever
+	outcast   map[string]bool         // processes without which their group went on, and that are in none since, by their names
 	ended     map[derecho.NodeID]int  // event at which it crashed or was excluded
 	left      map[derecho.NodeID]int  // event at which it began to leave
 	epochs    map[place]*epochTrace
@@ -175,6 +178,7 @@ func (c *checker) event(i int, e Event) {
 	case Left:
 		c.gives(e.Node, 0)
 	case Crashed, Excluded:
+		c.outcast[c.names[e.Node]] = e.Kind == Excluded && (c.outcast[c.names[e.Node]] || c.member[e.Node] && !strings.Contains(e.Text, "larger group"))
 		c.gives(e.Node, 0)
 		c.ended[e.Node] = i
 		c.faulty = true
@@ -350,6 +354,9 @@ func (c *checker) decision(i int, e Event) {
 	t := c.epoch(at)
 	switch w.Kind {
 	case derecho.Installed:
+		if w.Subgroup == 0 {
+			c.enters(e.Node, w.Group)
+		}
 		c.installed(i, e.Node, at, t, w)
 	case derecho.Decided:
 		if slices.ContainsFunc(w.Ends, func(end uint64) bool { return end != forever }) { // else one has drained all of it, and nothing had to be agreed on
@@ -578,6 +585,17 @@ func (c *checker) agreed(i int, node derecho.NodeID, at place, t *epochTrace, st
 	if 2*have <= all {
 		c.failf("M4: %s knows how view %d ends, and too few of %v have accepted a ballot", node, at.epoch, t.members)
 	}
+}
+
+// enters: a process without which its group went on founds none of its own. It joins that group, or one that others have founded.
+func (c *checker) enters(node derecho.NodeID, group uint64) {
+	if name := c.names[node]; c.outcast[name] {
+		if group == uint64(node) {
+			c.failf("M4: %s founds a group though that in which %s was has gone on without it", node, name)
+		}
+		c.outcast[name] = false
+	}
+	c.member[node] = true
 }
 
 // witness is the member that has the name of the witness; of several, one that died and has come back, the one that was there first.

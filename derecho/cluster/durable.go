@@ -242,7 +242,6 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		return logs
 	}
 	there := map[place][]uint64{} // logs of which an epoch goes on
-	apart := newBeside()
 	givenUp := map[derecho.NodeID]bool{}
 	bare := map[uint64]bool{} // groups in which the history began where it is kept in memory, with no log there, then or since
 	began := map[place]bool{} // epochs that anybody has installed
@@ -316,7 +315,6 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				text = append(text, e.Text)
 			}
 			lies.durable(e)
-			apart.durable(e.Text, group[e.Node])
 			if s := logs[e.Log]; s.epoch == e.Epoch { // else it does not count
 				have[e.Text][e.Log], at[e.Text] = true, s
 			}
@@ -328,13 +326,11 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			if in := group[e.Node]; len(there[place{in, channels[ch].ID, e.Epoch}]) == 0 {
 				bare[in] = true
 			}
-			apart.has[group[e.Node]] = true
 			on := lineOf(line[group[e.Node]], e.Epoch).line
 			h := lies.of(group[e.Node])
 			lies.resumed(found[e.Node], h, there[place{group[e.Node], channels[ch].ID, e.Epoch}], announced(e.Node), on, newest[on].logs, logs, at)
 			h.has(e.Node, found[e.Node])
 		case e.Kind == Load && e.Channel == ch:
-			apart.has[group[e.Node]] = true
 			lies.of(group[e.Node]).has(e.Node, found[e.Node])
 		case e.Kind == Known && e.Channel == ch:
 			if met[e.Node] = append(met[e.Node], e.Sender); e.Keeps {
@@ -359,27 +355,8 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	}
 	for _, t := range text {
 		everywhere := len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
-		if everywhere && !in[t] && !lies.excused[t] && !apart.excuses(t, group[held.Node]) && at[t].line == lineOf(line[group[held.Node]], forever32).line {
+		if everywhere && !in[t] && !lies.excused[t] && at[t].line == lineOf(line[group[held.Node]], forever32).line {
 			c.failf("P2: %.40s was durable in all logs of epoch %d, and %s does not hold it", t, at[t].epoch, held.Node)
 		}
 	}
 }
-
-// beside is what was stored in one group while another had the channel, too. Processes that were removed from a group and can not reach it found one of their own, and may have all
-// logs of the last epoch, if the others keep the channel in memory. When the two meet one of them ends (ADR 0011), with what was stored there alone.
-type beside struct {
-	has    map[uint64]bool            // groups in which somebody has had the state
-	groups map[string]map[uint64]bool // of a message: those, but for its own, when it was stored first
-}
-
-func newBeside() beside { return beside{map[uint64]bool{}, map[string]map[uint64]bool{}} }
-
-func (b beside) durable(text string, group uint64) {
-	if b.groups[text] == nil {
-		b.groups[text] = maps.Clone(b.has)
-		delete(b.groups[text], group)
-	}
-}
-
-// excuses: the group to which all belong in the end had the channel when the message was stored in another.
-func (b beside) excuses(text string, group uint64) bool { return b.groups[text][group] }

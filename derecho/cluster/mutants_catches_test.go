@@ -39,6 +39,7 @@ var catches = map[string]catch{
 	"no-resource":           {kind: "any", seed: 2, violates: "M7"},
 	"welcome-early":         {kind: "any", seed: 2, violates: "A9"},
 	"welcome-wrong-view":    {kind: "any", seed: 1, violates: "M7"},
+	"outcast-founds":        {kind: "witness", seed: 4, violates: "M4"},
 	"forget-welcome":        {kind: "birth", seed: 39, violates: "M7"},
 	"greet-asked-only":      {kind: "birth", seed: 614, violates: "M7"},
 	"no-second-welcome":     {kind: "birth", seed: 13, violates: "M7"},

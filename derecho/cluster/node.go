@@ -28,6 +28,7 @@ type process struct {
 	ids       []derecho.NodeID // all that it had
 	isolated  bool
 	d         *derecho.Driven
+	succeeds  *derecho.Driven // the one before, if that was excluded
 	f         *sim.Fabric
 	scheduled bool
 	stands    bool // it stands still in the middle of a step, after which it looks again if there is anything
@@ -160,7 +161,10 @@ func (p *process) boot() {
 	if err != nil {
 		panic(err)
 	}
-	p.d = d
+	if p.d = d; p.succeeds != nil {
+		d.Succeeds(p.succeeds)
+		p.succeeds = nil
+	}
 	p.f = r.w.Attach(rdma.PeerInfo{ID: uint64(id), Name: p.name}, p.host, d.Events(), p.look)
 	if r.plan.Unfound {
 		p.f.Unfound = func(q rdma.PeerInfo) bool {
@@ -335,6 +339,7 @@ func (p *process) wasExcluded(err error) {
 			p.run.emit(Event{Kind: Left, Node: p.id})
 			return
 		}
+		p.succeeds = p.d
 		p.boot()
 	})
 }

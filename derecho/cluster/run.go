@@ -428,6 +428,10 @@ func (r *run) unsettled() (why string, at *process, excused bool) {
 // bereft: in the view that some process is in, too many have died for the others to go on, and it says
 // so. Only a restart helps then.
 func (r *run) bereft() bool {
+	outside := func(p *process) bool { return p.gone || p.d.Outcast() }
+	if slices.ContainsFunc(r.procs, func(p *process) bool { return !p.gone && p.d.Outcast() }) && !slices.ContainsFunc(r.procs, func(p *process) bool { return !outside(p) }) {
+		return true // they wait for a group of which nobody is left
+	}
 	for _, p := range r.procs {
 		if p.gone || !p.isolated {
 			continue

@@ -49,6 +49,7 @@ var List = []Mutant{
 	{"wait-unwedged", "who alone can certify a death waits for older members that have no quorum without"},
 	{"deaf-stays", "of two members of which one does not hear the other the one that is accused more goes"},
 	{"isolated-stays", "a node says that it hears no quorum when its view has ended without an agreement"},
+	{"outcast-founds", "a node without which its group went on founds one of its own when it reaches nobody"},
 	{"forget-welcome", "who joins hangs if whom it asked has only welcomed another"},
 	{"greet-asked-only", "who joins hangs if whom it asked died and all others leave"},
 	{"no-second-welcome", "who joins hangs if whom it asked fails"},

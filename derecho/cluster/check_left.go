@@ -7,24 +7,27 @@ import (
 	"github.com/omg-dds-go/dds/derecho"
 )
 
-// checkLeftOut: what a node has sent on a stored channel and was handed, while it kept the channel in its log and ever since, is in the state in the end, or the node was told that it was left out (P2). It does not
+// checkLeftOut: what a node has sent on a stored channel and was handed, in epochs in which it kept the channel in its log and ever since, is in the state in the end, or the node was told that it was left out (P2). It does not
 // matter whether anybody was told that it is stored: a wait for that which begins when the logs of the channel are back asks for nothing else.
 func (c *checker) checkLeftOut(events []Event) {
 	owed := map[keptBy]map[string]uint64{} // by its text, with its number
 	keeps, logs := map[string]derecho.ChannelID{}, map[keptBy]bool{}
+	newest, from := map[derecho.NodeID]uint32{}, map[keptBy]uint32{} // epoch of the subgroup; that in which the log is kept first: what came before that may come after it was announced
 	for i := range events {
 		e := &events[i]
 		at := keptBy{e.Node, e.Channel}
 		switch {
+		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Subgroup == channels[logged].ID:
+			newest[e.Node] = e.What.Epoch
 		case e.Kind == Found:
 			logs[at] = true
 		case e.Kind == Known && e.Keeps && e.Sender == e.Node && stored(e.Channel):
 			if keeps[e.Text] = e.Channel; owed[at] == nil && logs[at] {
-				owed[at] = map[string]uint64{}
+				owed[at], from[at] = map[string]uint64{}, newest[e.Node]
 			}
 		case e.Kind == Forgotten && keeps[e.Text] != 0 && strings.HasPrefix(e.Text, e.Node.String()+"/"):
 			delete(owed, keptBy{e.Node, keeps[e.Text]})
-		case e.Kind == Deliver && e.Sender == e.Node && owed[at] != nil:
+		case e.Kind == Deliver && e.Sender == e.Node && owed[at] != nil && e.Epoch >= from[at]:
 			owed[at][e.Text] = uint64(c.sent[e.Text].n)
 		case e.Kind == LeftOut:
 			for text, n := range owed[at] {

@@ -43,7 +43,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{}, leaving: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{}, quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, withdrawn: map[string]bool{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{}, quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, holds: map[keptBy]uint32{}, withdrawn: map[string]bool{},
 	}
 }
 
@@ -139,6 +139,7 @@ type checker struct {
 	keep      map[string]bool                    // which of these keep the state
 	quit      map[keptBy][]derecho.NodeID        // who had the state that a node began to wait for, and had no endpoint any more, as far as that one knew
 	fewer     map[keptBy]int                     // how many others a node had removed when it began to wait for it
+	holds     map[keptBy]uint32                  // since which epoch the history goes that a node has
 	withdrawn map[string]bool                    // "node by endpoint": the node has carried out that it is withdrawn; the layer above is told later
 	durable   map[derecho.NodeID]map[string]bool // what is on the disk of a node
 	found     map[logOf]lastEpoch                // what a log held when it was announced last

@@ -156,13 +156,13 @@ func (c *checker) checkGot(n derecho.NodeID, at place, t *epochTrace, name strin
 
 // awaits: a node begins to keep the state of a channel. If it waits for none a history begins.
 func (c *checker) awaits(e Event) {
-	at := begun{c.group[e.Node], e.Channel}
+	at, by := begun{c.group[e.Node], e.Channel}, keptBy{e.Node, e.Channel}
 	if c.gives(e.Node, e.Channel); e.Text != "pending" {
 		c.since[at] = append(c.since[at], e.Epoch)
 		c.have[at] = append(c.have[at], e.Node)
+		c.holds[by] = e.Epoch
 		return
 	}
-	by := keptBy{e.Node, e.Channel}
 	c.quit[by] = slices.DeleteFunc(slices.Clone(c.have[at]), func(n derecho.NodeID) bool { return c.knows(e.Node, n, e.Channel) })
 	c.fewer[by] = len(c.removed[e.Node])
 }
@@ -179,14 +179,14 @@ func (c *checker) loaded(e Event) {
 	at, by := begun{c.group[e.Node], e.Channel}, keptBy{e.Node, e.Channel}
 	if e.Text == "" && !slices.ContainsFunc(c.have[at], func(n derecho.NodeID) bool {
 		// Who had withdrawn before this node came owes it nothing, though it keeps the state until it has drained the epoch; nor does who withdrew
-		// before the source failed.
+		// before the source failed. Nor has anybody it whose own history began later: those who went on without this node.
 		withdrawn := !c.knows(e.Node, n, e.Channel) && (slices.Contains(c.quit[by], n) || len(c.removed[e.Node]) > c.fewer[by])
-		return !c.removed[e.Node][n] && !withdrawn
+		return !c.removed[e.Node][n] && !withdrawn && c.holds[keptBy{n, e.Channel}] <= e.Epoch
 	}) {
 		c.since[at] = append(c.since[at], e.Epoch)
 	}
-	c.have[at] = append(c.have[at], e.Node)
-	c.loads = append(c.loads, load{e.Node, at.group, c.beganBefore(at, e.Epoch), e})
+	c.have[at], c.holds[by] = append(c.have[at], e.Node), c.beganBefore(at, e.Epoch)
+	c.loads = append(c.loads, load{e.Node, at.group, c.holds[by], e})
 }
 
 // beganBefore: the history that a state as of an epoch is of. It may be told after the next one has begun, by a node that has withdrawn meanwhile, or that was slow.

@@ -690,9 +690,11 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 	}
 	noFlight := write("photo.igc", "not a flight\n")
 	badQoS := write("bad.xml", `<dds><qos_library name="Avionics"><qos_profile name="Ordered"><publisher_qos><presentashun/></publisher_qos></qos_profile></qos_library></dds>`)
-	incompatible := write("incompatible.xml", strings.Replace(qosFile, `<qos_profile name="Position" base_name="Reliable">`,
+	incompatible := write("incompatible.xml", strings.NewReplacer(`<qos_profile name="Position" base_name="Reliable">`,
 		`<qos_profile name="Position" base_name="Reliable"><datareader_qos><deadline><period><sec>1</sec><nanosec>0</nanosec></period></deadline></datareader_qos></qos_profile>
-		<qos_profile name="Unused" base_name="Reliable">`, 1))
+		<qos_profile name="AsBefore" base_name="Reliable">`,
+		`<qos_profile name="Advisory" base_name="Position"/>`, `<qos_profile name="Advisory" base_name="AsBefore"/>`, // or which of the two is noticed first would be chance
+	).Replace(qosFile))
 	file := write("file", "")
 	fifo := filepath.Join(dir, "fifo")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))

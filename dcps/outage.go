@@ -172,7 +172,7 @@ const (
 	outsideDetail = "the processes that are left of the domain can let nobody in, because they hear too few of the others. This one joins by itself " +
 		"once they do: look after the network, and after the processes that are named here"
 	excludedDetail = "the others went on without this process, because they did not hear it for longer than Settings.Lease. It is joining again " +
-		"by itself: try again once DomainParticipant.Err is nil"
+		"by itself as soon as it reaches a process of the domain: if none is left, start one, or this one anew. Try again once DomainParticipant.Err is nil"
 )
 
 // outageDetail says what an outage means and what to do.

@@ -183,6 +183,10 @@ func TestRejoin(t *testing.T) {
 			require.ErrorIs(t, err, derecho.ErrExcluded)
 			require.ErrorIs(t, err, ErrPreconditionNotMet)
 			require.ErrorIs(t, b.p.Err(), derecho.ErrExcluded)
+			for _, err := range []error{err, b.p.Err()} {
+				require.ErrorContains(t, err, "did not hear it for longer than Settings.Lease", "why")
+				require.ErrorContains(t, err, "as soon as it reaches a process of the domain: if none is left, start one, or this one anew", "and what ends it")
+			}
 			d.bus.rejoin(b)
 			require.NoError(t, b.p.WaitForDomain(patiently(t)))
 			for _, w := range []*DataWriter[track]{wa, wb} {

@@ -25,6 +25,8 @@ type entity struct {
 
 	// enabled: stored once everything that operations need is there; whoever loads true sees it (DDS: enable).
 	enabled atomic.Bool
+	// refused is why the domain does not know the entity, though it is enabled: refused.go. Stored by the polling goroutine.
+	refused atomic.Pointer[error]
 	// changing is held while the entity is enabled, announced anew, or closed: one after the other. It is taken before all
 	// other locks.
 	changing sync.Mutex

@@ -133,6 +133,10 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 		e.writer, e.reader = h.p.writers.find(ep.ID), h.p.readers.find(ep.ID)
 		if e.reader != nil {
 			e.reader.self = e
+			h.accepted(&e.reader.entity)
+		}
+		if e.writer != nil {
+			h.accepted(&e.writer.entity)
 		}
 	}
 	e.ignored = h.ignores(e)

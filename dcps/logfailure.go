@@ -21,32 +21,26 @@ type failedLog struct {
 
 // LogFailed notes that a member does not log a subgroup any more: from now on the writers of PERSISTENT topics on it
 // fail, at every process that has heard of it, until that member has left. Err tells of it too. A node without
-// endpoints has left already, or is about to: it holds nobody up. nil: this member is not refused as a copy any more; if its disk has failed
-// besides, that stays.
+// endpoints has left already, or is about to: it holds nobody up. What is left out of this process, as its log is refused, concerns nobody else (refuse);
+// each of that is announced when it is not any more, which is enough to know.
 func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
-	if err == nil {
-		h.forgetFailed(func(f failedLog) bool { return f.sg == sg && f.node == node && errors.Is(f.err, derecho.ErrCopied) })
+	var e *derecho.LogError
+	switch is := errors.As(err, &e); {
+	case err == nil:
 		return
-	}
-	if slices.ContainsFunc(h.failed, func(f failedLog) bool {
-		return f.sg == sg && f.node == node && errors.Is(f.err, derecho.ErrCopied) == errors.Is(err, derecho.ErrCopied)
-	}) {
+	case is && e.Refused:
+		h.refuse(sg, e)
 		return
-	}
-	if e := (*derecho.LogError)(nil); !errors.As(err, &e) { // of this process, say
+	case !is: // of this process, say
 		err = &derecho.LogError{Member: h.view.member(node), Err: err}
 	}
+	if slices.ContainsFunc(h.failed, func(f failedLog) bool { return f.sg == sg && f.node == node }) {
+		return
+	}
 	who, known := h.process(node)
-	code, todo := ErrOutOfResources, "see to its disk (room, errors, whether it answers) and start it again"
-	if errors.Is(err, derecho.ErrHistory) {
-		code, todo = ErrPreconditionNotMet, "decide which of the two histories is to go on"
-	}
-	if errors.Is(err, derecho.ErrCopied) {
-		code, todo = ErrPreconditionNotMet, "the directory of this process is "+h.p.logDir(sg)
-	}
 	f := failedLog{sg, node, &Error{
-		Op: "log", Entity: who, Code: code, Err: err,
-		Detail: fmt.Sprintf("it stores no sample of PERSISTENT %s any more; %s", h.persistent(sg), todo),
+		Op: "log", Entity: who, Code: ErrOutOfResources, Err: err,
+		Detail: fmt.Sprintf("it stores no sample of PERSISTENT %s any more; see to its disk (room, errors, whether it answers) and start it again", h.persistent(sg)),
 	}}
 	h.p.problem(f.err)
 	if known {
@@ -61,11 +55,7 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 
 // forgetLogs lets writers go on that a member which has left kept from it.
 func (h *hub) forgetLogs(node derecho.NodeID) {
-	h.forgetFailed(func(f failedLog) bool { return f.node == node })
-}
-
-func (h *hub) forgetFailed(which func(failedLog) bool) {
-	h.failed = slices.DeleteFunc(h.failed, which)
+	h.failed = slices.DeleteFunc(h.failed, func(f failedLog) bool { return f.node == node })
 	h.p.logErrs.Range(func(key, _ any) bool {
 		sg := key.(derecho.SubgroupID)
 		if i := slices.IndexFunc(h.failed, func(f failedLog) bool { return f.sg == sg }); i >= 0 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/storage"
 	"github.com/stretchr/testify/require"
 )
 
@@ -78,6 +80,14 @@ func storedDurability(dir string) qos.DurabilityKind {
 //	rest         takes what there is, without waiting
 //	match N      waits until as many readers and writers are matched, and for the domain
 //	acks         tells what WaitForAcknowledgments gives
+//	rejoined     waits until the process has joined again
+//	history      tells what WaitForHistoricalData gives
+//	awaitmatch N tells what the reader's WaitForMatch gives
+//	put ID N     tells what Write gives
+//	err          tells the participant's Err
+//	qos          tells what changing the reader's QoS gives
+//	newreader    makes another reader, and tells what that gives
+//	close        closes the writer and the reader, and tells what that gives
 //	views        tells how the view has changed
 func attend(domain string) error {
 	id, err := strconv.Atoi(domain)
@@ -163,6 +173,31 @@ func attend(domain string) error {
 			}
 		case "views":
 			answer = strings.Join(kinds(p.ViewChangedStatus()), " ")
+		case "rejoined":
+			back := func(c ViewChange) bool { return c.Why == ViewRejoined }
+			if err := p.domain.await(ctx, "test", func() bool { return slices.ContainsFunc(p.domain.view.Changes, back) }); err != nil {
+				return err
+			}
+		case "history":
+			answer = fmt.Sprint(r.WaitForHistoricalData(ctx))
+		case "awaitmatch":
+			answer = fmt.Sprint(r.WaitForMatch(ctx, a))
+		case "put":
+			answer = fmt.Sprint(w.Write(ctx, &track{ID: int32(a), Value: int32(b)}))
+		case "err":
+			answer = fmt.Sprint(p.Err())
+		case "qos":
+			q := r.Qos()
+			q.UserData.Value = []byte("changed")
+			answer = fmt.Sprint(r.SetQos(q))
+		case "newreader":
+			another, err := NewDataReader(sub, tp, WithReaderQos(storedReaderQos(p.Settings().Dir)))
+			if err == nil {
+				err = another.Close()
+			}
+			answer = fmt.Sprint(err)
+		case "close":
+			answer = fmt.Sprint(errors.Join(w.Close(), r.Close()))
 		case "acks":
 			answer = fmt.Sprint(w.WaitForAcknowledgments(ctx))
 		}
@@ -175,6 +210,7 @@ func attend(domain string) error {
 type attendant struct {
 	t   *testing.T
 	cmd *exec.Cmd
+	dir string // of its logs; "" for none
 	in  io.WriteCloser
 	out *bufio.Reader
 }
@@ -184,7 +220,8 @@ func (d *domain) attendant(t *testing.T) *attendant {
 	a := &attendant{t: t, cmd: exec.Command(os.Args[0])}
 	a.cmd.Env = append(os.Environ(), fmt.Sprintf("DCPS_TEST_MEMBER=%d", d.id), "DDS_LEASE="+d.settings.Lease.String())
 	if d.settings.Dir != "" {
-		a.cmd.Env = append(a.cmd.Env, "DDS_DIR="+t.TempDir())
+		a.dir = t.TempDir()
+		a.cmd.Env = append(a.cmd.Env, "DDS_DIR="+a.dir)
 	}
 	a.cmd.Stderr = os.Stderr
 	var err error
@@ -423,4 +460,90 @@ func TestCoreNewcomer(t *testing.T) {
 	require.Equal(t, ViewResumed, (<-told).Why)
 	require.False(t, p.ViewChangedStatus().Away)
 	d.attendant(t).end() // is let in
+}
+
+// A process joins again, and its log can not be used. Its PERSISTENT writer and reader are told, wherever they wait, and when that is mended they are
+// announced by themselves. Its samples are complete then.
+func TestCoreRefusedAtRejoin(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		err        error
+		// spoil the log, in the place of its directory; what it returns mends it.
+		spoil func(t *testing.T, d *domain, dir string) (mend func())
+	}{
+		{"no directory", "not a directory", syscall.ENOTDIR, func(t *testing.T, _ *domain, dir string) func() {
+			aside := dir + ".aside"
+			require.NoError(t, os.Rename(dir, aside))
+			require.NoError(t, os.WriteFile(dir, nil, 0o600))
+			return func() {
+				require.NoError(t, os.Remove(dir))
+				require.NoError(t, os.Rename(aside, dir))
+			}
+		}},
+		{"taken", "is in use", storage.ErrLocked, func(t *testing.T, _ *domain, dir string) func() {
+			aside := dir + ".aside"
+			require.NoError(t, os.Rename(dir, aside))
+			require.NoError(t, os.CopyFS(dir, os.DirFS(aside))) // the lock goes with the file
+			logs, err := filepath.Glob(filepath.Join(dir, logDirs))
+			require.NoError(t, err)
+			var held []*storage.Log
+			for _, path := range logs {
+				if info, err := os.Stat(path); err == nil && info.IsDir() {
+					log, _, err := storage.Open(path, storage.Options{Owner: "the thief"})
+					require.NoError(t, err)
+					held = append(held, log)
+				}
+			}
+			require.Len(t, held, 1)
+			return func() { require.NoError(t, held[0].Close()) }
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := onCore(t, Settings{Lease: testLease, Dir: t.TempDir()})
+			n := d.node(t, WithName("test"))
+			w, r := n.writer(t, storedWriterQos(d.settings.Dir)), n.reader(t, storedReaderQos(d.settings.Dir))
+			stays, stopped := d.attendant(t), d.attendant(t)
+			require.NoError(t, w.WaitForMatch(patiently(t), 3))
+			require.Equal(t, "match", stopped.do("match 3"))
+			write(t, w, 1, 0)
+			require.Equal(t, "take 1:0", stopped.do("take 1"))
+			stopped.signal(syscall.SIGSTOP)
+			require.NoError(t, r.await(untilMissed(t), "test", func() bool { return r.matched.CurrentCount == 2 }))
+			write(t, w, 1, 1)
+			mend := c.spoil(t, d, stopped.dir)
+			stopped.signal(syscall.SIGCONT)
+
+			require.Equal(t, "rejoined", stopped.do("rejoined"), "the rest of it works")
+			for _, ask := range []string{"history", "awaitmatch 2", "put 3 0", "acks", "err"} {
+				told := stopped.do(ask)
+				require.Contains(t, told, "precondition not met", ask)
+				require.Contains(t, told, c.says, ask)
+				require.Contains(t, told, "its log can not be used. That is tried again by itself: see to the log, "+stopped.dir, ask)
+				entity := "reader of topic"
+				if ask == "put 3 0" || ask == "acks" {
+					entity = "writer of topic"
+				}
+				require.Contains(t, told, entity, ask)
+			}
+			require.NotEqual(t, "<nil>", stopped.do("newreader"))
+			require.Equal(t, "<nil>", stopped.do("qos"), "it is announced with that")
+			write(t, w, 1, 2)
+			mend()
+
+			require.NoError(t, w.WaitForMatch(patiently(t), 3))
+			require.NoError(t, r.WaitForMatch(patiently(t), 3))
+			for stopped.do("history") != "<nil>" { // the writer may be announced before the reader
+			}
+			require.Equal(t, "match", stopped.do("match 3"))
+			for _, ask := range []string{"history", "put 3 7", "acks", "err"} {
+				require.Equal(t, "<nil>", stopped.do(ask), ask)
+			}
+			require.Equal(t, "take 1:1 1:2 3:7", stopped.do("take 3"))
+			require.Equal(t, "1:0 1:1 1:2 3:7", values(t, r, 4))
+			require.Contains(t, fmt.Sprint(r.MatchedPublications()), "member")
+			require.NoError(t, n.p.Err())
+			stopped.end()
+			stays.end()
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/storage"
 	"github.com/stretchr/testify/require"
 )
 
@@ -267,16 +268,53 @@ func TestLogFailure(t *testing.T) {
 	err := w.Write(patiently(t), &track{})
 	require.ErrorIs(t, err, ErrOutOfResources)
 	require.ErrorIs(t, err, derecho.ErrLog)
-	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), derecho.ErrCopied)
 	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), nil)
-	require.ErrorIs(t, w.Write(patiently(t), &track{}), derecho.ErrLog, "it is no copy any more, and has failed all the same")
+	require.ErrorIs(t, w.Write(patiently(t), &track{}), derecho.ErrLog, "nothing of it was left out, and it has failed all the same")
+}
 
-	n = d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
-	w = n.writer(t, writerQos(func(q *qos.DataWriter) { q.Durability.Kind = qos.DurabilityPersistent }))
-	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), derecho.ErrCopied)
-	require.ErrorIs(t, w.Write(patiently(t), &track{}), derecho.ErrCopied)
-	n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), nil)
-	write(t, w, 1, 2)
+// A process joins again, and what needs its log is left out. It is told, and so is who waits; another writer of the process works. It is over when the
+// endpoints are announced.
+func TestRefusedLog(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
+	persistent, wants := persistentQos(), readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent })
+	w, r, other := n.writer(t, persistent), n.reader(t, wants), n.writer(t, writerQos())
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	for _, c := range []struct {
+		err  error
+		says string
+	}{
+		{derecho.ErrCopied, "the directory of this process is " + n.p.logDir(w.at.sg)},
+		{derecho.ErrHistory, "decide which of the two histories is to go on; this log is " + n.p.logDir(w.at.sg)},
+		{storage.ErrLocked, "see to the log, " + n.p.logDir(w.at.sg)},
+	} {
+		d.bus.exclude(n)
+		d.bus.settle(t)
+		waits := make(chan error)
+		go func() { waits <- r.WaitForHistoricalData(patiently(t)) }()
+		refused := &derecho.LogError{Member: derecho.MemberInfo{Name: "display", PID: 4, Host: "cockpit"}, Err: c.err, Refused: true}
+		n.p.hub.LogFailed(w.at.sg, n.p.core.ID(), refused)
+		n.p.hub.Isolated(nil)
+		for what, err := range map[string]error{
+			"history": <-waits, "match": r.WaitForMatch(patiently(t), 1), "writer's match": w.WaitForMatch(patiently(t), 1),
+			"write": w.Write(patiently(t), &track{}), "acks": w.WaitForAcknowledgments(patiently(t)), "err": n.p.Err(),
+		} {
+			require.ErrorIs(t, err, ErrPreconditionNotMet, what)
+			require.ErrorIs(t, err, c.err, what)
+			require.ErrorContains(t, err, c.says, what)
+		}
+		require.ErrorContains(t, n.p.Err(), `reader of topic "Track", writer of topic "Track" are away`)
+		require.NotErrorIs(t, other.Write(patiently(t), &track{}), c.err)
+
+		d.bus.rejoin(n)
+		d.bus.settle(t)
+		require.NoError(t, w.WaitForMatch(patiently(t), 1))
+		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+		require.NoError(t, n.p.Err())
+		write(t, w, 1, 1)
+		require.Equal(t, "1:1", values(t, r, 1))
+		require.NoError(t, w.WaitForAcknowledgments(patiently(t)), "else it is in doubt after the next exclusion")
+	}
 }
 
 func TestMalformedAnnouncementIsReported(t *testing.T) {

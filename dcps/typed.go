@@ -78,7 +78,7 @@ func (w *DataWriter[T]) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatu
 // WaitForMatch waits until at least n readers are matched (extension).
 func (w *DataWriter[T]) WaitForMatch(ctx context.Context, n int) error {
 	u := w.untyped()
-	return u.await(ctx, "WaitForMatch", func() bool { return int(u.matched.CurrentCount) >= n })
+	return u.awaitKnown(ctx, "WaitForMatch", func() bool { return int(u.matched.CurrentCount) >= n })
 }
 
 // WaitForAcknowledgments waits until all that was written before has been handed over at every receiving process, and
@@ -167,17 +167,18 @@ func (r *DataReader[T]) MatchedPublications() []Peer { return r.untyped().matche
 // WaitForMatch waits until at least n writers are matched (extension).
 func (r *DataReader[T]) WaitForMatch(ctx context.Context, n int) error {
 	u := r.untyped()
-	return u.await(ctx, "WaitForMatch", func() bool { return int(u.matched.CurrentCount) >= n })
+	return u.awaitKnown(ctx, "WaitForMatch", func() bool { return int(u.matched.CurrentCount) >= n })
 }
 
 // WaitForHistoricalData waits until the reader has all samples that were kept for late joiners (DDS:
 // wait_for_historical_data). A VOLATILE reader has them at once: there are none. When the domain went on without this process any
-// other waits anew, until the process has joined again and the reader has what was kept for it meanwhile.
+// other waits anew, until the process has joined again and the reader has what was kept for it meanwhile. While the log that a PERSISTENT reader needs can not
+// be used then, it fails with ErrPreconditionNotMet and says why; the reader is announced, and the wait succeeds, when that is mended.
 func (r *DataReader[T]) WaitForHistoricalData(ctx context.Context) error {
 	const op = "WaitForHistoricalData"
 	u := r.untyped()
 	if u.join == nil || ctx == nil {
-		return u.await(ctx, op, func() bool { return u.complete })
+		return u.awaitKnown(ctx, op, func() bool { return u.complete })
 	}
 	return u.join.history(ctx, op)
 }

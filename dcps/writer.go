@@ -172,6 +172,7 @@ func (w *writer) broken(op string) error {
 		if err := w.p.logFailure(w.at.sg); err != nil {
 			return &Error{Op: op, Entity: w.what, Code: ErrOutOfResources, Err: err}
 		}
+		return w.refusal(op)
 	}
 	return nil
 }

@@ -170,8 +170,8 @@ type Handler interface {
 	// its own. What it returns is an upcall like the others, and takes the state over; it is not called
 	// if another state is on its way by then.
 	ReadState(sg SubgroupID, ch ChannelID, state []byte) (load func())
-	// LogFailed reports that a member (maybe this one) can not log the subgroup any more. nil: this one can again, as the node that had the
-	// same log has given it up (ErrCopied).
+	// LogFailed reports that a member (maybe this one) can not log the subgroup any more. If this one has joined again and its endpoints that need the log are
+	// left out until it can be used, that is a LogError which is Refused. EndpointAdded follows for each when it is announced, and nil when all are.
 	LogFailed(sg SubgroupID, node NodeID, err error)
 	// LeftOut says that messages of a writer of this node, which keeps the state of its channel on a Logged subgroup, are not in the history with which that goes on, up to one with the
 	// number upTo: nobody had the state when they were sent, and it was taken from logs that have come back. Those who received them then were handed them. Others may have been in

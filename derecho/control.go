@@ -384,12 +384,17 @@ func (m *machine) refuse(ep Endpoint, history uint64) {
 		p.answer(nil)
 		return
 	}
-	err := fmt.Errorf("%w: the log of this node, %016x, holds history %016x of channel %016x, up to epoch %d, and the members go on with history %016x: "+
-		"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.History, uint64(ep.Channel), ep.Log.Epoch, history)
+	err := otherHistory(&ep, history)
 	if waited { // for its log; who announced it has had an answer
-		m.h.LogFailed(ep.logged(), m.id, err)
+		m.leftOut(ep.logged(), err)
 	}
 	p.answer(err)
+}
+
+// otherHistory: the log of an endpoint of this node holds another history of its channel than the one that the members go on with.
+func otherHistory(ep *Endpoint, history uint64) error {
+	return fmt.Errorf("%w: the log of this node, %016x, holds history %016x of channel %016x, up to epoch %d, and the members go on with history %016x: "+
+		"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.History, uint64(ep.Channel), ep.Log.Epoch, history)
 }
 
 func (m *machine) added(eps []Endpoint) {

@@ -89,7 +89,7 @@ func (m *machine) postpone(ep Endpoint) {
 				return
 			}
 			p.refused = true
-			m.h.LogFailed(ep.logged(), m.id, err)
+			m.leftOut(ep.logged(), err)
 			p.answer(nil)
 		}
 		p.waits = true

@@ -87,6 +87,16 @@ func TestRejoinWithAnotherHistory(t *testing.T) {
 	require.Equal(t, []string{"of a", "of a still"}, logs[0].stored())
 	require.Equal(t, []string{"of b"}, logs[1].stored())
 	require.Equal(t, uint64(0xb), logs[1].holds(7).History)
+	var refused *LogError
+	require.ErrorAs(t, rb.failed, &refused)
+	require.True(t, refused.Refused)
+
+	// When the others have given their history up, that of this node goes on.
+	require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
+	rb.wait(t, "that it is refused no more", func() bool { return rb.failed == nil })
+	b.mustSend(t, logged, 7, 1, "of b still")
+	require.NoError(t, b.WaitDurable(ctxFor(t), logged.ID, 7))
+	require.Equal(t, []string{"of b", "of b still"}, logs[1].stored())
 }
 
 // undelivered is a recorder that keeps what was not delivered.

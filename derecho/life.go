@@ -50,6 +50,11 @@ type life struct {
 	// once it has joined.
 	waiting atomic.Pointer[error]
 
+	// refused are the endpoints of the application that this incarnation has not announced, and why: refused.go. Guarded by Node.turn.
+	refused map[EndpointID]refusal
+	// opening are the logs that are being opened anew. Of the goroutine that announces what the application has, which is one at a time.
+	opening map[SubgroupID]chan error
+
 	joined chan struct{} // closed when the node is a member
 	over   chan struct{} // closed when the life is over, for the reason in err
 	err    atomic.Pointer[error]
@@ -240,41 +245,25 @@ func (l *life) await(ctx context.Context, ev func(m *machine, done func(error)))
 
 // add announces an endpoint in this incarnation.
 func (l *life) add(ctx context.Context, ep Endpoint) error {
-	if err := l.prepare(&ep); err != nil {
+	ep.Node = l.id
+	if err := l.m.logs.prepare(&ep, l.n.cfg.OpenLog); err != nil {
 		return err
 	}
 	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
 }
 
-// prepare makes an endpoint one of this incarnation, and opens the logs that it needs.
-func (l *life) prepare(ep *Endpoint) error {
-	ep.Node = l.id
-	return l.m.logs.prepare(ep, l.n.cfg.OpenLog)
-}
-
 // addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It
 // reports false if this was not to be: the incarnation has ended, or an endpoint could not be announced. Those
-// whose log can not be opened any more, and those that the group refuses because of their logs, are left out; if another node has the log, until
-// it gives it up.
+// whose log can not be opened any more, and those that the group refuses because of their logs, are left out until that is over (refused.go); if another
+// node has the log, until it gives it up.
 func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
-	var eps []Endpoint
-	failed := map[SubgroupID]error{}
-	for _, ep := range all {
-		if err := l.prepare(&ep); err != nil {
-			failed[ep.logged()] = err
-		} else {
-			eps = append(eps, ep)
-		}
-	}
-	answers := make(chan error, len(eps))
+	eps, refused := l.reopen(ctx, all)
+	answers := make(chan announced, len(eps))
 	l.post(func(m *machine) {
-		for _, sg := range slices.Sorted(maps.Keys(failed)) {
-			m.h.LogFailed(sg, m.id, failed[sg])
-		}
 		left := slices.DeleteFunc(eps, func(ep Endpoint) bool {
 			out := l.n.rejoining.leavesOut(ep.ID)
 			if out {
-				answers <- nil
+				answers <- announced{ep, nil}
 			}
 			return out
 		})
@@ -282,17 +271,15 @@ func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
 			if errors.Is(err, ErrClosed) && l.n.rejoining.leavesOut(ep.ID) { // it was withdrawn meanwhile
 				err = nil
 			}
-			if errors.Is(err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
-				m.h.LogFailed(ep.logged(), m.id, err)
-				err = nil
-			}
-			answers <- err
+			answers <- announced{ep, err}
 		})
 	})
 	for range cap(answers) {
 		select {
-		case err := <-answers:
-			if err != nil {
+		case a := <-answers:
+			if errors.Is(a.err, ErrHistory) { // what was stored by the others meanwhile, or before they met this node
+				refused[a.ep.ID] = a.err
+			} else if a.err != nil {
 				return false
 			}
 		case <-l.over:
@@ -300,6 +287,10 @@ func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
 		case <-ctx.Done():
 			return false
 		}
+	}
+	l.refused = make(map[EndpointID]refusal, len(refused))
+	if l.n.leaveOut(l, refused); len(refused) > 0 {
+		go pprof.Do(context.Background(), pprof.Labels("dds", "refused"), func(context.Context) { l.n.insist(l, refused) })
 	}
 	return true
 }

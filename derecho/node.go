@@ -318,7 +318,14 @@ func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) e
 		}
 		ep.Info = info // an incarnation that begins meanwhile announces it so
 		l := n.life.Load()
-		err := l.await(ctx, func(m *machine, done func(error)) { m.changeEndpoint(id, info, done) })
+		_, refused := l.refused[id] // perhaps nobody knows it, and it is announced as it is then
+		err := l.await(ctx, func(m *machine, done func(error)) {
+			if refused && m.own[id] == nil {
+				done(nil)
+				return
+			}
+			m.changeEndpoint(id, info, done)
+		})
 		<-n.turn
 		if !errors.Is(err, ErrExcluded) {
 			return err
@@ -352,7 +359,10 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 			if ep := n.endpoints.find(0, id); ep != nil {
 				n.endpoints.delete(ep)
 			}
-			return n.remove(ctx, id, false)
+			l := n.life.Load()
+			_, refused := l.refused[id]
+			delete(l.refused, id)
+			return n.remove(ctx, id, refused)
 		case <-l.over: // perhaps it rejoins now, which has the turn until it has announced all
 		case <-n.ctx.Done():
 			return ErrClosed
@@ -366,7 +376,7 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 	return n.remove(ctx, id, true)
 }
 
-// remove withdraws an endpoint in the present incarnation; if it is left out that one need not have announced it, and will not.
+// remove withdraws an endpoint in the present incarnation; if it is left out, or was refused, that one need not have announced it, and will not.
 func (n *Node) remove(ctx context.Context, id EndpointID, leftOut bool) error {
 	err := n.await(ctx, func(m *machine, done func(error)) {
 		if leftOut && m.own[id] == nil {

@@ -1,0 +1,218 @@
+package derecho
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// A node that has joined again announces what its application has. An endpoint whose log can not be opened any more, as its disk is full or another
+// process has it, is left out, and so is one that the members refuse as its log holds another history (ErrHistory). The others work. The layer above is told,
+// as it may need people to mend that, and nobody tells this node when they have: it tries again every refusedDelay.
+
+// refusedDelay is how long a node waits before it tries again to announce an endpoint that was refused.
+const refusedDelay = time.Second
+
+// announced is what has become of an endpoint that was to be announced again.
+type announced struct {
+	ep  Endpoint
+	err error
+}
+
+// reopen makes endpoints those of this incarnation, and opens the logs that they need. Those whose log can not be opened, or does not within
+// Config.LogTimeout, are not among them.
+func (l *life) reopen(ctx context.Context, all []Endpoint) (eps []Endpoint, refused map[EndpointID]error) {
+	refused = map[EndpointID]error{}
+	errs := map[SubgroupID]error{}
+	for _, ep := range all {
+		ep.Node = l.id
+		sg := ep.logged()
+		err, known := errs[sg]
+		if !known && ep.Replica && sg != 0 {
+			err = l.openInTime(ctx, &ep, sg)
+			errs[sg] = err
+		}
+		if err != nil && ep.Replica {
+			refused[ep.ID] = err
+		} else {
+			eps = append(eps, ep)
+		}
+	}
+	return eps, refused
+}
+
+// openInTime opens a log, or goes on to wait for one that is being opened.
+func (l *life) openInTime(ctx context.Context, ep *Endpoint, sg SubgroupID) error {
+	done := l.opening[sg]
+	if done == nil {
+		done = make(chan error, 1)
+		if l.opening == nil {
+			l.opening = map[SubgroupID]chan error{}
+		}
+		l.opening[sg] = done
+		one := *ep
+		go func() { done <- l.m.logs.prepare(&one, l.n.cfg.OpenLog) }()
+	}
+	late := time.NewTimer(l.n.cfg.LogTimeout)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		delete(l.opening, sg)
+		return err
+	case <-late.C:
+		return hung(l.n.cfg.LogTimeout)
+	case <-l.over:
+		return *l.err.Load()
+	case <-ctx.Done():
+		return ErrClosed
+	}
+}
+
+// refusal is why an endpoint is not announced.
+type refusal struct {
+	err  error
+	open bool // it is being announced
+}
+
+// leaveOut notes why endpoints are refused, and tells what is new, once for each subgroup. Called in turn.
+func (n *Node) leaveOut(l *life, why map[EndpointID]error) {
+	type reason struct {
+		sg   SubgroupID
+		text string
+	}
+	told := map[reason]bool{}
+	for _, id := range slices.Sorted(maps.Keys(why)) {
+		ep, err := n.endpoints.find(0, id), why[id]
+		if ep == nil {
+			continue // withdrawn meanwhile
+		}
+		before, known := l.refused[id]
+		l.refused[id] = refusal{err: err}
+		now := reason{ep.logged(), err.Error()}
+		if known && before.err.Error() == now.text || told[now] {
+			continue
+		}
+		told[now] = true
+		l.post(func(m *machine) { m.leftOut(now.sg, err) })
+	}
+}
+
+// leftOut tells that endpoints of this node are not announced, because of the log of a subgroup; nil: all are.
+func (m *machine) leftOut(sg SubgroupID, err error) {
+	if err != nil {
+		err = &LogError{Member: m.member(m.id), Err: err, Refused: true}
+	}
+	if !m.dead() {
+		m.h.LogFailed(sg, m.id, err)
+	}
+}
+
+// insist announces the endpoints that an incarnation was refused, as soon as it can. No others are refused to it later: AddEndpoint returns the error.
+func (n *Node) insist(l *life, refused map[EndpointID]error) {
+	again := time.NewTicker(refusedDelay)
+	defer again.Stop()
+	answers := make(chan announced, len(refused)) // each endpoint is announced once at a time
+	var subgroups []SubgroupID                    // of which it was told that endpoints are refused
+	for {
+		var eps []Endpoint // to be announced
+		var left bool
+		if !n.inTurn(l, func() {
+			for _, id := range slices.Sorted(maps.Keys(l.refused)) {
+				switch ep := n.endpoints.find(0, id); {
+				case ep == nil:
+					delete(l.refused, id) // withdrawn
+				case !l.refused[id].open:
+					eps = append(eps, *ep)
+				}
+			}
+			left = len(l.refused) > 0
+			subgroups = n.tellAccepted(l, subgroups)
+		}) || !left {
+			return
+		}
+		select {
+		case <-again.C:
+		case a := <-answers:
+			n.inTurn(l, func() { n.answered(l, a) })
+			continue
+		case <-l.over:
+			return
+		case <-n.ctx.Done():
+			return
+		}
+		ready, why := l.reopen(n.ctx, eps) // not in turn: a disk may not answer
+		n.inTurn(l, func() {
+			n.leaveOut(l, why)
+			n.announceAgain(l, ready, answers)
+		})
+	}
+}
+
+// inTurn does something while nobody else changes endpoints; false if the incarnation has ended.
+func (n *Node) inTurn(l *life, f func()) bool {
+	select {
+	case n.turn <- struct{}{}:
+		defer func() { <-n.turn }()
+		f()
+		return true
+	case <-l.over:
+	case <-n.ctx.Done():
+	}
+	return false
+}
+
+// tellAccepted tells of each subgroup of which no endpoint is refused any more, and returns those of which some are. Called in turn.
+func (n *Node) tellAccepted(l *life, before []SubgroupID) (subgroups []SubgroupID) {
+	for _, id := range slices.Sorted(maps.Keys(l.refused)) {
+		if sg := n.endpoints.find(0, id).logged(); !slices.Contains(subgroups, sg) {
+			subgroups = append(subgroups, sg)
+		}
+	}
+	for _, sg := range before {
+		if !slices.Contains(subgroups, sg) {
+			l.post(func(m *machine) { m.leftOut(sg, nil) })
+		}
+	}
+	return subgroups
+}
+
+// announceAgain announces endpoints that were refused, as they are now. Called in turn.
+func (n *Node) announceAgain(l *life, ready []Endpoint, answers chan<- announced) {
+	var eps []Endpoint
+	for _, ep := range ready {
+		now, before := n.endpoints.find(0, ep.ID), l.refused[ep.ID]
+		if now == nil || before.err == nil {
+			continue // withdrawn meanwhile
+		}
+		before.open = true
+		l.refused[ep.ID] = before
+		ep.Info = now.Info
+		eps = append(eps, ep)
+	}
+	l.post(func(m *machine) {
+		var good []Endpoint
+		for _, ep := range eps {
+			probe := ep
+			probe.Log = m.logState(ep)
+			if history, foreign := m.cat.foreign(&probe); foreign { // the members need not be asked
+				answers <- announced{ep, otherHistory(&probe, history)}
+			} else {
+				good = append(good, ep)
+			}
+		}
+		m.addEndpoints(good, true, func(ep Endpoint, err error) { answers <- announced{ep, err} })
+	})
+}
+
+// answered notes what has become of an endpoint that was refused before. Called in turn.
+func (n *Node) answered(l *life, a announced) {
+	if _, known := l.refused[a.ep.ID]; !known {
+		return // withdrawn meanwhile
+	}
+	if a.err != nil {
+		n.leaveOut(l, map[EndpointID]error{a.ep.ID: a.err})
+		return
+	}
+	delete(l.refused, a.ep.ID)
+}

@@ -1,0 +1,130 @@
+package derecho
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var errFull = errors.New("the disk is full")
+
+// opener opens logs, or does not.
+type opener struct{ why atomic.Pointer[error] }
+
+func (o *opener) fail(err error) { o.why.Store(&err) }
+
+func (o *opener) open(SubgroupID) (Log, error) {
+	if err := o.why.Load(); err != nil && *err != nil {
+		return nil, *err
+	}
+	return &memLog{}, nil
+}
+
+// goOnWithout has the group go on without a node, and waits until it has joined again.
+func goOnWithout(t *testing.T, n *Node, r *recorder) {
+	t.Helper()
+	r.Isolated(ErrExcluded) // until it is told that this is over
+	n.life.Load().post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
+	r.wait(t, "the end of the outage", func() bool { return r.isolated == nil })
+}
+
+// A node joins again and can not open its log: what needs it is left out, which is told with the reason, and the rest works. When the log can be opened that is
+// announced, as it is then.
+func TestRefusedAtRejoin(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.join() // with whom the others are a majority
+		a, ra := c.join()
+		var disk opener
+		c.cfg.OpenLog, c.cfg.LogState = disk.open, emptyLog(17)
+		b, rb := c.join()
+		stored, stored2 := Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true}, Endpoint{ID: 2, Channel: 8, Reads: []Subgroup{logged}, Replica: true}
+		b.mustAdd(t, stored)
+		b.mustAdd(t, stored2)
+		b.mustAdd(t, Endpoint{ID: 3, Channel: 9, Writes: ordered})
+		knows := func(id EndpointID) bool { return slices.Contains(ra.endpoints, fmt.Sprintf("+%s/%d", b.ID(), id)) }
+		refused := func(err error) bool {
+			var e *LogError
+			return errors.As(rb.failed, &e) && e.Refused && e.Member.ID == b.ID() && errors.Is(e, err)
+		}
+		ra.wait(t, "all", func() bool { return knows(1) && knows(2) && knows(3) })
+
+		disk.fail(errFull)
+		goOnWithout(t, b, rb)
+		rb.wait(t, "the refusal", func() bool { return refused(errFull) })
+		ra.wait(t, "the rest", func() bool { return knows(3) })
+		b.mustSend(t, ordered, 9, 3, "works")
+		_, err := b.Reserve(ctxFor(t), logged.ID, 7, 1, time.Time{})
+		require.Error(t, err)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.ErrorIs(t, b.AddEndpoint(ctx, Endpoint{ID: 4, Channel: 7, Reads: []Subgroup{logged}, Replica: true}), errFull)
+		require.NoError(t, b.ChangeEndpoint(ctx, 1, []byte("changed")))
+		require.NoError(t, b.RemoveEndpoint(ctx, 2))
+		torn := errors.New("the log is damaged")
+		disk.fail(torn)
+		rb.wait(t, "another reason", func() bool { return refused(torn) })
+		require.False(t, knows(1) || knows(2))
+
+		disk.fail(nil)
+		ra.wait(t, "the endpoint", func() bool { return knows(1) && slices.Contains(ra.infos, "changed") })
+		rb.wait(t, "that nothing is refused", func() bool { return rb.failed == nil })
+		b.mustSend(t, logged, 7, 1, "stored")
+		require.NoError(t, b.WaitDurable(ctx, logged.ID, 7))
+		require.NoError(t, b.RemoveEndpoint(ctx, 1))
+		b.mustAdd(t, stored2)
+
+		// What is withdrawn while it is refused is never announced.
+		disk.fail(errFull)
+		goOnWithout(t, b, rb)
+		rb.wait(t, "the refusal", func() bool { return refused(errFull) })
+		require.NoError(t, b.RemoveEndpoint(ctx, 2))
+		rb.wait(t, "that nothing is refused", func() bool { return rb.failed == nil })
+		disk.fail(nil)
+		a.mustAdd(t, Endpoint{ID: 5, Channel: 9, Reads: []Subgroup{ordered}})
+		require.False(t, knows(2))
+	})
+}
+
+// The disk of a node that joins again does not answer. The rest works all the same, the log is taken when the disk answers, and the node need not wait for that to leave.
+func TestRejoinWithHungDisk(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	c.join()
+	c.join()
+	var disk atomic.Pointer[chan struct{}] // it answers when this is closed
+	hang := func() (answer func()) {
+		hangs := make(chan struct{})
+		disk.Store(&hangs)
+		return func() { close(hangs) }
+	}
+	hang()()
+	c.cfg.LogTimeout = 100 * time.Millisecond // whether it is kept later, too, has no effect here
+	c.cfg.LogState = emptyLog(17)
+	c.cfg.OpenLog = func(SubgroupID) (Log, error) {
+		<-*disk.Load()
+		return &memLog{}, nil
+	}
+	b, rb := c.join()
+	b.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+	refused := func() bool {
+		var e *LogError
+		return errors.As(rb.failed, &e) && e.Refused
+	}
+	answer := hang()
+	goOnWithout(t, b, rb)
+	rb.wait(t, "the refusal", refused)
+	require.ErrorContains(t, rb.failed, "the disk has not answered for 100ms")
+	answer()
+	rb.wait(t, "the endpoint", func() bool { return slices.Contains(rb.endpoints, fmt.Sprintf("+%s/1", b.ID())) })
+	answer = hang()
+	goOnWithout(t, b, rb)
+	rb.wait(t, "the refusal", refused)
+	require.NoError(t, b.Leave(ctxFor(t)))
+	answer()
+}

@@ -31,7 +31,7 @@ type subgroup struct {
 	lacks map[ChannelID]bool
 	// untold are channels whose state has come, for that epoch, and is not on disk yet, so that this node has not said that it has it.
 	untold map[ChannelID]uint32
-	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them.
+	// barren are channels of which this node owes no states of an epoch, or of those before it: it never had them, or is given a later one.
 	barren map[ChannelID]uint32
 	// unsure are messages of this node that it was handed on channels whose state it waited for: the last of each writer and epoch. If nobody has
 	// that state they may be in none (resume).
@@ -92,7 +92,7 @@ func (g *subgroup) install(d *descriptor) error {
 	g.newest = d
 	g.unannounced = d.keepsFresh(g.m.id) || slices.Contains(d.heirs(), g.m.id)
 	g.giveUpLoading(d)
-	g.giveUpOwn(d)
+	g.giveUpOwed(d)
 	g.resume(d)
 	g.reload(d)
 	var next *epoch
@@ -513,13 +513,13 @@ func (g *subgroup) stateForLog(s channelState, there bool) {
 	g.holdLog(0)
 }
 
-// giveUpOwn: the log gets a state from others, as of a later epoch than that as of which this node was to give it its own. What is delivered meanwhile does not count in it.
-func (g *subgroup) giveUpOwn(d *descriptor) {
-	for ch, epoch := range g.ownStates {
-		if _, moved := d.transferTo(g.m.id, ch); moved {
-			delete(g.ownStates, ch)
-			g.serving = slices.DeleteFunc(g.serving, func(t serving) bool { return t.Channel == ch && t.To == g.m.id })
-			g.uncount(epoch)
+// giveUpOwed: who is to get the state of a channel as of an epoch gives none as of an earlier one, neither to others nor to its own log. Those to whom it owed that get a later one, too: either all who keep the
+// channel do, as it goes on with what logs hold, or they waited, by way of this node, for the same node in vain. And it must not wait with the earlier epoch until it has the state: who gives that may wait for the state of another
+// channel, which this node gives at the end of that epoch. What is delivered meanwhile does not count in its log.
+func (g *subgroup) giveUpOwed(d *descriptor) {
+	for _, t := range d.Transfers {
+		if t.To == g.m.id && (!mutant.Is("owed-outdated") || g.ownStates[t.Channel] != 0) {
+			g.owesNothing(t.Channel, d.Epoch-1)
 		}
 	}
 }
@@ -600,7 +600,7 @@ func (g *subgroup) asked(ch ChannelID) {
 	g.tell(cmdLacks, ch, epoch)
 }
 
-// owesNothing: whoever waits for the state of a channel from this node, up to an epoch, is an orphan, as this node is.
+// owesNothing: nobody waits any more for the state of a channel from this node, as of an epoch or one before: who did is an orphan, as this node is, or gets a later one.
 func (g *subgroup) owesNothing(ch ChannelID, until uint32) {
 	g.barren[ch] = until
 	g.serving = slices.DeleteFunc(g.serving, func(t serving) bool { return t.Channel == ch && t.epoch <= until })

@@ -61,6 +61,7 @@ var catches = map[string]catch{
 	"transfer-unloaded":     {kind: "any", seed: 28, violates: "run"},
 	"load-any-epoch":        {kind: "any", seed: 201, violates: "run"},
 	"stale-info":            {kind: "any", seed: 5, violates: "A18"},
+	"owed-outdated":         {kind: "cross", seed: 4, violates: "M7"},
 	"log-unsynced":          {kind: "any", seed: 1, violates: "P1"},
 	"bereft-holds":          {kind: "any", seed: 10, violates: "M7"},
 	"gap-untold":            {kind: "restart", seed: 10, violates: "P2"},

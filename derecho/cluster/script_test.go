@@ -33,6 +33,8 @@ import (
 //	tear A [N]                        A ends when it next writes to its log, or before the N-th operation on its disk
 //	cut A B | one-way A B | heal      nothing passes between two, from one to the other
 //	break A                           the disk of A fails, until A ends
+//	hang A TIME                       the disk of A does not answer for a time
+//	in TIME COMMAND...                a command is carried out when so much more time has passed; nothing waits for it
 //	pass TIME                         virtual time passes
 //	so-far                            prints what has happened, as rest does
 //	rest                              so much of it that nothing happens any more; it comes at the end by itself
@@ -47,11 +49,7 @@ func TestScripts(t *testing.T) {
 	datadriven.Run(t, "testdata/*.txt", func(t *testing.T, c *datadriven.Case) string {
 		s := newScript(t)
 		for _, command := range c.Commands {
-			run := groupCommands[command.Name]
-			if run == nil {
-				t.Fatalf("no command is called %q: %s", command.Name, command.Text)
-			}
-			run(s, command.Args)
+			s.play(command.Name, command.Args)
 		}
 		s.rest(nil)
 		s.check()
@@ -64,7 +62,7 @@ var groupCommands = map[string]func(s *script, args []datadriven.Arg){
 	"send": (*script).send, "crash": (*script).crash, "tear": (*script).tear, "restart": (*script).restart, "leave": (*script).leave, "pause": (*script).pause,
 	"resume": (*script).resume, "cut": (*script).cut, "one-way": (*script).oneWay, "heal": (*script).heal, "pass": (*script).pass,
 	"rest": (*script).rest, "history": (*script).history, "disk": (*script).disk, "idle": (*script).idle, "busy": (*script).busy,
-	"break": (*script).breakDisk, "copy": (*script).copy, "so-far": (*script).soFar,
+	"break": (*script).breakDisk, "hang": (*script).hang, "copy": (*script).copy, "so-far": (*script).soFar,
 }
 
 // script is a case that is being played.
@@ -76,6 +74,7 @@ type script struct {
 	shown int               // events of the trace that were printed
 	views map[string]string // as they were printed
 	out   strings.Builder
+	later bool // a command is carried out that was put off (play)
 }
 
 func newScript(t *testing.T) *script {
@@ -85,6 +84,24 @@ func newScript(t *testing.T) *script {
 	r := &run{directed: true, w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 1)), lends: rand.New(rand.NewPCG(seed, 2)), disks: rand.New(rand.NewPCG(seed, 3)), lies: rand.New(rand.NewPCG(seed, 4)), faults: map[Fault]int{}}
 	r.plan = Plan{Seed: seed, Hosts: 1, Lease: 100 * time.Millisecond, MaxDelay: w.MaxDelay, Ring: 1 << 12, Burst: 1, Silence: 4}
 	return &script{t: t, r: r, names: map[string]*process{}, of: map[*process]string{}, views: map[string]string{}}
+}
+
+// play carries out a command, or has it carried out later: then it is an event of the world, which runs, and it lets no time pass.
+func (s *script) play(name string, args []datadriven.Arg) {
+	s.t.Helper()
+	if name == "in" && len(args) > 1 {
+		s.r.w.After(s.time(args[0]), func() {
+			s.later = true
+			s.play(args[1].Key, args[2:])
+			s.later = false
+		})
+		return
+	}
+	run := groupCommands[name]
+	if run == nil {
+		s.t.Fatalf("no command is called %q: %v", name, args)
+	}
+	run(s, args)
 }
 
 func (s *script) proc(args []datadriven.Arg, i int) *process {
@@ -218,6 +235,19 @@ func (s *script) tear(args []datadriven.Arg) {
 
 func (s *script) breakDisk(args []datadriven.Arg) { s.proc(args, 0).diskFault() }
 
+func (s *script) time(a datadriven.Arg) time.Duration {
+	s.t.Helper()
+	d, err := time.ParseDuration(a.Key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+func (s *script) hang(args []datadriven.Arg) {
+	s.r.hang(s.proc(args, 0), s.time(args[1]))
+}
+
 func (s *script) leave(args []datadriven.Arg) { s.proc(args, 0).leave() }
 
 func (s *script) restart(args []datadriven.Arg) {
@@ -251,11 +281,7 @@ func (s *script) oneWay(args []datadriven.Arg) { s.r.bar(s.proc(args, 0), true, 
 func (s *script) heal([]datadriven.Arg)        { s.r.w.Heal() }
 
 func (s *script) pass(args []datadriven.Arg) {
-	d, err := time.ParseDuration(args[0].Key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.let(d)
+	s.let(s.time(args[0]))
 }
 
 // let runs for a time, whether something happens in it or not.
@@ -266,6 +292,9 @@ func (s *script) let(d time.Duration) {
 
 // settle runs until everybody is in one view, as far as that is possible.
 func (s *script) settle() {
+	if s.later {
+		return
+	}
 	for range 100 {
 		if s.let(s.r.plan.Lease / 10); s.r.err != nil || s.r.settled() {
 			return

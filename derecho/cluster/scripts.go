@@ -31,6 +31,9 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Revive, p.Length = 2, 2, true, 14*p.Lease
 	case "twin":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 3+rng.IntN(3), 1+rng.IntN(3), false, 30*p.Lease
+	case "cross":
+		p.Faults = all & (CrashNode | Restart | HungDisk)
+		p.Nodes, p.Hosts, p.Revive, p.Length = 4, 4, true, 20*p.Lease
 	case "hollow":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, rng.IntN(2) == 0, 30*p.Lease
 	case "orphan":
@@ -73,6 +76,8 @@ func (r *run) script() {
 		r.mover(r.plan.Lease)
 	case "twin":
 		r.twin(r.plan.Lease)
+	case "cross":
+		r.cross(r.plan.Lease)
 	case "hollow":
 		r.hollow(r.plan.Lease)
 	case "orphan":
@@ -381,6 +386,42 @@ func (r *run) twin(at time.Duration) {
 	for _, d := range disks {
 		r.plot(at+14*lease+r.w.Between(0, spread+1), func() { r.fell(d) })
 		r.plot(at+18*lease+r.w.Between(0, 5*lease), func() { r.raise(d) })
+	}
+}
+
+// cross is a script against logs with several channels: of two processes each has the channel that the other lacks. One of them has nothing of its own channel, and owes that to a third, while its disk
+// is slow and its epoch does not end; then the other comes with a log that holds something of it, and waits itself for the second channel.
+func (r *run) cross(at time.Duration) {
+	procs := r.cast(1, 2, 3, 4)
+	comes, has, waits := procs[0], procs[1], procs[2]
+	lease, delay := r.plan.Lease, max(r.w.MaxDelay, r.plan.Lease/200)
+	comes.enlist(logged, true)
+	r.rest()
+	r.scribble()
+	r.plot(at, func() {
+		comes.guard(func() { comes.removeFrom(logged) })
+		comes.look()
+	})
+	r.plot(at+lease, func() { r.fell(comes.disk) })
+	r.plot(at+3*lease, func() { has.enlist(logged2, true) })
+	r.plot(at+4*lease, func() { has.enlist(logged, false) })
+	r.plot(at+5*lease, func() { r.raise(comes.disk) })
+	writes := r.rng.IntN(2) == 0
+	next := at + 8*lease
+	step := func(act func()) {
+		r.plot(next, act)
+		next += 4*delay + r.w.Between(0, 4*delay)
+	}
+	step(func() {
+		r.hang(has, 30*delay+r.w.Between(0, 30*delay))
+		r.scribble()
+	})
+	step(func() { waits.enlist(logged, false) })
+	step(func() { r.owner(comes.disk).enlist(logged2, writes) })
+	step(r.scribble)
+	step(func() { r.owner(comes.disk).enlist(logged, true) })
+	for range 10 {
+		r.plot(next+r.w.Between(0, 8*lease), r.scribble)
 	}
 }
 

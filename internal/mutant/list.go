@@ -80,6 +80,7 @@ var List = []Mutant{
 	{"transfer-late", "a state is taken after the epoch has begun"},
 	{"transfer-unloaded", "a state is handed on before it has come"},
 	{"load-any-epoch", "a state is taken for that of another epoch"},
+	{"owed-outdated", "a node that gets a later state of a channel waits for it with an epoch as of which it owed one"},
 
 	// Logs, and restart from them.
 	{"log-unsynced", "what is appended counts as stored before it is on disk"},

@@ -55,8 +55,12 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 		switch {
 		case r.done && (r.virgin || mutant.Is("late-returner")) && written:
 			r, anew = recovery{}, append(anew, ch)
+			c.forgetBereavement(k)
 		case !known && sg.kept(ch) && !mutant.Is("memory-first"):
 			anew = append(anew, ch) // who has kept it in memory until now was there before the first log, and has nothing
+			if len(c.bereaved[k].awaited()) == 0 {
+				c.forgetBereavement(k)
+			}
 		}
 		b, bereaved := c.bereaved[k]
 		if !r.done {
@@ -78,6 +82,14 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 		c.recovery[k] = r
 	}
 	return anew
+}
+
+// forgetBereavement: nobody has the state of a channel, and what was to be had was nothing. A log has come that may hold something: all get that, and it is not one more that waits until those who were asked
+// have answered. It would be forgotten if its node failed then.
+func (c *catalogue) forgetBereavement(k keptChannel) {
+	if !mutant.Is("bereft-of-nothing") {
+		delete(c.bereaved, k)
+	}
 }
 
 // having are the logs that have the state of a channel in an epoch, ascending.

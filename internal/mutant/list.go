@@ -109,6 +109,7 @@ var List = []Mutant{
 	{"unheard-lost", "a log is not asked whose node was not heard to have got the state, when it failed with those that had it"},
 	{"unheard-unawaited", "a log is neither waited for nor asked that may have got alone a state which others kept in memory"},
 	{"announce-unbegun", "a log is announced while it has not written yet that a channel began in it"},
+	{"bereft-of-nothing", "a log that comes when nobody has the state of a channel, and that was nothing, is forgotten with its node"},
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},
 	{"copied-unnoticed", "a log that another node has is taken as one more"},
 	{"bereft-goes-on", "nobody looks for logs when the last that had the state have failed"},

@@ -34,7 +34,7 @@ func (m *machine) decide() {
 	first := !m.outcast
 	for id := range m.links {
 		s, known := m.statuses[id]
-		if !known {
+		if !known && !m.replaced(id) {
 			return // its status is on the way
 		}
 		first = first && s.alone && (s.outcast || m.id < id)
@@ -56,7 +56,7 @@ func (m *machine) host() (member NodeID) {
 	cutOff := false
 	for id := range m.links {
 		s := m.statuses[id]
-		if !s.joined {
+		if !s.joined || m.replaced(id) {
 			continue
 		}
 		if off := s.cutOff != ""; member == 0 || off == cutOff && id < member || cutOff && !off {
@@ -72,10 +72,22 @@ func (m *machine) askAnother() {
 		return
 	}
 	s, other := m.statuses[m.sponsor], m.host()
-	if others := s.cutOff != "" && other != 0 && m.statuses[other].cutOff == ""; !s.joined || others {
+	if others := s.cutOff != "" && other != 0 && m.statuses[other].cutOff == ""; !s.joined || others || m.replaced(m.sponsor) {
 		m.phase = alone
 		m.broadcastStatus()
 	}
+}
+
+// replaced: a member says that the group went on without this one, which does not know that, or can not say it.
+func (m *machine) replaced(id NodeID) bool {
+	it, known := m.statuses[id]
+	for _, s := range m.statuses {
+		newer := !known || s.group == it.group && s.before.view > it.before.view
+		if s.joined && newer && s.before.stay != nil && !slices.Contains(s.before.stay, id) {
+			return true
+		}
+	}
+	return false
 }
 
 // tellWait tells why this node is not let into the group, if the member that it asked says so: it may be for long, and nobody else

@@ -34,6 +34,9 @@ func (p *Plan) script(rng *rand.Rand) {
 	case "cross":
 		p.Faults = all & (CrashNode | Restart | HungDisk)
 		p.Nodes, p.Hosts, p.Revive, p.Length = 4, 4, true, 20*p.Lease
+	case "hasty":
+		p.Faults = all & (CrashNode | Restart | HungDisk)
+		p.Nodes, p.Hosts, p.Revive, p.Length = 3, 3, true, 16*p.Lease
 	case "hollow":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, rng.IntN(2) == 0, 30*p.Lease
 	case "orphan":
@@ -78,6 +81,8 @@ func (r *run) script() {
 		r.twin(r.plan.Lease)
 	case "cross":
 		r.cross(r.plan.Lease)
+	case "hasty":
+		r.hasty(r.plan.Lease)
 	case "hollow":
 		r.hollow(r.plan.Lease)
 	case "orphan":
@@ -423,6 +428,39 @@ func (r *run) cross(at time.Duration) {
 	for range 10 {
 		r.plot(next+r.w.Between(0, 8*lease), r.scribble)
 	}
+}
+
+// hasty is a script against logs: a process gets the state, and withdraws and announces its replica again before its disk has that state. The one that gave it withdraws, too, so the log of the first is the only one;
+// later its process dies and comes back.
+func (r *run) hasty(at time.Duration) {
+	procs := r.cast(1, 2, 3)
+	had, gets := procs[0], procs[1]
+	lease, delay := r.plan.Lease, max(r.w.MaxDelay, r.plan.Lease/200)
+	had.enlist(logged, true)
+	r.rest()
+	r.scribble()
+	gets.stores = true
+	withdraw := func(p *process) {
+		p.guard(func() { p.removeFrom(logged) })
+		p.look()
+	}
+	next := at
+	step := func(act func()) {
+		r.plot(next, act)
+		next += 4*delay + r.w.Between(0, 8*delay)
+	}
+	step(func() { r.hang(gets, 40*delay+r.w.Between(0, 20*delay)) })
+	step(func() { gets.enlist(logged, true) })
+	step(func() {})
+	step(func() { withdraw(gets) })
+	step(func() { withdraw(had) })
+	step(func() { gets.enlist(logged, true) })
+	for range 5 {
+		r.plot(at+r.w.Between(0, 3*lease), r.scribble)
+	}
+	r.plot(at+4*lease, func() { r.fell(gets.disk) })
+	r.plot(at+6*lease+r.w.Between(0, 2*lease), func() { r.raise(gets.disk) })
+	r.plot(at+9*lease, r.scribble)
 }
 
 // hollow is a script against logs: a process gets the state and has it in memory only, as its disk has failed, or is not done yet when who gave it

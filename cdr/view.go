@@ -221,8 +221,21 @@ func (s Sample) String(at int32) string {
 	return aliasString(b[:n-1])
 }
 
-// Bytes gives a sequence of octets that aliases the sample.
-func (s Sample) Bytes(at int32) []byte { return s.sequenceBytes(at, 1) }
+// Bytes gives a sequence of octets that aliases the sample. It is not inlined, so that the accessors of views are, which would be given a copy of the
+// view otherwise.
+//
+//go:noinline
+func (s Sample) Bytes(at int32) []byte {
+	start := int(at&^shifted) + 4
+	if at < 0 || start > len(s.body) {
+		return nil
+	}
+	n := int(loadUint32(s.body[start-4:start], s.big))
+	if n > len(s.body)-start {
+		return nil
+	}
+	return s.body[start : start+n]
+}
 
 // ArrayBytes gives an array of n octets that aliases the sample; nil if it is missing.
 func (s Sample) ArrayBytes(at int32, n int) []byte { return s.at(at, n) }

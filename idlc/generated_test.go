@@ -52,6 +52,8 @@ var allGenerated = []generated{
 	of[tt.Behind](tt.NewBehindView, tt.NewBehindBuilder, tt.NewBehindWriter),
 	of[tt.Extended](tt.NewExtendedView, tt.NewExtendedBuilder, tt.NewExtendedWriter),
 	of[tt.Hashed](tt.NewHashedView, tt.NewHashedBuilder, tt.NewHashedWriter),
+	of[tt.Bulk](tt.NewBulkView, tt.NewBulkBuilder, tt.NewBulkWriter),
+	of[tt.AppendedBulk](tt.NewAppendedBulkView, tt.NewAppendedBulkBuilder, tt.NewAppendedBulkWriter),
 	of[inner.Holder](inner.NewHolderView, inner.NewHolderBuilder, inner.NewHolderWriter),
 	of[shared.Stamp](shared.NewStampView, shared.NewStampBuilder, shared.NewStampWriter),
 	of[shared.Tagged](shared.NewTaggedView, shared.NewTaggedBuilder, shared.NewTaggedWriter),

@@ -317,7 +317,7 @@ func (w *printer) head() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion7\n\n")
+	b.WriteString(")\n\n// This file was written for this version of the runtime.\nconst _ = cdr.GeneratedVersion8\n\n")
 	return b.String()
 }
 

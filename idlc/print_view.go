@@ -2,6 +2,7 @@ package idlc
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -40,7 +41,7 @@ func (w *printer) view(s *Struct) {
 		w.p("}")
 		w.p()
 	}
-	w.newView(name)
+	w.newView(s, name, front)
 	w.scan(s, name, front)
 	if front != nil && front.whole && s.Extensibility == cdr.Final {
 		w.p("// ", name, "ViewOf is for generated code.")
@@ -113,9 +114,65 @@ func (w *printer) scan(s *Struct, name string, front *front) {
 	w.p()
 }
 
-func (w *printer) newView(name string) {
+func (w *printer) newView(s *Struct, name string, front *front) {
 	w.p("// New", name, "View checks the structure of an encoded sample, encapsulation header included.")
-	w.p("func New", name, "View(sample []byte) (", name, "View, error) {")
+	if !straight(s) {
+		w.walkedView("New"+name+"View", name)
+		return
+	}
+	w.p("func New", name, "View(sample []byte) (v ", name, "View, err error) {")
+	from, body := 0, "body"
+	if s.Extensibility == cdr.Final {
+		w.p("if body := cdr.Straight(sample); ", atLeast(front, 0), " {")
+	} else {
+		from, body = 4, "within"
+		w.p("if body, end := cdr.StraightDelimited(sample); ", strings.Replace(atLeast(front, 4), "len(body)", "end", 1), " {")
+	}
+	if front != nil {
+		w.p("v.b = (*[", front.size, "]byte)(body", map[bool]string{true: "[4:]"}[from > 0], ")")
+		from += front.size
+	}
+	if members := s.wire()[front.len():]; len(members) > 0 {
+		if body == "within" {
+			w.p("within := body[:end]")
+		}
+		w.p("v.s = cdr.StraightSample(body)")
+		at := "0"
+		for i, m := range members {
+			align, behind := straightMember(m.Type, body)
+			switch {
+			case i == 0:
+				at = itoa(alignUp(from, align))
+			case align > 1:
+				w.p("at = cdr.AlignUp(at, ", align, ")")
+			}
+			w.p("v.at[", i, "] = ", map[bool]string{true: at, false: "int32(at)"}[i == 0])
+			w.p("at ", map[bool]string{true: ":=", false: "="}[i == 0], " cdr.", fmt.Sprintf(behind, at))
+			at = "at"
+		}
+		w.p("if at <= len(", body, ") {\nreturn v, nil\n}")
+	} else {
+		w.p("return v, nil")
+	}
+	w.p("}")
+	w.p("return walk", name, "View(sample)")
+	w.p("}")
+	w.p()
+	w.p("// walk", name, "View is New", name, "View of any sample.")
+	w.walkedView("walk"+name+"View", name)
+}
+
+// atLeast is the condition that a body has all of a front that begins at an offset.
+func atLeast(f *front, from int) string {
+	if f == nil {
+		return "len(body) > " + itoa(from)
+	}
+	return "len(body) >= " + itoa(from+f.size)
+}
+
+// walkedView prints a function that makes a view by a walk of the decoder.
+func (w *printer) walkedView(function, name string) {
+	w.p("func ", function, "(sample []byte) (", name, "View, error) {")
 	w.p("var d cdr.Decoder")
 	w.p("if err := d.Open(sample, ", lowerFirst(name), "Type); err != nil {\nreturn ", name, "View{}, err\n}")
 	w.p("var v ", name, "View")
@@ -124,6 +181,49 @@ func (w *printer) newView(name string) {
 	w.p("return v, nil")
 	w.p("}")
 	w.p()
+}
+
+// straight tells whether the members of a struct are found without a decoder where they lie as nearly always (cdr.Straight): behind the front there are
+// only numbers, strings, and arrays and sequences of numbers, all of which any value fits.
+func straight(s *Struct) bool {
+	members := s.wire()
+	if s.Extensibility == cdr.Mutable || len(members) == 0 {
+		return false
+	}
+	for _, m := range members[s.front().len():] {
+		if m.Optional || m.TryConstruct > TryConstructDiscard {
+			return false
+		}
+		if _, behind := straightMember(m.Type, ""); behind == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// straightMember gives the alignment of a member in XCDR2, and the call that passes over it: of package cdr, with a verb for its place; "" if
+// there is none.
+func straightMember(t Type, body string) (align int, behind string) {
+	behind = "Behind(" + body + ", %s, "
+	if n, ok := scalarSize(t); ok {
+		return min(n, 4), behind + itoa(n) + ")"
+	}
+	switch t := resolve(t).(type) {
+	case *String:
+		if !t.Wide {
+			return 4, "BehindString(" + body + ", %s, " + itoa(t.Bound) + ")"
+		}
+	case *Sequence:
+		if p, ok := resolve(t.Elem).(Primitive); ok {
+			return 4, "BehindSequence(" + body + ", %s, " + itoa(primitives[p].size) + ", " + itoa(t.Bound) + ")"
+		}
+	case *Array:
+		if p, ok := resolve(t.Elem).(Primitive); ok {
+			n := primitives[p].size
+			return min(n, 4), behind + itoa(n*t.count()) + ")"
+		}
+	}
+	return 0, ""
 }
 
 func (w *printer) scanRun(fs []field, i, align, size int) {

@@ -12,7 +12,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Sample is what is measured with. Its members take 40 bytes; the payload fills it up to the size that is asked for.
 type Sample struct {
@@ -182,7 +182,21 @@ type sampleFront struct {
 }
 
 // NewSampleView checks the structure of an encoded sample, encapsulation header included.
-func NewSampleView(sample []byte) (SampleView, error) {
+func NewSampleView(sample []byte) (v SampleView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 36 {
+		v.b = (*[36]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 36
+		at := cdr.BehindSequence(body, 36, 1, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkSampleView(sample)
+}
+
+// walkSampleView is NewSampleView of any sample.
+func walkSampleView(sample []byte) (SampleView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, sampleType); err != nil {
 		return SampleView{}, err
@@ -639,7 +653,21 @@ type keyedSampleFront struct {
 }
 
 // NewKeyedSampleView checks the structure of an encoded sample, encapsulation header included.
-func NewKeyedSampleView(sample []byte) (KeyedSampleView, error) {
+func NewKeyedSampleView(sample []byte) (v KeyedSampleView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 36 {
+		v.b = (*[36]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 36
+		at := cdr.BehindSequence(body, 36, 1, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkKeyedSampleView(sample)
+}
+
+// walkKeyedSampleView is NewKeyedSampleView of any sample.
+func walkKeyedSampleView(sample []byte) (KeyedSampleView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, keyedSampleType); err != nil {
 		return KeyedSampleView{}, err

@@ -54,8 +54,10 @@ var plain = form[Sample]{
 		if err != nil {
 			return nil, err
 		}
-		*h = header{v.Instance(), v.Writer(), v.Phase(), v.Number(), v.Sent(), v.Due(), len(v.Payload())}
-		return v.Payload(), nil
+		payload := v.Payload()
+		h.instance, h.writer, h.phase, h.number, h.sent, h.due = v.Instance(), v.Writer(), v.Phase(), v.Number(), v.Sent(), v.Due()
+		h.payload = len(payload)
+		return payload, nil
 	},
 	get: func(m *Sample, h *header) []byte {
 		*h = header{m.Instance, m.Writer, m.Phase, m.Number, m.Sent, m.Due, len(m.Payload)}
@@ -84,8 +86,10 @@ var keyed = form[KeyedSample]{
 		if err != nil {
 			return nil, err
 		}
-		*h = header{v.Instance(), v.Writer(), v.Phase(), v.Number(), v.Sent(), v.Due(), len(v.Payload())}
-		return v.Payload(), nil
+		payload := v.Payload()
+		h.instance, h.writer, h.phase, h.number, h.sent, h.due = v.Instance(), v.Writer(), v.Phase(), v.Number(), v.Sent(), v.Due()
+		h.payload = len(payload)
+		return payload, nil
 	},
 	get: func(m *KeyedSample, h *header) []byte {
 		*h = header{m.Instance, m.Writer, m.Phase, m.Number, m.Sent, m.Due, len(m.Payload)}

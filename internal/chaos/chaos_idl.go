@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // One sample.
 type Note struct {
@@ -130,7 +130,28 @@ type NoteView struct {
 }
 
 // NewNoteView checks the structure of an encoded sample, encapsulation header included.
-func NewNoteView(sample []byte) (NoteView, error) {
+func NewNoteView(sample []byte) (v NoteView, err error) {
+	if body := cdr.Straight(sample); len(body) > 0 {
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 0
+		at := cdr.BehindString(body, 0, 32)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.BehindSequence(body, at, 1, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkNoteView(sample)
+}
+
+// walkNoteView is NewNoteView of any sample.
+func walkNoteView(sample []byte) (NoteView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, noteType); err != nil {
 		return NoteView{}, err

@@ -10,7 +10,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // One message of one host.
 type Beat struct {
@@ -102,7 +102,23 @@ type BeatView struct {
 }
 
 // NewBeatView checks the structure of an encoded sample, encapsulation header included.
-func NewBeatView(sample []byte) (BeatView, error) {
+func NewBeatView(sample []byte) (v BeatView, err error) {
+	if body := cdr.Straight(sample); len(body) > 0 {
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 0
+		at := cdr.BehindString(body, 0, 16)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkBeatView(sample)
+}
+
+// walkBeatView is NewBeatView of any sample.
+func walkBeatView(sample []byte) (BeatView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, beatType); err != nil {
 		return BeatView{}, err

@@ -13,7 +13,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Flat is 64 bytes of numbers: a state vector as avionics send it.
 type Flat struct {
@@ -249,7 +249,16 @@ type FlatView struct {
 }
 
 // NewFlatView checks the structure of an encoded sample, encapsulation header included.
-func NewFlatView(sample []byte) (FlatView, error) {
+func NewFlatView(sample []byte) (v FlatView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 64 {
+		v.b = (*[64]byte)(body)
+		return v, nil
+	}
+	return walkFlatView(sample)
+}
+
+// walkFlatView is NewFlatView of any sample.
+func walkFlatView(sample []byte) (FlatView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, flatType); err != nil {
 		return FlatView{}, err
@@ -921,7 +930,42 @@ type textFront struct {
 }
 
 // NewTextView checks the structure of an encoded sample, encapsulation header included.
-func NewTextView(sample []byte) (TextView, error) {
+func NewTextView(sample []byte) (v TextView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 20 {
+		v.b = (*[20]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 20
+		at := cdr.BehindString(body, 20, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkTextView(sample)
+}
+
+// walkTextView is NewTextView of any sample.
+func walkTextView(sample []byte) (TextView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, textType); err != nil {
 		return TextView{}, err
@@ -1338,7 +1382,21 @@ type blobFront struct {
 }
 
 // NewBlobView checks the structure of an encoded sample, encapsulation header included.
-func NewBlobView(sample []byte) (BlobView, error) {
+func NewBlobView(sample []byte) (v BlobView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 8 {
+		v.b = (*[8]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 8
+		at := cdr.BehindSequence(body, 8, 1, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkBlobView(sample)
+}
+
+// walkBlobView is NewBlobView of any sample.
+func walkBlobView(sample []byte) (BlobView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, blobType); err != nil {
 		return BlobView{}, err
@@ -1648,7 +1706,16 @@ type FixView struct {
 }
 
 // NewFixView checks the structure of an encoded sample, encapsulation header included.
-func NewFixView(sample []byte) (FixView, error) {
+func NewFixView(sample []byte) (v FixView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 32 {
+		v.b = (*[32]byte)(body)
+		return v, nil
+	}
+	return walkFixView(sample)
+}
+
+// walkFixView is NewFixView of any sample.
+func walkFixView(sample []byte) (FixView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, fixType); err != nil {
 		return FixView{}, err

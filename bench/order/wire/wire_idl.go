@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Message is what the replicas write: as many bytes as are asked for.
 type Message struct {
@@ -91,7 +91,20 @@ type MessageView struct {
 }
 
 // NewMessageView checks the structure of an encoded sample, encapsulation header included.
-func NewMessageView(sample []byte) (MessageView, error) {
+func NewMessageView(sample []byte) (v MessageView, err error) {
+	if body := cdr.Straight(sample); len(body) > 0 {
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 0
+		at := cdr.BehindSequence(body, 0, 1, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkMessageView(sample)
+}
+
+// walkMessageView is NewMessageView of any sample.
+func walkMessageView(sample []byte) (MessageView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, messageType); err != nil {
 		return MessageView{}, err

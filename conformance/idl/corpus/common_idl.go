@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Sides is the IDL constant corpus::SIDES.
 const Sides int32 = 3
@@ -312,7 +312,42 @@ type primitivesFront struct {
 }
 
 // NewPrimitivesView checks the structure of an encoded sample, encapsulation header included.
-func NewPrimitivesView(sample []byte) (PrimitivesView, error) {
+func NewPrimitivesView(sample []byte) (v PrimitivesView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 3 {
+		v.b = (*[3]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.Behind(body, 4, 2)
+		at = cdr.AlignUp(at, 2)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 2)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkPrimitivesView(sample)
+}
+
+// walkPrimitivesView is NewPrimitivesView of any sample.
+func walkPrimitivesView(sample []byte) (PrimitivesView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, primitivesType); err != nil {
 		return PrimitivesView{}, err
@@ -887,7 +922,44 @@ type alignmentFront struct {
 }
 
 // NewAlignmentView checks the structure of an encoded sample, encapsulation header included.
-func NewAlignmentView(sample []byte) (AlignmentView, error) {
+func NewAlignmentView(sample []byte) (v AlignmentView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 1 {
+		v.b = (*[1]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.Behind(body, 4, 8)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 2)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 2)
+		v.at[3] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		v.at[5] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		v.at[8] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 4)
+		v.at[9] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkAlignmentView(sample)
+}
+
+// walkAlignmentView is NewAlignmentView of any sample.
+func walkAlignmentView(sample []byte) (AlignmentView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, alignmentType); err != nil {
 		return AlignmentView{}, err
@@ -2874,7 +2946,24 @@ type innerFront struct {
 }
 
 // NewInnerView checks the structure of an encoded sample, encapsulation header included.
-func NewInnerView(sample []byte) (InnerView, error) {
+func NewInnerView(sample []byte) (v InnerView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 1 {
+		v.b = (*[1]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.Behind(body, 4, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkInnerView(sample)
+}
+
+// walkInnerView is NewInnerView of any sample.
+func walkInnerView(sample []byte) (InnerView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, innerType); err != nil {
 		return InnerView{}, err
@@ -3739,7 +3828,24 @@ type keyPartFront struct {
 }
 
 // NewKeyPartView checks the structure of an encoded sample, encapsulation header included.
-func NewKeyPartView(sample []byte) (KeyPartView, error) {
+func NewKeyPartView(sample []byte) (v KeyPartView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b = (*[4]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(body, 4, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkKeyPartView(sample)
+}
+
+// walkKeyPartView is NewKeyPartView of any sample.
+func walkKeyPartView(sample []byte) (KeyPartView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, keyPartType); err != nil {
 		return KeyPartView{}, err

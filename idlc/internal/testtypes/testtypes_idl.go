@@ -16,7 +16,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Constants of all kinds.
 const Width int32 = 3
@@ -543,7 +543,49 @@ type primitivesFront struct {
 }
 
 // NewPrimitivesView checks the structure of an encoded sample, encapsulation header included.
-func NewPrimitivesView(sample []byte) (PrimitivesView, error) {
+func NewPrimitivesView(sample []byte) (v PrimitivesView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 3 {
+		v.b = (*[3]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.Behind(body, 4, 2)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 2)
+		v.at[3] = int32(at)
+		at = cdr.Behind(body, at, 2)
+		at = cdr.AlignUp(at, 2)
+		v.at[4] = int32(at)
+		at = cdr.Behind(body, at, 2)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[8] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[9] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[10] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkPrimitivesView(sample)
+}
+
+// walkPrimitivesView is NewPrimitivesView of any sample.
+func walkPrimitivesView(sample []byte) (PrimitivesView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, primitivesType); err != nil {
 		return PrimitivesView{}, err
@@ -1094,7 +1136,16 @@ type PointView struct {
 }
 
 // NewPointView checks the structure of an encoded sample, encapsulation header included.
-func NewPointView(sample []byte) (PointView, error) {
+func NewPointView(sample []byte) (v PointView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 17 {
+		v.b = (*[17]byte)(body)
+		return v, nil
+	}
+	return walkPointView(sample)
+}
+
+// walkPointView is NewPointView of any sample.
+func walkPointView(sample []byte) (PointView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, pointType); err != nil {
 		return PointView{}, err
@@ -1393,7 +1444,21 @@ type raggedFront struct {
 }
 
 // NewRaggedView checks the structure of an encoded sample, encapsulation header included.
-func NewRaggedView(sample []byte) (RaggedView, error) {
+func NewRaggedView(sample []byte) (v RaggedView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 1 {
+		v.b = (*[1]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.Behind(body, 4, 8)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkRaggedView(sample)
+}
+
+// walkRaggedView is NewRaggedView of any sample.
+func walkRaggedView(sample []byte) (RaggedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, raggedType); err != nil {
 		return RaggedView{}, err
@@ -1645,7 +1710,24 @@ type BaseView struct {
 }
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
-func NewBaseView(sample []byte) (BaseView, error) {
+func NewBaseView(sample []byte) (v BaseView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end > 4 {
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(within, 4, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkBaseView(sample)
+}
+
+// walkBaseView is NewBaseView of any sample.
+func walkBaseView(sample []byte) (BaseView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, baseType); err != nil {
 		return BaseView{}, err
@@ -1917,7 +1999,30 @@ type DerivedView struct {
 }
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
-func NewDerivedView(sample []byte) (DerivedView, error) {
+func NewDerivedView(sample []byte) (v DerivedView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end > 4 {
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(within, 4, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.BehindString(within, at, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkDerivedView(sample)
+}
+
+// walkDerivedView is NewDerivedView of any sample.
+func walkDerivedView(sample []byte) (DerivedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
 		return DerivedView{}, err
@@ -5915,7 +6020,16 @@ type ClashView struct {
 }
 
 // NewClashView checks the structure of an encoded sample, encapsulation header included.
-func NewClashView(sample []byte) (ClashView, error) {
+func NewClashView(sample []byte) (v ClashView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 36 {
+		v.b = (*[32]byte)(body[4:])
+		return v, nil
+	}
+	return walkClashView(sample)
+}
+
+// walkClashView is NewClashView of any sample.
+func walkClashView(sample []byte) (ClashView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, clashType); err != nil {
 		return ClashView{}, err
@@ -6742,7 +6856,16 @@ type Version1View struct {
 }
 
 // NewVersion1View checks the structure of an encoded sample, encapsulation header included.
-func NewVersion1View(sample []byte) (Version1View, error) {
+func NewVersion1View(sample []byte) (v Version1View, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 12 {
+		v.b = (*[8]byte)(body[4:])
+		return v, nil
+	}
+	return walkVersion1View(sample)
+}
+
+// walkVersion1View is NewVersion1View of any sample.
+func walkVersion1View(sample []byte) (Version1View, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, version1Type); err != nil {
 		return Version1View{}, err
@@ -9309,7 +9432,16 @@ type HashedView struct {
 }
 
 // NewHashedView checks the structure of an encoded sample, encapsulation header included.
-func NewHashedView(sample []byte) (HashedView, error) {
+func NewHashedView(sample []byte) (v HashedView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 7 {
+		v.b = (*[7]byte)(body)
+		return v, nil
+	}
+	return walkHashedView(sample)
+}
+
+// walkHashedView is NewHashedView of any sample.
+func walkHashedView(sample []byte) (HashedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, hashedType); err != nil {
 		return HashedView{}, err
@@ -9514,6 +9646,1010 @@ func (w HashedWriter) SetFlags(v *[2]bool) {
 	}
 }
 
+// Their views are found without a decoder: behind the front are numbers, strings, and arrays and sequences of numbers.
+type Bulk struct {
+	First   byte             `json:"first"`
+	Doubles []float64        `json:"doubles"`
+	Flags   []bool           `json:"flags"`
+	Small   byte             `json:"small"`
+	Text    string           `json:"text"`
+	Big     int64            `json:"big"`
+	Wide    []cdr.LongDouble `json:"wide"`
+	Shorts  [3]int16         `json:"shorts"`
+	Color   Color            `json:"color"`
+	Floats  [2]float32       `json:"floats"`
+}
+
+var bulkType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::Bulk",
+	Extensibility: cdr.Final,
+	MaxSize:       -1,
+	MaxKeySize:    0,
+	Front: cdr.FrontOf(
+		cdr.Part{Name: "first", Width: 1, Count: 1},
+	),
+	TypeObject: "\x90\x00\x00\x00\x01\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf1\xdd\x1e\x1c\xdc\x18g\xa8\xceO\xab=.\xfc\xfc\x00\xea\x00\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\x00R\x00\x00\x00\x02\x10\x00@@\x00\x00\x00<\x00\x00\x00\x14\x00\x00\x00\xf2\xea\xf20b\f\xe1\xd8$[ec54\xdc\x00Y\x01\x00\x00\x01\x00\x00\x00\x1c\x00\x00\x00\x01\x00\x00\x00\x14\x00\x00\x00\xf2\xa3\xd0]\xf2Qr\x8aqe\xb7\x96\"\t;\x00\x83\x00\x00\x00b\x01\x00\x00\x02\x00\x00\x00\xf1\xdd\x1e\x1c\xdc\x18g\xa8\xceO\xab=.\xfc\xfc\x00\xe6\x00\x00\x00\xf1Q\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00\xd6\x00\x00\x00\n\x00\x00\x00\v\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x8b\x04\xd5\xe3\x00\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\n!U\u062f\x10\x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x03\x01NXh\xd6\v\x00\x00\x00\x03\x00\x00\x00\x01\x00\x02\xeb\\\x13\x99\x00\f\x00\x00\x00\x04\x00\x00\x00\x01\x00p\x03\x1c\xb2Q\xec\v\x00\x00\x00\x05\x00\x00\x00\x01\x00\x05\xd8a\x87}\x00\x10\x00\x00\x00\x06\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\v\xb7\x1eY\xa3\x16\x00\x00\x00\a\x00\x00\x00\x01\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x03\x03\xa6\x81\x94\xea\x00\x00\x19\x00\x00\x00\b\x00\x00\x00\x01\x00\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdYp\u0765\xdf\x00\x00\x00\x16\x00\x00\x00\t\x00\x00\x00\x01\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x02\t\xbd\xbb\u066e\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY\x00\x00\x00N\x00\x00\x00\xf1@\x00\x00\x02\x00\x00\x00 \x00\x00\x00>\x00\x00\x00\x03\x00\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\xa2\xd9T{\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x9d\xe0\xe5\xdd\x00\x00\x0e\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x1b>\x1e\xe9\x00\x00\xff\x01\x00\x00\x02\x00\x00\x00\xf2\xea\xf20b\f\xe1\xd8$[ec54\xdc\x00U\x01\x00\x00\xf2Q\x01\x00\x18\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00testtypes::Bulk\x001\x01\x00\x00\n\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x06\x00\x00\x00first\x00\x00\x00\x1a\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\n\b\x00\x00\x00doubles\x00\x00\x00\x00\x00\x18\x00\x00\x00\x02\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x03\x01\x06\x00\x00\x00flags\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00\x01\x00\x02\x00\x06\x00\x00\x00small\x00\x00\x00\x13\x00\x00\x00\x04\x00\x00\x00\x01\x00p\x03\x05\x00\x00\x00text\x00\x00\x00\x00\x12\x00\x00\x00\x05\x00\x00\x00\x01\x00\x05\x00\x04\x00\x00\x00big\x00\x00\x00\x00\x00\x17\x00\x00\x00\x06\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\v\x05\x00\x00\x00wide\x00\x00\x00\x00!\x00\x00\x00\a\x00\x00\x00\x01\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x03\x03\x00\x00\a\x00\x00\x00shorts\x00\x00\x00\x00\x00\x00$\x00\x00\x00\b\x00\x00\x00\x01\x00\xf2\xa3\xd0]\xf2Qr\x8aqe\xb7\x96\"\t;\x00\x00\x00\x06\x00\x00\x00color\x00\x00\x00!\x00\x00\x00\t\x00\x00\x00\x01\x00\x90\xf3\x01\x00\x00\x00\x01\x00\x00\x00\x02\t\x00\x00\a\x00\x00\x00floats\x00\x00\x00\xf2\xa3\xd0]\xf2Qr\x8aqe\xb7\x96\"\t;\x7f\x00\x00\x00\xf2@\x00\x00\x19\x00\x00\x00 \x00\x00\x00\x11\x00\x00\x00testtypes::Color\x00\x00\x00\x00W\x00\x00\x00\x03\x00\x00\x00\x16\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00RED\x00\x00\x00\x00\x00\x18\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00GREEN\x00\x00\x00\x17\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00@\x00\x00\x00\x05\x00\x00\x00BLUE\x00\x00\x00\x00@\x00\x00\x00\x02\x00\x00\x00\xf2\xea\xf20b\f\xe1\xd8$[ec54\xdc\xf1\xdd\x1e\x1c\xdc\x18g\xa8\xceO\xab=.\xfc\xfc\xf2\xa3\xd0]\xf2Qr\x8aqe\xb7\x96\"\t;\xf1U\x9fOo\x93\xeb\xf7\xca\xf8W\x92\xfd\xfdY",
+	Text: `@bit_bound(32) enum testtypes::Color { RED = 0, GREEN = 1, BLUE = 2 };
+@final struct testtypes::Bulk {
+	@id(0) octet first;
+	@id(1) sequence<double> doubles;
+	@id(2) sequence<boolean, 3> flags;
+	@id(3) octet small;
+	@id(4) string<3> text;
+	@id(5) int64 big;
+	@id(6) sequence<long double> wide;
+	@id(7) int16[3] shorts;
+	@id(8) testtypes::Color color;
+	@id(9) float[2] floats;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*Bulk) CDRType() *cdr.TypeInfo { return bulkType }
+
+// NewBulk gives a Bulk whose members have their defaults.
+func NewBulk() *Bulk {
+	m := new(Bulk)
+	m.SetDefaults()
+	return m
+}
+
+// SetDefaults sets all members to their defaults; optional ones are absent.
+func (m *Bulk) SetDefaults() {
+	*m = Bulk{}
+	m.Color = ColorBlue
+}
+
+// MarshalCDR writes all members.
+func (m *Bulk) MarshalCDR(e *cdr.Encoder) {
+	e.Uint8(m.First)
+	cdr.EncodeSequence(e, "doubles", m.Doubles, 0)
+	cdr.EncodeBoolSequence(e, "flags", m.Flags, 3)
+	e.Uint8(m.Small)
+	e.String("text", m.Text, 3)
+	e.Int64(m.Big)
+	wideBegin := e.BeginSequence("wide", len(m.Wide), 0, true)
+	for i := range m.Wide {
+		if !e.Enter() {
+			break
+		}
+		e.LongDouble(m.Wide[i])
+		e.LeaveElement("wide", i)
+	}
+	e.End(wideBegin)
+	cdr.EncodeArray(e, m.Shorts[:])
+	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	cdr.EncodeArray(e, m.Floats[:])
+}
+
+// UnmarshalCDR reads all members.
+func (m *Bulk) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.First = d.Uint8("first")
+	m.Doubles = cdr.DecodeSequence(d, "doubles", m.Doubles, 0)
+	m.Flags = cdr.DecodeBoolSequence(d, "flags", m.Flags, 3)
+	m.Small = d.Uint8("small")
+	m.Text = d.String("text", 3)
+	m.Big = d.Int64("big")
+	n, wideBegin := d.BeginSequence("wide", 0, 16, true)
+	m.Wide = cdr.GrowSequence(d, "wide", m.Wide, n)
+	for i := range m.Wide {
+		if !d.Enter() {
+			break
+		}
+		m.Wide[i] = d.LongDouble("")
+		d.LeaveElement("wide", i)
+	}
+	d.End(wideBegin)
+	cdr.DecodeArray(d, "shorts", m.Shorts[:])
+	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+	if !m.Color.Valid() {
+		d.NotEnumerator("color", int32(m.Color))
+	}
+	cdr.DecodeArray(d, "floats", m.Floats[:])
+	d.End(s)
+}
+
+// MarshalKeyCDR writes all members: none is marked as a key.
+func (m *Bulk) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Uint8(m.First)
+	cdr.EncodeSequence(e, "doubles", m.Doubles, 0)
+	cdr.EncodeBoolSequence(e, "flags", m.Flags, 3)
+	e.Uint8(m.Small)
+	e.String("text", m.Text, 3)
+	e.Int64(m.Big)
+	wideBegin := e.BeginSequence("wide", len(m.Wide), 0, true)
+	for i := range m.Wide {
+		if !e.Enter() {
+			break
+		}
+		e.LongDouble(m.Wide[i])
+		e.LeaveElement("wide", i)
+	}
+	e.End(wideBegin)
+	cdr.EncodeArray(e, m.Shorts[:])
+	e.Enum("color", int32(m.Color), 4, m.Color.Valid())
+	cdr.EncodeArray(e, m.Floats[:])
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *Bulk) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.First = d.Uint8("first")
+	m.Doubles = cdr.DecodeSequence(d, "doubles", m.Doubles, 0)
+	m.Flags = cdr.DecodeBoolSequence(d, "flags", m.Flags, 3)
+	m.Small = d.Uint8("small")
+	m.Text = d.String("text", 3)
+	m.Big = d.Int64("big")
+	n, wideBegin := d.BeginSequence("wide", 0, 16, true)
+	m.Wide = cdr.GrowSequence(d, "wide", m.Wide, n)
+	for i := range m.Wide {
+		if !d.Enter() {
+			break
+		}
+		m.Wide[i] = d.LongDouble("")
+		d.LeaveElement("wide", i)
+	}
+	d.End(wideBegin)
+	cdr.DecodeArray(d, "shorts", m.Shorts[:])
+	m.Color = Color(d.Enum("color", 4, int32(ColorBlue)))
+	if !m.Color.Valid() {
+		d.NotEnumerator("color", int32(m.Color))
+	}
+	cdr.DecodeArray(d, "floats", m.Floats[:])
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*Bulk) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Final)
+	e.Uint8(d.Uint8("first"))
+	cdr.CopySequence[float64](d, e, "doubles", 0)
+	n, flagsBegin := d.BeginSequence("flags", 3, 1, true)
+	n = cdr.AllotSequence[bool](d, "flags", n)
+	flagsBeginOut := e.BeginSequence("flags", n, 3, true)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.Bool(d.Bool(""))
+		d.LeaveElement("flags", i)
+	}
+	d.End(flagsBegin)
+	e.End(flagsBeginOut)
+	e.Uint8(d.Uint8("small"))
+	cdr.CopyString(d, e, "text", 3)
+	e.Int64(d.Int64("big"))
+	n, wideBegin := d.BeginSequence("wide", 0, 16, true)
+	n = cdr.AllotSequence[cdr.LongDouble](d, "wide", n)
+	wideBeginOut := e.BeginSequence("wide", n, 0, true)
+	for i := range n {
+		if !d.Enter() {
+			break
+		}
+		e.LongDouble(d.LongDouble(""))
+		d.LeaveElement("wide", i)
+	}
+	d.End(wideBegin)
+	e.End(wideBeginOut)
+	cdr.CopyArray[int16](d, e, "shorts", 3)
+	e.Enum("color", d.Enum("color", 4, int32(ColorBlue)), 4, true)
+	cdr.CopyArray[float32](d, e, "floats", 2)
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*Bulk) SkipCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	d.Skip("first", 1, 1)
+	d.SkipSequence("doubles", 8)
+	d.SkipSequence("flags", 1)
+	d.Skip("small", 1, 1)
+	d.SkipString("text")
+	d.Skip("big", 8, 8)
+	d.SkipSequence("wide", 16)
+	d.Skip("shorts", 2, 6)
+	d.Skip("color", 4, 4)
+	d.Skip("floats", 4, 8)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *Bulk) Clone() Bulk {
+	c := *m
+	c.Doubles = slices.Clone(c.Doubles)
+	c.Flags = slices.Clone(c.Flags)
+	c.Wide = slices.Clone(c.Wide)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *Bulk) Equal(o *Bulk) bool {
+	return m.First == o.First &&
+		slices.Equal(m.Doubles, o.Doubles) &&
+		slices.Equal(m.Flags, o.Flags) &&
+		m.Small == o.Small &&
+		m.Text == o.Text &&
+		m.Big == o.Big &&
+		slices.Equal(m.Wide, o.Wide) &&
+		m.Shorts == o.Shorts &&
+		m.Color == o.Color &&
+		m.Floats == o.Floats
+}
+
+// BulkView reads the members of an encoded Bulk where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type BulkView struct {
+	bulkFront
+	s  cdr.Sample
+	at [9]int32 // offsets of the other members
+}
+
+// bulkFront is the members of fixed size that Bulk begins with.
+type bulkFront struct {
+	b *[1]byte     // little-endian; nil if they lie otherwise
+	f cdr.FarFront // those that do
+}
+
+// NewBulkView checks the structure of an encoded sample, encapsulation header included.
+func NewBulkView(sample []byte) (v BulkView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 1 {
+		v.b = (*[1]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindSequence(body, 4, 8, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.BehindSequence(body, at, 1, 3)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.BehindString(body, at, 3)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.BehindSequence(body, at, 16, 0)
+		at = cdr.AlignUp(at, 2)
+		v.at[6] = int32(at)
+		at = cdr.Behind(body, at, 6)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[8] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkBulkView(sample)
+}
+
+// walkBulkView is NewBulkView of any sample.
+func walkBulkView(sample []byte) (BulkView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, bulkType); err != nil {
+		return BulkView{}, err
+	}
+	var v BulkView
+	v.ScanCDR(&d)
+	if err := d.Close(bulkType); err != nil {
+		return BulkView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *BulkView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Final)
+	if b := d.Front(bulkType); b != nil {
+		v.b, v.f = (*[1]byte)(b), cdr.FarFront{}
+	} else {
+		v.b, v.f = nil, d.FarFront(bulkType)
+	}
+	v.at[0] = d.LocateSequence("doubles", 0, 8)
+	v.at[1] = d.LocateSequence("flags", 3, 1)
+	v.at[2] = d.Locate("small", 1, 1)
+	v.at[3] = d.LocateString("text", 3)
+	v.at[4] = d.Locate("big", 8, 8)
+	v.at[5] = d.LocateSequence("wide", 0, 16)
+	v.at[6] = d.Locate("shorts", 2, 6)
+	v.at[7] = d.Locate("color", 4, 4)
+	v.at[8] = d.Locate("floats", 4, 8)
+	d.End(s)
+}
+
+// First reads first.
+func (v bulkFront) First() byte {
+	if v.b == nil {
+		return byte(v.farUint64(0))
+	}
+	return v.b[0]
+}
+
+// Doubles reads doubles.
+func (v BulkView) Doubles() cdr.Values[float64] { return cdr.SequenceValues[float64](v.s, v.at[0]) }
+
+// Flags reads flags.
+func (v BulkView) Flags() cdr.Bools { return cdr.SequenceBools(v.s, v.at[1]) }
+
+// Small reads small.
+func (v BulkView) Small() byte { return v.s.Uint8(v.at[2]) }
+
+// Text reads text.
+func (v BulkView) Text() string { return v.s.String(v.at[3]) }
+
+// Big reads big.
+func (v BulkView) Big() int64 { return v.s.Int64(v.at[4]) }
+
+// Wide reads wide.
+func (v BulkView) Wide() cdr.LongDoubles { return cdr.SequenceLongDoubles(v.s, v.at[5]) }
+
+// Shorts reads shorts.
+func (v BulkView) Shorts() cdr.Values[int16] { return cdr.ArrayValues[int16](v.s, v.at[6], 3) }
+
+// Color reads color.
+func (v BulkView) Color() Color { return Color(v.s.Enum(v.at[7], 4, int32(ColorBlue))) }
+
+// Floats reads floats.
+func (v BulkView) Floats() cdr.Values[float32] { return cdr.ArrayValues[float32](v.s, v.at[8], 2) }
+
+//go:noinline
+func (v bulkFront) farUint64(i int) uint64 { return v.f.Uint64(bulkType, i) }
+
+// BulkViews reads the elements of an encoded sequence or array of Bulk.
+type BulkViews struct{ c cdr.Elements }
+
+// BulkViewsOf is for generated code.
+func BulkViewsOf(c cdr.Elements) BulkViews { return BulkViews{c} }
+
+// Len is the number of elements.
+func (vs BulkViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs BulkViews) At(i int) BulkView {
+	var d cdr.Decoder
+	var v BulkView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs BulkViews) All() iter.Seq2[int, BulkView] {
+	return func(yield func(int, BulkView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v BulkView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var bulkMembers = []string{
+	"first",
+	"doubles",
+	"flags",
+	"small",
+	"text",
+	"big",
+	"wide",
+	"shorts",
+	"color",
+	"floats",
+}
+
+// BulkBuilder builds an encoded Bulk in the caller's bytes, without an intermediate value.
+// Set in this order: Doubles, Flags, Text, Wide.
+// Another member may be set as soon as those of them that are declared before it are set.
+type BulkBuilder struct {
+	b    cdr.Builder
+	has  [10]bool
+	head []byte // the members before the first of variable size
+	seg  [3]int // where the members behind one of variable size begin
+}
+
+// NewBulkBuilder starts a sample in buf, encapsulation header included.
+func NewBulkBuilder(buf []byte) (b BulkBuilder) {
+	b.b.Init(buf, bulkType, bulkMembers)
+	b.head = b.b.Head(0, 1)
+	return b
+}
+
+// SetFirst sets first.
+func (b *BulkBuilder) SetFirst(v byte) {
+	if len(b.head) >= 1 {
+		b.head[0] = v
+		b.has[0] = true
+	}
+}
+
+// SetDoubles sets doubles.
+func (b *BulkBuilder) SetDoubles(v []float64) {
+	if e := b.b.Variable(1, 0); e != nil {
+		cdr.EncodeSequence(e, "doubles", v, 0)
+		b.has[1] = b.b.EndVariable(1)
+	}
+}
+
+// SetFlags sets flags.
+func (b *BulkBuilder) SetFlags(v []bool) {
+	if e := b.b.Variable(2, 1); e != nil {
+		cdr.EncodeBoolSequence(e, "flags", v, 3)
+		b.has[2] = b.b.EndVariable(2)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(3, p+1)
+	}
+}
+
+// SetSmall sets small.
+func (b *BulkBuilder) SetSmall(v byte) {
+	p := b.seg[0]
+	if f := b.b.Field(3, 2, p, 1); f != nil {
+		f[0] = v
+		b.has[3] = true
+	}
+}
+
+// SetText sets text.
+func (b *BulkBuilder) SetText(v string) {
+	if e := b.b.Variable(4, 2); e != nil {
+		e.String("text", v, 3)
+		b.has[4] = b.b.EndVariable(4)
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(5, cdr.AlignUp(p, 4)+8)
+	}
+}
+
+// SetBig sets big.
+func (b *BulkBuilder) SetBig(v int64) {
+	p := b.seg[1]
+	if f := b.b.Field(5, 3, cdr.AlignUp(p, 4), 8); f != nil {
+		cdr.PutInt64(f, v)
+		b.has[5] = true
+	}
+}
+
+// SetWide sets wide.
+func (b *BulkBuilder) SetWide(v []cdr.LongDouble) {
+	if e := b.b.Variable(6, 3); e != nil {
+		wideBegin := e.BeginSequence("wide", len(v), 0, true)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[i])
+			e.LeaveElement("wide", i)
+		}
+		e.End(wideBegin)
+		b.has[6] = b.b.EndVariable(6)
+		p := b.b.Len()
+		b.seg[2] = p
+		b.b.Claim(7, cdr.AlignUp(cdr.AlignUp(p, 2)+6, 4)+12)
+	}
+}
+
+// SetShorts sets shorts.
+func (b *BulkBuilder) SetShorts(v *[3]int16) {
+	p := b.seg[2]
+	if e := b.b.FieldEncoder(7, 4, cdr.AlignUp(p, 2), 6); e != nil {
+		cdr.EncodeArray(e, v[:])
+		b.has[7] = b.b.EndField(7)
+	}
+}
+
+// SetColor sets color.
+func (b *BulkBuilder) SetColor(v Color) {
+	if !v.Valid() {
+		b.b.Reject(8, int32(v))
+		return
+	}
+	p := b.seg[2]
+	if f := b.b.Field(8, 4, cdr.AlignUp(cdr.AlignUp(p, 2)+6, 4), 4); f != nil {
+		cdr.PutInt32(f, int32(v))
+		b.has[8] = true
+	}
+}
+
+// SetFloats sets floats.
+func (b *BulkBuilder) SetFloats(v *[2]float32) {
+	p := b.seg[2]
+	if e := b.b.FieldEncoder(9, 4, cdr.AlignUp(cdr.AlignUp(p, 2)+6, 4)+4, 8); e != nil {
+		cdr.EncodeArray(e, v[:])
+		b.has[9] = b.b.EndField(9)
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *BulkBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var bulkShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "first", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "doubles"},
+		{Name: "flags"},
+		{Name: "small", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+		{Name: "text"},
+		{Name: "big", Width: 8, Run: cdr.Run{Members: 1, Size: 8, Align: 4, Plain: 8}},
+		{Name: "wide"},
+		{Name: "shorts"},
+		{Name: "color", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "floats"},
+	},
+}
+
+// BulkWriter writes an encoded Bulk in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type BulkWriter struct {
+	w cdr.Leaf
+}
+
+// NewBulkWriter starts a sample in buf, encapsulation header included.
+func NewBulkWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) BulkWriter {
+	return BulkWriter{s.Open(buf, enc, bulkType, &bulkShape)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (BulkWriter) Within(up *cdr.Writer, p cdr.Place) BulkWriter {
+	return BulkWriter{up.BeginLeaf(p, &bulkShape)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w BulkWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w BulkWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetFirst sets first.
+func (w BulkWriter) SetFirst(v byte) {
+	if b := w.w.In(0); len(b) >= 1 {
+		b[0] = v
+	}
+}
+
+// SetDoubles sets doubles.
+func (w BulkWriter) SetDoubles(v []float64) {
+	w.w.Sequence(1, cdr.PrimitivesOf(v), 0)
+}
+
+// SetFlags sets flags.
+func (w BulkWriter) SetFlags(v []bool) {
+	if e := w.w.Next(2); e != nil {
+		cdr.EncodeBoolSequence(e, "flags", v, 3)
+		w.w.Done()
+	}
+}
+
+// SetSmall sets small.
+func (w BulkWriter) SetSmall(v byte) {
+	if b := w.w.Run(3); len(b) >= 1 {
+		b[0] = v
+	}
+}
+
+// SetText sets text.
+func (w BulkWriter) SetText(v string) {
+	w.w.String(4, v, 3)
+}
+
+// SetBig sets big.
+func (w BulkWriter) SetBig(v int64) {
+	if b := w.w.Run(5); len(b) >= 8 {
+		cdr.PutInt64(b, v)
+	}
+}
+
+// SetWide sets wide.
+func (w BulkWriter) SetWide(v []cdr.LongDouble) {
+	if e := w.w.Next(6); e != nil {
+		wideBegin := e.BeginSequence("wide", len(v), 0, true)
+		for i := range v {
+			if !e.Enter() {
+				break
+			}
+			e.LongDouble(v[i])
+			e.LeaveElement("wide", i)
+		}
+		e.End(wideBegin)
+		w.w.Done()
+	}
+}
+
+// SetShorts sets shorts.
+func (w BulkWriter) SetShorts(v *[3]int16) {
+	if e := w.w.Next(7); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.Done()
+	}
+}
+
+// SetColor sets color.
+func (w BulkWriter) SetColor(v Color) {
+	if !v.Valid() {
+		w.w.NotEnumerator(8, int32(v))
+		return
+	}
+	if b := w.w.Run(8); len(b) >= 4 {
+		cdr.PutInt32(b, int32(v))
+	}
+}
+
+// SetFloats sets floats.
+func (w BulkWriter) SetFloats(v *[2]float32) {
+	if e := w.w.Next(9); e != nil {
+		cdr.EncodeArray(e, v[:])
+		w.w.Done()
+	}
+}
+
+// AppendedBulk is the IDL struct testtypes::AppendedBulk.
+type AppendedBulk struct {
+	Text   string  `json:"text"`
+	Shorts []int16 `json:"shorts"`
+	// Key.
+	ID      int32     `json:"id"`
+	Doubles []float64 `json:"doubles"`
+	Last    byte      `json:"last"`
+}
+
+var appendedBulkType = cdr.Define(cdr.TypeInfo{
+	Name:          "testtypes::AppendedBulk",
+	Extensibility: cdr.Appendable,
+	Keyed:         true,
+	MaxSize:       -1,
+	MaxKeySize:    4,
+	TypeObject:    "`\x00\x00\x00\x01\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf1N\xc13b\xce{\xbd\x16b/\x86\x8c\xeep\x00o\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x02\x10\x00@(\x00\x00\x00$\x00\x00\x00\x14\x00\x00\x00\xf2\x02\x8f\xc7\xc5y\x88a?E\x1dc\xe9\xcf\x0e\x00\xbb\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x83\x00\x00\x00\x01\x00\x00\x00\xf1N\xc13b\xce{\xbd\x16b/\x86\x8c\xeep\x00k\x00\x00\x00\xf1Q\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00[\x00\x00\x00\x05\x00\x00\x00\f\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x1c\xb2Q\xec\x10\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x03\x03\xa6\x81\x94\xea\v\x00\x00\x00\x02\x00\x00\x001\x00\x04\xb8\v\xb7t\x00\x10\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\n!U\u062f\v\x00\x00\x00\x04\x00\x00\x00\x01\x00\x02\x98\xbd\x1cE\x00\xcf\x00\x00\x00\x01\x00\x00\x00\xf2\x02\x8f\xc7\xc5y\x88a?E\x1dc\xe9\xcf\x0e\x00\xb7\x00\x00\x00\xf2Q\x02\x00 \x00\x00\x00\x00\x00\x00\x00\x18\x00\x00\x00testtypes::AppendedBulk\x00\x8b\x00\x00\x00\x05\x00\x00\x00\x13\x00\x00\x00\x00\x00\x00\x00\x01\x00p\x00\x05\x00\x00\x00text\x00\x00\x00\x00\x19\x00\x00\x00\x01\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x03\x03\a\x00\x00\x00shorts\x00\x00\x00\x00\x00\x00\x11\x00\x00\x00\x02\x00\x00\x001\x00\x04\x00\x03\x00\x00\x00id\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00\x03\x00\x00\x00\x01\x00\x80\xf3\x01\x00\x00\n\b\x00\x00\x00doubles\x00\x00\x00\x00\x00\x13\x00\x00\x00\x04\x00\x00\x00\x01\x00\x02\x00\x05\x00\x00\x00last\x00\x00\x00\x00\"\x00\x00\x00\x01\x00\x00\x00\xf2\x02\x8f\xc7\xc5y\x88a?E\x1dc\xe9\xcf\x0e\xf1N\xc13b\xce{\xbd\x16b/\x86\x8c\xeep",
+	Text: `@appendable struct testtypes::AppendedBulk {
+	@id(0) string text;
+	@id(1) sequence<int16, 3> shorts;
+	@key @id(2) int32 id;
+	@id(3) sequence<double> doubles;
+	@id(4) octet last;
+};
+`,
+})
+
+// CDRType describes the type.
+func (*AppendedBulk) CDRType() *cdr.TypeInfo { return appendedBulkType }
+
+// MarshalCDR writes all members.
+func (m *AppendedBulk) MarshalCDR(e *cdr.Encoder) {
+	s := e.Begin(cdr.Appendable)
+	e.String("text", m.Text, 0)
+	cdr.EncodeSequence(e, "shorts", m.Shorts, 3)
+	e.Int32(m.ID)
+	cdr.EncodeSequence(e, "doubles", m.Doubles, 0)
+	e.Uint8(m.Last)
+	e.End(s)
+}
+
+// UnmarshalCDR reads all members.
+func (m *AppendedBulk) UnmarshalCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Appendable)
+	m.Text = d.String("text", 0)
+	m.Shorts = cdr.DecodeSequence(d, "shorts", m.Shorts, 3)
+	m.ID = d.Int32("id")
+	m.Doubles = cdr.DecodeSequence(d, "doubles", m.Doubles, 0)
+	m.Last = d.Uint8("last")
+	d.End(s)
+}
+
+// MarshalKeyCDR writes the key members in the order of their ids.
+func (m *AppendedBulk) MarshalKeyCDR(e *cdr.Encoder) {
+	e.Int32(m.ID)
+}
+
+// UnmarshalKeyCDR reads what MarshalKeyCDR writes.
+func (m *AppendedBulk) UnmarshalKeyCDR(d *cdr.Decoder) {
+	s := d.Begin(cdr.Final)
+	m.ID = d.Int32("id")
+	d.End(s)
+}
+
+// TranscodeKeyCDR copies the key out of an encoded value.
+func (*AppendedBulk) TranscodeKeyCDR(d *cdr.Decoder, e *cdr.Encoder) {
+	s := d.Begin(cdr.Appendable)
+	d.SkipString("text")
+	d.SkipSequence("shorts", 2)
+	e.Int32(d.Int32("id"))
+	if d.Rest(s) {
+		d.SkipSequence("doubles", 8)
+		d.Skip("last", 1, 1)
+	}
+	d.End(s)
+}
+
+// SkipCDR passes over an encoded value.
+func (*AppendedBulk) SkipCDR(d *cdr.Decoder) {
+	if d.SkipDelimited("") {
+		return
+	}
+	s := d.Begin(cdr.Appendable)
+	d.SkipString("text")
+	d.SkipSequence("shorts", 2)
+	d.Skip("id", 4, 4)
+	d.SkipSequence("doubles", 8)
+	d.Skip("last", 1, 1)
+	d.End(s)
+}
+
+// Clone gives a copy that shares no memory with m.
+func (m *AppendedBulk) Clone() AppendedBulk {
+	c := *m
+	c.Shorts = slices.Clone(c.Shorts)
+	c.Doubles = slices.Clone(c.Doubles)
+	return c
+}
+
+// Equal tells whether all members are equal; nil and empty sequences are.
+func (m *AppendedBulk) Equal(o *AppendedBulk) bool {
+	return m.Text == o.Text &&
+		slices.Equal(m.Shorts, o.Shorts) &&
+		m.ID == o.ID &&
+		slices.Equal(m.Doubles, o.Doubles) &&
+		m.Last == o.Last
+}
+
+// AppendedBulkView reads the members of an encoded AppendedBulk where they are. It ends, with the strings and bytes that it gives,
+// when the bytes of the sample do. Members that the sample does not have read as their defaults.
+type AppendedBulkView struct {
+	s  cdr.Sample
+	at [5]int32 // offsets of the members
+}
+
+// NewAppendedBulkView checks the structure of an encoded sample, encapsulation header included.
+func NewAppendedBulkView(sample []byte) (v AppendedBulkView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end > 4 {
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(within, 4, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.BehindSequence(within, at, 2, 3)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.BehindSequence(within, at, 8, 0)
+		v.at[4] = int32(at)
+		at = cdr.Behind(within, at, 1)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkAppendedBulkView(sample)
+}
+
+// walkAppendedBulkView is NewAppendedBulkView of any sample.
+func walkAppendedBulkView(sample []byte) (AppendedBulkView, error) {
+	var d cdr.Decoder
+	if err := d.Open(sample, appendedBulkType); err != nil {
+		return AppendedBulkView{}, err
+	}
+	var v AppendedBulkView
+	v.ScanCDR(&d)
+	if err := d.Close(appendedBulkType); err != nil {
+		return AppendedBulkView{}, err
+	}
+	return v, nil
+}
+
+// ScanCDR finds the members of the next value. It is for generated code.
+func (v *AppendedBulkView) ScanCDR(d *cdr.Decoder) {
+	v.s = d.Sample()
+	s := d.Begin(cdr.Appendable)
+	v.at[0] = d.LocateString("text", 0)
+	v.at[1] = d.LocateSequence("shorts", 3, 2)
+	v.at[2] = d.Locate("id", 4, 4)
+	v.at[3] = d.LocateSequence("doubles", 0, 8)
+	v.at[4] = d.Locate("last", 1, 1)
+	d.End(s)
+}
+
+// Text reads text.
+func (v AppendedBulkView) Text() string { return v.s.String(v.at[0]) }
+
+// Shorts reads shorts.
+func (v AppendedBulkView) Shorts() cdr.Values[int16] { return cdr.SequenceValues[int16](v.s, v.at[1]) }
+
+// ID reads id.
+func (v AppendedBulkView) ID() int32 { return v.s.Int32(v.at[2]) }
+
+// Doubles reads doubles.
+func (v AppendedBulkView) Doubles() cdr.Values[float64] {
+	return cdr.SequenceValues[float64](v.s, v.at[3])
+}
+
+// Last reads last.
+func (v AppendedBulkView) Last() byte { return v.s.Uint8(v.at[4]) }
+
+// AppendedBulkViews reads the elements of an encoded sequence or array of AppendedBulk.
+type AppendedBulkViews struct{ c cdr.Elements }
+
+// AppendedBulkViewsOf is for generated code.
+func AppendedBulkViewsOf(c cdr.Elements) AppendedBulkViews { return AppendedBulkViews{c} }
+
+// Len is the number of elements.
+func (vs AppendedBulkViews) Len() int { return vs.c.Len() }
+
+// At reads element i; it walks over those before. An element that is not there reads as defaults.
+func (vs AppendedBulkViews) At(i int) AppendedBulkView {
+	var d cdr.Decoder
+	var v AppendedBulkView
+	for n := vs.c.Seek(&d, i); n >= 0; n-- {
+		v.ScanCDR(&d)
+	}
+	return v
+}
+
+// All iterates over the elements.
+func (vs AppendedBulkViews) All() iter.Seq2[int, AppendedBulkView] {
+	return func(yield func(int, AppendedBulkView) bool) {
+		var d cdr.Decoder
+		if vs.c.Seek(&d, 0) < 0 {
+			return
+		}
+		for i := range vs.c.Len() {
+			var v AppendedBulkView
+			v.ScanCDR(&d)
+			if !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+var appendedBulkMembers = []string{
+	"text",
+	"shorts",
+	"id",
+	"doubles",
+	"last",
+}
+
+// AppendedBulkBuilder builds an encoded AppendedBulk in the caller's bytes, without an intermediate value.
+// Set in this order: Text, Shorts, Doubles.
+// Another member may be set as soon as those of them that are declared before it are set.
+type AppendedBulkBuilder struct {
+	b   cdr.Builder
+	has [5]bool
+	seg [2]int // where the members behind one of variable size begin
+}
+
+// NewAppendedBulkBuilder starts a sample in buf, encapsulation header included.
+func NewAppendedBulkBuilder(buf []byte) (b AppendedBulkBuilder) {
+	b.b.Init(buf, appendedBulkType, appendedBulkMembers)
+	return b
+}
+
+// SetText sets text.
+func (b *AppendedBulkBuilder) SetText(v string) {
+	b.has[0] = b.b.String(0, 0, v, 0)
+}
+
+// SetShorts sets shorts.
+func (b *AppendedBulkBuilder) SetShorts(v []int16) {
+	if e := b.b.Variable(1, 1); e != nil {
+		cdr.EncodeSequence(e, "shorts", v, 3)
+		b.has[1] = b.b.EndVariable(1)
+		p := b.b.Len()
+		b.seg[0] = p
+		b.b.Claim(2, cdr.AlignUp(p, 4)+4)
+	}
+}
+
+// SetID sets id.
+func (b *AppendedBulkBuilder) SetID(v int32) {
+	p := b.seg[0]
+	if f := b.b.Field(2, 2, cdr.AlignUp(p, 4), 4); f != nil {
+		cdr.PutInt32(f, v)
+		b.has[2] = true
+	}
+}
+
+// SetDoubles sets doubles.
+func (b *AppendedBulkBuilder) SetDoubles(v []float64) {
+	if e := b.b.Variable(3, 2); e != nil {
+		cdr.EncodeSequence(e, "doubles", v, 0)
+		b.has[3] = b.b.EndVariable(3)
+		p := b.b.Len()
+		b.seg[1] = p
+		b.b.Claim(4, p+1)
+	}
+}
+
+// SetLast sets last.
+func (b *AppendedBulkBuilder) SetLast(v byte) {
+	p := b.seg[1]
+	if f := b.b.Field(4, 3, p, 1); f != nil {
+		f[0] = v
+		b.has[4] = true
+	}
+}
+
+// Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
+// room are reported here.
+func (b *AppendedBulkBuilder) Finish() (int, error) { return b.b.Finish(b.has[:]) }
+
+var appendedBulkShape = cdr.Shape{
+	Slots: []cdr.Slot{
+		{Name: "text"},
+		{Name: "shorts"},
+		{Name: "id", Width: 4, Run: cdr.Run{Members: 1, Size: 4, Align: 4, Plain: 4}},
+		{Name: "doubles"},
+		{Name: "last", Width: 1, Run: cdr.Run{Members: 1, Size: 1, Align: 1, Plain: 1}},
+	},
+	Extensibility: cdr.Appendable,
+}
+
+// AppendedBulkWriter writes an encoded AppendedBulk in the caller's bytes, without an intermediate value, in any encoding.
+// Members are set in the order of their declaration; optional ones that are left out are absent.
+type AppendedBulkWriter struct {
+	w cdr.Leaf
+}
+
+// NewAppendedBulkWriter starts a sample in buf, encapsulation header included.
+func NewAppendedBulkWriter(s *cdr.Stream, buf []byte, enc cdr.Encapsulation) AppendedBulkWriter {
+	return AppendedBulkWriter{s.Open(buf, enc, appendedBulkType, &appendedBulkShape)}
+}
+
+// Within gives the writer of a value within another. It is for generated code.
+func (AppendedBulkWriter) Within(up *cdr.Writer, p cdr.Place) AppendedBulkWriter {
+	return AppendedBulkWriter{up.BeginLeaf(p, &appendedBulkShape)}
+}
+
+// End ends a value within another. What is wrong is reported by Finish.
+func (w AppendedBulkWriter) End() { w.w.End() }
+
+// Finish completes the sample and gives its length, or tells what was wrong first.
+func (w AppendedBulkWriter) Finish() (int, error) { return w.w.Finish() }
+
+// SetText sets text.
+func (w AppendedBulkWriter) SetText(v string) {
+	w.w.String(0, v, 0)
+}
+
+// SetShorts sets shorts.
+func (w AppendedBulkWriter) SetShorts(v []int16) {
+	w.w.Sequence(1, cdr.PrimitivesOf(v), 3)
+}
+
+// SetID sets id.
+func (w AppendedBulkWriter) SetID(v int32) {
+	if b := w.w.Run(2); len(b) >= 4 {
+		cdr.PutInt32(b, v)
+	}
+}
+
+// SetDoubles sets doubles.
+func (w AppendedBulkWriter) SetDoubles(v []float64) {
+	w.w.Sequence(3, cdr.PrimitivesOf(v), 0)
+}
+
+// SetLast sets last.
+func (w AppendedBulkWriter) SetLast(v byte) {
+	if b := w.w.Run(4); len(b) >= 1 {
+		b[0] = v
+	}
+}
+
 // A sample without the cells is small, the type is not.
 type Cell struct {
 	Value byte `json:"value"`
@@ -9599,7 +10735,16 @@ type CellView struct {
 }
 
 // NewCellView checks the structure of an encoded sample, encapsulation header included.
-func NewCellView(sample []byte) (CellView, error) {
+func NewCellView(sample []byte) (v CellView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 5 {
+		v.b = (*[1]byte)(body[4:])
+		return v, nil
+	}
+	return walkCellView(sample)
+}
+
+// walkCellView is NewCellView of any sample.
+func walkCellView(sample []byte) (CellView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, cellType); err != nil {
 		return CellView{}, err

@@ -16,7 +16,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Mode is the IDL enum evolving::Mode.
 type Mode int32
@@ -7160,7 +7160,22 @@ type baseFront struct {
 }
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
-func NewBaseView(sample []byte) (BaseView, error) {
+func NewBaseView(sample []byte) (v BaseView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b = (*[4]byte)(body[4:])
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 8
+		at := cdr.BehindString(within, 8, 0)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkBaseView(sample)
+}
+
+// walkBaseView is NewBaseView of any sample.
+func walkBaseView(sample []byte) (BaseView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, baseType); err != nil {
 		return BaseView{}, err
@@ -7445,7 +7460,27 @@ type derivedFront struct {
 }
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
-func NewDerivedView(sample []byte) (DerivedView, error) {
+func NewDerivedView(sample []byte) (v DerivedView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b = (*[4]byte)(body[4:])
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 8
+		at := cdr.BehindString(within, 8, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		v.at[2] = int32(at)
+		at = cdr.Behind(within, at, 1)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkDerivedView(sample)
+}
+
+// walkDerivedView is NewDerivedView of any sample.
+func walkDerivedView(sample []byte) (DerivedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
 		return DerivedView{}, err

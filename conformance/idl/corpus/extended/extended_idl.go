@@ -16,7 +16,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Mode is the IDL enum extended::Mode.
 type Mode int32
@@ -3136,7 +3136,16 @@ type WordsView struct {
 }
 
 // NewWordsView checks the structure of an encoded sample, encapsulation header included.
-func NewWordsView(sample []byte) (WordsView, error) {
+func NewWordsView(sample []byte) (v WordsView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 2 {
+		v.b = (*[2]byte)(body)
+		return v, nil
+	}
+	return walkWordsView(sample)
+}
+
+// walkWordsView is NewWordsView of any sample.
+func walkWordsView(sample []byte) (WordsView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, wordsType); err != nil {
 		return WordsView{}, err
@@ -3406,7 +3415,21 @@ type baseFront struct {
 }
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
-func NewBaseView(sample []byte) (BaseView, error) {
+func NewBaseView(sample []byte) (v BaseView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b = (*[4]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(body, 4, 0)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkBaseView(sample)
+}
+
+// walkBaseView is NewBaseView of any sample.
+func walkBaseView(sample []byte) (BaseView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, baseType); err != nil {
 		return BaseView{}, err
@@ -3685,7 +3708,26 @@ type derivedFront struct {
 }
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
-func NewDerivedView(sample []byte) (DerivedView, error) {
+func NewDerivedView(sample []byte) (v DerivedView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b = (*[4]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(body, 4, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkDerivedView(sample)
+}
+
+// walkDerivedView is NewDerivedView of any sample.
+func walkDerivedView(sample []byte) (DerivedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
 		return DerivedView{}, err

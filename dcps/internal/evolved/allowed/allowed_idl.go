@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // First is the IDL struct allowed::First.
 type First struct {
@@ -117,7 +117,16 @@ type FirstView struct {
 }
 
 // NewFirstView checks the structure of an encoded sample, encapsulation header included.
-func NewFirstView(sample []byte) (FirstView, error) {
+func NewFirstView(sample []byte) (v FirstView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b = (*[12]byte)(body)
+		return v, nil
+	}
+	return walkFirstView(sample)
+}
+
+// walkFirstView is NewFirstView of any sample.
+func walkFirstView(sample []byte) (FirstView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, firstType); err != nil {
 		return FirstView{}, err
@@ -389,7 +398,16 @@ type NewOnesSecondView struct {
 }
 
 // NewNewOnesSecondView checks the structure of an encoded sample, encapsulation header included.
-func NewNewOnesSecondView(sample []byte) (NewOnesSecondView, error) {
+func NewNewOnesSecondView(sample []byte) (v NewOnesSecondView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b = (*[12]byte)(body)
+		return v, nil
+	}
+	return walkNewOnesSecondView(sample)
+}
+
+// walkNewOnesSecondView is NewNewOnesSecondView of any sample.
+func walkNewOnesSecondView(sample []byte) (NewOnesSecondView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, newOnesSecondType); err != nil {
 		return NewOnesSecondView{}, err
@@ -661,7 +679,16 @@ type NewOnesEitherView struct {
 }
 
 // NewNewOnesEitherView checks the structure of an encoded sample, encapsulation header included.
-func NewNewOnesEitherView(sample []byte) (NewOnesEitherView, error) {
+func NewNewOnesEitherView(sample []byte) (v NewOnesEitherView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b = (*[12]byte)(body)
+		return v, nil
+	}
+	return walkNewOnesEitherView(sample)
+}
+
+// walkNewOnesEitherView is NewNewOnesEitherView of any sample.
+func walkNewOnesEitherView(sample []byte) (NewOnesEitherView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, newOnesEitherType); err != nil {
 		return NewOnesEitherView{}, err
@@ -934,7 +961,16 @@ type TextView struct {
 }
 
 // NewTextView checks the structure of an encoded sample, encapsulation header included.
-func NewTextView(sample []byte) (TextView, error) {
+func NewTextView(sample []byte) (v TextView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b = (*[12]byte)(body)
+		return v, nil
+	}
+	return walkTextView(sample)
+}
+
+// walkTextView is NewTextView of any sample.
+func walkTextView(sample []byte) (TextView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, textType); err != nil {
 		return TextView{}, err

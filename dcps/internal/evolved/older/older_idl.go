@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Track is the IDL struct fleet::Track.
 type Track struct {
@@ -135,7 +135,22 @@ type trackFront struct {
 }
 
 // NewTrackView checks the structure of an encoded sample, encapsulation header included.
-func NewTrackView(sample []byte) (TrackView, error) {
+func NewTrackView(sample []byte) (v TrackView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 12 {
+		v.b = (*[8]byte)(body[4:])
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 12
+		at := cdr.BehindString(within, 12, 8)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkTrackView(sample)
+}
+
+// walkTrackView is NewTrackView of any sample.
+func walkTrackView(sample []byte) (TrackView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, trackType); err != nil {
 		return TrackView{}, err
@@ -649,7 +664,24 @@ type BerthView struct {
 }
 
 // NewBerthView checks the structure of an encoded sample, encapsulation header included.
-func NewBerthView(sample []byte) (BerthView, error) {
+func NewBerthView(sample []byte) (v BerthView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end > 4 {
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(within, 4, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkBerthView(sample)
+}
+
+// walkBerthView is NewBerthView of any sample.
+func walkBerthView(sample []byte) (BerthView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, berthType); err != nil {
 		return BerthView{}, err
@@ -903,7 +935,16 @@ type SealedView struct {
 }
 
 // NewSealedView checks the structure of an encoded sample, encapsulation header included.
-func NewSealedView(sample []byte) (SealedView, error) {
+func NewSealedView(sample []byte) (v SealedView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 8 {
+		v.b = (*[8]byte)(body)
+		return v, nil
+	}
+	return walkSealedView(sample)
+}
+
+// walkSealedView is NewSealedView of any sample.
+func walkSealedView(sample []byte) (SealedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, sealedType); err != nil {
 		return SealedView{}, err

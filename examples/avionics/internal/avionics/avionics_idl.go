@@ -14,7 +14,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // How an aircraft is called where it has no address: own-ship.
 type AircraftId = string
@@ -200,7 +200,46 @@ type AirDataView struct {
 }
 
 // NewAirDataView checks the structure of an encoded sample, encapsulation header included.
-func NewAirDataView(sample []byte) (AirDataView, error) {
+func NewAirDataView(sample []byte) (v AirDataView, err error) {
+	if body := cdr.Straight(sample); len(body) > 0 {
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 0
+		at := cdr.BehindString(body, 0, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		v.at[3] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[8] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[9] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkAirDataView(sample)
+}
+
+// walkAirDataView is NewAirDataView of any sample.
+func walkAirDataView(sample []byte) (AirDataView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, airDataType); err != nil {
 		return AirDataView{}, err
@@ -795,7 +834,51 @@ type PositionView struct {
 }
 
 // NewPositionView checks the structure of an encoded sample, encapsulation header included.
-func NewPositionView(sample []byte) (PositionView, error) {
+func NewPositionView(sample []byte) (v PositionView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end > 4 {
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(within, 4, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[8] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[9] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[10] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkPositionView(sample)
+}
+
+// walkPositionView is NewPositionView of any sample.
+func walkPositionView(sample []byte) (PositionView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, positionType); err != nil {
 		return PositionView{}, err
@@ -1494,7 +1577,54 @@ type trafficReportFront struct {
 }
 
 // NewTrafficReportView checks the structure of an encoded sample, encapsulation header included.
-func NewTrafficReportView(sample []byte) (TrafficReportView, error) {
+func NewTrafficReportView(sample []byte) (v TrafficReportView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 34 {
+		v.b = (*[30]byte)(body[4:])
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 36
+		at := cdr.BehindString(within, 36, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 2)
+		v.at[8] = int32(at)
+		at = cdr.Behind(within, at, 2)
+		v.at[9] = int32(at)
+		at = cdr.Behind(within, at, 1)
+		v.at[10] = int32(at)
+		at = cdr.Behind(within, at, 1)
+		v.at[11] = int32(at)
+		at = cdr.Behind(within, at, 1)
+		v.at[12] = int32(at)
+		at = cdr.Behind(within, at, 1)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkTrafficReportView(sample)
+}
+
+// walkTrafficReportView is NewTrafficReportView of any sample.
+func walkTrafficReportView(sample []byte) (TrafficReportView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, trafficReportType); err != nil {
 		return TrafficReportView{}, err
@@ -2354,7 +2484,22 @@ type advisoryFront struct {
 }
 
 // NewAdvisoryView checks the structure of an encoded sample, encapsulation header included.
-func NewAdvisoryView(sample []byte) (AdvisoryView, error) {
+func NewAdvisoryView(sample []byte) (v AdvisoryView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 48 {
+		v.b = (*[44]byte)(body[4:])
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 48
+		at := cdr.BehindString(within, 48, 8)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkAdvisoryView(sample)
+}
+
+// walkAdvisoryView is NewAdvisoryView of any sample.
+func walkAdvisoryView(sample []byte) (AdvisoryView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, advisoryType); err != nil {
 		return AdvisoryView{}, err
@@ -2967,7 +3112,48 @@ type FlightLogView struct {
 }
 
 // NewFlightLogView checks the structure of an encoded sample, encapsulation header included.
-func NewFlightLogView(sample []byte) (FlightLogView, error) {
+func NewFlightLogView(sample []byte) (v FlightLogView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end > 4 {
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(within, 4, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[3] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[4] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[6] = int32(at)
+		at = cdr.Behind(within, at, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[7] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[8] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[9] = int32(at)
+		at = cdr.BehindString(within, at, 80)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkFlightLogView(sample)
+}
+
+// walkFlightLogView is NewFlightLogView of any sample.
+func walkFlightLogView(sample []byte) (FlightLogView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, flightLogType); err != nil {
 		return FlightLogView{}, err

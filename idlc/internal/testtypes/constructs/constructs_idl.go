@@ -17,7 +17,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Color is the IDL enum constructs::Color.
 type Color int32
@@ -193,7 +193,16 @@ type PointView struct {
 }
 
 // NewPointView checks the structure of an encoded sample, encapsulation header included.
-func NewPointView(sample []byte) (PointView, error) {
+func NewPointView(sample []byte) (v PointView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 17 {
+		v.b = (*[17]byte)(body)
+		return v, nil
+	}
+	return walkPointView(sample)
+}
+
+// walkPointView is NewPointView of any sample.
+func walkPointView(sample []byte) (PointView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, pointType); err != nil {
 		return PointView{}, err
@@ -487,7 +496,24 @@ type LabelView struct {
 }
 
 // NewLabelView checks the structure of an encoded sample, encapsulation header included.
-func NewLabelView(sample []byte) (LabelView, error) {
+func NewLabelView(sample []byte) (v LabelView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end > 4 {
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(within, 4, 8)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkLabelView(sample)
+}
+
+// walkLabelView is NewLabelView of any sample.
+func walkLabelView(sample []byte) (LabelView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, labelType); err != nil {
 		return LabelView{}, err
@@ -16785,7 +16811,34 @@ type defaultedFront struct {
 }
 
 // NewDefaultedView checks the structure of an encoded sample, encapsulation header included.
-func NewDefaultedView(sample []byte) (DefaultedView, error) {
+func NewDefaultedView(sample []byte) (v DefaultedView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b = (*[4]byte)(body)
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 4
+		at := cdr.BehindString(body, 4, 8)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		v.at[3] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		at = cdr.AlignUp(at, 2)
+		v.at[4] = int32(at)
+		at = cdr.Behind(body, at, 2)
+		at = cdr.AlignUp(at, 4)
+		v.at[5] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkDefaultedView(sample)
+}
+
+// walkDefaultedView is NewDefaultedView of any sample.
+func walkDefaultedView(sample []byte) (DefaultedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, defaultedType); err != nil {
 		return DefaultedView{}, err
@@ -17208,7 +17261,16 @@ type OlderView struct {
 }
 
 // NewOlderView checks the structure of an encoded sample, encapsulation header included.
-func NewOlderView(sample []byte) (OlderView, error) {
+func NewOlderView(sample []byte) (v OlderView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b = (*[4]byte)(body[4:])
+		return v, nil
+	}
+	return walkOlderView(sample)
+}
+
+// walkOlderView is NewOlderView of any sample.
+func walkOlderView(sample []byte) (OlderView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, olderType); err != nil {
 		return OlderView{}, err
@@ -18594,7 +18656,25 @@ type StrictView struct {
 }
 
 // NewStrictView checks the structure of an encoded sample, encapsulation header included.
-func NewStrictView(sample []byte) (StrictView, error) {
+func NewStrictView(sample []byte) (v StrictView, err error) {
+	if body := cdr.Straight(sample); len(body) > 0 {
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 0
+		at := cdr.BehindString(body, 0, 3)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkStrictView(sample)
+}
+
+// walkStrictView is NewStrictView of any sample.
+func walkStrictView(sample []byte) (StrictView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, strictType); err != nil {
 		return StrictView{}, err
@@ -18884,7 +18964,25 @@ type StrictSentView struct {
 }
 
 // NewStrictSentView checks the structure of an encoded sample, encapsulation header included.
-func NewStrictSentView(sample []byte) (StrictSentView, error) {
+func NewStrictSentView(sample []byte) (v StrictSentView, err error) {
+	if body := cdr.Straight(sample); len(body) > 0 {
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 0
+		at := cdr.BehindString(body, 0, 0)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(body, at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(body, at, 1)
+		if at <= len(body) {
+			return v, nil
+		}
+	}
+	return walkStrictSentView(sample)
+}
+
+// walkStrictSentView is NewStrictSentView of any sample.
+func walkStrictSentView(sample []byte) (StrictSentView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, strictSentType); err != nil {
 		return StrictSentView{}, err
@@ -32992,7 +33090,22 @@ type keyPartFront struct {
 }
 
 // NewKeyPartView checks the structure of an encoded sample, encapsulation header included.
-func NewKeyPartView(sample []byte) (KeyPartView, error) {
+func NewKeyPartView(sample []byte) (v KeyPartView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b = (*[4]byte)(body[4:])
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 8
+		at := cdr.BehindString(within, 8, 0)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkKeyPartView(sample)
+}
+
+// walkKeyPartView is NewKeyPartView of any sample.
+func walkKeyPartView(sample []byte) (KeyPartView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, keyPartType); err != nil {
 		return KeyPartView{}, err
@@ -34942,7 +35055,16 @@ type BulkyPartView struct {
 }
 
 // NewBulkyPartView checks the structure of an encoded sample, encapsulation header included.
-func NewBulkyPartView(sample []byte) (BulkyPartView, error) {
+func NewBulkyPartView(sample []byte) (v BulkyPartView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 4100 {
+		v.b = (*[4096]byte)(body[4:])
+		return v, nil
+	}
+	return walkBulkyPartView(sample)
+}
+
+// walkBulkyPartView is NewBulkyPartView of any sample.
+func walkBulkyPartView(sample []byte) (BulkyPartView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, bulkyPartType); err != nil {
 		return BulkyPartView{}, err

@@ -15,7 +15,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Nought is the IDL struct empties::Nought.
 type Nought struct {
@@ -615,7 +615,16 @@ type DerivedView struct {
 }
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
-func NewDerivedView(sample []byte) (DerivedView, error) {
+func NewDerivedView(sample []byte) (v DerivedView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b = (*[4]byte)(body)
+		return v, nil
+	}
+	return walkDerivedView(sample)
+}
+
+// walkDerivedView is NewDerivedView of any sample.
+func walkDerivedView(sample []byte) (DerivedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
 		return DerivedView{}, err
@@ -847,7 +856,16 @@ type RenamedView struct {
 }
 
 // NewRenamedView checks the structure of an encoded sample, encapsulation header included.
-func NewRenamedView(sample []byte) (RenamedView, error) {
+func NewRenamedView(sample []byte) (v RenamedView, err error) {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b = (*[4]byte)(body)
+		return v, nil
+	}
+	return walkRenamedView(sample)
+}
+
+// walkRenamedView is NewRenamedView of any sample.
+func walkRenamedView(sample []byte) (RenamedView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, renamedType); err != nil {
 		return RenamedView{}, err

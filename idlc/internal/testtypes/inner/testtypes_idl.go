@@ -11,7 +11,7 @@ import (
 )
 
 // This file was written for this version of the runtime.
-const _ = cdr.GeneratedVersion7
+const _ = cdr.GeneratedVersion8
 
 // Holder is the IDL struct testtypes::inner::Holder.
 type Holder struct {
@@ -168,7 +168,27 @@ type holderFront struct {
 }
 
 // NewHolderView checks the structure of an encoded sample, encapsulation header included.
-func NewHolderView(sample []byte) (HolderView, error) {
+func NewHolderView(sample []byte) (v HolderView, err error) {
+	if body, end := cdr.StraightDelimited(sample); end >= 21 {
+		v.b = (*[17]byte)(body[4:])
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		v.at[0] = 24
+		at := cdr.BehindString(within, 24, 4)
+		at = cdr.AlignUp(at, 4)
+		v.at[1] = int32(at)
+		at = cdr.Behind(within, at, 4)
+		v.at[2] = int32(at)
+		at = cdr.Behind(within, at, 1)
+		if at <= len(within) {
+			return v, nil
+		}
+	}
+	return walkHolderView(sample)
+}
+
+// walkHolderView is NewHolderView of any sample.
+func walkHolderView(sample []byte) (HolderView, error) {
 	var d cdr.Decoder
 	if err := d.Open(sample, holderType); err != nil {
 		return HolderView{}, err

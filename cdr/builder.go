@@ -142,6 +142,45 @@ func (b *Builder) stringSlow(i, k int, v string, bound int) bool {
 	return b.EndVariable(i)
 }
 
+// Sequence is String for a sequence of primitives.
+func (b *Builder) Sequence(i, k int, v Primitives, bound int) bool {
+	e := &b.e
+	at := AlignUp(e.pos, 4)
+	end := at + 4 + len(v.b)
+	count := len(v.b) >> v.shift
+	// After an error e.buf is empty.
+	if int(b.next) != k || !b.ready || end > len(e.buf) || bound > 0 && count > bound || uint64(count) > math.MaxUint32 || !nativeLittle && v.shift > 0 {
+		return b.sequenceSlow(i, k, v, bound)
+	}
+	binary.LittleEndian.PutUint32(e.buf[e.pos:], 0) // at most 3 are padding
+	room := e.buf[at:end]
+	binary.LittleEndian.PutUint32(room, uint32(count))
+	copy(room[4:], v.b)
+	e.pos = end
+	b.next++
+	return true
+}
+
+// sequenceSlow finds out what is wrong with a sequence, if anything is.
+func (b *Builder) sequenceSlow(i, k int, v Primitives, bound int) bool {
+	if b.Variable(i, k) == nil {
+		return false
+	}
+	b.primitives(i, v, bound)
+	return b.EndVariable(i)
+}
+
+// primitives writes member i, a sequence of primitives.
+func (b *Builder) primitives(i int, v Primitives, bound int) {
+	e, count := &b.e, len(v.b)>>v.shift
+	if e.BeginSequence(b.names[i], count, bound, true); count > 0 {
+		width := 1 << v.shift
+		if room := e.take(width, len(v.b)); room != nil {
+			copyElements(room, v.b, width, e.big)
+		}
+	}
+}
+
 // refuse says why the k-th member of variable size cannot be set now. It is not inlined, so that Variable is.
 //
 //go:noinline
@@ -265,12 +304,7 @@ func (b *Builder) HeadedSequence(i int, has bool, id uint32, code int, v Primiti
 		return has
 	}
 	h := e.BeginMember(id, code)
-	if e.BeginSequence(b.names[i], count, bound, true); count > 0 {
-		width := 1 << v.shift
-		if room := e.take(width, len(v.b)); room != nil {
-			copyElements(room, v.b, width, e.big)
-		}
-	}
+	b.primitives(i, v, bound)
 	e.EndMember(h)
 	return b.EndMember(i)
 }

@@ -305,20 +305,24 @@ func (w *printer) variableSetter(name string, f field, i int, s slot, segments [
 		w.p()
 		return
 	}
-	w.p("if e := b.b.Variable(", i, ", ", s.behind, "); e != nil {")
-	if f.Optional {
-		w.p("if h, ok := e.BeginOptional(", memberID(f.Member), ", v != nil); ok {")
-	}
-	w.encode(f.Type, f.x, f.Member.Name, 0, false)
-	if f.Optional {
-		w.p("e.EndMember(h)")
+	q, ok := resolve(f.Type).(*Sequence)
+	if ok && isNumbers(q.Elem) && !f.Optional && seg[s.behind+1] < 0 {
+		w.p("b.has[", i, "] = b.b.Sequence(", i, ", ", s.behind, ", cdr.PrimitivesOf(v), ", q.Bound, ")")
+	} else {
+		w.p("if e := b.b.Variable(", i, ", ", s.behind, "); e != nil {")
+		if f.Optional {
+			w.p("if h, ok := e.BeginOptional(", memberID(f.Member), ", v != nil); ok {")
+		}
+		w.encode(f.Type, f.x, f.Member.Name, 0, false)
+		if f.Optional {
+			w.p("e.EndMember(h)")
+			w.p("}")
+		}
+		finish()
 		w.p("}")
 	}
-	finish()
-	w.p("}")
 	w.p("}")
 	w.p()
-	q, ok := resolve(f.Type).(*Sequence)
 	if !ok || f.Optional {
 		return
 	}

@@ -2,7 +2,6 @@ package idlc
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/omg-dds-go/dds/cdr"
 )
@@ -41,7 +40,7 @@ func (w *printer) view(s *Struct) {
 		w.p("}")
 		w.p()
 	}
-	w.newView(s, name, front)
+	w.newView(name, s)
 	w.scan(s, name, front)
 	if front != nil && front.whole && s.Extensibility == cdr.Final {
 		w.p("// ", name, "ViewOf is for generated code.")
@@ -114,73 +113,79 @@ func (w *printer) scan(s *Struct, name string, front *front) {
 	w.p()
 }
 
-func (w *printer) newView(s *Struct, name string, front *front) {
+// newView prints how a view of a sample is made.
+func (w *printer) newView(name string, s *Struct) {
 	w.p("// New", name, "View checks the structure of an encoded sample, encapsulation header included.")
-	if !straight(s) {
-		w.walkedView("New"+name+"View", name)
-		return
-	}
 	w.p("func New", name, "View(sample []byte) (v ", name, "View, err error) {")
+	w.p("err = v.OpenCDR(sample)")
+	w.p("return v, err")
+	w.p("}")
+	w.p()
+	w.p("// OpenCDR makes v the view that New", name, "View gives, without a copy of it; after an error it is empty.")
+	w.p("func (v *", name, "View) OpenCDR(sample []byte) error {")
+	if s != nil && straight(s) {
+		w.straightView(s)
+		w.p("return v.walkCDR(sample)")
+		w.p("}")
+		w.p()
+		w.p("// walkCDR is OpenCDR of any sample.")
+		w.p("func (v *", name, "View) walkCDR(sample []byte) error {")
+	}
+	w.p("*v = ", name, "View{}")
+	w.p("var d cdr.Decoder")
+	w.p("if err := d.Open(sample, ", lowerFirst(name), "Type); err != nil {\nreturn err\n}")
+	w.p("v.ScanCDR(&d)")
+	w.p("if err := d.Close(", lowerFirst(name), "Type); err != nil {\n*v = ", name, "View{}\nreturn err\n}")
+	w.p("return nil")
+	w.p("}")
+	w.p()
+}
+
+// straightView prints how the members are found of a sample that lies as nearly always.
+func (w *printer) straightView(s *Struct) {
+	front := s.front()
 	from, body := 0, "body"
 	if s.Extensibility == cdr.Final {
-		w.p("if body := cdr.Straight(sample); ", atLeast(front, 0), " {")
+		w.p("if body := cdr.Straight(sample); len(body) ", atLeast(front, 0), " {")
 	} else {
 		from, body = 4, "within"
-		w.p("if body, end := cdr.StraightDelimited(sample); ", strings.Replace(atLeast(front, 4), "len(body)", "end", 1), " {")
+		w.p("if body, end := cdr.StraightDelimited(sample); end ", atLeast(front, 4), " {")
 	}
 	if front != nil {
-		w.p("v.b = (*[", front.size, "]byte)(body", map[bool]string{true: "[4:]"}[from > 0], ")")
+		w.p("v.b, v.f = (*[", front.size, "]byte)(body", map[bool]string{true: "[4:]"}[from > 0], "), cdr.FarFront{}")
 		from += front.size
 	}
-	if members := s.wire()[front.len():]; len(members) > 0 {
-		if body == "within" {
-			w.p("within := body[:end]")
-		}
-		w.p("v.s = cdr.StraightSample(body)")
-		at := "0"
-		for i, m := range members {
-			align, behind := straightMember(m.Type, body)
-			switch {
-			case i == 0:
-				at = itoa(alignUp(from, align))
-			case align > 1:
-				w.p("at = cdr.AlignUp(at, ", align, ")")
-			}
-			w.p("v.at[", i, "] = ", map[bool]string{true: at, false: "int32(at)"}[i == 0])
-			w.p("at ", map[bool]string{true: ":=", false: "="}[i == 0], " cdr.", fmt.Sprintf(behind, at))
-			at = "at"
-		}
-		w.p("if at <= len(", body, ") {\nreturn v, nil\n}")
-	} else {
-		w.p("return v, nil")
+	members := s.wire()[front.len():]
+	if len(members) == 0 {
+		w.p("return nil")
+		w.p("}")
+		return
 	}
+	if body == "within" {
+		w.p("within := body[:end]")
+	}
+	w.p("v.s = cdr.StraightSample(body)")
+	for i, m := range members {
+		align, behind := straightMember(m.Type, body)
+		switch {
+		case i == 0:
+			w.p("at := ", alignUp(from, align))
+		case align > 1:
+			w.p("at = cdr.AlignUp(at, ", align, ")")
+		}
+		w.p("v.at[", i, "] = int32(at)")
+		w.p("at = cdr.", behind)
+	}
+	w.p("if at <= len(", body, ") {\nreturn nil\n}")
 	w.p("}")
-	w.p("return walk", name, "View(sample)")
-	w.p("}")
-	w.p()
-	w.p("// walk", name, "View is New", name, "View of any sample.")
-	w.walkedView("walk"+name+"View", name)
 }
 
-// atLeast is the condition that a body has all of a front that begins at an offset.
+// atLeast is the condition for the end of a body that has all of a front which begins at an offset.
 func atLeast(f *front, from int) string {
 	if f == nil {
-		return "len(body) > " + itoa(from)
+		return "> " + itoa(from)
 	}
-	return "len(body) >= " + itoa(from+f.size)
-}
-
-// walkedView prints a function that makes a view by a walk of the decoder.
-func (w *printer) walkedView(function, name string) {
-	w.p("func ", function, "(sample []byte) (", name, "View, error) {")
-	w.p("var d cdr.Decoder")
-	w.p("if err := d.Open(sample, ", lowerFirst(name), "Type); err != nil {\nreturn ", name, "View{}, err\n}")
-	w.p("var v ", name, "View")
-	w.p("v.ScanCDR(&d)")
-	w.p("if err := d.Close(", lowerFirst(name), "Type); err != nil {\nreturn ", name, "View{}, err\n}")
-	w.p("return v, nil")
-	w.p("}")
-	w.p()
+	return ">= " + itoa(from+f.size)
 }
 
 // straight tells whether the members of a struct are found without a decoder where they lie as nearly always (cdr.Straight): behind the front there are
@@ -201,21 +206,20 @@ func straight(s *Struct) bool {
 	return true
 }
 
-// straightMember gives the alignment of a member in XCDR2, and the call that passes over it: of package cdr, with a verb for its place; "" if
-// there is none.
+// straightMember gives the alignment of a member in XCDR2, and the call of package cdr that passes over it; "" if there is none.
 func straightMember(t Type, body string) (align int, behind string) {
-	behind = "Behind(" + body + ", %s, "
+	behind = "Behind(" + body + ", at, "
 	if n, ok := scalarSize(t); ok {
 		return min(n, 4), behind + itoa(n) + ")"
 	}
 	switch t := resolve(t).(type) {
 	case *String:
 		if !t.Wide {
-			return 4, "BehindString(" + body + ", %s, " + itoa(t.Bound) + ")"
+			return 4, "BehindString(" + body + ", at, " + itoa(t.Bound) + ")"
 		}
 	case *Sequence:
 		if p, ok := resolve(t.Elem).(Primitive); ok {
-			return 4, "BehindSequence(" + body + ", %s, " + itoa(primitives[p].size) + ", " + itoa(t.Bound) + ")"
+			return 4, "BehindSequence(" + body + ", at, " + itoa(primitives[p].size) + ", " + itoa(t.Bound) + ")"
 		}
 	case *Array:
 		if p, ok := resolve(t.Elem).(Primitive); ok {

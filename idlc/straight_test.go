@@ -11,15 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// straightView makes a view of a sample twice: as its constructor does, and by the walk of the decoder alone.
-type straightView func(sample []byte) (made, walked any, errMade, errWalked error)
+// straightView makes a view of a sample as its constructor does, in one that was of another sample before, and by the walk of the decoder alone.
+type straightView func(sample []byte) (made, opened, walked any, errMade, errOpened, errWalked error)
 
 func straightViewOf[V any, PV interface {
 	*V
+	OpenCDR(sample []byte) error
 	ScanCDR(d *cdr.Decoder)
 }](t *cdr.TypeInfo, newView func([]byte) (V, error)) straightView {
-	return func(sample []byte) (any, any, error, error) {
+	var opened V
+	return func(sample []byte) (any, any, any, error, error, error) {
 		made, errMade := newView(sample)
+		errOpened := PV(&opened).OpenCDR(sample)
 		var walked V
 		var d cdr.Decoder
 		err := d.Open(sample, t)
@@ -30,7 +33,7 @@ func straightViewOf[V any, PV interface {
 		if err != nil {
 			walked = *new(V)
 		}
-		return made, walked, errMade, err
+		return made, opened, walked, errMade, errOpened, err
 	}
 }
 
@@ -57,9 +60,11 @@ func TestStraight(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(1, 2))
 			good, bad := 0, 0
 			look := func(sample []byte) {
-				made, walked, errMade, errWalked := c.view(sample)
+				made, opened, walked, errMade, errOpened, errWalked := c.view(sample)
 				require.Equal(t, errWalked, errMade, "% x", sample)
 				require.Equal(t, walked, made, "% x", sample)
+				require.Equal(t, errWalked, errOpened, "% x", sample)
+				require.Equal(t, walked, opened, "% x", sample)
 				if errMade == nil {
 					good++
 				} else {

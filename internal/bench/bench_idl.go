@@ -183,30 +183,38 @@ type sampleFront struct {
 
 // NewSampleView checks the structure of an encoded sample, encapsulation header included.
 func NewSampleView(sample []byte) (v SampleView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 36 {
-		v.b = (*[36]byte)(body)
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 36
-		at := cdr.BehindSequence(body, 36, 1, 0)
-		if at <= len(body) {
-			return v, nil
-		}
-	}
-	return walkSampleView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkSampleView is NewSampleView of any sample.
-func walkSampleView(sample []byte) (SampleView, error) {
+// OpenCDR makes v the view that NewSampleView gives, without a copy of it; after an error it is empty.
+func (v *SampleView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 36 {
+		v.b, v.f = (*[36]byte)(body), cdr.FarFront{}
+		v.s = cdr.StraightSample(body)
+		at := 36
+		v.at[0] = int32(at)
+		at = cdr.BehindSequence(body, at, 1, 0)
+		if at <= len(body) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *SampleView) walkCDR(sample []byte) error {
+	*v = SampleView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, sampleType); err != nil {
-		return SampleView{}, err
+		return err
 	}
-	var v SampleView
 	v.ScanCDR(&d)
 	if err := d.Close(sampleType); err != nil {
-		return SampleView{}, err
+		*v = SampleView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -388,10 +396,7 @@ func (b *SampleBuilder) SetDue(v int64) {
 
 // SetPayload sets payload.
 func (b *SampleBuilder) SetPayload(v []byte) {
-	if e := b.b.Variable(6, 0); e != nil {
-		cdr.EncodeSequence(e, "payload", v, 0)
-		b.has[6] = b.b.EndVariable(6)
-	}
+	b.has[6] = b.b.Sequence(6, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.
@@ -654,30 +659,38 @@ type keyedSampleFront struct {
 
 // NewKeyedSampleView checks the structure of an encoded sample, encapsulation header included.
 func NewKeyedSampleView(sample []byte) (v KeyedSampleView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 36 {
-		v.b = (*[36]byte)(body)
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 36
-		at := cdr.BehindSequence(body, 36, 1, 0)
-		if at <= len(body) {
-			return v, nil
-		}
-	}
-	return walkKeyedSampleView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkKeyedSampleView is NewKeyedSampleView of any sample.
-func walkKeyedSampleView(sample []byte) (KeyedSampleView, error) {
+// OpenCDR makes v the view that NewKeyedSampleView gives, without a copy of it; after an error it is empty.
+func (v *KeyedSampleView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 36 {
+		v.b, v.f = (*[36]byte)(body), cdr.FarFront{}
+		v.s = cdr.StraightSample(body)
+		at := 36
+		v.at[0] = int32(at)
+		at = cdr.BehindSequence(body, at, 1, 0)
+		if at <= len(body) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *KeyedSampleView) walkCDR(sample []byte) error {
+	*v = KeyedSampleView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, keyedSampleType); err != nil {
-		return KeyedSampleView{}, err
+		return err
 	}
-	var v KeyedSampleView
 	v.ScanCDR(&d)
 	if err := d.Close(keyedSampleType); err != nil {
-		return KeyedSampleView{}, err
+		*v = KeyedSampleView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -859,10 +872,7 @@ func (b *KeyedSampleBuilder) SetDue(v int64) {
 
 // SetPayload sets payload.
 func (b *KeyedSampleBuilder) SetPayload(v []byte) {
-	if e := b.b.Variable(6, 0); e != nil {
-		cdr.EncodeSequence(e, "payload", v, 0)
-		b.has[6] = b.b.EndVariable(6)
-	}
+	b.has[6] = b.b.Sequence(6, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.

@@ -50,8 +50,8 @@ var plain = form[Sample]{
 		*m = Sample{h.instance, h.writer, h.phase, h.number, h.sent, h.due, payload}
 	},
 	parse: func(sample []byte, h *header) ([]byte, error) {
-		v, err := NewSampleView(sample)
-		if err != nil {
+		var v SampleView
+		if err := v.OpenCDR(sample); err != nil {
 			return nil, err
 		}
 		payload := v.Payload()
@@ -82,8 +82,8 @@ var keyed = form[KeyedSample]{
 		*m = KeyedSample{h.instance, h.writer, h.phase, h.number, h.sent, h.due, payload}
 	},
 	parse: func(sample []byte, h *header) ([]byte, error) {
-		v, err := NewKeyedSampleView(sample)
-		if err != nil {
+		var v KeyedSampleView
+		if err := v.OpenCDR(sample); err != nil {
 			return nil, err
 		}
 		payload := v.Payload()

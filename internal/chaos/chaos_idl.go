@@ -131,10 +131,17 @@ type NoteView struct {
 
 // NewNoteView checks the structure of an encoded sample, encapsulation header included.
 func NewNoteView(sample []byte) (v NoteView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNoteView gives, without a copy of it; after an error it is empty.
+func (v *NoteView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) > 0 {
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 0
-		at := cdr.BehindString(body, 0, 32)
+		at := 0
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 32)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 8)
@@ -144,24 +151,25 @@ func NewNoteView(sample []byte) (v NoteView, err error) {
 		v.at[3] = int32(at)
 		at = cdr.BehindSequence(body, at, 1, 0)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkNoteView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkNoteView is NewNoteView of any sample.
-func walkNoteView(sample []byte) (NoteView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *NoteView) walkCDR(sample []byte) error {
+	*v = NoteView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, noteType); err != nil {
-		return NoteView{}, err
+		return err
 	}
-	var v NoteView
 	v.ScanCDR(&d)
 	if err := d.Close(noteType); err != nil {
-		return NoteView{}, err
+		*v = NoteView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -281,10 +289,7 @@ func (b *NoteBuilder) SetLast(v bool) {
 
 // SetFilling sets filling.
 func (b *NoteBuilder) SetFilling(v []byte) {
-	if e := b.b.Variable(3, 1); e != nil {
-		cdr.EncodeSequence(e, "filling", v, 0)
-		b.has[3] = b.b.EndVariable(3)
-	}
+	b.has[3] = b.b.Sequence(3, 1, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForFilling sets the length of filling and gives its bytes, for the caller to fill all of them.

@@ -103,32 +103,40 @@ type BeatView struct {
 
 // NewBeatView checks the structure of an encoded sample, encapsulation header included.
 func NewBeatView(sample []byte) (v BeatView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBeatView gives, without a copy of it; after an error it is empty.
+func (v *BeatView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) > 0 {
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 0
-		at := cdr.BehindString(body, 0, 16)
+		at := 0
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 16)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 4)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkBeatView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkBeatView is NewBeatView of any sample.
-func walkBeatView(sample []byte) (BeatView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *BeatView) walkCDR(sample []byte) error {
+	*v = BeatView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, beatType); err != nil {
-		return BeatView{}, err
+		return err
 	}
-	var v BeatView
 	v.ScanCDR(&d)
 	if err := d.Close(beatType); err != nil {
-		return BeatView{}, err
+		*v = BeatView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

@@ -250,25 +250,32 @@ type FlatView struct {
 
 // NewFlatView checks the structure of an encoded sample, encapsulation header included.
 func NewFlatView(sample []byte) (v FlatView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 64 {
-		v.b = (*[64]byte)(body)
-		return v, nil
-	}
-	return walkFlatView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkFlatView is NewFlatView of any sample.
-func walkFlatView(sample []byte) (FlatView, error) {
+// OpenCDR makes v the view that NewFlatView gives, without a copy of it; after an error it is empty.
+func (v *FlatView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 64 {
+		v.b, v.f = (*[64]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *FlatView) walkCDR(sample []byte) error {
+	*v = FlatView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, flatType); err != nil {
-		return FlatView{}, err
+		return err
 	}
-	var v FlatView
 	v.ScanCDR(&d)
 	if err := d.Close(flatType); err != nil {
-		return FlatView{}, err
+		*v = FlatView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -931,11 +938,18 @@ type textFront struct {
 
 // NewTextView checks the structure of an encoded sample, encapsulation header included.
 func NewTextView(sample []byte) (v TextView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewTextView gives, without a copy of it; after an error it is empty.
+func (v *TextView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 20 {
-		v.b = (*[20]byte)(body)
+		v.b, v.f = (*[20]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 20
-		at := cdr.BehindString(body, 20, 0)
+		at := 20
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 0)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.BehindString(body, at, 0)
@@ -958,24 +972,25 @@ func NewTextView(sample []byte) (v TextView, err error) {
 		v.at[7] = int32(at)
 		at = cdr.BehindString(body, at, 0)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkTextView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkTextView is NewTextView of any sample.
-func walkTextView(sample []byte) (TextView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *TextView) walkCDR(sample []byte) error {
+	*v = TextView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, textType); err != nil {
-		return TextView{}, err
+		return err
 	}
-	var v TextView
 	v.ScanCDR(&d)
 	if err := d.Close(textType); err != nil {
-		return TextView{}, err
+		*v = TextView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1383,30 +1398,38 @@ type blobFront struct {
 
 // NewBlobView checks the structure of an encoded sample, encapsulation header included.
 func NewBlobView(sample []byte) (v BlobView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 8 {
-		v.b = (*[8]byte)(body)
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 8
-		at := cdr.BehindSequence(body, 8, 1, 0)
-		if at <= len(body) {
-			return v, nil
-		}
-	}
-	return walkBlobView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkBlobView is NewBlobView of any sample.
-func walkBlobView(sample []byte) (BlobView, error) {
+// OpenCDR makes v the view that NewBlobView gives, without a copy of it; after an error it is empty.
+func (v *BlobView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 8 {
+		v.b, v.f = (*[8]byte)(body), cdr.FarFront{}
+		v.s = cdr.StraightSample(body)
+		at := 8
+		v.at[0] = int32(at)
+		at = cdr.BehindSequence(body, at, 1, 0)
+		if at <= len(body) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *BlobView) walkCDR(sample []byte) error {
+	*v = BlobView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, blobType); err != nil {
-		return BlobView{}, err
+		return err
 	}
-	var v BlobView
 	v.ScanCDR(&d)
 	if err := d.Close(blobType); err != nil {
-		return BlobView{}, err
+		*v = BlobView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1503,10 +1526,7 @@ func (b *BlobBuilder) SetTime(v uint64) {
 
 // SetData sets data.
 func (b *BlobBuilder) SetData(v []byte) {
-	if e := b.b.Variable(1, 0); e != nil {
-		cdr.EncodeSequence(e, "data", v, 0)
-		b.has[1] = b.b.EndVariable(1)
-	}
+	b.has[1] = b.b.Sequence(1, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForData sets the length of data and gives its bytes, for the caller to fill all of them.
@@ -1707,25 +1727,32 @@ type FixView struct {
 
 // NewFixView checks the structure of an encoded sample, encapsulation header included.
 func NewFixView(sample []byte) (v FixView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 32 {
-		v.b = (*[32]byte)(body)
-		return v, nil
-	}
-	return walkFixView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkFixView is NewFixView of any sample.
-func walkFixView(sample []byte) (FixView, error) {
+// OpenCDR makes v the view that NewFixView gives, without a copy of it; after an error it is empty.
+func (v *FixView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 32 {
+		v.b, v.f = (*[32]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *FixView) walkCDR(sample []byte) error {
+	*v = FixView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, fixType); err != nil {
-		return FixView{}, err
+		return err
 	}
-	var v FixView
 	v.ScanCDR(&d)
 	if err := d.Close(fixType); err != nil {
-		return FixView{}, err
+		*v = FixView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2131,17 +2158,24 @@ type routeFront struct {
 }
 
 // NewRouteView checks the structure of an encoded sample, encapsulation header included.
-func NewRouteView(sample []byte) (RouteView, error) {
+func NewRouteView(sample []byte) (v RouteView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewRouteView gives, without a copy of it; after an error it is empty.
+func (v *RouteView) OpenCDR(sample []byte) error {
+	*v = RouteView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, routeType); err != nil {
-		return RouteView{}, err
+		return err
 	}
-	var v RouteView
 	v.ScanCDR(&d)
 	if err := d.Close(routeType); err != nil {
-		return RouteView{}, err
+		*v = RouteView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2791,17 +2825,24 @@ type StatusView struct {
 }
 
 // NewStatusView checks the structure of an encoded sample, encapsulation header included.
-func NewStatusView(sample []byte) (StatusView, error) {
+func NewStatusView(sample []byte) (v StatusView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewStatusView gives, without a copy of it; after an error it is empty.
+func (v *StatusView) OpenCDR(sample []byte) error {
+	*v = StatusView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, statusType); err != nil {
-		return StatusView{}, err
+		return err
 	}
-	var v StatusView
 	v.ScanCDR(&d)
 	if err := d.Close(statusType); err != nil {
-		return StatusView{}, err
+		*v = StatusView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

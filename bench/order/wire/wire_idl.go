@@ -92,29 +92,37 @@ type MessageView struct {
 
 // NewMessageView checks the structure of an encoded sample, encapsulation header included.
 func NewMessageView(sample []byte) (v MessageView, err error) {
-	if body := cdr.Straight(sample); len(body) > 0 {
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 0
-		at := cdr.BehindSequence(body, 0, 1, 0)
-		if at <= len(body) {
-			return v, nil
-		}
-	}
-	return walkMessageView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkMessageView is NewMessageView of any sample.
-func walkMessageView(sample []byte) (MessageView, error) {
+// OpenCDR makes v the view that NewMessageView gives, without a copy of it; after an error it is empty.
+func (v *MessageView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) > 0 {
+		v.s = cdr.StraightSample(body)
+		at := 0
+		v.at[0] = int32(at)
+		at = cdr.BehindSequence(body, at, 1, 0)
+		if at <= len(body) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *MessageView) walkCDR(sample []byte) error {
+	*v = MessageView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, messageType); err != nil {
-		return MessageView{}, err
+		return err
 	}
-	var v MessageView
 	v.ScanCDR(&d)
 	if err := d.Close(messageType); err != nil {
-		return MessageView{}, err
+		*v = MessageView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -184,10 +192,7 @@ func NewMessageBuilder(buf []byte) (b MessageBuilder) {
 
 // SetPayload sets payload.
 func (b *MessageBuilder) SetPayload(v []byte) {
-	if e := b.b.Variable(0, 0); e != nil {
-		cdr.EncodeSequence(e, "payload", v, 0)
-		b.has[0] = b.b.EndVariable(0)
-	}
+	b.has[0] = b.b.Sequence(0, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForPayload sets the length of payload and gives its bytes, for the caller to fill all of them.

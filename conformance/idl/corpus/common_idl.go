@@ -313,11 +313,18 @@ type primitivesFront struct {
 
 // NewPrimitivesView checks the structure of an encoded sample, encapsulation header included.
 func NewPrimitivesView(sample []byte) (v PrimitivesView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewPrimitivesView gives, without a copy of it; after an error it is empty.
+func (v *PrimitivesView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 3 {
-		v.b = (*[3]byte)(body)
+		v.b, v.f = (*[3]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.Behind(body, 4, 2)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.Behind(body, at, 2)
 		at = cdr.AlignUp(at, 2)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 2)
@@ -340,24 +347,25 @@ func NewPrimitivesView(sample []byte) (v PrimitivesView, err error) {
 		v.at[7] = int32(at)
 		at = cdr.Behind(body, at, 8)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkPrimitivesView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkPrimitivesView is NewPrimitivesView of any sample.
-func walkPrimitivesView(sample []byte) (PrimitivesView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *PrimitivesView) walkCDR(sample []byte) error {
+	*v = PrimitivesView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, primitivesType); err != nil {
-		return PrimitivesView{}, err
+		return err
 	}
-	var v PrimitivesView
 	v.ScanCDR(&d)
 	if err := d.Close(primitivesType); err != nil {
-		return PrimitivesView{}, err
+		*v = PrimitivesView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -923,11 +931,18 @@ type alignmentFront struct {
 
 // NewAlignmentView checks the structure of an encoded sample, encapsulation header included.
 func NewAlignmentView(sample []byte) (v AlignmentView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewAlignmentView gives, without a copy of it; after an error it is empty.
+func (v *AlignmentView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 1 {
-		v.b = (*[1]byte)(body)
+		v.b, v.f = (*[1]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.Behind(body, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.Behind(body, at, 8)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 1)
 		at = cdr.AlignUp(at, 2)
@@ -952,24 +967,25 @@ func NewAlignmentView(sample []byte) (v AlignmentView, err error) {
 		v.at[9] = int32(at)
 		at = cdr.Behind(body, at, 8)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkAlignmentView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkAlignmentView is NewAlignmentView of any sample.
-func walkAlignmentView(sample []byte) (AlignmentView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *AlignmentView) walkCDR(sample []byte) error {
+	*v = AlignmentView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, alignmentType); err != nil {
-		return AlignmentView{}, err
+		return err
 	}
-	var v AlignmentView
 	v.ScanCDR(&d)
 	if err := d.Close(alignmentType); err != nil {
-		return AlignmentView{}, err
+		*v = AlignmentView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1547,17 +1563,24 @@ type StringsView struct {
 }
 
 // NewStringsView checks the structure of an encoded sample, encapsulation header included.
-func NewStringsView(sample []byte) (StringsView, error) {
+func NewStringsView(sample []byte) (v StringsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewStringsView gives, without a copy of it; after an error it is empty.
+func (v *StringsView) OpenCDR(sample []byte) error {
+	*v = StringsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, stringsType); err != nil {
-		return StringsView{}, err
+		return err
 	}
-	var v StringsView
 	v.ScanCDR(&d)
 	if err := d.Close(stringsType); err != nil {
-		return StringsView{}, err
+		*v = StringsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2276,17 +2299,24 @@ type CollectionsView struct {
 }
 
 // NewCollectionsView checks the structure of an encoded sample, encapsulation header included.
-func NewCollectionsView(sample []byte) (CollectionsView, error) {
+func NewCollectionsView(sample []byte) (v CollectionsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewCollectionsView gives, without a copy of it; after an error it is empty.
+func (v *CollectionsView) OpenCDR(sample []byte) error {
+	*v = CollectionsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, collectionsType); err != nil {
-		return CollectionsView{}, err
+		return err
 	}
-	var v CollectionsView
 	v.ScanCDR(&d)
 	if err := d.Close(collectionsType); err != nil {
-		return CollectionsView{}, err
+		*v = CollectionsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2460,10 +2490,7 @@ func NewCollectionsBuilder(buf []byte) (b CollectionsBuilder) {
 
 // SetBytes sets bytes.
 func (b *CollectionsBuilder) SetBytes(v []byte) {
-	if e := b.b.Variable(0, 0); e != nil {
-		cdr.EncodeSequence(e, "bytes", v, 0)
-		b.has[0] = b.b.EndVariable(0)
-	}
+	b.has[0] = b.b.Sequence(0, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBytes sets the length of bytes and gives its bytes, for the caller to fill all of them.
@@ -2487,10 +2514,7 @@ func (b *CollectionsBuilder) SetFlags(v []bool) {
 
 // SetDoubles sets doubles.
 func (b *CollectionsBuilder) SetDoubles(v []float64) {
-	if e := b.b.Variable(2, 2); e != nil {
-		cdr.EncodeSequence(e, "doubles", v, 0)
-		b.has[2] = b.b.EndVariable(2)
-	}
+	b.has[2] = b.b.Sequence(2, 2, cdr.PrimitivesOf(v), 0)
 }
 
 // SetFew sets few.
@@ -2947,33 +2971,41 @@ type innerFront struct {
 
 // NewInnerView checks the structure of an encoded sample, encapsulation header included.
 func NewInnerView(sample []byte) (v InnerView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewInnerView gives, without a copy of it; after an error it is empty.
+func (v *InnerView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 1 {
-		v.b = (*[1]byte)(body)
+		v.b, v.f = (*[1]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.Behind(body, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.Behind(body, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.BehindString(body, at, 0)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkInnerView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkInnerView is NewInnerView of any sample.
-func walkInnerView(sample []byte) (InnerView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *InnerView) walkCDR(sample []byte) error {
+	*v = InnerView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, innerType); err != nil {
-		return InnerView{}, err
+		return err
 	}
-	var v InnerView
 	v.ScanCDR(&d)
 	if err := d.Close(innerType); err != nil {
-		return InnerView{}, err
+		*v = InnerView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3353,17 +3385,24 @@ type nestingFront struct {
 }
 
 // NewNestingView checks the structure of an encoded sample, encapsulation header included.
-func NewNestingView(sample []byte) (NestingView, error) {
+func NewNestingView(sample []byte) (v NestingView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNestingView gives, without a copy of it; after an error it is empty.
+func (v *NestingView) OpenCDR(sample []byte) error {
+	*v = NestingView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, nestingType); err != nil {
-		return NestingView{}, err
+		return err
 	}
-	var v NestingView
 	v.ScanCDR(&d)
 	if err := d.Close(nestingType); err != nil {
-		return NestingView{}, err
+		*v = NestingView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3829,33 +3868,41 @@ type keyPartFront struct {
 
 // NewKeyPartView checks the structure of an encoded sample, encapsulation header included.
 func NewKeyPartView(sample []byte) (v KeyPartView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewKeyPartView gives, without a copy of it; after an error it is empty.
+func (v *KeyPartView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 4 {
-		v.b = (*[4]byte)(body)
+		v.b, v.f = (*[4]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(body, 4, 0)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 0)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 8)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkKeyPartView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkKeyPartView is NewKeyPartView of any sample.
-func walkKeyPartView(sample []byte) (KeyPartView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *KeyPartView) walkCDR(sample []byte) error {
+	*v = KeyPartView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, keyPartType); err != nil {
-		return KeyPartView{}, err
+		return err
 	}
-	var v KeyPartView
 	v.ScanCDR(&d)
 	if err := d.Close(keyPartType); err != nil {
-		return KeyPartView{}, err
+		*v = KeyPartView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -4159,17 +4206,24 @@ type KeysView struct {
 }
 
 // NewKeysView checks the structure of an encoded sample, encapsulation header included.
-func NewKeysView(sample []byte) (KeysView, error) {
+func NewKeysView(sample []byte) (v KeysView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewKeysView gives, without a copy of it; after an error it is empty.
+func (v *KeysView) OpenCDR(sample []byte) error {
+	*v = KeysView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, keysType); err != nil {
-		return KeysView{}, err
+		return err
 	}
-	var v KeysView
 	v.ScanCDR(&d)
 	if err := d.Close(keysType); err != nil {
-		return KeysView{}, err
+		*v = KeysView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

@@ -544,11 +544,18 @@ type primitivesFront struct {
 
 // NewPrimitivesView checks the structure of an encoded sample, encapsulation header included.
 func NewPrimitivesView(sample []byte) (v PrimitivesView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewPrimitivesView gives, without a copy of it; after an error it is empty.
+func (v *PrimitivesView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 3 {
-		v.b = (*[3]byte)(body)
+		v.b, v.f = (*[3]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.Behind(body, 4, 2)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.Behind(body, at, 2)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 1)
 		v.at[2] = int32(at)
@@ -578,24 +585,25 @@ func NewPrimitivesView(sample []byte) (v PrimitivesView, err error) {
 		v.at[10] = int32(at)
 		at = cdr.Behind(body, at, 8)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkPrimitivesView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkPrimitivesView is NewPrimitivesView of any sample.
-func walkPrimitivesView(sample []byte) (PrimitivesView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *PrimitivesView) walkCDR(sample []byte) error {
+	*v = PrimitivesView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, primitivesType); err != nil {
-		return PrimitivesView{}, err
+		return err
 	}
-	var v PrimitivesView
 	v.ScanCDR(&d)
 	if err := d.Close(primitivesType); err != nil {
-		return PrimitivesView{}, err
+		*v = PrimitivesView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1137,25 +1145,32 @@ type PointView struct {
 
 // NewPointView checks the structure of an encoded sample, encapsulation header included.
 func NewPointView(sample []byte) (v PointView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 17 {
-		v.b = (*[17]byte)(body)
-		return v, nil
-	}
-	return walkPointView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkPointView is NewPointView of any sample.
-func walkPointView(sample []byte) (PointView, error) {
+// OpenCDR makes v the view that NewPointView gives, without a copy of it; after an error it is empty.
+func (v *PointView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 17 {
+		v.b, v.f = (*[17]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *PointView) walkCDR(sample []byte) error {
+	*v = PointView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, pointType); err != nil {
-		return PointView{}, err
+		return err
 	}
-	var v PointView
 	v.ScanCDR(&d)
 	if err := d.Close(pointType); err != nil {
-		return PointView{}, err
+		*v = PointView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1445,30 +1460,38 @@ type raggedFront struct {
 
 // NewRaggedView checks the structure of an encoded sample, encapsulation header included.
 func NewRaggedView(sample []byte) (v RaggedView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 1 {
-		v.b = (*[1]byte)(body)
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.Behind(body, 4, 8)
-		if at <= len(body) {
-			return v, nil
-		}
-	}
-	return walkRaggedView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkRaggedView is NewRaggedView of any sample.
-func walkRaggedView(sample []byte) (RaggedView, error) {
+// OpenCDR makes v the view that NewRaggedView gives, without a copy of it; after an error it is empty.
+func (v *RaggedView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 1 {
+		v.b, v.f = (*[1]byte)(body), cdr.FarFront{}
+		v.s = cdr.StraightSample(body)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.Behind(body, at, 8)
+		if at <= len(body) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *RaggedView) walkCDR(sample []byte) error {
+	*v = RaggedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, raggedType); err != nil {
-		return RaggedView{}, err
+		return err
 	}
-	var v RaggedView
 	v.ScanCDR(&d)
 	if err := d.Close(raggedType); err != nil {
-		return RaggedView{}, err
+		*v = RaggedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1711,33 +1734,41 @@ type BaseView struct {
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
 func NewBaseView(sample []byte) (v BaseView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBaseView gives, without a copy of it; after an error it is empty.
+func (v *BaseView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end > 4 {
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(within, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 4)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkBaseView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkBaseView is NewBaseView of any sample.
-func walkBaseView(sample []byte) (BaseView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *BaseView) walkCDR(sample []byte) error {
+	*v = BaseView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, baseType); err != nil {
-		return BaseView{}, err
+		return err
 	}
-	var v BaseView
 	v.ScanCDR(&d)
 	if err := d.Close(baseType); err != nil {
-		return BaseView{}, err
+		*v = BaseView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2000,11 +2031,18 @@ type DerivedView struct {
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
 func NewDerivedView(sample []byte) (v DerivedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewDerivedView gives, without a copy of it; after an error it is empty.
+func (v *DerivedView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end > 4 {
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(within, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 4)
@@ -2015,24 +2053,25 @@ func NewDerivedView(sample []byte) (v DerivedView, err error) {
 		v.at[3] = int32(at)
 		at = cdr.Behind(within, at, 4)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkDerivedView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkDerivedView is NewDerivedView of any sample.
-func walkDerivedView(sample []byte) (DerivedView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *DerivedView) walkCDR(sample []byte) error {
+	*v = DerivedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
-		return DerivedView{}, err
+		return err
 	}
-	var v DerivedView
 	v.ScanCDR(&d)
 	if err := d.Close(derivedType); err != nil {
-		return DerivedView{}, err
+		*v = DerivedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3125,17 +3164,24 @@ type collectionsFront struct {
 }
 
 // NewCollectionsView checks the structure of an encoded sample, encapsulation header included.
-func NewCollectionsView(sample []byte) (CollectionsView, error) {
+func NewCollectionsView(sample []byte) (v CollectionsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewCollectionsView gives, without a copy of it; after an error it is empty.
+func (v *CollectionsView) OpenCDR(sample []byte) error {
+	*v = CollectionsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, collectionsType); err != nil {
-		return CollectionsView{}, err
+		return err
 	}
-	var v CollectionsView
 	v.ScanCDR(&d)
 	if err := d.Close(collectionsType); err != nil {
-		return CollectionsView{}, err
+		*v = CollectionsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3548,10 +3594,7 @@ func (b *CollectionsBuilder) SetID(v int32) {
 
 // SetBlob sets blob.
 func (b *CollectionsBuilder) SetBlob(v []byte) {
-	if e := b.b.Variable(1, 0); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		b.has[1] = b.b.EndVariable(1)
-	}
+	b.has[1] = b.b.Sequence(1, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -3567,10 +3610,7 @@ func (b *CollectionsBuilder) RoomForBlob(n int) []byte {
 
 // SetDoubles sets doubles.
 func (b *CollectionsBuilder) SetDoubles(v []float64) {
-	if e := b.b.Variable(2, 1); e != nil {
-		cdr.EncodeSequence(e, "doubles", v, 8)
-		b.has[2] = b.b.EndVariable(2)
-	}
+	b.has[2] = b.b.Sequence(2, 1, cdr.PrimitivesOf(v), 8)
 }
 
 // SetFlags sets flags.
@@ -5070,17 +5110,24 @@ type keysFront struct {
 }
 
 // NewKeysView checks the structure of an encoded sample, encapsulation header included.
-func NewKeysView(sample []byte) (KeysView, error) {
+func NewKeysView(sample []byte) (v KeysView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewKeysView gives, without a copy of it; after an error it is empty.
+func (v *KeysView) OpenCDR(sample []byte) error {
+	*v = KeysView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, keysType); err != nil {
-		return KeysView{}, err
+		return err
 	}
-	var v KeysView
 	v.ScanCDR(&d)
 	if err := d.Close(keysType); err != nil {
-		return KeysView{}, err
+		*v = KeysView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -5624,17 +5671,24 @@ type nodeFront struct {
 }
 
 // NewNodeView checks the structure of an encoded sample, encapsulation header included.
-func NewNodeView(sample []byte) (NodeView, error) {
+func NewNodeView(sample []byte) (v NodeView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNodeView gives, without a copy of it; after an error it is empty.
+func (v *NodeView) OpenCDR(sample []byte) error {
+	*v = NodeView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, nodeType); err != nil {
-		return NodeView{}, err
+		return err
 	}
-	var v NodeView
 	v.ScanCDR(&d)
 	if err := d.Close(nodeType); err != nil {
-		return NodeView{}, err
+		*v = NodeView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -6021,25 +6075,32 @@ type ClashView struct {
 
 // NewClashView checks the structure of an encoded sample, encapsulation header included.
 func NewClashView(sample []byte) (v ClashView, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 36 {
-		v.b = (*[32]byte)(body[4:])
-		return v, nil
-	}
-	return walkClashView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkClashView is NewClashView of any sample.
-func walkClashView(sample []byte) (ClashView, error) {
+// OpenCDR makes v the view that NewClashView gives, without a copy of it; after an error it is empty.
+func (v *ClashView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 36 {
+		v.b, v.f = (*[32]byte)(body[4:]), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *ClashView) walkCDR(sample []byte) error {
+	*v = ClashView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, clashType); err != nil {
-		return ClashView{}, err
+		return err
 	}
-	var v ClashView
 	v.ScanCDR(&d)
 	if err := d.Close(clashType); err != nil {
-		return ClashView{}, err
+		*v = ClashView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -6470,17 +6531,24 @@ type TextView struct {
 }
 
 // NewTextView checks the structure of an encoded sample, encapsulation header included.
-func NewTextView(sample []byte) (TextView, error) {
+func NewTextView(sample []byte) (v TextView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewTextView gives, without a copy of it; after an error it is empty.
+func (v *TextView) OpenCDR(sample []byte) error {
+	*v = TextView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, textType); err != nil {
-		return TextView{}, err
+		return err
 	}
-	var v TextView
 	v.ScanCDR(&d)
 	if err := d.Close(textType); err != nil {
-		return TextView{}, err
+		*v = TextView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -6857,25 +6925,32 @@ type Version1View struct {
 
 // NewVersion1View checks the structure of an encoded sample, encapsulation header included.
 func NewVersion1View(sample []byte) (v Version1View, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 12 {
-		v.b = (*[8]byte)(body[4:])
-		return v, nil
-	}
-	return walkVersion1View(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkVersion1View is NewVersion1View of any sample.
-func walkVersion1View(sample []byte) (Version1View, error) {
+// OpenCDR makes v the view that NewVersion1View gives, without a copy of it; after an error it is empty.
+func (v *Version1View) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 12 {
+		v.b, v.f = (*[8]byte)(body[4:]), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *Version1View) walkCDR(sample []byte) error {
+	*v = Version1View{}
 	var d cdr.Decoder
 	if err := d.Open(sample, version1Type); err != nil {
-		return Version1View{}, err
+		return err
 	}
-	var v Version1View
 	v.ScanCDR(&d)
 	if err := d.Close(version1Type); err != nil {
-		return Version1View{}, err
+		*v = Version1View{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -7263,17 +7338,24 @@ type version2Front struct {
 }
 
 // NewVersion2View checks the structure of an encoded sample, encapsulation header included.
-func NewVersion2View(sample []byte) (Version2View, error) {
+func NewVersion2View(sample []byte) (v Version2View, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewVersion2View gives, without a copy of it; after an error it is empty.
+func (v *Version2View) OpenCDR(sample []byte) error {
+	*v = Version2View{}
 	var d cdr.Decoder
 	if err := d.Open(sample, version2Type); err != nil {
-		return Version2View{}, err
+		return err
 	}
-	var v Version2View
 	v.ScanCDR(&d)
 	if err := d.Close(version2Type); err != nil {
-		return Version2View{}, err
+		*v = Version2View{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -8119,17 +8201,24 @@ type BehindView struct {
 }
 
 // NewBehindView checks the structure of an encoded sample, encapsulation header included.
-func NewBehindView(sample []byte) (BehindView, error) {
+func NewBehindView(sample []byte) (v BehindView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBehindView gives, without a copy of it; after an error it is empty.
+func (v *BehindView) OpenCDR(sample []byte) error {
+	*v = BehindView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, behindType); err != nil {
-		return BehindView{}, err
+		return err
 	}
-	var v BehindView
 	v.ScanCDR(&d)
 	if err := d.Close(behindType); err != nil {
-		return BehindView{}, err
+		*v = BehindView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -8402,10 +8491,7 @@ func NewBehindBuilder(buf []byte) (b BehindBuilder) {
 
 // SetShorts sets shorts.
 func (b *BehindBuilder) SetShorts(v []int16) {
-	if e := b.b.Variable(0, 0); e != nil {
-		cdr.EncodeSequence(e, "shorts", v, 0)
-		b.has[0] = b.b.EndVariable(0)
-	}
+	b.has[0] = b.b.Sequence(0, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // SetWide sets wide.
@@ -9073,17 +9159,24 @@ type ExtendedView struct {
 }
 
 // NewExtendedView checks the structure of an encoded sample, encapsulation header included.
-func NewExtendedView(sample []byte) (ExtendedView, error) {
+func NewExtendedView(sample []byte) (v ExtendedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewExtendedView gives, without a copy of it; after an error it is empty.
+func (v *ExtendedView) OpenCDR(sample []byte) error {
+	*v = ExtendedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, extendedType); err != nil {
-		return ExtendedView{}, err
+		return err
 	}
-	var v ExtendedView
 	v.ScanCDR(&d)
 	if err := d.Close(extendedType); err != nil {
-		return ExtendedView{}, err
+		*v = ExtendedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -9433,25 +9526,32 @@ type HashedView struct {
 
 // NewHashedView checks the structure of an encoded sample, encapsulation header included.
 func NewHashedView(sample []byte) (v HashedView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 7 {
-		v.b = (*[7]byte)(body)
-		return v, nil
-	}
-	return walkHashedView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkHashedView is NewHashedView of any sample.
-func walkHashedView(sample []byte) (HashedView, error) {
+// OpenCDR makes v the view that NewHashedView gives, without a copy of it; after an error it is empty.
+func (v *HashedView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 7 {
+		v.b, v.f = (*[7]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *HashedView) walkCDR(sample []byte) error {
+	*v = HashedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, hashedType); err != nil {
-		return HashedView{}, err
+		return err
 	}
-	var v HashedView
 	v.ScanCDR(&d)
 	if err := d.Close(hashedType); err != nil {
-		return HashedView{}, err
+		*v = HashedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -9894,11 +9994,18 @@ type bulkFront struct {
 
 // NewBulkView checks the structure of an encoded sample, encapsulation header included.
 func NewBulkView(sample []byte) (v BulkView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBulkView gives, without a copy of it; after an error it is empty.
+func (v *BulkView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 1 {
-		v.b = (*[1]byte)(body)
+		v.b, v.f = (*[1]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindSequence(body, 4, 8, 0)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindSequence(body, at, 8, 0)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.BehindSequence(body, at, 1, 3)
@@ -9923,24 +10030,25 @@ func NewBulkView(sample []byte) (v BulkView, err error) {
 		v.at[8] = int32(at)
 		at = cdr.Behind(body, at, 8)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkBulkView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkBulkView is NewBulkView of any sample.
-func walkBulkView(sample []byte) (BulkView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *BulkView) walkCDR(sample []byte) error {
+	*v = BulkView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, bulkType); err != nil {
-		return BulkView{}, err
+		return err
 	}
-	var v BulkView
 	v.ScanCDR(&d)
 	if err := d.Close(bulkType); err != nil {
-		return BulkView{}, err
+		*v = BulkView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -10078,10 +10186,7 @@ func (b *BulkBuilder) SetFirst(v byte) {
 
 // SetDoubles sets doubles.
 func (b *BulkBuilder) SetDoubles(v []float64) {
-	if e := b.b.Variable(1, 0); e != nil {
-		cdr.EncodeSequence(e, "doubles", v, 0)
-		b.has[1] = b.b.EndVariable(1)
-	}
+	b.has[1] = b.b.Sequence(1, 0, cdr.PrimitivesOf(v), 0)
 }
 
 // SetFlags sets flags.
@@ -10414,11 +10519,18 @@ type AppendedBulkView struct {
 
 // NewAppendedBulkView checks the structure of an encoded sample, encapsulation header included.
 func NewAppendedBulkView(sample []byte) (v AppendedBulkView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewAppendedBulkView gives, without a copy of it; after an error it is empty.
+func (v *AppendedBulkView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end > 4 {
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(within, 4, 0)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 0)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.BehindSequence(within, at, 2, 3)
@@ -10431,24 +10543,25 @@ func NewAppendedBulkView(sample []byte) (v AppendedBulkView, err error) {
 		v.at[4] = int32(at)
 		at = cdr.Behind(within, at, 1)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkAppendedBulkView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkAppendedBulkView is NewAppendedBulkView of any sample.
-func walkAppendedBulkView(sample []byte) (AppendedBulkView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *AppendedBulkView) walkCDR(sample []byte) error {
+	*v = AppendedBulkView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, appendedBulkType); err != nil {
-		return AppendedBulkView{}, err
+		return err
 	}
-	var v AppendedBulkView
 	v.ScanCDR(&d)
 	if err := d.Close(appendedBulkType); err != nil {
-		return AppendedBulkView{}, err
+		*v = AppendedBulkView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -10736,25 +10849,32 @@ type CellView struct {
 
 // NewCellView checks the structure of an encoded sample, encapsulation header included.
 func NewCellView(sample []byte) (v CellView, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 5 {
-		v.b = (*[1]byte)(body[4:])
-		return v, nil
-	}
-	return walkCellView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkCellView is NewCellView of any sample.
-func walkCellView(sample []byte) (CellView, error) {
+// OpenCDR makes v the view that NewCellView gives, without a copy of it; after an error it is empty.
+func (v *CellView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 5 {
+		v.b, v.f = (*[1]byte)(body[4:]), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *CellView) walkCDR(sample []byte) error {
+	*v = CellView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, cellType); err != nil {
-		return CellView{}, err
+		return err
 	}
-	var v CellView
 	v.ScanCDR(&d)
 	if err := d.Close(cellType); err != nil {
-		return CellView{}, err
+		*v = CellView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -11024,17 +11144,24 @@ type vastFront struct {
 }
 
 // NewVastView checks the structure of an encoded sample, encapsulation header included.
-func NewVastView(sample []byte) (VastView, error) {
+func NewVastView(sample []byte) (v VastView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewVastView gives, without a copy of it; after an error it is empty.
+func (v *VastView) OpenCDR(sample []byte) error {
+	*v = VastView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, vastType); err != nil {
-		return VastView{}, err
+		return err
 	}
-	var v VastView
 	v.ScanCDR(&d)
 	if err := d.Close(vastType); err != nil {
-		return VastView{}, err
+		*v = VastView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -11335,17 +11462,24 @@ type AroundView struct {
 }
 
 // NewAroundView checks the structure of an encoded sample, encapsulation header included.
-func NewAroundView(sample []byte) (AroundView, error) {
+func NewAroundView(sample []byte) (v AroundView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewAroundView gives, without a copy of it; after an error it is empty.
+func (v *AroundView) OpenCDR(sample []byte) error {
+	*v = AroundView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, aroundType); err != nil {
-		return AroundView{}, err
+		return err
 	}
-	var v AroundView
 	v.ScanCDR(&d)
 	if err := d.Close(aroundType); err != nil {
-		return AroundView{}, err
+		*v = AroundView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -11621,17 +11755,24 @@ type OutsideView struct {
 }
 
 // NewOutsideView checks the structure of an encoded sample, encapsulation header included.
-func NewOutsideView(sample []byte) (OutsideView, error) {
+func NewOutsideView(sample []byte) (v OutsideView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewOutsideView gives, without a copy of it; after an error it is empty.
+func (v *OutsideView) OpenCDR(sample []byte) error {
+	*v = OutsideView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, outsideType); err != nil {
-		return OutsideView{}, err
+		return err
 	}
-	var v OutsideView
 	v.ScanCDR(&d)
 	if err := d.Close(outsideType); err != nil {
-		return OutsideView{}, err
+		*v = OutsideView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

@@ -574,17 +574,24 @@ type ByLongView struct {
 }
 
 // NewByLongView checks the structure of an encoded sample, encapsulation header included.
-func NewByLongView(sample []byte) (ByLongView, error) {
+func NewByLongView(sample []byte) (v ByLongView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewByLongView gives, without a copy of it; after an error it is empty.
+func (v *ByLongView) OpenCDR(sample []byte) error {
+	*v = ByLongView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, byLongType); err != nil {
-		return ByLongView{}, err
+		return err
 	}
-	var v ByLongView
 	v.ScanCDR(&d)
 	if err := d.Close(byLongType); err != nil {
-		return ByLongView{}, err
+		*v = ByLongView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -1078,17 +1085,24 @@ type ByEnumView struct {
 }
 
 // NewByEnumView checks the structure of an encoded sample, encapsulation header included.
-func NewByEnumView(sample []byte) (ByEnumView, error) {
+func NewByEnumView(sample []byte) (v ByEnumView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewByEnumView gives, without a copy of it; after an error it is empty.
+func (v *ByEnumView) OpenCDR(sample []byte) error {
+	*v = ByEnumView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, byEnumType); err != nil {
-		return ByEnumView{}, err
+		return err
 	}
-	var v ByEnumView
 	v.ScanCDR(&d)
 	if err := d.Close(byEnumType); err != nil {
-		return ByEnumView{}, err
+		*v = ByEnumView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -1521,17 +1535,24 @@ type ByBoolView struct {
 }
 
 // NewByBoolView checks the structure of an encoded sample, encapsulation header included.
-func NewByBoolView(sample []byte) (ByBoolView, error) {
+func NewByBoolView(sample []byte) (v ByBoolView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewByBoolView gives, without a copy of it; after an error it is empty.
+func (v *ByBoolView) OpenCDR(sample []byte) error {
+	*v = ByBoolView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, byBoolType); err != nil {
-		return ByBoolView{}, err
+		return err
 	}
-	var v ByBoolView
 	v.ScanCDR(&d)
 	if err := d.Close(byBoolType); err != nil {
-		return ByBoolView{}, err
+		*v = ByBoolView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -1954,17 +1975,24 @@ type ByCharView struct {
 }
 
 // NewByCharView checks the structure of an encoded sample, encapsulation header included.
-func NewByCharView(sample []byte) (ByCharView, error) {
+func NewByCharView(sample []byte) (v ByCharView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewByCharView gives, without a copy of it; after an error it is empty.
+func (v *ByCharView) OpenCDR(sample []byte) error {
+	*v = ByCharView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, byCharType); err != nil {
-		return ByCharView{}, err
+		return err
 	}
-	var v ByCharView
 	v.ScanCDR(&d)
 	if err := d.Close(byCharType); err != nil {
-		return ByCharView{}, err
+		*v = ByCharView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -2400,17 +2428,24 @@ type GrowingView struct {
 }
 
 // NewGrowingView checks the structure of an encoded sample, encapsulation header included.
-func NewGrowingView(sample []byte) (GrowingView, error) {
+func NewGrowingView(sample []byte) (v GrowingView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewGrowingView gives, without a copy of it; after an error it is empty.
+func (v *GrowingView) OpenCDR(sample []byte) error {
+	*v = GrowingView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, growingType); err != nil {
-		return GrowingView{}, err
+		return err
 	}
-	var v GrowingView
 	v.ScanCDR(&d)
 	if err := d.Close(growingType); err != nil {
-		return GrowingView{}, err
+		*v = GrowingView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -2942,17 +2977,24 @@ type UnionsView struct {
 }
 
 // NewUnionsView checks the structure of an encoded sample, encapsulation header included.
-func NewUnionsView(sample []byte) (UnionsView, error) {
+func NewUnionsView(sample []byte) (v UnionsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewUnionsView gives, without a copy of it; after an error it is empty.
+func (v *UnionsView) OpenCDR(sample []byte) error {
+	*v = UnionsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, unionsType); err != nil {
-		return UnionsView{}, err
+		return err
 	}
-	var v UnionsView
 	v.ScanCDR(&d)
 	if err := d.Close(unionsType); err != nil {
-		return UnionsView{}, err
+		*v = UnionsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3614,17 +3656,24 @@ type masksFront struct {
 }
 
 // NewMasksView checks the structure of an encoded sample, encapsulation header included.
-func NewMasksView(sample []byte) (MasksView, error) {
+func NewMasksView(sample []byte) (v MasksView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewMasksView gives, without a copy of it; after an error it is empty.
+func (v *MasksView) OpenCDR(sample []byte) error {
+	*v = MasksView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, masksType); err != nil {
-		return MasksView{}, err
+		return err
 	}
-	var v MasksView
 	v.ScanCDR(&d)
 	if err := d.Close(masksType); err != nil {
-		return MasksView{}, err
+		*v = MasksView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -4091,17 +4140,24 @@ type partFront struct {
 }
 
 // NewPartView checks the structure of an encoded sample, encapsulation header included.
-func NewPartView(sample []byte) (PartView, error) {
+func NewPartView(sample []byte) (v PartView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewPartView gives, without a copy of it; after an error it is empty.
+func (v *PartView) OpenCDR(sample []byte) error {
+	*v = PartView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, partType); err != nil {
-		return PartView{}, err
+		return err
 	}
-	var v PartView
 	v.ScanCDR(&d)
 	if err := d.Close(partType); err != nil {
-		return PartView{}, err
+		*v = PartView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -4642,17 +4698,24 @@ type trackFront struct {
 }
 
 // NewTrackView checks the structure of an encoded sample, encapsulation header included.
-func NewTrackView(sample []byte) (TrackView, error) {
+func NewTrackView(sample []byte) (v TrackView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewTrackView gives, without a copy of it; after an error it is empty.
+func (v *TrackView) OpenCDR(sample []byte) error {
+	*v = TrackView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, trackType); err != nil {
-		return TrackView{}, err
+		return err
 	}
-	var v TrackView
 	v.ScanCDR(&d)
 	if err := d.Close(trackType); err != nil {
-		return TrackView{}, err
+		*v = TrackView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -5375,17 +5438,24 @@ type RecordView struct {
 }
 
 // NewRecordView checks the structure of an encoded sample, encapsulation header included.
-func NewRecordView(sample []byte) (RecordView, error) {
+func NewRecordView(sample []byte) (v RecordView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewRecordView gives, without a copy of it; after an error it is empty.
+func (v *RecordView) OpenCDR(sample []byte) error {
+	*v = RecordView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, recordType); err != nil {
-		return RecordView{}, err
+		return err
 	}
-	var v RecordView
 	v.ScanCDR(&d)
 	if err := d.Close(recordType); err != nil {
-		return RecordView{}, err
+		*v = RecordView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -6064,17 +6134,24 @@ type OptionalsView struct {
 }
 
 // NewOptionalsView checks the structure of an encoded sample, encapsulation header included.
-func NewOptionalsView(sample []byte) (OptionalsView, error) {
+func NewOptionalsView(sample []byte) (v OptionalsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewOptionalsView gives, without a copy of it; after an error it is empty.
+func (v *OptionalsView) OpenCDR(sample []byte) error {
+	*v = OptionalsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, optionalsType); err != nil {
-		return OptionalsView{}, err
+		return err
 	}
-	var v OptionalsView
 	v.ScanCDR(&d)
 	if err := d.Close(optionalsType); err != nil {
-		return OptionalsView{}, err
+		*v = OptionalsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -6508,17 +6585,24 @@ type boxesFront struct {
 }
 
 // NewBoxesView checks the structure of an encoded sample, encapsulation header included.
-func NewBoxesView(sample []byte) (BoxesView, error) {
+func NewBoxesView(sample []byte) (v BoxesView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBoxesView gives, without a copy of it; after an error it is empty.
+func (v *BoxesView) OpenCDR(sample []byte) error {
+	*v = BoxesView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, boxesType); err != nil {
-		return BoxesView{}, err
+		return err
 	}
-	var v BoxesView
 	v.ScanCDR(&d)
 	if err := d.Close(boxesType); err != nil {
-		return BoxesView{}, err
+		*v = BoxesView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -6871,17 +6955,24 @@ type PointersView struct {
 }
 
 // NewPointersView checks the structure of an encoded sample, encapsulation header included.
-func NewPointersView(sample []byte) (PointersView, error) {
+func NewPointersView(sample []byte) (v PointersView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewPointersView gives, without a copy of it; after an error it is empty.
+func (v *PointersView) OpenCDR(sample []byte) error {
+	*v = PointersView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, pointersType); err != nil {
-		return PointersView{}, err
+		return err
 	}
-	var v PointersView
 	v.ScanCDR(&d)
 	if err := d.Close(pointersType); err != nil {
-		return PointersView{}, err
+		*v = PointersView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -7161,31 +7252,39 @@ type baseFront struct {
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
 func NewBaseView(sample []byte) (v BaseView, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 8 {
-		v.b = (*[4]byte)(body[4:])
-		within := body[:end]
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 8
-		at := cdr.BehindString(within, 8, 0)
-		if at <= len(within) {
-			return v, nil
-		}
-	}
-	return walkBaseView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkBaseView is NewBaseView of any sample.
-func walkBaseView(sample []byte) (BaseView, error) {
+// OpenCDR makes v the view that NewBaseView gives, without a copy of it; after an error it is empty.
+func (v *BaseView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b, v.f = (*[4]byte)(body[4:]), cdr.FarFront{}
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		at := 8
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 0)
+		if at <= len(within) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *BaseView) walkCDR(sample []byte) error {
+	*v = BaseView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, baseType); err != nil {
-		return BaseView{}, err
+		return err
 	}
-	var v BaseView
 	v.ScanCDR(&d)
 	if err := d.Close(baseType); err != nil {
-		return BaseView{}, err
+		*v = BaseView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -7461,36 +7560,44 @@ type derivedFront struct {
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
 func NewDerivedView(sample []byte) (v DerivedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewDerivedView gives, without a copy of it; after an error it is empty.
+func (v *DerivedView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end >= 8 {
-		v.b = (*[4]byte)(body[4:])
+		v.b, v.f = (*[4]byte)(body[4:]), cdr.FarFront{}
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 8
-		at := cdr.BehindString(within, 8, 0)
+		at := 8
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 0)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 8)
 		v.at[2] = int32(at)
 		at = cdr.Behind(within, at, 1)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkDerivedView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkDerivedView is NewDerivedView of any sample.
-func walkDerivedView(sample []byte) (DerivedView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *DerivedView) walkCDR(sample []byte) error {
+	*v = DerivedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
-		return DerivedView{}, err
+		return err
 	}
-	var v DerivedView
 	v.ScanCDR(&d)
 	if err := d.Close(derivedType); err != nil {
-		return DerivedView{}, err
+		*v = DerivedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -7798,17 +7905,24 @@ type HashedView struct {
 }
 
 // NewHashedView checks the structure of an encoded sample, encapsulation header included.
-func NewHashedView(sample []byte) (HashedView, error) {
+func NewHashedView(sample []byte) (v HashedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewHashedView gives, without a copy of it; after an error it is empty.
+func (v *HashedView) OpenCDR(sample []byte) error {
+	*v = HashedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, hashedType); err != nil {
-		return HashedView{}, err
+		return err
 	}
-	var v HashedView
 	v.ScanCDR(&d)
 	if err := d.Close(hashedType); err != nil {
-		return HashedView{}, err
+		*v = HashedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

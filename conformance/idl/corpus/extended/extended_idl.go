@@ -395,17 +395,24 @@ type ByLongView struct {
 }
 
 // NewByLongView checks the structure of an encoded sample, encapsulation header included.
-func NewByLongView(sample []byte) (ByLongView, error) {
+func NewByLongView(sample []byte) (v ByLongView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewByLongView gives, without a copy of it; after an error it is empty.
+func (v *ByLongView) OpenCDR(sample []byte) error {
+	*v = ByLongView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, byLongType); err != nil {
-		return ByLongView{}, err
+		return err
 	}
-	var v ByLongView
 	v.ScanCDR(&d)
 	if err := d.Close(byLongType); err != nil {
-		return ByLongView{}, err
+		*v = ByLongView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -939,17 +946,24 @@ type ByEnumView struct {
 }
 
 // NewByEnumView checks the structure of an encoded sample, encapsulation header included.
-func NewByEnumView(sample []byte) (ByEnumView, error) {
+func NewByEnumView(sample []byte) (v ByEnumView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewByEnumView gives, without a copy of it; after an error it is empty.
+func (v *ByEnumView) OpenCDR(sample []byte) error {
+	*v = ByEnumView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, byEnumType); err != nil {
-		return ByEnumView{}, err
+		return err
 	}
-	var v ByEnumView
 	v.ScanCDR(&d)
 	if err := d.Close(byEnumType); err != nil {
-		return ByEnumView{}, err
+		*v = ByEnumView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -1404,17 +1418,24 @@ type ByOctetView struct {
 }
 
 // NewByOctetView checks the structure of an encoded sample, encapsulation header included.
-func NewByOctetView(sample []byte) (ByOctetView, error) {
+func NewByOctetView(sample []byte) (v ByOctetView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewByOctetView gives, without a copy of it; after an error it is empty.
+func (v *ByOctetView) OpenCDR(sample []byte) error {
+	*v = ByOctetView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, byOctetType); err != nil {
-		return ByOctetView{}, err
+		return err
 	}
-	var v ByOctetView
 	v.ScanCDR(&d)
 	if err := d.Close(byOctetType); err != nil {
-		return ByOctetView{}, err
+		*v = ByOctetView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -1895,17 +1916,24 @@ type UnionsView struct {
 }
 
 // NewUnionsView checks the structure of an encoded sample, encapsulation header included.
-func NewUnionsView(sample []byte) (UnionsView, error) {
+func NewUnionsView(sample []byte) (v UnionsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewUnionsView gives, without a copy of it; after an error it is empty.
+func (v *UnionsView) OpenCDR(sample []byte) error {
+	*v = UnionsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, unionsType); err != nil {
-		return UnionsView{}, err
+		return err
 	}
-	var v UnionsView
 	v.ScanCDR(&d)
 	if err := d.Close(unionsType); err != nil {
-		return UnionsView{}, err
+		*v = UnionsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2562,17 +2590,24 @@ type MapsView struct {
 }
 
 // NewMapsView checks the structure of an encoded sample, encapsulation header included.
-func NewMapsView(sample []byte) (MapsView, error) {
+func NewMapsView(sample []byte) (v MapsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewMapsView gives, without a copy of it; after an error it is empty.
+func (v *MapsView) OpenCDR(sample []byte) error {
+	*v = MapsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, mapsType); err != nil {
-		return MapsView{}, err
+		return err
 	}
-	var v MapsView
 	v.ScanCDR(&d)
 	if err := d.Close(mapsType); err != nil {
-		return MapsView{}, err
+		*v = MapsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3137,25 +3172,32 @@ type WordsView struct {
 
 // NewWordsView checks the structure of an encoded sample, encapsulation header included.
 func NewWordsView(sample []byte) (v WordsView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 2 {
-		v.b = (*[2]byte)(body)
-		return v, nil
-	}
-	return walkWordsView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkWordsView is NewWordsView of any sample.
-func walkWordsView(sample []byte) (WordsView, error) {
+// OpenCDR makes v the view that NewWordsView gives, without a copy of it; after an error it is empty.
+func (v *WordsView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 2 {
+		v.b, v.f = (*[2]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *WordsView) walkCDR(sample []byte) error {
+	*v = WordsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, wordsType); err != nil {
-		return WordsView{}, err
+		return err
 	}
-	var v WordsView
 	v.ScanCDR(&d)
 	if err := d.Close(wordsType); err != nil {
-		return WordsView{}, err
+		*v = WordsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3416,30 +3458,38 @@ type baseFront struct {
 
 // NewBaseView checks the structure of an encoded sample, encapsulation header included.
 func NewBaseView(sample []byte) (v BaseView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 4 {
-		v.b = (*[4]byte)(body)
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(body, 4, 0)
-		if at <= len(body) {
-			return v, nil
-		}
-	}
-	return walkBaseView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkBaseView is NewBaseView of any sample.
-func walkBaseView(sample []byte) (BaseView, error) {
+// OpenCDR makes v the view that NewBaseView gives, without a copy of it; after an error it is empty.
+func (v *BaseView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b, v.f = (*[4]byte)(body), cdr.FarFront{}
+		v.s = cdr.StraightSample(body)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 0)
+		if at <= len(body) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *BaseView) walkCDR(sample []byte) error {
+	*v = BaseView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, baseType); err != nil {
-		return BaseView{}, err
+		return err
 	}
-	var v BaseView
 	v.ScanCDR(&d)
 	if err := d.Close(baseType); err != nil {
-		return BaseView{}, err
+		*v = BaseView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3709,35 +3759,43 @@ type derivedFront struct {
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
 func NewDerivedView(sample []byte) (v DerivedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewDerivedView gives, without a copy of it; after an error it is empty.
+func (v *DerivedView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 4 {
-		v.b = (*[4]byte)(body)
+		v.b, v.f = (*[4]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(body, 4, 0)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 0)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 8)
 		v.at[2] = int32(at)
 		at = cdr.Behind(body, at, 1)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkDerivedView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkDerivedView is NewDerivedView of any sample.
-func walkDerivedView(sample []byte) (DerivedView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *DerivedView) walkCDR(sample []byte) error {
+	*v = DerivedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
-		return DerivedView{}, err
+		return err
 	}
-	var v DerivedView
 	v.ScanCDR(&d)
 	if err := d.Close(derivedType); err != nil {
-		return DerivedView{}, err
+		*v = DerivedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

@@ -118,25 +118,32 @@ type FirstView struct {
 
 // NewFirstView checks the structure of an encoded sample, encapsulation header included.
 func NewFirstView(sample []byte) (v FirstView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 12 {
-		v.b = (*[12]byte)(body)
-		return v, nil
-	}
-	return walkFirstView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkFirstView is NewFirstView of any sample.
-func walkFirstView(sample []byte) (FirstView, error) {
+// OpenCDR makes v the view that NewFirstView gives, without a copy of it; after an error it is empty.
+func (v *FirstView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b, v.f = (*[12]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *FirstView) walkCDR(sample []byte) error {
+	*v = FirstView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, firstType); err != nil {
-		return FirstView{}, err
+		return err
 	}
-	var v FirstView
 	v.ScanCDR(&d)
 	if err := d.Close(firstType); err != nil {
-		return FirstView{}, err
+		*v = FirstView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -399,25 +406,32 @@ type NewOnesSecondView struct {
 
 // NewNewOnesSecondView checks the structure of an encoded sample, encapsulation header included.
 func NewNewOnesSecondView(sample []byte) (v NewOnesSecondView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 12 {
-		v.b = (*[12]byte)(body)
-		return v, nil
-	}
-	return walkNewOnesSecondView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkNewOnesSecondView is NewNewOnesSecondView of any sample.
-func walkNewOnesSecondView(sample []byte) (NewOnesSecondView, error) {
+// OpenCDR makes v the view that NewNewOnesSecondView gives, without a copy of it; after an error it is empty.
+func (v *NewOnesSecondView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b, v.f = (*[12]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *NewOnesSecondView) walkCDR(sample []byte) error {
+	*v = NewOnesSecondView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, newOnesSecondType); err != nil {
-		return NewOnesSecondView{}, err
+		return err
 	}
-	var v NewOnesSecondView
 	v.ScanCDR(&d)
 	if err := d.Close(newOnesSecondType); err != nil {
-		return NewOnesSecondView{}, err
+		*v = NewOnesSecondView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -680,25 +694,32 @@ type NewOnesEitherView struct {
 
 // NewNewOnesEitherView checks the structure of an encoded sample, encapsulation header included.
 func NewNewOnesEitherView(sample []byte) (v NewOnesEitherView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 12 {
-		v.b = (*[12]byte)(body)
-		return v, nil
-	}
-	return walkNewOnesEitherView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkNewOnesEitherView is NewNewOnesEitherView of any sample.
-func walkNewOnesEitherView(sample []byte) (NewOnesEitherView, error) {
+// OpenCDR makes v the view that NewNewOnesEitherView gives, without a copy of it; after an error it is empty.
+func (v *NewOnesEitherView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b, v.f = (*[12]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *NewOnesEitherView) walkCDR(sample []byte) error {
+	*v = NewOnesEitherView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, newOnesEitherType); err != nil {
-		return NewOnesEitherView{}, err
+		return err
 	}
-	var v NewOnesEitherView
 	v.ScanCDR(&d)
 	if err := d.Close(newOnesEitherType); err != nil {
-		return NewOnesEitherView{}, err
+		*v = NewOnesEitherView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -962,25 +983,32 @@ type TextView struct {
 
 // NewTextView checks the structure of an encoded sample, encapsulation header included.
 func NewTextView(sample []byte) (v TextView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 12 {
-		v.b = (*[12]byte)(body)
-		return v, nil
-	}
-	return walkTextView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkTextView is NewTextView of any sample.
-func walkTextView(sample []byte) (TextView, error) {
+// OpenCDR makes v the view that NewTextView gives, without a copy of it; after an error it is empty.
+func (v *TextView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b, v.f = (*[12]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *TextView) walkCDR(sample []byte) error {
+	*v = TextView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, textType); err != nil {
-		return TextView{}, err
+		return err
 	}
-	var v TextView
 	v.ScanCDR(&d)
 	if err := d.Close(textType); err != nil {
-		return TextView{}, err
+		*v = TextView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

@@ -170,12 +170,19 @@ type trackFront struct {
 
 // NewTrackView checks the structure of an encoded sample, encapsulation header included.
 func NewTrackView(sample []byte) (v TrackView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewTrackView gives, without a copy of it; after an error it is empty.
+func (v *TrackView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end >= 12 {
-		v.b = (*[8]byte)(body[4:])
+		v.b, v.f = (*[8]byte)(body[4:]), cdr.FarFront{}
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 12
-		at := cdr.BehindString(within, 12, 32)
+		at := 12
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 32)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 4)
@@ -183,24 +190,25 @@ func NewTrackView(sample []byte) (v TrackView, err error) {
 		v.at[2] = int32(at)
 		at = cdr.BehindSequence(within, at, 4, 0)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkTrackView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkTrackView is NewTrackView of any sample.
-func walkTrackView(sample []byte) (TrackView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *TrackView) walkCDR(sample []byte) error {
+	*v = TrackView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, trackType); err != nil {
-		return TrackView{}, err
+		return err
 	}
-	var v TrackView
 	v.ScanCDR(&d)
 	if err := d.Close(trackType); err != nil {
-		return TrackView{}, err
+		*v = TrackView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -350,10 +358,7 @@ func (b *TrackBuilder) SetSpeed(v int32) {
 
 // SetMore sets more.
 func (b *TrackBuilder) SetMore(v []int32) {
-	if e := b.b.Variable(4, 1); e != nil {
-		cdr.EncodeSequence(e, "more", v, 0)
-		b.has[4] = b.b.EndVariable(4)
-	}
+	b.has[4] = b.b.Sequence(4, 1, cdr.PrimitivesOf(v), 0)
 }
 
 // Finish completes the sample and gives its length. Members that are not set, were set out of order, or found no
@@ -530,17 +535,24 @@ type ShipView struct {
 }
 
 // NewShipView checks the structure of an encoded sample, encapsulation header included.
-func NewShipView(sample []byte) (ShipView, error) {
+func NewShipView(sample []byte) (v ShipView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewShipView gives, without a copy of it; after an error it is empty.
+func (v *ShipView) OpenCDR(sample []byte) error {
+	*v = ShipView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, shipType); err != nil {
-		return ShipView{}, err
+		return err
 	}
-	var v ShipView
 	v.ScanCDR(&d)
 	if err := d.Close(shipType); err != nil {
-		return ShipView{}, err
+		*v = ShipView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -789,33 +801,41 @@ type BerthView struct {
 
 // NewBerthView checks the structure of an encoded sample, encapsulation header included.
 func NewBerthView(sample []byte) (v BerthView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBerthView gives, without a copy of it; after an error it is empty.
+func (v *BerthView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end > 4 {
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(within, 4, 64)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 64)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 4)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkBerthView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkBerthView is NewBerthView of any sample.
-func walkBerthView(sample []byte) (BerthView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *BerthView) walkCDR(sample []byte) error {
+	*v = BerthView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, berthType); err != nil {
-		return BerthView{}, err
+		return err
 	}
-	var v BerthView
 	v.ScanCDR(&d)
 	if err := d.Close(berthType); err != nil {
-		return BerthView{}, err
+		*v = BerthView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1069,25 +1089,32 @@ type SealedView struct {
 
 // NewSealedView checks the structure of an encoded sample, encapsulation header included.
 func NewSealedView(sample []byte) (v SealedView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 12 {
-		v.b = (*[12]byte)(body)
-		return v, nil
-	}
-	return walkSealedView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkSealedView is NewSealedView of any sample.
-func walkSealedView(sample []byte) (SealedView, error) {
+// OpenCDR makes v the view that NewSealedView gives, without a copy of it; after an error it is empty.
+func (v *SealedView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 12 {
+		v.b, v.f = (*[12]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *SealedView) walkCDR(sample []byte) error {
+	*v = SealedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, sealedType); err != nil {
-		return SealedView{}, err
+		return err
 	}
-	var v SealedView
 	v.ScanCDR(&d)
 	if err := d.Close(sealedType); err != nil {
-		return SealedView{}, err
+		*v = SealedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1373,17 +1400,24 @@ type GaugeView struct {
 }
 
 // NewGaugeView checks the structure of an encoded sample, encapsulation header included.
-func NewGaugeView(sample []byte) (GaugeView, error) {
+func NewGaugeView(sample []byte) (v GaugeView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewGaugeView gives, without a copy of it; after an error it is empty.
+func (v *GaugeView) OpenCDR(sample []byte) error {
+	*v = GaugeView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, gaugeType); err != nil {
-		return GaugeView{}, err
+		return err
 	}
-	var v GaugeView
 	v.ScanCDR(&d)
 	if err := d.Close(gaugeType); err != nil {
-		return GaugeView{}, err
+		*v = GaugeView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1623,17 +1657,24 @@ type SlipView struct {
 }
 
 // NewSlipView checks the structure of an encoded sample, encapsulation header included.
-func NewSlipView(sample []byte) (SlipView, error) {
+func NewSlipView(sample []byte) (v SlipView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewSlipView gives, without a copy of it; after an error it is empty.
+func (v *SlipView) OpenCDR(sample []byte) error {
+	*v = SlipView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, slipType); err != nil {
-		return SlipView{}, err
+		return err
 	}
-	var v SlipView
 	v.ScanCDR(&d)
 	if err := d.Close(slipType); err != nil {
-		return SlipView{}, err
+		*v = SlipView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

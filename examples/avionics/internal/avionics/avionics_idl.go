@@ -201,10 +201,17 @@ type AirDataView struct {
 
 // NewAirDataView checks the structure of an encoded sample, encapsulation header included.
 func NewAirDataView(sample []byte) (v AirDataView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewAirDataView gives, without a copy of it; after an error it is empty.
+func (v *AirDataView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) > 0 {
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 0
-		at := cdr.BehindString(body, 0, 8)
+		at := 0
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 8)
@@ -232,24 +239,25 @@ func NewAirDataView(sample []byte) (v AirDataView, err error) {
 		v.at[9] = int32(at)
 		at = cdr.Behind(body, at, 4)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkAirDataView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkAirDataView is NewAirDataView of any sample.
-func walkAirDataView(sample []byte) (AirDataView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *AirDataView) walkCDR(sample []byte) error {
+	*v = AirDataView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, airDataType); err != nil {
-		return AirDataView{}, err
+		return err
 	}
-	var v AirDataView
 	v.ScanCDR(&d)
 	if err := d.Close(airDataType); err != nil {
-		return AirDataView{}, err
+		*v = AirDataView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -835,11 +843,18 @@ type PositionView struct {
 
 // NewPositionView checks the structure of an encoded sample, encapsulation header included.
 func NewPositionView(sample []byte) (v PositionView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewPositionView gives, without a copy of it; after an error it is empty.
+func (v *PositionView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end > 4 {
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(within, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 8)
@@ -871,24 +886,25 @@ func NewPositionView(sample []byte) (v PositionView, err error) {
 		v.at[10] = int32(at)
 		at = cdr.Behind(within, at, 4)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkPositionView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkPositionView is NewPositionView of any sample.
-func walkPositionView(sample []byte) (PositionView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *PositionView) walkCDR(sample []byte) error {
+	*v = PositionView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, positionType); err != nil {
-		return PositionView{}, err
+		return err
 	}
-	var v PositionView
 	v.ScanCDR(&d)
 	if err := d.Close(positionType); err != nil {
-		return PositionView{}, err
+		*v = PositionView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1578,12 +1594,19 @@ type trafficReportFront struct {
 
 // NewTrafficReportView checks the structure of an encoded sample, encapsulation header included.
 func NewTrafficReportView(sample []byte) (v TrafficReportView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewTrafficReportView gives, without a copy of it; after an error it is empty.
+func (v *TrafficReportView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end >= 34 {
-		v.b = (*[30]byte)(body[4:])
+		v.b, v.f = (*[30]byte)(body[4:]), cdr.FarFront{}
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 36
-		at := cdr.BehindString(within, 36, 8)
+		at := 36
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 4)
@@ -1617,24 +1640,25 @@ func NewTrafficReportView(sample []byte) (v TrafficReportView, err error) {
 		v.at[12] = int32(at)
 		at = cdr.Behind(within, at, 1)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkTrafficReportView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkTrafficReportView is NewTrafficReportView of any sample.
-func walkTrafficReportView(sample []byte) (TrafficReportView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *TrafficReportView) walkCDR(sample []byte) error {
+	*v = TrafficReportView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, trafficReportType); err != nil {
-		return TrafficReportView{}, err
+		return err
 	}
-	var v TrafficReportView
 	v.ScanCDR(&d)
 	if err := d.Close(trafficReportType); err != nil {
-		return TrafficReportView{}, err
+		*v = TrafficReportView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2485,31 +2509,39 @@ type advisoryFront struct {
 
 // NewAdvisoryView checks the structure of an encoded sample, encapsulation header included.
 func NewAdvisoryView(sample []byte) (v AdvisoryView, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 48 {
-		v.b = (*[44]byte)(body[4:])
-		within := body[:end]
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 48
-		at := cdr.BehindString(within, 48, 8)
-		if at <= len(within) {
-			return v, nil
-		}
-	}
-	return walkAdvisoryView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkAdvisoryView is NewAdvisoryView of any sample.
-func walkAdvisoryView(sample []byte) (AdvisoryView, error) {
+// OpenCDR makes v the view that NewAdvisoryView gives, without a copy of it; after an error it is empty.
+func (v *AdvisoryView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 48 {
+		v.b, v.f = (*[44]byte)(body[4:]), cdr.FarFront{}
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		at := 48
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 8)
+		if at <= len(within) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *AdvisoryView) walkCDR(sample []byte) error {
+	*v = AdvisoryView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, advisoryType); err != nil {
-		return AdvisoryView{}, err
+		return err
 	}
-	var v AdvisoryView
 	v.ScanCDR(&d)
 	if err := d.Close(advisoryType); err != nil {
-		return AdvisoryView{}, err
+		*v = AdvisoryView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3113,11 +3145,18 @@ type FlightLogView struct {
 
 // NewFlightLogView checks the structure of an encoded sample, encapsulation header included.
 func NewFlightLogView(sample []byte) (v FlightLogView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewFlightLogView gives, without a copy of it; after an error it is empty.
+func (v *FlightLogView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end > 4 {
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(within, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 8)
@@ -3146,24 +3185,25 @@ func NewFlightLogView(sample []byte) (v FlightLogView, err error) {
 		v.at[9] = int32(at)
 		at = cdr.BehindString(within, at, 80)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkFlightLogView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkFlightLogView is NewFlightLogView of any sample.
-func walkFlightLogView(sample []byte) (FlightLogView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *FlightLogView) walkCDR(sample []byte) error {
+	*v = FlightLogView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, flightLogType); err != nil {
-		return FlightLogView{}, err
+		return err
 	}
-	var v FlightLogView
 	v.ScanCDR(&d)
 	if err := d.Close(flightLogType); err != nil {
-		return FlightLogView{}, err
+		*v = FlightLogView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

@@ -194,25 +194,32 @@ type PointView struct {
 
 // NewPointView checks the structure of an encoded sample, encapsulation header included.
 func NewPointView(sample []byte) (v PointView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 17 {
-		v.b = (*[17]byte)(body)
-		return v, nil
-	}
-	return walkPointView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkPointView is NewPointView of any sample.
-func walkPointView(sample []byte) (PointView, error) {
+// OpenCDR makes v the view that NewPointView gives, without a copy of it; after an error it is empty.
+func (v *PointView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 17 {
+		v.b, v.f = (*[17]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *PointView) walkCDR(sample []byte) error {
+	*v = PointView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, pointType); err != nil {
-		return PointView{}, err
+		return err
 	}
-	var v PointView
 	v.ScanCDR(&d)
 	if err := d.Close(pointType); err != nil {
-		return PointView{}, err
+		*v = PointView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -497,33 +504,41 @@ type LabelView struct {
 
 // NewLabelView checks the structure of an encoded sample, encapsulation header included.
 func NewLabelView(sample []byte) (v LabelView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLabelView gives, without a copy of it; after an error it is empty.
+func (v *LabelView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end > 4 {
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(within, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 8)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 4)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkLabelView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkLabelView is NewLabelView of any sample.
-func walkLabelView(sample []byte) (LabelView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *LabelView) walkCDR(sample []byte) error {
+	*v = LabelView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, labelType); err != nil {
-		return LabelView{}, err
+		return err
 	}
-	var v LabelView
 	v.ScanCDR(&d)
 	if err := d.Close(labelType); err != nil {
-		return LabelView{}, err
+		*v = LabelView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1176,17 +1191,24 @@ type maybeFinalFront struct {
 }
 
 // NewMaybeFinalView checks the structure of an encoded sample, encapsulation header included.
-func NewMaybeFinalView(sample []byte) (MaybeFinalView, error) {
+func NewMaybeFinalView(sample []byte) (v MaybeFinalView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewMaybeFinalView gives, without a copy of it; after an error it is empty.
+func (v *MaybeFinalView) OpenCDR(sample []byte) error {
+	*v = MaybeFinalView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, maybeFinalType); err != nil {
-		return MaybeFinalView{}, err
+		return err
 	}
-	var v MaybeFinalView
 	v.ScanCDR(&d)
 	if err := d.Close(maybeFinalType); err != nil {
-		return MaybeFinalView{}, err
+		*v = MaybeFinalView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2089,17 +2111,24 @@ type maybeAppendableFront struct {
 }
 
 // NewMaybeAppendableView checks the structure of an encoded sample, encapsulation header included.
-func NewMaybeAppendableView(sample []byte) (MaybeAppendableView, error) {
+func NewMaybeAppendableView(sample []byte) (v MaybeAppendableView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewMaybeAppendableView gives, without a copy of it; after an error it is empty.
+func (v *MaybeAppendableView) OpenCDR(sample []byte) error {
+	*v = MaybeAppendableView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, maybeAppendableType); err != nil {
-		return MaybeAppendableView{}, err
+		return err
 	}
-	var v MaybeAppendableView
 	v.ScanCDR(&d)
 	if err := d.Close(maybeAppendableType); err != nil {
-		return MaybeAppendableView{}, err
+		*v = MaybeAppendableView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2856,17 +2885,24 @@ type LooseView struct {
 }
 
 // NewLooseView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseView(sample []byte) (LooseView, error) {
+func NewLooseView(sample []byte) (v LooseView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseView gives, without a copy of it; after an error it is empty.
+func (v *LooseView) OpenCDR(sample []byte) error {
+	*v = LooseView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseType); err != nil {
-		return LooseView{}, err
+		return err
 	}
-	var v LooseView
 	v.ScanCDR(&d)
 	if err := d.Close(looseType); err != nil {
-		return LooseView{}, err
+		*v = LooseView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -4047,17 +4083,24 @@ type aroundFront struct {
 }
 
 // NewAroundView checks the structure of an encoded sample, encapsulation header included.
-func NewAroundView(sample []byte) (AroundView, error) {
+func NewAroundView(sample []byte) (v AroundView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewAroundView gives, without a copy of it; after an error it is empty.
+func (v *AroundView) OpenCDR(sample []byte) error {
+	*v = AroundView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, aroundType); err != nil {
-		return AroundView{}, err
+		return err
 	}
-	var v AroundView
 	v.ScanCDR(&d)
 	if err := d.Close(aroundType); err != nil {
-		return AroundView{}, err
+		*v = AroundView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -4700,17 +4743,24 @@ type NothingView struct {
 }
 
 // NewNothingView checks the structure of an encoded sample, encapsulation header included.
-func NewNothingView(sample []byte) (NothingView, error) {
+func NewNothingView(sample []byte) (v NothingView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNothingView gives, without a copy of it; after an error it is empty.
+func (v *NothingView) OpenCDR(sample []byte) error {
+	*v = NothingView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, nothingType); err != nil {
-		return NothingView{}, err
+		return err
 	}
-	var v NothingView
 	v.ScanCDR(&d)
 	if err := d.Close(nothingType); err != nil {
-		return NothingView{}, err
+		*v = NothingView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -6024,17 +6074,24 @@ type ItemView struct {
 }
 
 // NewItemView checks the structure of an encoded sample, encapsulation header included.
-func NewItemView(sample []byte) (ItemView, error) {
+func NewItemView(sample []byte) (v ItemView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewItemView gives, without a copy of it; after an error it is empty.
+func (v *ItemView) OpenCDR(sample []byte) error {
+	*v = ItemView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, itemType); err != nil {
-		return ItemView{}, err
+		return err
 	}
-	var v ItemView
 	v.ScanCDR(&d)
 	if err := d.Close(itemType); err != nil {
-		return ItemView{}, err
+		*v = ItemView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -7082,17 +7139,24 @@ type ChoiceView struct {
 }
 
 // NewChoiceView checks the structure of an encoded sample, encapsulation header included.
-func NewChoiceView(sample []byte) (ChoiceView, error) {
+func NewChoiceView(sample []byte) (v ChoiceView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewChoiceView gives, without a copy of it; after an error it is empty.
+func (v *ChoiceView) OpenCDR(sample []byte) error {
+	*v = ChoiceView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, choiceType); err != nil {
-		return ChoiceView{}, err
+		return err
 	}
-	var v ChoiceView
 	v.ScanCDR(&d)
 	if err := d.Close(choiceType); err != nil {
-		return ChoiceView{}, err
+		*v = ChoiceView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -7621,17 +7685,24 @@ type LooselyView struct {
 }
 
 // NewLooselyView checks the structure of an encoded sample, encapsulation header included.
-func NewLooselyView(sample []byte) (LooselyView, error) {
+func NewLooselyView(sample []byte) (v LooselyView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooselyView gives, without a copy of it; after an error it is empty.
+func (v *LooselyView) OpenCDR(sample []byte) error {
+	*v = LooselyView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looselyType); err != nil {
-		return LooselyView{}, err
+		return err
 	}
-	var v LooselyView
 	v.ScanCDR(&d)
 	if err := d.Close(looselyType); err != nil {
-		return LooselyView{}, err
+		*v = LooselyView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -8140,17 +8211,24 @@ type BothView struct {
 }
 
 // NewBothView checks the structure of an encoded sample, encapsulation header included.
-func NewBothView(sample []byte) (BothView, error) {
+func NewBothView(sample []byte) (v BothView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBothView gives, without a copy of it; after an error it is empty.
+func (v *BothView) OpenCDR(sample []byte) error {
+	*v = BothView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, bothType); err != nil {
-		return BothView{}, err
+		return err
 	}
-	var v BothView
 	v.ScanCDR(&d)
 	if err := d.Close(bothType); err != nil {
-		return BothView{}, err
+		*v = BothView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -8568,17 +8646,24 @@ type WideView struct {
 }
 
 // NewWideView checks the structure of an encoded sample, encapsulation header included.
-func NewWideView(sample []byte) (WideView, error) {
+func NewWideView(sample []byte) (v WideView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewWideView gives, without a copy of it; after an error it is empty.
+func (v *WideView) OpenCDR(sample []byte) error {
+	*v = WideView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, wideType); err != nil {
-		return WideView{}, err
+		return err
 	}
-	var v WideView
 	v.ScanCDR(&d)
 	if err := d.Close(wideType); err != nil {
-		return WideView{}, err
+		*v = WideView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -9159,17 +9244,24 @@ type HolderView struct {
 }
 
 // NewHolderView checks the structure of an encoded sample, encapsulation header included.
-func NewHolderView(sample []byte) (HolderView, error) {
+func NewHolderView(sample []byte) (v HolderView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewHolderView gives, without a copy of it; after an error it is empty.
+func (v *HolderView) OpenCDR(sample []byte) error {
+	*v = HolderView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, holderType); err != nil {
-		return HolderView{}, err
+		return err
 	}
-	var v HolderView
 	v.ScanCDR(&d)
 	if err := d.Close(holderType); err != nil {
-		return HolderView{}, err
+		*v = HolderView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -10149,17 +10241,24 @@ type bittyFront struct {
 }
 
 // NewBittyView checks the structure of an encoded sample, encapsulation header included.
-func NewBittyView(sample []byte) (BittyView, error) {
+func NewBittyView(sample []byte) (v BittyView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBittyView gives, without a copy of it; after an error it is empty.
+func (v *BittyView) OpenCDR(sample []byte) error {
+	*v = BittyView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, bittyType); err != nil {
-		return BittyView{}, err
+		return err
 	}
-	var v BittyView
 	v.ScanCDR(&d)
 	if err := d.Close(bittyType); err != nil {
-		return BittyView{}, err
+		*v = BittyView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -11751,17 +11850,24 @@ type mapsFront struct {
 }
 
 // NewMapsView checks the structure of an encoded sample, encapsulation header included.
-func NewMapsView(sample []byte) (MapsView, error) {
+func NewMapsView(sample []byte) (v MapsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewMapsView gives, without a copy of it; after an error it is empty.
+func (v *MapsView) OpenCDR(sample []byte) error {
+	*v = MapsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, mapsType); err != nil {
-		return MapsView{}, err
+		return err
 	}
-	var v MapsView
 	v.ScanCDR(&d)
 	if err := d.Close(mapsType); err != nil {
-		return MapsView{}, err
+		*v = MapsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -13469,17 +13575,24 @@ type SwitchesView struct {
 }
 
 // NewSwitchesView checks the structure of an encoded sample, encapsulation header included.
-func NewSwitchesView(sample []byte) (SwitchesView, error) {
+func NewSwitchesView(sample []byte) (v SwitchesView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewSwitchesView gives, without a copy of it; after an error it is empty.
+func (v *SwitchesView) OpenCDR(sample []byte) error {
+	*v = SwitchesView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, switchesType); err != nil {
-		return SwitchesView{}, err
+		return err
 	}
-	var v SwitchesView
 	v.ScanCDR(&d)
 	if err := d.Close(switchesType); err != nil {
-		return SwitchesView{}, err
+		*v = SwitchesView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -14063,17 +14176,24 @@ type LooseMapsView struct {
 }
 
 // NewLooseMapsView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseMapsView(sample []byte) (LooseMapsView, error) {
+func NewLooseMapsView(sample []byte) (v LooseMapsView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseMapsView gives, without a copy of it; after an error it is empty.
+func (v *LooseMapsView) OpenCDR(sample []byte) error {
+	*v = LooseMapsView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseMapsType); err != nil {
-		return LooseMapsView{}, err
+		return err
 	}
-	var v LooseMapsView
 	v.ScanCDR(&d)
 	if err := d.Close(looseMapsType); err != nil {
-		return LooseMapsView{}, err
+		*v = LooseMapsView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -14904,17 +15024,24 @@ type numbersFront struct {
 }
 
 // NewNumbersView checks the structure of an encoded sample, encapsulation header included.
-func NewNumbersView(sample []byte) (NumbersView, error) {
+func NewNumbersView(sample []byte) (v NumbersView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNumbersView gives, without a copy of it; after an error it is empty.
+func (v *NumbersView) OpenCDR(sample []byte) error {
+	*v = NumbersView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, numbersType); err != nil {
-		return NumbersView{}, err
+		return err
 	}
-	var v NumbersView
 	v.ScanCDR(&d)
 	if err := d.Close(numbersType); err != nil {
-		return NumbersView{}, err
+		*v = NumbersView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -15542,17 +15669,24 @@ type BranchView struct {
 }
 
 // NewBranchView checks the structure of an encoded sample, encapsulation header included.
-func NewBranchView(sample []byte) (BranchView, error) {
+func NewBranchView(sample []byte) (v BranchView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBranchView gives, without a copy of it; after an error it is empty.
+func (v *BranchView) OpenCDR(sample []byte) error {
+	*v = BranchView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, branchType); err != nil {
-		return BranchView{}, err
+		return err
 	}
-	var v BranchView
 	v.ScanCDR(&d)
 	if err := d.Close(branchType); err != nil {
-		return BranchView{}, err
+		*v = BranchView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -16001,17 +16135,24 @@ type TreeView struct {
 }
 
 // NewTreeView checks the structure of an encoded sample, encapsulation header included.
-func NewTreeView(sample []byte) (TreeView, error) {
+func NewTreeView(sample []byte) (v TreeView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewTreeView gives, without a copy of it; after an error it is empty.
+func (v *TreeView) OpenCDR(sample []byte) error {
+	*v = TreeView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, treeType); err != nil {
-		return TreeView{}, err
+		return err
 	}
-	var v TreeView
 	v.ScanCDR(&d)
 	if err := d.Close(treeType); err != nil {
-		return TreeView{}, err
+		*v = TreeView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -16376,17 +16517,24 @@ type chainFront struct {
 }
 
 // NewChainView checks the structure of an encoded sample, encapsulation header included.
-func NewChainView(sample []byte) (ChainView, error) {
+func NewChainView(sample []byte) (v ChainView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewChainView gives, without a copy of it; after an error it is empty.
+func (v *ChainView) OpenCDR(sample []byte) error {
+	*v = ChainView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, chainType); err != nil {
-		return ChainView{}, err
+		return err
 	}
-	var v ChainView
 	v.ScanCDR(&d)
 	if err := d.Close(chainType); err != nil {
-		return ChainView{}, err
+		*v = ChainView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -16812,11 +16960,18 @@ type defaultedFront struct {
 
 // NewDefaultedView checks the structure of an encoded sample, encapsulation header included.
 func NewDefaultedView(sample []byte) (v DefaultedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewDefaultedView gives, without a copy of it; after an error it is empty.
+func (v *DefaultedView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) >= 4 {
-		v.b = (*[4]byte)(body)
+		v.b, v.f = (*[4]byte)(body), cdr.FarFront{}
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 4
-		at := cdr.BehindString(body, 4, 8)
+		at := 4
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 8)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 1)
 		at = cdr.AlignUp(at, 4)
@@ -16831,24 +16986,25 @@ func NewDefaultedView(sample []byte) (v DefaultedView, err error) {
 		v.at[5] = int32(at)
 		at = cdr.Behind(body, at, 4)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkDefaultedView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkDefaultedView is NewDefaultedView of any sample.
-func walkDefaultedView(sample []byte) (DefaultedView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *DefaultedView) walkCDR(sample []byte) error {
+	*v = DefaultedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, defaultedType); err != nil {
-		return DefaultedView{}, err
+		return err
 	}
-	var v DefaultedView
 	v.ScanCDR(&d)
 	if err := d.Close(defaultedType); err != nil {
-		return DefaultedView{}, err
+		*v = DefaultedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -17262,25 +17418,32 @@ type OlderView struct {
 
 // NewOlderView checks the structure of an encoded sample, encapsulation header included.
 func NewOlderView(sample []byte) (v OlderView, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 8 {
-		v.b = (*[4]byte)(body[4:])
-		return v, nil
-	}
-	return walkOlderView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkOlderView is NewOlderView of any sample.
-func walkOlderView(sample []byte) (OlderView, error) {
+// OpenCDR makes v the view that NewOlderView gives, without a copy of it; after an error it is empty.
+func (v *OlderView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b, v.f = (*[4]byte)(body[4:]), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *OlderView) walkCDR(sample []byte) error {
+	*v = OlderView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, olderType); err != nil {
-		return OlderView{}, err
+		return err
 	}
-	var v OlderView
 	v.ScanCDR(&d)
 	if err := d.Close(olderType); err != nil {
-		return OlderView{}, err
+		*v = OlderView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -17613,17 +17776,24 @@ type newerFront struct {
 }
 
 // NewNewerView checks the structure of an encoded sample, encapsulation header included.
-func NewNewerView(sample []byte) (NewerView, error) {
+func NewNewerView(sample []byte) (v NewerView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNewerView gives, without a copy of it; after an error it is empty.
+func (v *NewerView) OpenCDR(sample []byte) error {
+	*v = NewerView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, newerType); err != nil {
-		return NewerView{}, err
+		return err
 	}
-	var v NewerView
 	v.ScanCDR(&d)
 	if err := d.Close(newerType); err != nil {
-		return NewerView{}, err
+		*v = NewerView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -17963,17 +18133,24 @@ type OlderLooseView struct {
 }
 
 // NewOlderLooseView checks the structure of an encoded sample, encapsulation header included.
-func NewOlderLooseView(sample []byte) (OlderLooseView, error) {
+func NewOlderLooseView(sample []byte) (v OlderLooseView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewOlderLooseView gives, without a copy of it; after an error it is empty.
+func (v *OlderLooseView) OpenCDR(sample []byte) error {
+	*v = OlderLooseView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, olderLooseType); err != nil {
-		return OlderLooseView{}, err
+		return err
 	}
-	var v OlderLooseView
 	v.ScanCDR(&d)
 	if err := d.Close(olderLooseType); err != nil {
-		return OlderLooseView{}, err
+		*v = OlderLooseView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -18274,17 +18451,24 @@ type NewerLooseView struct {
 }
 
 // NewNewerLooseView checks the structure of an encoded sample, encapsulation header included.
-func NewNewerLooseView(sample []byte) (NewerLooseView, error) {
+func NewNewerLooseView(sample []byte) (v NewerLooseView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNewerLooseView gives, without a copy of it; after an error it is empty.
+func (v *NewerLooseView) OpenCDR(sample []byte) error {
+	*v = NewerLooseView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, newerLooseType); err != nil {
-		return NewerLooseView{}, err
+		return err
 	}
-	var v NewerLooseView
 	v.ScanCDR(&d)
 	if err := d.Close(newerLooseType); err != nil {
-		return NewerLooseView{}, err
+		*v = NewerLooseView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -18657,34 +18841,42 @@ type StrictView struct {
 
 // NewStrictView checks the structure of an encoded sample, encapsulation header included.
 func NewStrictView(sample []byte) (v StrictView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewStrictView gives, without a copy of it; after an error it is empty.
+func (v *StrictView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) > 0 {
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 0
-		at := cdr.BehindString(body, 0, 3)
+		at := 0
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 3)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 4)
 		v.at[2] = int32(at)
 		at = cdr.Behind(body, at, 1)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkStrictView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkStrictView is NewStrictView of any sample.
-func walkStrictView(sample []byte) (StrictView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *StrictView) walkCDR(sample []byte) error {
+	*v = StrictView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, strictType); err != nil {
-		return StrictView{}, err
+		return err
 	}
-	var v StrictView
 	v.ScanCDR(&d)
 	if err := d.Close(strictType); err != nil {
-		return StrictView{}, err
+		*v = StrictView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -18965,34 +19157,42 @@ type StrictSentView struct {
 
 // NewStrictSentView checks the structure of an encoded sample, encapsulation header included.
 func NewStrictSentView(sample []byte) (v StrictSentView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewStrictSentView gives, without a copy of it; after an error it is empty.
+func (v *StrictSentView) OpenCDR(sample []byte) error {
 	if body := cdr.Straight(sample); len(body) > 0 {
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 0
-		at := cdr.BehindString(body, 0, 0)
+		at := 0
+		v.at[0] = int32(at)
+		at = cdr.BehindString(body, at, 0)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(body, at, 4)
 		v.at[2] = int32(at)
 		at = cdr.Behind(body, at, 1)
 		if at <= len(body) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkStrictSentView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkStrictSentView is NewStrictSentView of any sample.
-func walkStrictSentView(sample []byte) (StrictSentView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *StrictSentView) walkCDR(sample []byte) error {
+	*v = StrictSentView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, strictSentType); err != nil {
-		return StrictSentView{}, err
+		return err
 	}
-	var v StrictSentView
 	v.ScanCDR(&d)
 	if err := d.Close(strictSentType); err != nil {
-		return StrictSentView{}, err
+		*v = StrictSentView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -19278,17 +19478,24 @@ type LooseSentView struct {
 }
 
 // NewLooseSentView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseSentView(sample []byte) (LooseSentView, error) {
+func NewLooseSentView(sample []byte) (v LooseSentView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseSentView gives, without a copy of it; after an error it is empty.
+func (v *LooseSentView) OpenCDR(sample []byte) error {
+	*v = LooseSentView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseSentType); err != nil {
-		return LooseSentView{}, err
+		return err
 	}
-	var v LooseSentView
 	v.ScanCDR(&d)
 	if err := d.Close(looseSentType); err != nil {
-		return LooseSentView{}, err
+		*v = LooseSentView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -19521,17 +19728,24 @@ type LooseReceivedView struct {
 }
 
 // NewLooseReceivedView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseReceivedView(sample []byte) (LooseReceivedView, error) {
+func NewLooseReceivedView(sample []byte) (v LooseReceivedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseReceivedView gives, without a copy of it; after an error it is empty.
+func (v *LooseReceivedView) OpenCDR(sample []byte) error {
+	*v = LooseReceivedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseReceivedType); err != nil {
-		return LooseReceivedView{}, err
+		return err
 	}
-	var v LooseReceivedView
 	v.ScanCDR(&d)
 	if err := d.Close(looseReceivedType); err != nil {
-		return LooseReceivedView{}, err
+		*v = LooseReceivedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -20370,17 +20584,24 @@ type SentView struct {
 }
 
 // NewSentView checks the structure of an encoded sample, encapsulation header included.
-func NewSentView(sample []byte) (SentView, error) {
+func NewSentView(sample []byte) (v SentView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewSentView gives, without a copy of it; after an error it is empty.
+func (v *SentView) OpenCDR(sample []byte) error {
+	*v = SentView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, sentType); err != nil {
-		return SentView{}, err
+		return err
 	}
-	var v SentView
 	v.ScanCDR(&d)
 	if err := d.Close(sentType); err != nil {
-		return SentView{}, err
+		*v = SentView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -20838,10 +21059,7 @@ func (b *SentBuilder) SetWide(v string) {
 
 // SetBlob sets blob.
 func (b *SentBuilder) SetBlob(v []byte) {
-	if e := b.b.Variable(2, 2); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		b.has[2] = b.b.EndVariable(2)
-	}
+	b.has[2] = b.b.Sequence(2, 2, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -20890,10 +21108,7 @@ func (b *SentBuilder) AddWords(v string) {
 
 // SetPicks sets picks.
 func (b *SentBuilder) SetPicks(v []int32) {
-	if e := b.b.Variable(4, 4); e != nil {
-		cdr.EncodeSequence(e, "picks", v, 0)
-		b.has[4] = b.b.EndVariable(4)
-	}
+	b.has[4] = b.b.Sequence(4, 4, cdr.PrimitivesOf(v), 0)
 }
 
 // SetNamed sets named.
@@ -22354,17 +22569,24 @@ type ReceivedView struct {
 }
 
 // NewReceivedView checks the structure of an encoded sample, encapsulation header included.
-func NewReceivedView(sample []byte) (ReceivedView, error) {
+func NewReceivedView(sample []byte) (v ReceivedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewReceivedView gives, without a copy of it; after an error it is empty.
+func (v *ReceivedView) OpenCDR(sample []byte) error {
+	*v = ReceivedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, receivedType); err != nil {
-		return ReceivedView{}, err
+		return err
 	}
-	var v ReceivedView
 	v.ScanCDR(&d)
 	if err := d.Close(receivedType); err != nil {
-		return ReceivedView{}, err
+		*v = ReceivedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -23037,10 +23259,7 @@ func (b *ReceivedBuilder) SetWide(v string) {
 
 // SetBlob sets blob.
 func (b *ReceivedBuilder) SetBlob(v []byte) {
-	if e := b.b.Variable(2, 2); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 2)
-		b.has[2] = b.b.EndVariable(2)
-	}
+	b.has[2] = b.b.Sequence(2, 2, cdr.PrimitivesOf(v), 2)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -23089,10 +23308,7 @@ func (b *ReceivedBuilder) AddWords(v string) {
 
 // SetPicks sets picks.
 func (b *ReceivedBuilder) SetPicks(v []int32) {
-	if e := b.b.Variable(4, 4); e != nil {
-		cdr.EncodeSequence(e, "picks", v, 2)
-		b.has[4] = b.b.EndVariable(4)
-	}
+	b.has[4] = b.b.Sequence(4, 4, cdr.PrimitivesOf(v), 2)
 }
 
 // SetNamed sets named.
@@ -23970,17 +24186,24 @@ type SentChoiceView struct {
 }
 
 // NewSentChoiceView checks the structure of an encoded sample, encapsulation header included.
-func NewSentChoiceView(sample []byte) (SentChoiceView, error) {
+func NewSentChoiceView(sample []byte) (v SentChoiceView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewSentChoiceView gives, without a copy of it; after an error it is empty.
+func (v *SentChoiceView) OpenCDR(sample []byte) error {
+	*v = SentChoiceView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, sentChoiceType); err != nil {
-		return SentChoiceView{}, err
+		return err
 	}
-	var v SentChoiceView
 	v.ScanCDR(&d)
 	if err := d.Close(sentChoiceType); err != nil {
-		return SentChoiceView{}, err
+		*v = SentChoiceView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -24422,17 +24645,24 @@ type ReceivedChoiceView struct {
 }
 
 // NewReceivedChoiceView checks the structure of an encoded sample, encapsulation header included.
-func NewReceivedChoiceView(sample []byte) (ReceivedChoiceView, error) {
+func NewReceivedChoiceView(sample []byte) (v ReceivedChoiceView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewReceivedChoiceView gives, without a copy of it; after an error it is empty.
+func (v *ReceivedChoiceView) OpenCDR(sample []byte) error {
+	*v = ReceivedChoiceView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, receivedChoiceType); err != nil {
-		return ReceivedChoiceView{}, err
+		return err
 	}
-	var v ReceivedChoiceView
 	v.ScanCDR(&d)
 	if err := d.Close(receivedChoiceType); err != nil {
-		return ReceivedChoiceView{}, err
+		*v = ReceivedChoiceView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -27088,17 +27318,24 @@ type nestFront struct {
 }
 
 // NewNestView checks the structure of an encoded sample, encapsulation header included.
-func NewNestView(sample []byte) (NestView, error) {
+func NewNestView(sample []byte) (v NestView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNestView gives, without a copy of it; after an error it is empty.
+func (v *NestView) OpenCDR(sample []byte) error {
+	*v = NestView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, nestType); err != nil {
-		return NestView{}, err
+		return err
 	}
-	var v NestView
 	v.ScanCDR(&d)
 	if err := d.Close(nestType); err != nil {
-		return NestView{}, err
+		*v = NestView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -31517,17 +31754,24 @@ type NestingView struct {
 }
 
 // NewNestingView checks the structure of an encoded sample, encapsulation header included.
-func NewNestingView(sample []byte) (NestingView, error) {
+func NewNestingView(sample []byte) (v NestingView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNestingView gives, without a copy of it; after an error it is empty.
+func (v *NestingView) OpenCDR(sample []byte) error {
+	*v = NestingView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, nestingType); err != nil {
-		return NestingView{}, err
+		return err
 	}
-	var v NestingView
 	v.ScanCDR(&d)
 	if err := d.Close(nestingType); err != nil {
-		return NestingView{}, err
+		*v = NestingView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.
@@ -32333,17 +32577,24 @@ type LooseNestView struct {
 }
 
 // NewLooseNestView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseNestView(sample []byte) (LooseNestView, error) {
+func NewLooseNestView(sample []byte) (v LooseNestView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseNestView gives, without a copy of it; after an error it is empty.
+func (v *LooseNestView) OpenCDR(sample []byte) error {
+	*v = LooseNestView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseNestType); err != nil {
-		return LooseNestView{}, err
+		return err
 	}
-	var v LooseNestView
 	v.ScanCDR(&d)
 	if err := d.Close(looseNestType); err != nil {
-		return LooseNestView{}, err
+		*v = LooseNestView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -33091,31 +33342,39 @@ type keyPartFront struct {
 
 // NewKeyPartView checks the structure of an encoded sample, encapsulation header included.
 func NewKeyPartView(sample []byte) (v KeyPartView, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 8 {
-		v.b = (*[4]byte)(body[4:])
-		within := body[:end]
-		v.s = cdr.StraightSample(body)
-		v.at[0] = 8
-		at := cdr.BehindString(within, 8, 0)
-		if at <= len(within) {
-			return v, nil
-		}
-	}
-	return walkKeyPartView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkKeyPartView is NewKeyPartView of any sample.
-func walkKeyPartView(sample []byte) (KeyPartView, error) {
+// OpenCDR makes v the view that NewKeyPartView gives, without a copy of it; after an error it is empty.
+func (v *KeyPartView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 8 {
+		v.b, v.f = (*[4]byte)(body[4:]), cdr.FarFront{}
+		within := body[:end]
+		v.s = cdr.StraightSample(body)
+		at := 8
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 0)
+		if at <= len(within) {
+			return nil
+		}
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *KeyPartView) walkCDR(sample []byte) error {
+	*v = KeyPartView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, keyPartType); err != nil {
-		return KeyPartView{}, err
+		return err
 	}
-	var v KeyPartView
 	v.ScanCDR(&d)
 	if err := d.Close(keyPartType); err != nil {
-		return KeyPartView{}, err
+		*v = KeyPartView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -33436,17 +33695,24 @@ type forestFront struct {
 }
 
 // NewForestView checks the structure of an encoded sample, encapsulation header included.
-func NewForestView(sample []byte) (ForestView, error) {
+func NewForestView(sample []byte) (v ForestView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewForestView gives, without a copy of it; after an error it is empty.
+func (v *ForestView) OpenCDR(sample []byte) error {
+	*v = ForestView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, forestType); err != nil {
-		return ForestView{}, err
+		return err
 	}
-	var v ForestView
 	v.ScanCDR(&d)
 	if err := d.Close(forestType); err != nil {
-		return ForestView{}, err
+		*v = ForestView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -34251,17 +34517,24 @@ type SequenceKeysView struct {
 }
 
 // NewSequenceKeysView checks the structure of an encoded sample, encapsulation header included.
-func NewSequenceKeysView(sample []byte) (SequenceKeysView, error) {
+func NewSequenceKeysView(sample []byte) (v SequenceKeysView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewSequenceKeysView gives, without a copy of it; after an error it is empty.
+func (v *SequenceKeysView) OpenCDR(sample []byte) error {
+	*v = SequenceKeysView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, sequenceKeysType); err != nil {
-		return SequenceKeysView{}, err
+		return err
 	}
-	var v SequenceKeysView
 	v.ScanCDR(&d)
 	if err := d.Close(sequenceKeysType); err != nil {
-		return SequenceKeysView{}, err
+		*v = SequenceKeysView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -34478,18 +34751,12 @@ func NewSequenceKeysBuilder(buf []byte) (b SequenceKeysBuilder) {
 
 // SetNumbers sets numbers.
 func (b *SequenceKeysBuilder) SetNumbers(v []int64) {
-	if e := b.b.Variable(0, 0); e != nil {
-		cdr.EncodeSequence(e, "numbers", v, 4)
-		b.has[0] = b.b.EndVariable(0)
-	}
+	b.has[0] = b.b.Sequence(0, 0, cdr.PrimitivesOf(v), 4)
 }
 
 // SetBlob sets blob.
 func (b *SequenceKeysBuilder) SetBlob(v []byte) {
-	if e := b.b.Variable(1, 1); e != nil {
-		cdr.EncodeSequence(e, "blob", v, 0)
-		b.has[1] = b.b.EndVariable(1)
-	}
+	b.has[1] = b.b.Sequence(1, 1, cdr.PrimitivesOf(v), 0)
 }
 
 // RoomForBlob sets the length of blob and gives its bytes, for the caller to fill all of them.
@@ -35056,25 +35323,32 @@ type BulkyPartView struct {
 
 // NewBulkyPartView checks the structure of an encoded sample, encapsulation header included.
 func NewBulkyPartView(sample []byte) (v BulkyPartView, err error) {
-	if body, end := cdr.StraightDelimited(sample); end >= 4100 {
-		v.b = (*[4096]byte)(body[4:])
-		return v, nil
-	}
-	return walkBulkyPartView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkBulkyPartView is NewBulkyPartView of any sample.
-func walkBulkyPartView(sample []byte) (BulkyPartView, error) {
+// OpenCDR makes v the view that NewBulkyPartView gives, without a copy of it; after an error it is empty.
+func (v *BulkyPartView) OpenCDR(sample []byte) error {
+	if body, end := cdr.StraightDelimited(sample); end >= 4100 {
+		v.b, v.f = (*[4096]byte)(body[4:]), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *BulkyPartView) walkCDR(sample []byte) error {
+	*v = BulkyPartView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, bulkyPartType); err != nil {
-		return BulkyPartView{}, err
+		return err
 	}
-	var v BulkyPartView
 	v.ScanCDR(&d)
 	if err := d.Close(bulkyPartType); err != nil {
-		return BulkyPartView{}, err
+		*v = BulkyPartView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -35348,17 +35622,24 @@ type BulkyKeysView struct {
 }
 
 // NewBulkyKeysView checks the structure of an encoded sample, encapsulation header included.
-func NewBulkyKeysView(sample []byte) (BulkyKeysView, error) {
+func NewBulkyKeysView(sample []byte) (v BulkyKeysView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewBulkyKeysView gives, without a copy of it; after an error it is empty.
+func (v *BulkyKeysView) OpenCDR(sample []byte) error {
+	*v = BulkyKeysView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, bulkyKeysType); err != nil {
-		return BulkyKeysView{}, err
+		return err
 	}
-	var v BulkyKeysView
 	v.ScanCDR(&d)
 	if err := d.Close(bulkyKeysType); err != nil {
-		return BulkyKeysView{}, err
+		*v = BulkyKeysView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -35698,17 +35979,24 @@ type LooseSequenceKeysView struct {
 }
 
 // NewLooseSequenceKeysView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseSequenceKeysView(sample []byte) (LooseSequenceKeysView, error) {
+func NewLooseSequenceKeysView(sample []byte) (v LooseSequenceKeysView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseSequenceKeysView gives, without a copy of it; after an error it is empty.
+func (v *LooseSequenceKeysView) OpenCDR(sample []byte) error {
+	*v = LooseSequenceKeysView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseSequenceKeysType); err != nil {
-		return LooseSequenceKeysView{}, err
+		return err
 	}
-	var v LooseSequenceKeysView
 	v.ScanCDR(&d)
 	if err := d.Close(looseSequenceKeysType); err != nil {
-		return LooseSequenceKeysView{}, err
+		*v = LooseSequenceKeysView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

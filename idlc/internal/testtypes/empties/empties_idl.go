@@ -86,17 +86,24 @@ type NoughtView struct {
 }
 
 // NewNoughtView checks the structure of an encoded sample, encapsulation header included.
-func NewNoughtView(sample []byte) (NoughtView, error) {
+func NewNoughtView(sample []byte) (v NoughtView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewNoughtView gives, without a copy of it; after an error it is empty.
+func (v *NoughtView) OpenCDR(sample []byte) error {
+	*v = NoughtView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, noughtType); err != nil {
-		return NoughtView{}, err
+		return err
 	}
-	var v NoughtView
 	v.ScanCDR(&d)
 	if err := d.Close(noughtType); err != nil {
-		return NoughtView{}, err
+		*v = NoughtView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -259,17 +266,24 @@ type OpenView struct {
 }
 
 // NewOpenView checks the structure of an encoded sample, encapsulation header included.
-func NewOpenView(sample []byte) (OpenView, error) {
+func NewOpenView(sample []byte) (v OpenView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewOpenView gives, without a copy of it; after an error it is empty.
+func (v *OpenView) OpenCDR(sample []byte) error {
+	*v = OpenView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, openType); err != nil {
-		return OpenView{}, err
+		return err
 	}
-	var v OpenView
 	v.ScanCDR(&d)
 	if err := d.Close(openType); err != nil {
-		return OpenView{}, err
+		*v = OpenView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -432,17 +446,24 @@ type LooseView struct {
 }
 
 // NewLooseView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseView(sample []byte) (LooseView, error) {
+func NewLooseView(sample []byte) (v LooseView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseView gives, without a copy of it; after an error it is empty.
+func (v *LooseView) OpenCDR(sample []byte) error {
+	*v = LooseView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseType); err != nil {
-		return LooseView{}, err
+		return err
 	}
-	var v LooseView
 	v.ScanCDR(&d)
 	if err := d.Close(looseType); err != nil {
-		return LooseView{}, err
+		*v = LooseView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -616,25 +637,32 @@ type DerivedView struct {
 
 // NewDerivedView checks the structure of an encoded sample, encapsulation header included.
 func NewDerivedView(sample []byte) (v DerivedView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 4 {
-		v.b = (*[4]byte)(body)
-		return v, nil
-	}
-	return walkDerivedView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkDerivedView is NewDerivedView of any sample.
-func walkDerivedView(sample []byte) (DerivedView, error) {
+// OpenCDR makes v the view that NewDerivedView gives, without a copy of it; after an error it is empty.
+func (v *DerivedView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b, v.f = (*[4]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *DerivedView) walkCDR(sample []byte) error {
+	*v = DerivedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, derivedType); err != nil {
-		return DerivedView{}, err
+		return err
 	}
-	var v DerivedView
 	v.ScanCDR(&d)
 	if err := d.Close(derivedType); err != nil {
-		return DerivedView{}, err
+		*v = DerivedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -857,25 +885,32 @@ type RenamedView struct {
 
 // NewRenamedView checks the structure of an encoded sample, encapsulation header included.
 func NewRenamedView(sample []byte) (v RenamedView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 4 {
-		v.b = (*[4]byte)(body)
-		return v, nil
-	}
-	return walkRenamedView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkRenamedView is NewRenamedView of any sample.
-func walkRenamedView(sample []byte) (RenamedView, error) {
+// OpenCDR makes v the view that NewRenamedView gives, without a copy of it; after an error it is empty.
+func (v *RenamedView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 4 {
+		v.b, v.f = (*[4]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *RenamedView) walkCDR(sample []byte) error {
+	*v = RenamedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, renamedType); err != nil {
-		return RenamedView{}, err
+		return err
 	}
-	var v RenamedView
 	v.ScanCDR(&d)
 	if err := d.Close(renamedType); err != nil {
-		return RenamedView{}, err
+		*v = RenamedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -1465,17 +1500,24 @@ type HolderView struct {
 }
 
 // NewHolderView checks the structure of an encoded sample, encapsulation header included.
-func NewHolderView(sample []byte) (HolderView, error) {
+func NewHolderView(sample []byte) (v HolderView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewHolderView gives, without a copy of it; after an error it is empty.
+func (v *HolderView) OpenCDR(sample []byte) error {
+	*v = HolderView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, holderType); err != nil {
-		return HolderView{}, err
+		return err
 	}
-	var v HolderView
 	v.ScanCDR(&d)
 	if err := d.Close(holderType); err != nil {
-		return HolderView{}, err
+		*v = HolderView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -2586,17 +2628,24 @@ type LooseHolderView struct {
 }
 
 // NewLooseHolderView checks the structure of an encoded sample, encapsulation header included.
-func NewLooseHolderView(sample []byte) (LooseHolderView, error) {
+func NewLooseHolderView(sample []byte) (v LooseHolderView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewLooseHolderView gives, without a copy of it; after an error it is empty.
+func (v *LooseHolderView) OpenCDR(sample []byte) error {
+	*v = LooseHolderView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, looseHolderType); err != nil {
-		return LooseHolderView{}, err
+		return err
 	}
-	var v LooseHolderView
 	v.ScanCDR(&d)
 	if err := d.Close(looseHolderType); err != nil {
-		return LooseHolderView{}, err
+		*v = LooseHolderView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -3212,17 +3261,24 @@ type EitherView struct {
 }
 
 // NewEitherView checks the structure of an encoded sample, encapsulation header included.
-func NewEitherView(sample []byte) (EitherView, error) {
+func NewEitherView(sample []byte) (v EitherView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewEitherView gives, without a copy of it; after an error it is empty.
+func (v *EitherView) OpenCDR(sample []byte) error {
+	*v = EitherView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, eitherType); err != nil {
-		return EitherView{}, err
+		return err
 	}
-	var v EitherView
 	v.ScanCDR(&d)
 	if err := d.Close(eitherType); err != nil {
-		return EitherView{}, err
+		*v = EitherView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the member of the next value. It is for generated code.

@@ -169,36 +169,44 @@ type holderFront struct {
 
 // NewHolderView checks the structure of an encoded sample, encapsulation header included.
 func NewHolderView(sample []byte) (v HolderView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewHolderView gives, without a copy of it; after an error it is empty.
+func (v *HolderView) OpenCDR(sample []byte) error {
 	if body, end := cdr.StraightDelimited(sample); end >= 21 {
-		v.b = (*[17]byte)(body[4:])
+		v.b, v.f = (*[17]byte)(body[4:]), cdr.FarFront{}
 		within := body[:end]
 		v.s = cdr.StraightSample(body)
-		v.at[0] = 24
-		at := cdr.BehindString(within, 24, 4)
+		at := 24
+		v.at[0] = int32(at)
+		at = cdr.BehindString(within, at, 4)
 		at = cdr.AlignUp(at, 4)
 		v.at[1] = int32(at)
 		at = cdr.Behind(within, at, 4)
 		v.at[2] = int32(at)
 		at = cdr.Behind(within, at, 1)
 		if at <= len(within) {
-			return v, nil
+			return nil
 		}
 	}
-	return walkHolderView(sample)
+	return v.walkCDR(sample)
 }
 
-// walkHolderView is NewHolderView of any sample.
-func walkHolderView(sample []byte) (HolderView, error) {
+// walkCDR is OpenCDR of any sample.
+func (v *HolderView) walkCDR(sample []byte) error {
+	*v = HolderView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, holderType); err != nil {
-		return HolderView{}, err
+		return err
 	}
-	var v HolderView
 	v.ScanCDR(&d)
 	if err := d.Close(holderType); err != nil {
-		return HolderView{}, err
+		*v = HolderView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

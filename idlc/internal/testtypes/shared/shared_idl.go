@@ -119,25 +119,32 @@ type StampView struct {
 
 // NewStampView checks the structure of an encoded sample, encapsulation header included.
 func NewStampView(sample []byte) (v StampView, err error) {
-	if body := cdr.Straight(sample); len(body) >= 8 {
-		v.b = (*[8]byte)(body)
-		return v, nil
-	}
-	return walkStampView(sample)
+	err = v.OpenCDR(sample)
+	return v, err
 }
 
-// walkStampView is NewStampView of any sample.
-func walkStampView(sample []byte) (StampView, error) {
+// OpenCDR makes v the view that NewStampView gives, without a copy of it; after an error it is empty.
+func (v *StampView) OpenCDR(sample []byte) error {
+	if body := cdr.Straight(sample); len(body) >= 8 {
+		v.b, v.f = (*[8]byte)(body), cdr.FarFront{}
+		return nil
+	}
+	return v.walkCDR(sample)
+}
+
+// walkCDR is OpenCDR of any sample.
+func (v *StampView) walkCDR(sample []byte) error {
+	*v = StampView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, stampType); err != nil {
-		return StampView{}, err
+		return err
 	}
-	var v StampView
 	v.ScanCDR(&d)
 	if err := d.Close(stampType); err != nil {
-		return StampView{}, err
+		*v = StampView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.
@@ -415,17 +422,24 @@ type TaggedView struct {
 }
 
 // NewTaggedView checks the structure of an encoded sample, encapsulation header included.
-func NewTaggedView(sample []byte) (TaggedView, error) {
+func NewTaggedView(sample []byte) (v TaggedView, err error) {
+	err = v.OpenCDR(sample)
+	return v, err
+}
+
+// OpenCDR makes v the view that NewTaggedView gives, without a copy of it; after an error it is empty.
+func (v *TaggedView) OpenCDR(sample []byte) error {
+	*v = TaggedView{}
 	var d cdr.Decoder
 	if err := d.Open(sample, taggedType); err != nil {
-		return TaggedView{}, err
+		return err
 	}
-	var v TaggedView
 	v.ScanCDR(&d)
 	if err := d.Close(taggedType); err != nil {
-		return TaggedView{}, err
+		*v = TaggedView{}
+		return err
 	}
-	return v, nil
+	return nil
 }
 
 // ScanCDR finds the members of the next value. It is for generated code.

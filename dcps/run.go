@@ -121,7 +121,14 @@ func (it *item) extend(m *derecho.Message) {
 	if it.loan == nil {
 		buf = it.copied(buf)
 	}
-	it.run = append(it.run, sampleOfRun{buf, m.Seq, m.WriterSeq, m.Timestamp})
+	// Field by field: what is stored in pieces and copied as a whole keeps the processor waiting.
+	n := len(it.run)
+	if n == cap(it.run) {
+		it.run = slices.Grow(it.run, 1)
+	}
+	it.run = it.run[:n+1]
+	x := &it.run[n]
+	x.buf, x.seq, x.writerSeq, x.sourceNs = buf, m.Seq, m.WriterSeq, m.Timestamp
 	it.writerSeq = m.WriterSeq
 }
 

@@ -155,8 +155,10 @@ func (m *meter) start(h *header) {
 }
 
 func (m *meter) lose(n uint64) {
-	m.lost += n
-	m.run.lost.Store(m.lost)
+	if n > 0 { // a store is a locked instruction
+		m.lost += n
+		m.run.lost.Store(m.lost)
+	}
 }
 
 // finish completes the result. What was taken in the first batch was there when time began, so it does not count for

@@ -115,6 +115,7 @@ type writerOf[T any] struct {
 	loan    bool
 	payload []byte
 	sample  T
+	stream  cdr.Stream // of what is built in place
 }
 
 func newWriterOf[T any, PT cdr.Type[T]](p *dcps.DomainParticipant, topic string, f form[T], o *Options) (*writerOf[T], error) {
@@ -149,7 +150,7 @@ func (w *writerOf[T]) write(ctx context.Context, h *header) error {
 	if err != nil {
 		return err
 	}
-	n, err := w.form.build(l.Bytes(), h, w.payload)
+	n, err := w.form.build(&w.stream, l.Bytes(), h, w.payload)
 	if err != nil {
 		return errors.Join(err, l.Discard())
 	}

@@ -24,7 +24,7 @@ type header struct {
 // form is how one of the two types is encoded and read, in each of the ways that the generated code offers.
 type form[T any] struct {
 	name  string
-	build func(room []byte, h *header, payload []byte) (int, error) // in place
+	build func(s *cdr.Stream, room []byte, h *header, payload []byte) (int, error) // in place
 	set   func(m *T, h *header, payload []byte)
 	parse func(sample []byte, h *header) (payload []byte, err error) // in place
 	get   func(m *T, h *header) (payload []byte)
@@ -35,8 +35,8 @@ func room(size int) int { return cdr.HeaderSize + size + 4 }
 
 var plain = form[Sample]{
 	name: "Unkeyed",
-	build: func(room []byte, h *header, payload []byte) (int, error) {
-		b := NewSampleBuilder(room)
+	build: func(s *cdr.Stream, room []byte, h *header, payload []byte) (int, error) {
+		b := NewSampleWriter(s, room, cdr.CDR2LE) // both types are @final
 		b.SetInstance(h.instance)
 		b.SetWriter(h.writer)
 		b.SetPhase(h.phase)
@@ -67,8 +67,8 @@ var plain = form[Sample]{
 
 var keyed = form[KeyedSample]{
 	name: "Keyed",
-	build: func(room []byte, h *header, payload []byte) (int, error) {
-		b := NewKeyedSampleBuilder(room)
+	build: func(s *cdr.Stream, room []byte, h *header, payload []byte) (int, error) {
+		b := NewKeyedSampleWriter(s, room, cdr.CDR2LE) // both types are @final
 		b.SetInstance(h.instance)
 		b.SetWriter(h.writer)
 		b.SetPhase(h.phase)

@@ -74,7 +74,7 @@ func compareBursts(ctx context.Context, s shape, n int) error {
 	defer over.close()
 	dds := over.(burster)
 	samples := min(burstSamples, max(1, burstBytes/s.room()))
-	room, payload, value := make([]byte, s.room()), s.payload(), new(bench.Sample)
+	room, payload, value, stream := make([]byte, s.room()), s.payload(), new(bench.Sample), new(cdr.Stream)
 	var ofBuild, ofCore, ofDDS bursts
 	for range n {
 		build := func() (err error) {
@@ -83,7 +83,7 @@ func compareBursts(ctx context.Context, s shape, n int) error {
 				_, err = cdr.MarshalTo(room, value, cdr.CDR2LE)
 				return err
 			}
-			_, err = unkeyed.build(room, 0, 0, payload)
+			_, err = unkeyed.build(stream, room, 0, 0, payload)
 			return err
 		}
 		if err := ofBuild.add(samples, build); err != nil {

@@ -23,6 +23,7 @@ type coreLane struct {
 	shape    shape
 	payload  []byte
 	value    bench.Sample // of a shape that writes
+	stream   cdr.Stream   // of one that does not
 	sent     uint64
 	in       *counter
 }
@@ -89,7 +90,7 @@ func (l *coreLane) write(ctx context.Context) error {
 		unkeyed.set(&l.value, 0, l.sent, l.payload)
 		size, err = cdr.MarshalTo(s.Bytes(), &l.value, cdr.CDR2LE) // as the DataWriter does for a @final type
 	} else {
-		size, err = unkeyed.build(s.Bytes(), 0, l.sent, l.payload)
+		size, err = unkeyed.build(&l.stream, s.Bytes(), 0, l.sent, l.payload)
 	}
 	if err != nil {
 		s.Abort()

@@ -22,16 +22,17 @@ type ddsLane[T any] struct {
 	payload  []byte
 	form     form[T]
 
-	_     [64]byte // what both ends read | what the writer writes for each sample
-	sent  uint64
-	value T // of a shape that writes
-	_     [64]byte
+	_      [64]byte // what both ends read | what the writer writes for each sample
+	sent   uint64
+	value  T          // of a shape that writes
+	stream cdr.Stream // of one that does not
+	_      [64]byte
 }
 
 // form is how a type is built and read in place, and set in a value.
 type form[T any] struct {
 	set    func(value *T, instance uint32, number uint64, payload []byte)
-	build  func(room []byte, instance uint32, number uint64, payload []byte) (int, error)
+	build  func(s *cdr.Stream, room []byte, instance uint32, number uint64, payload []byte) (int, error)
 	number func(sample []byte) (number uint64, last byte, err error)
 }
 
@@ -39,8 +40,8 @@ var unkeyed = form[bench.Sample]{
 	set: func(value *bench.Sample, instance uint32, number uint64, payload []byte) {
 		*value = bench.Sample{Instance: instance, Number: number, Payload: payload}
 	},
-	build: func(room []byte, instance uint32, number uint64, payload []byte) (int, error) {
-		b := bench.NewSampleBuilder(room)
+	build: func(s *cdr.Stream, room []byte, instance uint32, number uint64, payload []byte) (int, error) {
+		b := bench.NewSampleWriter(s, room, cdr.CDR2LE) // both types are @final
 		b.SetInstance(instance)
 		b.SetWriter(0)
 		b.SetPhase(0)
@@ -51,8 +52,8 @@ var unkeyed = form[bench.Sample]{
 		return b.Finish()
 	},
 	number: func(sample []byte) (uint64, byte, error) {
-		v, err := bench.NewSampleView(sample)
-		if err != nil {
+		var v bench.SampleView
+		if err := v.OpenCDR(sample); err != nil {
 			return 0, 0, err
 		}
 		p := v.Payload()
@@ -64,8 +65,8 @@ var keyed = form[bench.KeyedSample]{
 	set: func(value *bench.KeyedSample, instance uint32, number uint64, payload []byte) {
 		*value = bench.KeyedSample{Instance: instance, Number: number, Payload: payload}
 	},
-	build: func(room []byte, instance uint32, number uint64, payload []byte) (int, error) {
-		b := bench.NewKeyedSampleBuilder(room)
+	build: func(s *cdr.Stream, room []byte, instance uint32, number uint64, payload []byte) (int, error) {
+		b := bench.NewKeyedSampleWriter(s, room, cdr.CDR2LE) // both types are @final
 		b.SetInstance(instance)
 		b.SetWriter(0)
 		b.SetPhase(0)
@@ -76,8 +77,8 @@ var keyed = form[bench.KeyedSample]{
 		return b.Finish()
 	},
 	number: func(sample []byte) (uint64, byte, error) {
-		v, err := bench.NewKeyedSampleView(sample)
-		if err != nil {
+		var v bench.KeyedSampleView
+		if err := v.OpenCDR(sample); err != nil {
 			return 0, 0, err
 		}
 		p := v.Payload()
@@ -174,7 +175,7 @@ func (l *ddsLane[T]) write(ctx context.Context) error {
 		return err
 	}
 	l.payload[len(l.payload)-1] = byte(l.sent)
-	size, err := l.form.build(loan.Bytes(), instance, l.sent, l.payload)
+	size, err := l.form.build(&l.stream, loan.Bytes(), instance, l.sent, l.payload)
 	if err != nil {
 		return errors.Join(err, loan.Discard())
 	}

@@ -133,6 +133,9 @@ func entityFlag(f *pflag.FlagSet, kind *qos.EntityKind) {
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
+			if len(args) == 1 {
+				return fmt.Errorf("1 argument: say %s", what)
+			}
 			return fmt.Errorf("%d arguments: say %s", len(args), what)
 		}
 		return nil

@@ -146,7 +146,9 @@ func TestQosWrongUse(t *testing.T) {
 		assert.Len(t, strings.Split(strings.TrimSpace(err), "\n"), 2, "one clear line, and where to find help: %s", err)
 		assert.Empty(t, out, line)
 	}
-	_, err := call(t, exitFailure, "qos", "show", dialects+"opendds.xml", "Trakcs")
+	_, err := call(t, exitUsage, "qos", "check", "A")
+	assert.Contains(t, err, "1 argument: say the profile of the writer, and that of the reader")
+	_, err = call(t, exitFailure, "qos", "show", dialects+"opendds.xml", "Trakcs")
 	assert.Contains(t, err, "did you mean Tracks?")
 	_, err = call(t, exitFailure, "qos", "show", "../../qos/testdata/bad.xml", "Flight::Base")
 	assert.Contains(t, err, "4 errors in ../../qos/testdata/bad.xml:\n../../qos/testdata/bad.xml:6:28: ")

@@ -55,10 +55,12 @@ func TestOptions(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	for args, want := range map[string]string{
 		"-speed 0":                      `invalid value "0" for flag -speed: want a number above 0 and up to 1000000, or max`,
-		"-duration forever":             `invalid value "forever" for flag -duration: parse error`,
+		"-duration forever":             `invalid value "forever" for flag -duration: parse error: want a time with its unit, such as 5s.`,
+		"-sbs1-wait 5":                  `invalid value "5" for flag -sbs1-wait: parse error: want a time with its unit, such as 5s.`,
 		"-sped max":                     "flag provided but not defined: -sped",
 		"-traffik 9":                    "flag provided but not defined: -traffik, did you mean -traffic?",
 		"-speed":                        "flag needs an argument: -speed",
+		"-traffic many":                 "invalid value \"many\" for flag -traffic: parse error\n",
 		"-speed NaN":                    "or max",
 		"-traffic 0":                    "-traffic 0 is not between 1 and 200",
 		"-duration -1s":                 "can not be negative",

@@ -119,8 +119,10 @@ func TestKilledOnTheOtherHost(t *testing.T) {
 		}
 		begin := time.Now()
 		require.NoError(t, ps[1].cmd.Process.Kill())
-		require.Contains(t, ps[0].line(t), "down")
+		down := ps[0].line(t)
 		took = time.Since(begin)
+		require.Contains(t, down, "down")
+		require.Contains(t, down, "the peer is gone", "its kernel says so, whenever that is heard")
 		t.Logf("down after %v", took)
 		ps[0].leave(t)
 	}

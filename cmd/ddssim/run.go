@@ -50,6 +50,7 @@ type settings struct {
 	sweep    int
 	pairs    int
 	together bool
+	stored   int
 	part     string
 	parts    cluster.Sweep // Part and Parts, as part says
 	scenario string
@@ -73,6 +74,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.StringVar(&s.keep, "keep", "", "of what the seed schedules, only this `LIST` of numbers, as a failure prints it")
 	fs.IntVar(&s.sweep, "sweep", 0, "instead of seeds: end a node at every step of a change of view, in groups of `N`")
 	fs.IntVar(&s.pairs, "pairs", 7, "in a sweep: also pairs of crashes, each at every `K`-th step; 1: all of them; 0: none")
+	fs.IntVar(&s.stored, "stored", 3, "in a sweep: also with stored channels, where a crash is at every `K`-th step, those of disks among them; 1: at all of them; 0: none")
 	fs.BoolVar(&s.together, "together", false, "in a sweep: also pairs of crashes at once, at every step of the group")
 	fs.StringVar(&s.part, "part", "", "in a sweep: of the first crashes of pairs only those of part `I/N`, I from 0 to N-1")
 	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")
@@ -115,8 +117,8 @@ func (s *settings) check(rest []string) (err error) {
 		return fmt.Errorf("-workers %d: at least one", s.workers)
 	case o.Duration < 0:
 		return fmt.Errorf("-duration %v: negative", o.Duration)
-	case s.sweep != 0 && (s.sweep < 2 || s.sweep > maxNodes) || s.pairs < 0:
-		return fmt.Errorf("-sweep %d -pairs %d: 2 to %d nodes, and no negative number of pairs", s.sweep, s.pairs, maxNodes)
+	case s.sweep != 0 && (s.sweep < 2 || s.sweep > maxNodes) || s.pairs < 0 || s.stored < 0:
+		return fmt.Errorf("-sweep %d -pairs %d -stored %d: 2 to %d nodes, and no negative numbers of steps", s.sweep, s.pairs, s.stored, maxNodes)
 	case s.sweep == 0 && (s.together || s.part != ""):
 		return errors.New("-together and -part: of a -sweep")
 	case o.Storm != "" && o.Storm != "any" && !slices.Contains(cluster.Storms, o.Storm):
@@ -166,7 +168,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			mu    sync.Mutex
 			count cluster.Count
 		)
-		for _, l := range (cluster.Sweep{Nodes: s.sweep, Step: 1, Pairs: s.pairs, Together: s.together, Part: s.parts.Part, Parts: s.parts.Parts}).Lines() {
+		for _, l := range (cluster.Sweep{Nodes: s.sweep, Step: 1, Pairs: s.pairs, Stored: s.stored, Together: s.together, Part: s.parts.Part, Parts: s.parts.Parts}).Lines() {
 			jobs = append(jobs, func(each report) {
 				c := l.Run(func(sc cluster.Scenario, r *cluster.Result) bool { return each(replayScenario(sc), r) })
 				mu.Lock()
@@ -175,6 +177,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			})
 		}
 		end = s.runAll(ctx, stdout, stderr, scenarios, jobs)
+		if s.stored > 0 && ctx.Err() == nil {
+			fmt.Fprintf(stdout, "with stored channels: %d changes and single crashes; %d crashes the same as a step earlier\n", count.Singles, count.SameSingles)
+		}
 		if s.pairs > 0 && ctx.Err() == nil {
 			fmt.Fprintf(stdout, "pairs of crashes: %d in all; %d with the two the other way round, %d the same as a step earlier, %d but for what nobody can read, %d thinned out; %d run\n",
 				count.Full, count.Mirrored, count.Same, count.Unseen, count.Thinned(), count.Ran)

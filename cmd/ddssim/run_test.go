@@ -81,7 +81,7 @@ func TestWrongUse(t *testing.T) {
 	for _, args := range [][]string{
 		{"-what"}, {"more"}, {"-seeds", "0"}, {"-nodes", "0..3"}, {"-nodes", "5..3"}, {"-nodes", "3..17"}, {"-nodes", "3.."}, {"-faults", "rain"},
 		{"-duration", "-1s"}, {"-sweep", "1"}, {"-sweep", "3", "-scenario", "1,1 crash 0"}, {"-scenario", "x"}, {"-keep", "x"}, {"-workers", "0"},
-		{"-together"}, {"-part", "0/4"}, {"-sweep", "3", "-part", "4/4"}, {"-sweep", "3", "-part", "1"},
+		{"-together"}, {"-part", "0/4"}, {"-sweep", "3", "-part", "4/4"}, {"-sweep", "3", "-part", "1"}, {"-sweep", "3", "-stored", "-1"},
 	} {
 		code, _, errs := command(args...)
 		require.Equal(t, exitUsage, code, "%v", args)

@@ -178,6 +178,9 @@ func (h *handle) put(f *file, entries ...entry) error {
 // operate counts an operation of the disk, before which the process may end. It may take long: all else goes on meanwhile, the process too.
 func (h *handle) operate() {
 	h.await()
+	if h.p.run.sweeps && !h.p.run.calm {
+		h.p.f.Stored()
+	}
 	if h.d.crashIn == 0 || h.p.run.calm {
 		return
 	}

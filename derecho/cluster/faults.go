@@ -107,7 +107,7 @@ func (r *run) crashWriters() {
 }
 
 // restart starts a process that has crashed again, with its disk or without.
-func (r *run) restart(q *process) {
+func (r *run) restart(q *process) *process {
 	q.crashed = false
 	d := q.disk
 	if r.plan.Faults&LoseDisk != 0 && r.pick.IntN(4) == 0 {
@@ -120,7 +120,8 @@ func (r *run) restart(q *process) {
 		name = q.name
 	}
 	p := r.startAs(name, q.host, d)
-	p.wanted, p.nextEP = q.wanted, q.nextEP
+	p.wanted, p.nextEP, p.inMemory = q.wanted, q.nextEP, q.inMemory
+	return p
 }
 
 // outage is how long something is out of order: shorter or longer than what is noticed.

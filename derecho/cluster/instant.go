@@ -28,6 +28,14 @@ type shown struct {
 	sent        uint32 // the epoch of the last of them, which say writes when the message is sent
 	kind        Kind
 	fences      uint64 // of all
+	disk        onMedium
+}
+
+// onMedium is how much there is on the disk of a process, of which it may lose what is not synced. What is there does not change.
+type onMedium struct{ starts, startsSynced, messages, messagesSynced, openings int }
+
+func (d *disk) onMedium() onMedium {
+	return onMedium{len(d.starts.entries), d.starts.synced, len(d.messages.entries), d.messages.synced, len(d.openings)}
 }
 
 // news is what happened at a process between two of its pushes.
@@ -53,7 +61,7 @@ func (at instant) since(before instant, read bool) news {
 var instantSeed = maphash.MakeSeed()
 
 func (r *run) instant(p *process) instant {
-	at := instant{shown: shown{world: r.w.Moment(), pick: *r.pickSource, disks: *r.diskSource, events: len(r.events)}}
+	at := instant{shown: shown{world: r.w.Moment(), pick: *r.pickSource, disks: *r.diskSource, events: len(r.events), disk: p.disk.onMedium()}}
 	if n := len(r.events); n > 0 {
 		at.sent, at.kind = r.events[n-1].Epoch, r.events[n-1].Kind
 	}

@@ -42,6 +42,7 @@ type process struct {
 	died      bool
 	returns   bool                        // it is to be started again
 	stores    bool                        // it keeps stored channels in its log from now on; else in memory only
+	inMemory  []derecho.ChannelID         // these it never keeps in its log
 	logging   map[derecho.EndpointID]bool // replicas that were announced with a log
 	nextEP    derecho.EndpointID
 	nextMsg   int
@@ -107,7 +108,7 @@ func (p *process) boot() {
 	cfg := derecho.Config{Spindle: r.plan.Spindle, SilentAfter: r.plan.Silence, SilentFor: -1, RingBytes: r.plan.Ring, Lease: r.plan.Lease, Name: p.name, RestartWait: restartWait * r.plan.Lease, StatePiece: r.plan.Piece}
 	cfg.MaxRing = cfg.RingBytes << (largest + 2)
 	cfg.LogState = func(_ derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {
-		if !p.stores {
+		if !p.stores || slices.Contains(p.inMemory, ch) {
 			return nil
 		}
 		p.recovered[ch], p.took[ch] = p.disk.history(ch), false
@@ -640,7 +641,7 @@ func (p *process) hasLog(ch derecho.ChannelID) bool {
 
 func (p *process) announce(eps ...derecho.Endpoint) {
 	for _, ep := range eps {
-		p.logging[ep.ID] = ep.Replica && stored(ep.Channel) && p.stores
+		p.logging[ep.ID] = ep.Replica && stored(ep.Channel) && p.stores && !slices.Contains(p.inMemory, ep.Channel)
 	}
 	p.d.AddEndpoints(eps, func(ep derecho.Endpoint, err error) {
 		if err == nil {

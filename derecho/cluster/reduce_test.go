@@ -27,14 +27,22 @@ func whole(r *Result, survivors bool) string {
 // What a sweep of pairs leaves out is what it runs anyhow: all pairs of deaths at some pushes, in any order, have the traces of those
 // that it runs, or of a single death.
 func TestNothingIsMissing(t *testing.T) {
-	const first, last = 20, 33 // pushes
+	const first = 20 // push
 	var count Count
 	for _, sc := range []Scenario{
 		{Hosts: []uint64{1, 1}, Begin: "join"}, {Hosts: []uint64{1, 2}, Begin: "join", Who: 1}, {Hosts: []uint64{1, 1, 2}, Begin: "crash", Who: 1},
 		{Hosts: []uint64{1, 2, 2}, Begin: "leave"},
+		{Hosts: []uint64{1, 2}, Stored: "restart", Begin: "returns"}, {Hosts: []uint64{1, 1, 2}, Stored: "rejoin", Begin: "return", Who: 2},
 	} {
+		last := 33
+		if sc.Stored != "" {
+			last = 24
+		}
 		ran := map[string]bool{}
-		a, b := sc.nodes()-1, 0 // who joins is one of them
+		a, b := sc.nodes()-1, 0 // who joins, or comes back, is one of them
+		if sc.Begin == "returns" {
+			b = a - 1
+		}
 		for _, victim := range []int{a, b} {
 			l := Line{sc, victim, -1, Sweep{Nodes: len(sc.Hosts), Step: 1, Pairs: 1}}
 			base := sc.run(true)
@@ -76,7 +84,9 @@ func TestNothingIsMissing(t *testing.T) {
 // Deaths between which nothing has happened have one trace, to the last byte.
 func TestSameInstant(t *testing.T) {
 	same := 0
-	for _, text := range []string{"1,1,2 crash 0", "1,2,3 leave 2", "1,1,1 joins 0"} {
+	for _, text := range []string{
+		"1,1,2 crash 0", "1,2,3 leave 2", "1,1,1 joins 0", "1,1,2 rejoin join 0", "1,1,2 restart returns 0",
+	} {
 		sc, err := ParseScenario(text)
 		require.NoError(t, err)
 		r := sc.run(true)

@@ -72,6 +72,7 @@ type run struct {
 	walls    []way // of a storm of parts
 	lost     bool  // so many have died that nobody may go on
 	directed bool  // a script says who comes back when
+	sweeps   bool  // of a scenario: operations of disks are steps, at which a process may die
 	err      error
 	watch    *watch // of a scenario, while the view changes
 	// Of a scenario: the sources of pick and disks.

@@ -15,26 +15,36 @@ import (
 // Scenario is one change of the view under load, with further crashes in it.
 type Scenario struct {
 	Hosts []uint64 // of each node
-	Begin string   // what changes the view: see begins
-	Who   int      // the node that crashes or leaves, or the one beside which another joins; joins: and one beside node 0
-	Kills []Kill
+	// Stored, if not "": the channels are those of a stored subgroup, one that all keep in their logs and one that all but node 0 keep in memory, and
+	// those that have died come back with their logs in the end: rejoin, those alone, or all if too many died for the others to go on; restart, all, as
+	// those that live then die, too.
+	Stored string
+	Begin  string // what changes the view: see begins
+	Who    int    // the node that crashes, leaves or comes back, or the one beside which another joins; joins: and one beside node 0
+	Kills  []Kill
 	// Together, if not nil, ends several nodes at once.
 	Together *Together
 }
 
-// Together ends nodes at the k-th push or store of the whole group after the change has begun: one of them in it, if it is its own, and
+// Together ends nodes at the k-th step (see Kill) of the whole group after the change has begun: one of them in it, if it is its own, and
 // the others between two of theirs.
 type Together struct {
 	Nodes []int
 	K     int
 }
 
-// Kill ends a node at its k-th push or store after the change has begun. The nodes that join have the
-// numbers behind those that were there.
+// Kill ends a node at its k-th step after the change has begun: a push, a store, or an operation of its disk, to write or to sync. The nodes that join, or come back, have
+// the numbers behind those that were there.
 type Kill struct{ Node, K int }
 
-// begins are the ways to change a view.
-var begins = []string{"crash", "leave", "join", "joins"}
+// begins are the ways to change a view, and those that need logs: one that has died comes back with its log, and all do.
+var (
+	begins       = []string{"crash", "leave", "join", "joins"}
+	storedBegins = slices.Concat(begins, []string{"return", "returns"})
+)
+
+// storedKinds are what Scenario.Stored may be.
+var storedKinds = []string{"rejoin", "restart"}
 
 // String is what ParseScenario reads.
 func (s Scenario) String() string {
@@ -44,6 +54,9 @@ func (s Scenario) String() string {
 			b.WriteByte(',')
 		}
 		fmt.Fprint(&b, h)
+	}
+	if s.Stored != "" {
+		fmt.Fprintf(&b, " %s", s.Stored)
 	}
 	fmt.Fprintf(&b, " %s %d", s.Begin, s.Who)
 	for _, k := range s.Kills {
@@ -62,12 +75,17 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-// ParseScenario reads the hosts of the nodes, what begins, to whom, and who is killed at which push:
-// "1,1,2 crash 0 2@17"; "1,1,2 join 0 1+2@40" kills two together, at a push of the whole group.
+// ParseScenario reads the hosts of the nodes, what Stored is if it is not "", what begins, to whom, and who is killed at which step:
+// "1,1,2 crash 0 2@17"; "1,1,2 restart join 0 1+2@40" kills two together, at a step of the whole group.
 func ParseScenario(text string) (s Scenario, err error) {
 	usage := fmt.Errorf("cluster: no scenario: %q; say for example \"1,1,2 crash 0 2@17\"", text)
 	f := strings.Fields(text)
-	if len(f) < 3 || !slices.Contains(begins, f[1]) {
+	known := begins
+	if len(f) > 1 && slices.Contains(storedKinds, f[1]) {
+		s.Stored, known = f[1], storedBegins
+		f = slices.Delete(f, 1, 2)
+	}
+	if len(f) < 3 || !slices.Contains(known, f[1]) {
 		return s, usage
 	}
 	for _, h := range strings.Split(f[0], ",") {
@@ -107,8 +125,10 @@ func ParseScenario(text string) (s Scenario, err error) {
 	return s, nil
 }
 
-// nodes are those that there are before the change, and those that join in it.
-func (s Scenario) nodes() int { return len(s.Hosts) + map[string]int{"join": 1, "joins": 2}[s.Begin] }
+// nodes are those that there are before the change, and those that join or come back in it.
+func (s Scenario) nodes() int {
+	return len(s.Hosts) + map[string]int{"join": 1, "joins": 2, "return": 1, "returns": len(s.Hosts)}[s.Begin]
+}
 
 // Run executes a scenario. Result.Pushes tells how many pushes each node made until the change was over.
 func (s Scenario) Run() *Result { return s.run(false) }
@@ -123,10 +143,17 @@ func (s Scenario) run(record bool) *Result {
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,
 		MaxDelay: 200 * time.Microsecond, MaxPause: time.Microsecond, Ring: 1 << 12, Burst: 1,
 	}
+	if s.Stored != "" {
+		r.sweeps, r.directed = true, true
+		r.plan.Revive, r.plan.Together, r.plan.Memory = true, true, true
+	}
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	s.prepare(r)
 	res := &Result{}
 	s.change(r, &watch{r: r, together: s.Together, record: record}, res)
+	if s.Stored == "restart" || s.Stored != "" && r.remainsBereft() {
+		r.fellAll()
+	}
 	r.liveness()
 	if r.err == nil {
 		r.err = check(r.plan, r.events)
@@ -142,10 +169,77 @@ func (s Scenario) prepare(r *run) {
 		r.rest()
 	}
 	for _, p := range r.procs {
-		p.guard(func() { p.announce(p.endpoints()...) }) // in one change of epochs, as a sweep does nothing as often as this
+		p.guard(func() { p.announce(s.endpoints(p)...) }) // in one change of epochs, as a sweep does nothing as often as this
 		p.look()
 	}
 	r.rest()
+	switch s.Begin {
+	case "return": // and it lacks something
+		r.scribble()
+		r.rest()
+		r.procs[s.Who].crash("at rest")
+		r.rest()
+		r.scribble()
+	case "returns":
+		r.scribble()
+		r.rest()
+		r.fellAll()
+	}
+	r.rest()
+}
+
+// remainsBereft: too many have died, and those that are left know it, which takes a lease or two. The change is over, and nobody dies at a step any more.
+func (r *run) remainsBereft() bool {
+	for _, p := range r.procs {
+		p.f.CrashAt = 0
+	}
+	for range 5 {
+		if r.bereft() {
+			return true
+		}
+		if r.err != nil || r.settled() {
+			return false
+		}
+		r.runFor(r.plan.Lease, 1_000_000)
+	}
+	return r.bereft()
+}
+
+// fellAll ends all that live.
+func (r *run) fellAll() {
+	for _, p := range r.procs {
+		if !p.gone {
+			r.faults[CrashNode]++
+			p.crash("with all others")
+		}
+	}
+}
+
+// endpoints are what a process has in a scenario.
+func (s Scenario) endpoints(p *process) []derecho.Endpoint {
+	if s.Stored == "" {
+		return p.endpoints()
+	}
+	return p.storedEndpoints()
+}
+
+// storedEndpoints are a writer of a channel that everybody stores, and a replica of another of the same subgroup, which node 0 alone writes, and stores.
+func (p *process) storedEndpoints() (all []derecho.Endpoint) {
+	sg := channels[logged]
+	list := []derecho.Endpoint{{Channel: logged, Writes: sg}, {Channel: logged2}}
+	if p == p.run.procs[0] {
+		list[1].Writes = sg
+	} else {
+		p.inMemory = []derecho.ChannelID{logged2}
+	}
+	for _, ep := range list {
+		ep.Reads, ep.Replica = []derecho.Subgroup{sg}, true
+		p.nextEP++
+		ep.ID = p.nextEP
+		p.wanted[ep.ID] = ep
+		all = append(all, ep)
+	}
+	return all
 }
 
 // endpoints are a writer and a reader of an ordered and of an unordered channel, and a replica.
@@ -180,14 +274,7 @@ func (r *run) rest() {
 func (s Scenario) change(r *run, seen *watch, res *Result) {
 	w := r.w
 	for _, p := range r.procs {
-		for range 4 {
-			w.After(w.Between(0, 10*w.MaxDelay), func() {
-				if !p.gone && !p.leaving && p.joined {
-					p.guard(p.send)
-					p.look()
-				}
-			})
-		}
+		p.chatter()
 	}
 	w.After(2*w.MaxDelay, func() {
 		who := r.procs[s.Who]
@@ -210,6 +297,12 @@ func (s Scenario) change(r *run, seen *watch, res *Result) {
 		case "joins":
 			s.enter(r, who.host)
 			s.enter(r, s.Hosts[0])
+		case "return", "returns":
+			for _, p := range slices.Clone(r.procs) {
+				if p.crashed {
+					s.armed(r.restart(p), len(r.procs)-1).chatter()
+				}
+			}
 		}
 	})
 	r.runFor(12*w.MaxDelay, 1_000_000)
@@ -221,18 +314,29 @@ func (s Scenario) change(r *run, seen *watch, res *Result) {
 	}
 }
 
+// chatter lets a process write now and then.
+func (p *process) chatter() {
+	w := p.run.w
+	for range 4 {
+		w.After(w.Between(0, 10*w.MaxDelay), func() {
+			if !p.gone && !p.leaving && p.joined {
+				p.guard(p.send)
+				p.look()
+			}
+		})
+	}
+}
+
 // enter starts another node.
 func (s Scenario) enter(r *run, host uint64) {
-	number := len(r.procs)
-	p := r.start(host, r.newDisk())
-	for _, k := range s.Kills {
-		if k.Node == number {
-			p.f.CrashAt = k.K
-		}
-	}
+	p := s.armed(r.start(host, r.newDisk()), len(r.procs)-1)
 	r.w.After(4*r.w.MaxDelay, func() {
 		if !p.gone && p.joined {
 			p.guard(func() {
+				if s.Stored != "" {
+					p.announce(s.endpoints(p)...)
+					return
+				}
 				for _, ep := range p.endpoints() {
 					p.announce(ep)
 				}
@@ -242,14 +346,27 @@ func (s Scenario) enter(r *run, host uint64) {
 	})
 }
 
+// armed is a process that has just been started, as the node with a number, and dies at the step at which that is to die.
+func (s Scenario) armed(p *process, number int) *process {
+	for _, k := range s.Kills {
+		if k.Node == number {
+			p.f.CrashAt = k.K
+		}
+	}
+	return p
+}
+
 // Sweep is a set of scenarios: for some numbers of nodes, on one host, on a host each and mixed, for each
-// way to change the view, a crash of any node after its k-th push, and two crashes.
+// way to change the view, a crash of any node at its k-th step, and two crashes.
 type Sweep struct {
 	Nodes int
 	Step  int // of k: 1 for every one
 	// Pairs is the step of both k of two crashes, one after the other: 1 for every pair but for those that are known to be the
 	// same as another (see Count), 0 for none.
 	Pairs int
+	// Stored is what Step is, in scenarios with stored channels, of those steps that are not known to be the same as the one before: 1 for every one, 0 for no such
+	// scenarios. Of the first deaths that are left Pairs leaves some.
+	Stored int
 	// Together: also two crashes at once, after each Step-th push of the whole group, of any two nodes.
 	Together bool
 	// Of the first crashes of pairs only every Parts-th, from the one with number Part; Parts 0: all of them.
@@ -276,6 +393,8 @@ type Count struct {
 	Same     int
 	Unseen   int
 	Ran      int
+	// Singles are the single deaths, and changes without one, that were run with stored channels; SameSingles those that were not, as they are the same as a step earlier.
+	Singles, SameSingles int
 }
 
 // Thinned is how many were not run though nothing is known of them.
@@ -283,7 +402,7 @@ func (c Count) Thinned() int { return c.Full - c.Mirrored - c.Same - c.Unseen - 
 
 // Plus adds two counts.
 func (c Count) Plus(d Count) Count {
-	return Count{c.Full + d.Full, c.Mirrored + d.Mirrored, c.Same + d.Same, c.Unseen + d.Unseen, c.Ran + d.Ran}
+	return Count{c.Full + d.Full, c.Mirrored + d.Mirrored, c.Same + d.Same, c.Unseen + d.Unseen, c.Ran + d.Ran, c.Singles + d.Singles, c.SameSingles + d.SameSingles}
 }
 
 // drop counts a push of which nothing is run.
@@ -308,26 +427,53 @@ func (s Sweep) Lines() (lines []Line) {
 	for _, hosts := range layouts(s.Nodes) {
 		for _, begin := range begins {
 			for _, who := range []int{0, s.Nodes - 1} {
-				sc := Scenario{Hosts: hosts, Begin: begin, Who: who}
-				for victim := range sc.nodes() {
-					if !sc.mortal(victim) {
-						continue
-					}
-					lines = append(lines, Line{sc, victim, -1, s})
-					for other := range victim {
-						if s.Together && sc.mortal(other) {
-							lines = append(lines, Line{sc, other, victim, s})
-						}
-					}
-				}
+				lines = append(lines, s.lines(Scenario{Hosts: hosts, Begin: begin, Who: who})...)
+			}
+		}
+	}
+	if s.Stored == 0 {
+		return lines
+	}
+	stored := s
+	stored.Step = s.Stored
+	for _, hosts := range layouts(s.Nodes) {
+		for _, begin := range storedBegins {
+			for i, kind := range storedKinds { // each with one node to which it happens
+				who := i * (s.Nodes - 1)
+				lines = append(lines, stored.lines(Scenario{Hosts: hosts, Stored: kind, Begin: begin, Who: who})...)
 			}
 		}
 	}
 	return lines
 }
 
-// mortal: the node does not crash anyhow.
-func (s Scenario) mortal(node int) bool { return s.Begin != "crash" || node != s.Who }
+// lines are those of one change.
+func (s Sweep) lines(sc Scenario) (lines []Line) {
+	for victim := range sc.nodes() {
+		if !sc.mortal(victim) {
+			continue
+		}
+		lines = append(lines, Line{sc, victim, -1, s})
+		for other := range victim {
+			if s.Together && sc.mortal(other) {
+				lines = append(lines, Line{sc, other, victim, s})
+			}
+		}
+	}
+	return lines
+}
+
+// mortal: the node is not dead when the change begins, and does not crash anyhow.
+func (s Scenario) mortal(node int) bool {
+	switch s.Begin {
+	case "crash", "return":
+		return node != s.Who
+	case "returns":
+		return node >= len(s.Hosts)
+	default:
+		return true
+	}
+}
 
 func layouts(nodes int) (all [][]uint64) {
 	one, each, mixed := make([]uint64, nodes), make([]uint64, nodes), make([]uint64, nodes)
@@ -339,13 +485,18 @@ func layouts(nodes int) (all [][]uint64) {
 
 // Run executes the line and calls each with every result, until it returns false.
 func (l Line) Run(each func(Scenario, *Result) bool) (count Count) {
-	r := l.Scenario.run(l.sweep.Pairs > 0 && l.other < 0)
+	stored := l.Stored != ""
+	r := l.Scenario.run((stored || l.sweep.Pairs > 0) && l.other < 0)
 	if l.other >= 0 {
 		l.together(r, each)
 		return count
 	}
 	if !each(l.Scenario, r) {
 		return count
+	}
+	if stored {
+		count.Singles++
+		return l.stored(r, count, each)
 	}
 	var as pairs // of the victim's last push that was no repetition
 	number := 0  // of such pushes
@@ -376,6 +527,41 @@ func (l Line) Run(each func(Scenario, *Result) bool) (count Count) {
 				return count
 			}
 		}
+	}
+	return count
+}
+
+// stored goes on with a line of which the change alone has been run, with stored channels. Steps are thinned out as first deaths of pairs are: of those at which
+// something is new.
+func (l Line) stored(r *Result, count Count, each func(Scenario, *Result) bool) Count {
+	number, ran := 0, 0
+	for k := 1; k <= min(pushesOf(r.Pushes, l.victim), len(r.news[l.victim])); k++ {
+		if r.news[l.victim][k-1] == nothing {
+			count.SameSingles++
+			continue
+		}
+		if number++; number%l.sweep.Step != l.victim%l.sweep.Step { // not the same of all victims
+			continue
+		}
+		s := l.Scenario
+		s.Kills = []Kill{{l.victim, k}}
+		chosen := l.sweep.chooses(ran)
+		first := s.run(chosen)
+		count.Singles++
+		if !each(s, first) {
+			return count
+		}
+		if chosen {
+			as := l.pairs(s, first, ran)
+			count = count.Plus(as.Count)
+			for _, both := range as.run {
+				count.Ran++
+				if !each(both, both.run(false)) {
+					return count
+				}
+			}
+		}
+		ran++
 	}
 	return count
 }

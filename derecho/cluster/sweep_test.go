@@ -23,17 +23,17 @@ var (
 // A node crashes, leaves or joins, and at each push or store of any node until the view has changed that
 // node crashes too.
 func TestSweep(t *testing.T) {
-	sweeps := []Sweep{{Nodes: 3, Step: 8, Pairs: 12}}
+	sweeps := []Sweep{{Nodes: 3, Step: 8, Pairs: 12, Stored: 40}}
 	switch *sweep {
 	case "":
 	case "all":
-		sweeps = []Sweep{{Nodes: 3, Step: 1, Pairs: 7}, {Nodes: 4, Step: 1, Pairs: 17}, {Nodes: 5, Step: 1, Pairs: 29}}
+		sweeps = []Sweep{{Nodes: 3, Step: 1, Pairs: 7, Stored: 1}, {Nodes: 4, Step: 1, Pairs: 17, Stored: 1}, {Nodes: 5, Step: 1, Pairs: 29, Stored: 1}}
 	default:
 		n, err := strconv.Atoi(*sweep)
 		if err != nil || n < 2 || n > 16 {
 			t.Fatalf("-sim.sweep %s: say 3, 4, 5 or all", *sweep)
 		}
-		sweeps = []Sweep{{Nodes: n, Step: 1, Pairs: 7}}
+		sweeps = []Sweep{{Nodes: n, Step: 1, Pairs: 7, Stored: 1}}
 	}
 	var runs, pairs, lost atomic.Int64
 	for _, s := range sweeps {
@@ -83,6 +83,7 @@ func TestScenario(t *testing.T) {
 	t.Log("pushes", r.Pushes)
 	for _, bad := range []string{
 		"", "1,1,2", "1,x crash 0", "1,1 crash 2", "1,1 fly 0", "1,1 crash 0 1", "1,1 crash 0 1@0", "1,1 crash 0 2@1", "1,1 joins 0 4@1",
+		"1,1 stored crash 0", "1,1 rejoin", "1,1 rejoin crash 2", "1,1 return 0", "1,1 restart return 0 3@1", "1,1 restart returns 0 4@1",
 		"1,1,1 crash 0 1+1@3", "1,1,1 crash 0 1+@3", "1,1,1 crash 0 1+3@3", "1,1,1 leave 0 0+1@3 1+2@4",
 	} {
 		_, err := ParseScenario(bad)

@@ -69,6 +69,7 @@ var catches = map[string]catch{
 	"log-unpaused":          {kind: "seed", seed: 6, violates: "P2"},
 	"log-unannounced":       {kind: "seed", seed: 219, violates: "P3"},
 	"unstored-counts":       {kind: "hollow", seed: 43, violates: "P2"},
+	"newcomer-counts":       {kind: "novice", seed: 4, violates: "P2"},
 	"unheard-lost":          {kind: "orphan", seed: 2, violates: "P2"},
 	"unheard-unawaited":     {kind: "orphan", seed: 13, violates: "P2"},
 	"loaded-unstored":       {kind: "hollow", seed: 25, violates: "P2"},

@@ -618,11 +618,7 @@ func (p *process) storeAll() {
 	for _, ch := range []derecho.ChannelID{logged, logged2} {
 		for _, ep := range p.wanted {
 			if ep.Channel == ch && ep.Replica {
-				p.nextEP++
-				ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: true, Reads: []derecho.Subgroup{channels[ch]}}
-				p.wanted[ep.ID] = ep
-				p.guard(func() { p.announce(ep) })
-				p.look()
+				p.keep(ch, true)
 				break
 			}
 		}

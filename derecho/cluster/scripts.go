@@ -39,6 +39,8 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Nodes, p.Hosts, p.Revive, p.Length = 3, 3, true, 16*p.Lease
 	case "hollow":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, rng.IntN(2) == 0, 30*p.Lease
+	case "novice":
+		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, true, 25*p.Lease
 	case "orphan":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, true, 20*p.Lease
 	case "parts", "witness":
@@ -85,6 +87,8 @@ func (r *run) script() {
 		r.hasty(r.plan.Lease)
 	case "hollow":
 		r.hollow(r.plan.Lease)
+	case "novice":
+		r.novice(r.plan.Lease)
 	case "orphan":
 		r.orphan(r.plan.Lease)
 	case "parts", "witness":
@@ -513,6 +517,73 @@ func (r *run) hollow(at time.Duration) {
 	for _, p := range had {
 		r.plot(at+13*lease+r.w.Between(0, 5*lease), func() { r.raise(p.disk) })
 	}
+}
+
+// novice is a script against logs: two processes keep a stored channel in memory and begin a log, each on a disk that has failed, or that is not done when the one goes that has
+// the state on disk; then the two die. They come back first, with logs that have nothing, or not all.
+func (r *run) novice(at time.Duration) {
+	lease := r.plan.Lease
+	procs := r.cast(1, 2, 3, 4, 5)
+	had, novices := procs[0], procs[1:3]
+	r.plan.Memory = true
+	had.enlist(logged, true)
+	r.rest()
+	for _, p := range novices {
+		p.keep(logged, false)
+	}
+	r.rest()
+	r.scribble()
+	r.rest()
+	fails, soon, goes := r.rng.IntN(2) == 0, r.rng.IntN(2) == 0, r.rng.IntN(3)
+	r.plot(at, func() {
+		for _, p := range novices {
+			if fails {
+				r.faults[DiskError]++
+				p.diskFault()
+			}
+			p.keep(logged, true)
+		}
+	})
+	gone, dies := at+2*lease, at+5*lease
+	if soon {
+		gone = at + r.w.Between(0, 30*r.w.MaxDelay)
+		dies = gone + r.w.Between(0, 30*r.w.MaxDelay)
+	}
+	for range 10 {
+		r.plot(at+r.w.Between(0, gone-at), r.scribble)
+	}
+	r.plot(gone, func() {
+		switch goes {
+		case 0:
+			had.leave()
+		case 1:
+			had.guard(func() { had.removeFrom(logged) })
+			had.look()
+		default:
+			r.fell(had.disk)
+		}
+	})
+	for _, p := range novices {
+		r.plot(dies, func() { r.fell(p.disk) })
+		dies += r.w.Between(2*lease, 3*lease) // with both at once nobody could go on
+	}
+	for _, p := range []*process{novices[0], novices[1], had} {
+		dies += r.w.Between(2*lease, 3*lease)
+		r.plot(dies, func() {
+			r.raise(p.disk)
+			r.owner(p.disk).stores = true
+		})
+	}
+}
+
+// keep announces a reader that keeps the state of a stored channel, in the log of the process or in memory.
+func (p *process) keep(ch derecho.ChannelID, inLog bool) {
+	p.stores = inLog
+	p.nextEP++
+	ep := derecho.Endpoint{ID: p.nextEP, Channel: ch, Replica: true, Reads: []derecho.Subgroup{channels[ch]}}
+	p.wanted[ep.ID] = ep
+	p.guard(func() { p.announce(ep) })
+	p.look()
 }
 
 // orphan is a script against logs: a process gets the state, and has it on its disk, and what is written then; but nobody who stays hears it say so. It dies together with

@@ -105,6 +105,7 @@ var List = []Mutant{
 	{"log-starts-empty", "a log that begins where the channel was kept in memory is not given the state"},
 	{"memory-first", "who keeps a channel in memory gives its state to the first log that comes, whatever that holds"},
 	{"unstored-counts", "a state that has come and is not on disk counts as if it were"},
+	{"newcomer-counts", "a log that begins where its node keeps the channel in memory counts before it has the state"},
 	{"loaded-unstored", "a node tells that it has a state before the state is on disk"},
 	{"unheard-lost", "a log is not asked whose node was not heard to have got the state, when it failed with those that had it"},
 	{"unheard-unawaited", "a log is neither waited for nor asked that may have got alone a state which others kept in memory"},

@@ -15,7 +15,7 @@ const (
 	// Real is one above the index of the last message that was published.
 	Real = 1
 	// Next says: every index below it is a message that was published before (Tail covers it),
-	// or a null. Forever after the epoch was closed. Real <= Next.
+	// or a null. Forever after the epoch was closed. Real <= Next, but between the stores of the two: Real comes first.
 	Next = 2
 	// Wants is non-zero while a thread of the owner waits for room: 1 at first, and one more for each
 	// while that it has waited. It goes up and down: a hint for receivers to ring the owner's bell, and, above 1, to

@@ -173,6 +173,9 @@ func (p *process) boot() {
 			return i > 0 && r.procs[i].joined && r.procs[0].joined && !r.procs[0].gone && !rdma.Aliased(q, p.f.Self()) && r.rng.IntN(2) == 0
 		}
 	}
+	if r.torn {
+		p.f.Torn = p.stall
+	}
 	p.f.Pushed = func() {
 		if r.watch != nil {
 			r.watch.pushed(p)
@@ -383,6 +386,9 @@ func (p *process) decided(e derecho.Event) {
 	}
 }
 
+// torn is the Text of a Told event of a node that is between the stores of a message.
+const torn = "torn"
+
 // observe puts what the node has told since the last time into the trace.
 func (p *process) observe() { p.d.Rows(p.tell) }
 
@@ -391,7 +397,11 @@ func (p *process) tell(row *derecho.Row) {
 	if before := p.told[key]; before == nil || !before.Equal(row) {
 		row = row.Clone()
 		p.told[key] = row
-		p.run.emit(Event{Kind: Told, Node: p.id, Row: row})
+		e := Event{Kind: Told, Node: p.id, Row: row}
+		if p.f.Tearing() {
+			e.Text = torn
+		}
+		p.run.emit(e)
 		switch {
 		case before == nil || p.gone:
 		case row.Accepted != before.Accepted:
@@ -742,6 +752,7 @@ func (p *process) say(ep derecho.Endpoint, text string) error {
 	at := len(p.run.events)
 	p.run.emit(Event{Kind: Send, Node: p.id, SG: ep.Writes.ID, Channel: ep.Channel, Text: text})
 	epoch, err := p.d.Send(ep.Writes.ID, ep.Channel, derecho.Header{Writer: ep.ID, WriterSeq: uint64(p.nextMsg)}, []byte(text))
+	p.f.Published()
 	p.run.events[at].Epoch = epoch
 	if errors.Is(err, derecho.ErrWouldBlock) || errors.Is(err, derecho.ErrNotSender) && stored(ep.Channel) { // it waits for logs
 		p.run.events[at].Kind = 0

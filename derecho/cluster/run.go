@@ -72,6 +72,7 @@ type run struct {
 	walls    []way // of a storm of parts
 	lost     bool  // so many have died that nobody may go on
 	directed bool  // a script says who comes back when
+	torn     bool  // a process may end, or stand still, between the stores of a message that it publishes
 	sweeps   bool  // of a scenario: operations of disks are steps, at which a process may die
 	err      error
 	watch    *watch // of a scenario, while the view changes
@@ -109,7 +110,7 @@ func Run(seed uint64, o Options) *Result {
 	r.plan.Together = seed%8 == 6 && (o.Storm == "" || seed%16 == 14)
 	r.plan.Memory = seed%8 == 3
 	r.plan.Large = o.Large || seed%16 == 15 && (o.Storm == "" || seed%32 == 31)
-	if seed%8 == 0 {
+	if r.torn = seed%8 == 0; r.torn {
 		r.plan.Piece = 300
 	}
 	r.plan.Foretold = r.plan.Changes && r.changes.IntN(2) == 0

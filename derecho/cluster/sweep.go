@@ -143,6 +143,7 @@ func (s Scenario) run(record bool) *Result {
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,
 		MaxDelay: 200 * time.Microsecond, MaxPause: time.Microsecond, Ring: 1 << 12, Burst: 1,
 	}
+	r.torn = true
 	if s.Stored != "" {
 		r.sweeps, r.directed = true, true
 		r.plan.Revive, r.plan.Together, r.plan.Memory = true, true, true

@@ -130,5 +130,6 @@ var List = []Mutant{
 	{"link-reorders", "things overtake each other on a link"},
 	{"counters-before-bytes", "counters arrive before the bytes that they cover: guard and data in one push"},
 	{"cells-descend", "the cells of a row arrive from the back to the front: guards before what they guard"},
+	{"publish-descends", "Next is stored before Real and Tail when a message is published"},
 	{"capture-forgets", "a capture that the fence held back is not sent later"},
 }

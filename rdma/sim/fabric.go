@@ -34,6 +34,10 @@ type Fabric struct {
 	Pushes, CrashAt int
 	// Pushed, if set, is called at each push, before it has any effect.
 	Pushed func()
+	// Torn, if set, makes the stores by which a message is published (rdma.Region.StoreInTurn) pushes of their own, and is called between them: see Published.
+	Torn    func()
+	tearing bool    // the node is between two of them, or has ended there
+	rings   []*ring // of the node's regions, in the order of their registration
 
 	links   []*link // to others, in the order in which they came up
 	regions map[rdma.Key]*rdma.Region
@@ -89,7 +93,84 @@ func (f *Fabric) LowerFence(value uint32) {
 // Stored counts a store of the node into its memory.
 func (f *Fabric) Stored() { f.push() }
 
+// ring is a region with a ring, and what its first cells were at the last push: Tail, Real and Next (package sst).
+type ring struct {
+	*rdma.Region
+	seen   published
+	shared bool // another process on the host has it
+}
+
+type published [3]uint64
+
+func (r *ring) load() (p published) {
+	for i := range p {
+		p[i] = r.Cell(rdma.TailCell + i).Load()
+	}
+	return p
+}
+
+func (r *ring) store(p published) {
+	for i, v := range p {
+		r.Cell(rdma.TailCell + i).Store(v)
+	}
+}
+
+// Published makes the node end, or stand still, between the stores of what it has published since its last push, if Torn is set; whoever drives the node calls it when
+// a message is sent, for not every message is followed by a push.
+//
+// The stores have been made when it is called. It takes back those that are yet to come, Next, or Next and Real, and makes them again one after the other. For others that is
+// as if they were made now: a step of a node is one event, so since the first of them nobody has looked and no capture of the region was taken, and the node has done nothing since
+// that they could see, as that is a push. Nor has it done what it would do only with the message out: where the memory is shared it delivers nothing of its own before others
+// have acknowledged it; other regions are left alone. A process that shares the memory may find Tail without Real and Next, or both without Next, as long as the node
+// stands still, or for good if it has died there; never Real or Next without what comes before them, nor any of them without the bytes below Tail, as processors
+// keep stores in order (rdma.Region.StoreInTurn). A copy on another host may get the same from a capture that is taken between them, or applied in steps: a capture loads the
+// cells from the last to the first, and they arrive from the first to the last, each at a time of its own (transmit). A node that dies before its post has told other hosts nothing.
+func (f *Fabric) Published() {
+	if f.Torn == nil {
+		return
+	}
+	for i := 0; i < len(f.rings); i++ {
+		f.tear(f.rings[i])
+	}
+}
+
+// Tearing: the node is between two of the stores of a message, or has ended there.
+func (f *Fabric) Tearing() bool { return f.tearing }
+
+func (f *Fabric) tear(r *ring) {
+	now, before := r.load(), r.seen
+	if now == before || !r.shared {
+		r.seen = now
+		return
+	}
+	parts := [2]published{{now[0], before[1], before[2]}, {now[0], now[1], before[2]}}
+	if mutant.Is("publish-descends") {
+		parts = [2]published{{before[0], before[1], now[2]}, {before[0], now[1], now[2]}}
+	}
+	for _, part := range parts {
+		if part == r.seen || part == now {
+			continue
+		}
+		r.store(part)
+		r.seen, f.tearing = part, true
+		f.step()
+		f.Torn()
+		f.tearing = false
+		if r.load() != part {
+			return // its application has published more meanwhile, and all of this with it
+		}
+	}
+	r.store(now)
+	r.seen = now
+}
+
 func (f *Fabric) push() {
+	f.Published()
+	f.step()
+}
+
+// step counts a push, at which the node may end.
+func (f *Fabric) step() {
 	f.Pushes++
 	if f.Pushed != nil {
 		f.Pushed()
@@ -162,6 +243,9 @@ func (f *Fabric) Register(key rdma.Key, shape rdma.Shape) (*rdma.Region, error) 
 	f.push()
 	r := rdma.NewHeapRegion(shape)
 	f.regions[key] = r
+	if shape.Ring > 0 {
+		f.rings = append(f.rings, &ring{Region: r})
+	}
 	for _, w := range f.wanted[key] {
 		if !w.l.ended {
 			w.serve(r)
@@ -180,6 +264,8 @@ func (f *Fabric) Deregister(key rdma.Key) {
 			l.transmit(e)
 		}
 	}
+	r := f.regions[key]
+	f.rings = slices.DeleteFunc(f.rings, func(o *ring) bool { return o.Region == r })
 	delete(f.regions, key)
 }
 
@@ -463,6 +549,9 @@ func (l *link) serve(key rdma.Key, shape rdma.Shape, r *rdma.Region) {
 		})
 	}
 	if l.Aliased() {
+		if i := slices.IndexFunc(l.from.rings, func(o *ring) bool { return o.Region == r }); i >= 0 {
+			l.from.rings[i].shared = true
+		}
 		answer(r)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,7 +131,26 @@ func (l *life) isWaiting(err error) {
 	}
 }
 
-func (l *life) isRecovering(waiting map[keptChannel]string) { l.recovering.Store(&waiting) }
+// isRecovering: if this node has joined again, and can not announce all that its application has because logs are missing, the layer above is told why the outage goes
+// on. resume tells that it is over.
+func (l *life) isRecovering(waiting map[keptChannel]string) {
+	l.recovering.Store(&waiting)
+	if out := l.n.outage.Load(); out == nil || !errors.Is(*out, ErrExcluded) || l.m.phase != joined {
+		return
+	}
+	var why []string
+	for k, text := range waiting {
+		for _, p := range l.m.own {
+			if p.ep.Channel == k.channel && p.ep.names(k.subgroup) {
+				why = append(why, text)
+			}
+		}
+	}
+	if len(why) > 0 {
+		slices.Sort(why)
+		l.m.h.Isolated(fmt.Errorf("%w: %s", ErrRecovering, strings.Join(slices.Compact(why), "; ")))
+	}
+}
 
 func (l *life) newGroup(g *subgroup) {
 	groups := map[SubgroupID]*subgroup{g.id: g}

@@ -128,3 +128,44 @@ func TestRejoinWithHungDisk(t *testing.T) {
 	require.NoError(t, b.Leave(ctxFor(t)))
 	answer()
 }
+
+// A node joins again, and another that had what it has stored has withdrawn it meanwhile, which may have stored more. The node waits for that log, and tells so. When
+// the log is back the outage is over.
+func TestRejoinWaitsForLogs(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	c.join()
+	var disk atomic.Pointer[chan struct{}] // it answers when this is closed
+	answers := make(chan struct{})
+	disk.Store(&answers)
+	close(answers)
+	keeps := Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true}
+	joins := func(id uint64) (*Node, *recorder) {
+		log := &indexedLog{index: LogIndex{ID: id}}
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) {
+			<-*disk.Load()
+			return log, nil
+		}
+		c.cfg.LogState = func(_ SubgroupID, ch ChannelID) *LogState { return log.holds(ch) }
+		n, r := c.join()
+		n.mustAdd(t, keeps)
+		return n, r
+	}
+	a, ra := joins(0xa)
+	b, rb := joins(0xb)
+	a.mustSend(t, logged, 7, 1, "stored")
+	require.NoError(t, a.WaitDurable(ctxFor(t), logged.ID, 7))
+	away := fmt.Sprintf("-%s/1", b.ID())
+	later := make(chan struct{})
+	disk.Store(&later)
+	rb.Isolated(ErrExcluded) // until it is told that this is over
+	b.life.Load().post(func(m *machine) { m.exclude(errors.New("the others have not heard it")) })
+	ra.wait(t, "that it is away", func() bool { return slices.Contains(ra.endpoints, away) })
+	require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
+	close(later)
+	rb.wait(t, "what it waits for", func() bool { return errors.Is(rb.isolated, ErrRecovering) })
+	require.ErrorContains(t, rb.isolated, "1 of the 2 logs that were written last are not there ([000000000000000a]): start the processes that have them")
+	a.mustAdd(t, keeps)
+	rb.wait(t, "the end of the outage", func() bool { return rb.isolated == nil })
+	b.mustSend(t, logged, 7, 1, "stored, too")
+	require.NoError(t, b.WaitDurable(ctxFor(t), logged.ID, 7))
+}

@@ -289,7 +289,7 @@ func (r *run) reaches(some []*process) (quorum bool, none []derecho.NodeID) {
 	}
 	var in []*process
 	for _, p := range some {
-		if p.joined && p.d.Standing() == last {
+		if s := p.d.Standing(); p.joined && s.Group == last.Group && s.View == last.View { // a subgroup may be between two epochs
 			in = append(in, p)
 			none = append(none, p.id)
 		}

@@ -495,7 +495,7 @@ func (m *machine) logFailed(sg SubgroupID, err error) {
 func (m *machine) group(id SubgroupID) *subgroup {
 	g := m.groups[id]
 	if g == nil {
-		g = &subgroup{m: m, id: id, loading: map[ChannelID]uint32{}, lacks: map[ChannelID]bool{}, barren: map[ChannelID]uint32{}, holds: map[ChannelID]bool{}, ownStates: map[ChannelID]uint32{}, untold: map[ChannelID]uint32{}, unsure: map[ChannelID][]ownMessage{}, resumed: map[ChannelID]resumption{}}
+		g = &subgroup{m: m, id: id, loading: map[ChannelID]uint32{}, awaiting: map[ChannelID]uint32{}, lacks: map[ChannelID]bool{}, barren: map[ChannelID]uint32{}, holds: map[ChannelID]bool{}, ownStates: map[ChannelID]uint32{}, untold: map[ChannelID]uint32{}, unsure: map[ChannelID][]ownMessage{}, resumed: map[ChannelID]resumption{}}
 		m.groups[id] = g
 		m.shell.newGroup(g)
 		m.order = append(m.order, g)

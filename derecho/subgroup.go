@@ -26,6 +26,8 @@ type subgroup struct {
 
 	// loading are channels whose state is on its way to this node, with the epoch that it is for.
 	loading map[ChannelID]uint32
+	// awaiting are the same channels, with the first of the epochs as of which their state was to come. What came of them since then counts by a state alone.
+	awaiting map[ChannelID]uint32
 	// lacks are those of them of which this node has said that it has not got it, and does not take it any more, or which nobody had when it began to keep them. The log is
 	// not held for them.
 	lacks map[ChannelID]bool
@@ -206,6 +208,7 @@ func (g *subgroup) announce(d *descriptor) {
 		if from := g.loading[t.Channel]; t.To == g.m.id && t.From == t.To && from != 0 {
 			// Nobody has a state any more.
 			delete(g.loading, t.Channel)
+			delete(g.awaiting, t.Channel)
 			delete(g.lacks, t.Channel)
 			if g.log != nil {
 				g.m.h.AwaitState(g.id, t.Channel, from, false)
@@ -233,6 +236,9 @@ func (g *subgroup) announce(d *descriptor) {
 		_, pending := slices.BinarySearch(coming, ch)
 		if pending {
 			g.loading[ch] = d.Epoch
+			if _, since := g.awaiting[ch]; !since {
+				g.awaiting[ch] = d.Epoch
+			}
 			delete(g.lacks, ch)
 			if t, _ := d.transferTo(g.m.id, ch); t.From == 0 {
 				g.lacks[ch] = true
@@ -332,8 +338,12 @@ func (g *subgroup) reload(d *descriptor) {
 			continue
 		}
 		if g.lacks[t.Channel] { // the log has not been held since, and what came perhaps is not in the state
+			since := g.awaiting[t.Channel]
+			if mutant.Is("bereft-told-before") {
+				since = from
+			}
 			if !mutant.Is("bereft-told") {
-				g.disown(from)
+				g.disown(since)
 			}
 			continue
 		}
@@ -548,6 +558,7 @@ func (g *subgroup) loaded(s channelState, load func()) {
 		return
 	}
 	delete(g.loading, s.channel)
+	delete(g.awaiting, s.channel)
 	delete(g.unsure, s.channel)
 	load()
 	g.logState(s)
@@ -625,13 +636,14 @@ func (g *subgroup) tell(cmd uint8, ch ChannelID, epoch uint32) {
 // this node keeps no more. What was delivered meanwhile, without them, does not count in the log.
 func (g *subgroup) giveUpLoading(d *descriptor) {
 	given := false
-	for ch, epoch := range g.loading {
+	for ch := range g.loading {
 		if d.fresh(ch) || !d.replica(g.m.id, ch) {
+			g.uncount(g.awaiting[ch])
 			delete(g.loading, ch)
+			delete(g.awaiting, ch)
 			delete(g.lacks, ch)
 			delete(g.unsure, ch)
 			g.owesNothing(ch, d.Epoch-1)
-			g.uncount(epoch)
 			if g.log != nil {
 				g.log.forgo(ch)
 			}

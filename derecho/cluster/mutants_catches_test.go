@@ -65,6 +65,7 @@ var catches = map[string]catch{
 	"bereft-holds":          {kind: "any", seed: 10, violates: "M7"},
 	"gap-untold":            {kind: "restart", seed: 10, violates: "P2"},
 	"bereft-told":           {kind: "restart", seed: 10, violates: "P1"},
+	"bereft-told-before":    {kind: "seed", seed: 13302314, violates: "P1"},
 	"told-uncounted":        {kind: "any", seed: 9, violates: "P1"},
 	"log-unpaused":          {kind: "seed", seed: 6, violates: "P2"},
 	"log-unannounced":       {kind: "seed", seed: 219, violates: "P3"},

@@ -88,6 +88,7 @@ var List = []Mutant{
 	{"bereft-holds", "the log is held for a channel whose state nobody has, so no epoch with it ends"},
 	{"gap-untold", "a node is not told that what it sent while nobody had the state of a channel is not in what that goes on with"},
 	{"bereft-told", "what came of a channel that nobody had is told to be stored though the channel went on from elsewhere"},
+	{"bereft-told-before", "the same, only of what came before the latest epoch as of which the state was to come"},
 	{"drain-unlogged", "an epoch ends before its messages are on disk"},
 	{"log-unpaused", "a log takes what follows a state that has not come"},
 	{"state-unlogged", "a state that came is not written to the log"},

@@ -36,7 +36,7 @@ type Fabric struct {
 	Pushed func()
 	// Torn, if set, makes the stores by which a message is published (rdma.Region.StoreInTurn) pushes of their own, and is called between them: see Published.
 	Torn    func()
-	tearing bool    // the node is between two of them, or has ended there
+	tearing int     // between two of them of how many messages the node is, or has ended: it may stand still there while its application publishes others
 	rings   []*ring // of the node's regions, in the order of their registration
 
 	links   []*link // to others, in the order in which they came up
@@ -135,7 +135,7 @@ func (f *Fabric) Published() {
 }
 
 // Tearing: the node is between two of the stores of a message, or has ended there.
-func (f *Fabric) Tearing() bool { return f.tearing }
+func (f *Fabric) Tearing() bool { return f.tearing > 0 }
 
 func (f *Fabric) tear(r *ring) {
 	now, before := r.load(), r.seen
@@ -152,10 +152,11 @@ func (f *Fabric) tear(r *ring) {
 			continue
 		}
 		r.store(part)
-		r.seen, f.tearing = part, true
+		r.seen = part
+		f.tearing++
 		f.step()
 		f.Torn()
-		f.tearing = false
+		f.tearing--
 		if r.load() != part {
 			return // its application has published more meanwhile, and all of this with it
 		}

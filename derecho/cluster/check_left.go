@@ -12,22 +12,29 @@ import (
 func (c *checker) checkLeftOut(events []Event) {
 	owed := map[keptBy]map[string]uint64{} // by its text, with its number
 	keeps, logs := map[string]derecho.ChannelID{}, map[keptBy]bool{}
-	newest, from := map[derecho.NodeID]uint32{}, map[keptBy]uint32{} // epoch of the subgroup; that in which the log is kept first: what came before that may come after it was announced
+	type membership struct {
+		node  derecho.NodeID
+		epoch uint32
+	}
+	stores := map[membership][]derecho.ChannelID{} // in the log: what came in an epoch before may be handed over when the log was announced
 	for i := range events {
 		e := &events[i]
 		at := keptBy{e.Node, e.Channel}
 		switch {
 		case e.Kind == Decision && e.What.Kind == derecho.Installed && e.What.Subgroup == channels[logged].ID:
-			newest[e.Node] = e.What.Epoch
+			in := membership{e.Node, e.What.Epoch}
+			if stores[in] = e.What.Kept[e.Node]; c.plan.Memory {
+				stores[in] = e.What.Stores
+			}
 		case e.Kind == Found:
 			logs[at] = true
 		case e.Kind == Known && e.Keeps && e.Sender == e.Node && stored(e.Channel):
 			if keeps[e.Text] = e.Channel; owed[at] == nil && logs[at] {
-				owed[at], from[at] = map[string]uint64{}, newest[e.Node]
+				owed[at] = map[string]uint64{}
 			}
 		case e.Kind == Forgotten && keeps[e.Text] != 0 && strings.HasPrefix(e.Text, e.Node.String()+"/"):
 			delete(owed, keptBy{e.Node, keeps[e.Text]})
-		case e.Kind == Deliver && e.Sender == e.Node && owed[at] != nil && e.Epoch >= from[at]:
+		case e.Kind == Deliver && e.Sender == e.Node && owed[at] != nil && slices.Contains(stores[membership{e.Node, e.Epoch}], e.Channel):
 			owed[at][e.Text] = uint64(c.sent[e.Text].n)
 		case e.Kind == LeftOut:
 			for text, n := range owed[at] {

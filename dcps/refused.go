@@ -69,8 +69,18 @@ func (h *hub) accepted(e *entity) {
 	}
 	it := &item{kind: itemOutage}
 	e.post(it, it)
-	for o := range h.p.entities.all() {
-		if o.refused.Load() != nil {
+	h.noneRefused()
+}
+
+// noneRefused has Err not tell any more what was refused, if nothing is that is not closed.
+func (h *hub) noneRefused() {
+	for w := range h.p.writers.all() {
+		if w.refused.Load() != nil && !w.ended.Load() {
+			return
+		}
+	}
+	for r := range h.p.readers.all() {
+		if r.refused.Load() != nil && !r.ended.Load() {
 			return
 		}
 	}

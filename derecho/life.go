@@ -309,7 +309,9 @@ func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
 		}
 	}
 	l.refused = make(map[EndpointID]refusal, len(refused))
-	if l.n.leaveOut(l, refused); len(refused) > 0 {
+	l.n.leaveOut(l, refused)
+	l.n.tellAccepted(l)
+	if len(refused) > 0 {
 		go pprof.Do(context.Background(), pprof.Labels("dds", "refused"), func(context.Context) { l.n.insist(l, refused) })
 	}
 	return true

@@ -94,6 +94,9 @@ func (n *Node) leaveOut(l *life, why map[EndpointID]error) {
 			continue
 		}
 		told[now] = true
+		if !slices.Contains(n.unusable, now.sg) {
+			n.unusable = append(n.unusable, now.sg)
+		}
 		l.post(func(m *machine) { m.leftOut(now.sg, err) })
 	}
 }
@@ -113,7 +116,6 @@ func (n *Node) insist(l *life, refused map[EndpointID]error) {
 	again := time.NewTicker(refusedDelay)
 	defer again.Stop()
 	answers := make(chan announced, len(refused)) // each endpoint is announced once at a time
-	var subgroups []SubgroupID                    // of which it was told that endpoints are refused
 	for {
 		var eps []Endpoint // to be announced
 		var left bool
@@ -127,7 +129,7 @@ func (n *Node) insist(l *life, refused map[EndpointID]error) {
 				}
 			}
 			left = len(l.refused) > 0
-			subgroups = n.tellAccepted(l, subgroups)
+			n.tellAccepted(l)
 		}) || !left {
 			return
 		}
@@ -162,19 +164,18 @@ func (n *Node) inTurn(l *life, f func()) bool {
 	return false
 }
 
-// tellAccepted tells of each subgroup of which no endpoint is refused any more, and returns those of which some are. Called in turn.
-func (n *Node) tellAccepted(l *life, before []SubgroupID) (subgroups []SubgroupID) {
-	for _, id := range slices.Sorted(maps.Keys(l.refused)) {
-		if sg := n.endpoints.find(0, id).logged(); !slices.Contains(subgroups, sg) {
-			subgroups = append(subgroups, sg)
+// tellAccepted tells of each subgroup of which no endpoint is refused any more: all were announced or withdrawn, be it in this incarnation or, if it was
+// told in an earlier one, when this one began. Called in turn.
+func (n *Node) tellAccepted(l *life) {
+	n.unusable = slices.DeleteFunc(n.unusable, func(sg SubgroupID) bool {
+		for id := range l.refused {
+			if ep := n.endpoints.find(0, id); ep != nil && ep.logged() == sg {
+				return false
+			}
 		}
-	}
-	for _, sg := range before {
-		if !slices.Contains(subgroups, sg) {
-			l.post(func(m *machine) { m.leftOut(sg, nil) })
-		}
-	}
-	return subgroups
+		l.post(func(m *machine) { m.leftOut(sg, nil) })
+		return true
+	})
 }
 
 // announceAgain announces endpoints that were refused, as they are now. Called in turn.

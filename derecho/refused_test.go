@@ -89,7 +89,34 @@ func TestRefusedAtRejoin(t *testing.T) {
 		disk.fail(nil)
 		a.mustAdd(t, Endpoint{ID: 5, Channel: 9, Reads: []Subgroup{ordered}})
 		require.False(t, knows(2))
+
+		// What is refused to one incarnation, and not to the next.
+		b.mustAdd(t, stored)
+		disk.fail(errFull)
+		goOnWithout(t, b, rb)
+		rb.wait(t, "the refusal", func() bool { return refused(errFull) })
+		disk.fail(nil)
+		goOnWithout(t, b, rb)
+		rb.wait(t, "that nothing is refused", func() bool { return rb.failed == nil })
 	})
+}
+
+// What is refused is withdrawn before the goroutine that insists has looked.
+func TestRefusedAndWithdrawnAtOnce(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	c.join()
+	n, r := c.join()
+	n.mustAdd(t, Endpoint{ID: 1, Channel: 9, Writes: ordered})
+	l := n.life.Load()
+	why := map[EndpointID]error{1: errFull}
+	n.turn <- struct{}{}
+	l.refused = map[EndpointID]refusal{}
+	n.leaveOut(l, why)
+	<-n.turn
+	r.wait(t, "the refusal", func() bool { return errors.Is(r.failed, errFull) })
+	require.NoError(t, n.RemoveEndpoint(ctxFor(t), 1))
+	n.insist(l, why)
+	r.wait(t, "that nothing is refused", func() bool { return r.failed == nil })
 }
 
 // The disk of a node that joins again does not answer. The rest works all the same, the log is taken when the disk answers, and the node need not wait for that to leave.

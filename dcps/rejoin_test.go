@@ -469,7 +469,8 @@ func TestCoreRefusedAtRejoin(t *testing.T) {
 		name, says string
 		err        error
 		// spoil the log, in the place of its directory; what it returns mends it.
-		spoil func(t *testing.T, d *domain, dir string) (mend func())
+		spoil  func(t *testing.T, d *domain, dir string) (mend func())
+		closed bool // the writer and the reader are closed then
 	}{
 		{"no directory", "not a directory", syscall.ENOTDIR, func(t *testing.T, _ *domain, dir string) func() {
 			aside := dir + ".aside"
@@ -479,7 +480,12 @@ func TestCoreRefusedAtRejoin(t *testing.T) {
 				require.NoError(t, os.Remove(dir))
 				require.NoError(t, os.Rename(aside, dir))
 			}
-		}},
+		}, false},
+		{"no directory, closed", "not a directory", syscall.ENOTDIR, func(t *testing.T, _ *domain, dir string) func() {
+			require.NoError(t, os.RemoveAll(dir))
+			require.NoError(t, os.WriteFile(dir, nil, 0o600))
+			return nil
+		}, true},
 		{"taken", "is in use", storage.ErrLocked, func(t *testing.T, _ *domain, dir string) func() {
 			aside := dir + ".aside"
 			require.NoError(t, os.Rename(dir, aside))
@@ -496,7 +502,7 @@ func TestCoreRefusedAtRejoin(t *testing.T) {
 			}
 			require.Len(t, held, 1)
 			return func() { require.NoError(t, held[0].Close()) }
-		}},
+		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := onCore(t, Settings{Lease: testLease, Dir: t.TempDir()})
@@ -524,6 +530,14 @@ func TestCoreRefusedAtRejoin(t *testing.T) {
 					entity = "writer of topic"
 				}
 				require.Contains(t, told, entity, ask)
+			}
+			if c.closed {
+				require.Equal(t, "<nil>", stopped.do("close"))
+				for stopped.do("err") != "<nil>" { // that nothing is refused any more is told soon
+				}
+				stopped.end()
+				stays.end()
+				return
 			}
 			require.NotEqual(t, "<nil>", stopped.do("newreader"))
 			require.Equal(t, "<nil>", stopped.do("qos"), "it is announced with that")

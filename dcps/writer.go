@@ -524,8 +524,8 @@ func (w *writer) farewell(ctx context.Context) error {
 	}
 	if gone := w.p.core.RemoveEndpoint(ctx, w.id); gone != nil {
 		err = gone
-	} else if errors.Is(err, derecho.ErrTimeout) || errors.Is(err, derecho.ErrExcluded) { // in an outage there is nobody to say it to
-		err = nil
+	} else if errors.Is(err, derecho.ErrTimeout) || errors.Is(err, derecho.ErrExcluded) || errors.Is(err, derecho.ErrNotSender) {
+		err = nil // in an outage, or while its log is refused, there is nobody to say it to
 	}
 	if err == nil || errors.Is(err, derecho.ErrClosed) || w.p.failure.Load() != nil {
 		return nil

@@ -43,7 +43,7 @@ func newChecker(plan Plan) *checker {
 		order: map[stream]number{}, durable: map[derecho.NodeID]map[string]bool{}, group: map[derecho.NodeID]uint64{}, rows: map[derecho.NodeID]map[rowKey]*derecho.Row{},
 		removed: map[derecho.NodeID]map[derecho.NodeID]bool{}, pending: map[derecho.NodeID][]derecho.NodeID{}, leaving: map[derecho.NodeID][]derecho.NodeID{},
 		logs: map[derecho.NodeID]uint64{}, refused: map[derecho.NodeID]bool{},
-		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]bool{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{}, quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, holds: map[keptBy]uint32{}, withdrawn: map[string]bool{},
+		readers: map[knownReaders][]string{}, ready: map[derecho.ChannelID][]string{}, due: map[string][]string{}, found: map[logOf]lastEpoch{}, begun: map[begun]uint32{}, histories: map[logOf][]written{}, appended: map[uint64]logPosition{}, counts: map[keptBy][]epochSpan{}, states: map[keptBy]map[string]bool{}, since: map[begun][]uint32{}, have: map[begun][]derecho.NodeID{}, own: map[string]derecho.ChannelID{}, keep: map[string]bool{}, quit: map[keptBy][]derecho.NodeID{}, fewer: map[keptBy]int{}, holds: map[keptBy]uint32{}, withdrawn: map[string]bool{},
 	}
 }
 
@@ -143,7 +143,7 @@ type checker struct {
 	withdrawn map[string]bool                    // "node by endpoint": the node has carried out that it is withdrawn; the layer above is told later
 	durable   map[derecho.NodeID]map[string]bool // what is on the disk of a node
 	found     map[logOf]lastEpoch                // what a log held when it was announced last
-	begun     map[begun]bool                     // groups that have had a stored channel
+	begun     map[begun]uint32                   // groups that have had a stored channel, and the epoch with which it began last
 	logs      map[derecho.NodeID]uint64          // of those that have announced what it holds
 	refused   map[derecho.NodeID]bool            // as theirs is the copy of another's
 	// histories are those with which the epochs of a log began.

@@ -40,7 +40,7 @@ func (c *checker) checkBack(events []Event) {
 				known = append(known, c.found[logOf{log, e.Channel}])
 			}
 			at := begun{c.group[e.Node], e.Channel}
-			enough := func(l lastEpoch) bool { return l.restored(there) && (!c.begun[at] || contains(there, l.logs)) }
+			enough := func(l lastEpoch) bool { return l.restored(there) && (c.begun[at] == 0 || contains(there, l.logs)) }
 			if len(there) > 0 && contains(there, had[at]) && !slices.ContainsFunc(latest(known), func(l lastEpoch) bool { return !enough(l) }) {
 				c.failf("M7: %s waits for logs of channel %d, and those that it needs are there: %016x", e.Node, e.Channel, there)
 			}

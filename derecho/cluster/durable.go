@@ -83,25 +83,36 @@ type written struct {
 	something bool
 }
 
-// reborn: a group in which nobody has had a stored channel before begins it with a majority of the logs of the last
-// epoch of it that any of those which are there knows. Who has lost it while others were there may know of later epochs, which
-// nobody lived to install.
+// reborn: a stored channel that nobody kept in the epoch before begins with a majority of the logs of the last
+// epoch of it that any of those which are there knows. It is the same in a group that has never had it and in one that lives on without anybody who keeps it.
 func (c *checker) reborn(group uint64, w derecho.Event) {
 	for _, l := range w.Logs {
-		if !l.Fresh || c.begun[begun{group, l.Channel}] {
-			continue
+		at := begun{group, l.Channel}
+		if epoch, again := c.begun[at]; !l.Fresh || again && epoch >= w.Epoch {
+			continue // another member has begun it
 		}
-		c.begun[begun{group, l.Channel}] = true
+		c.begun[at] = w.Epoch
+		there := present(&w, l, c.logs)
 		var known []lastEpoch
-		for _, log := range l.Logs {
+		for _, log := range there {
 			known = append(known, c.found[logOf{log, l.Channel}])
 		}
 		last := latest(known)
-		if len(last) > 0 && !slices.ContainsFunc(last, func(e lastEpoch) bool { return e.restored(l.Logs) }) {
+		if len(last) > 0 && !slices.ContainsFunc(last, func(e lastEpoch) bool { return e.restored(there) }) {
 			c.failf("P4: epoch %d begins with the logs %016x of channel %d, no majority of those of epoch %d, the last that they know: %016x",
-				w.Epoch, l.Logs, l.Channel, last[0].epoch, last[0].logs)
+				w.Epoch, there, l.Channel, last[0].epoch, last[0].logs)
 		}
 	}
+}
+
+// present are the logs of a channel that are there when an epoch begins: it may also have some that are waited for.
+func present(w *derecho.Event, of derecho.EventLogs, logs map[derecho.NodeID]uint64) (there []uint64) {
+	for _, n := range slices.Sorted(maps.Keys(w.Kept)) {
+		if slices.Contains(w.Kept[n], of.Channel) && slices.Contains(of.Logs, logs[n]) {
+			there = append(there, logs[n])
+		}
+	}
+	return there
 }
 
 // twins: of the members of an epoch that keep a stored channel no two have one log.
@@ -182,6 +193,22 @@ func (c *checker) unbegins(e Event) {
 	c.histories[at] = c.histories[at][:len(c.histories[at])-1]
 }
 
+// sources are those of some logs that know the latest epoch which any of them knows.
+func sources(there []uint64, logs map[uint64]onDisk) (latestOf []uint64) {
+	var known []lastEpoch
+	for _, l := range there {
+		known = append(known, logs[l].lastEpoch)
+	}
+	for _, last := range latest(known) {
+		for _, l := range there {
+			if s := logs[l]; s.epoch == last.epoch && slices.Equal(s.logs, last.logs) && slices.Equal(s.openings, last.openings) {
+				latestOf = append(latestOf, l)
+			}
+		}
+	}
+	return latestOf
+}
+
 const forever32 = ^uint32(0)
 
 // lineOf is the line that a group follows in an epoch: who is still in an old one is not on a later line.
@@ -243,8 +270,12 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	}
 	there := map[place][]uint64{} // logs of which an epoch goes on
 	givenUp := map[derecho.NodeID]bool{}
-	bare := map[uint64]bool{} // groups in which the history began where it is kept in memory, with no log there, then or since
-	began := map[place]bool{} // epochs that anybody has installed
+	bare := map[uint64]bool{}  // groups in which the history began where it is kept in memory, with no log there, then or since
+	began := map[place]bool{}  // epochs that anybody has installed
+	blank := map[uint32]bool{} // lines that began with logs which knew of no epoch, and that no log has taken up since
+	everywhere := func(t string) bool {
+		return len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
+	}
 	for _, e := range events {
 		if e.Kind == Decision && e.What.Kind == derecho.Installed {
 			began[place{e.What.Group, e.What.Subgroup, e.What.Epoch}] = true
@@ -266,6 +297,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				break // another member has begun it
 			}
 			before := lineOf(line[e.What.Group], e.What.Epoch).line
+			delete(blank, before)
 			if majority(own.Logs, newest[before].logs) && slices.ContainsFunc(text, func(t string) bool { return at[t].line == before }) {
 				break // what the group itself has stored goes before what a log of another line knows
 			}
@@ -280,21 +312,38 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				})
 				last = newest[logs[own.Logs[k]].line]
 			}
-			if majority(own.Logs, last.logs) {
-				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, last.line})
-			} else {
+			on := last.line
+			delete(blank, on)
+			if !majority(own.Logs, last.logs) {
 				lines++
-				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
+				on, blank[lines] = lines, len(last.logs) == 0
+			}
+			line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, on})
+			// What the logs that are there have in the latest epoch that they know is promised all the same: it is only of later ones that they can not know.
+			for _, l := range sources(present(e.What, own, found), logs) {
+				for _, t := range text {
+					if s := at[t]; s.line != on && s.line == logs[l].line && have[t][l] && lies.copies[t][l] > 0 {
+						s.line = on
+						at[t] = s
+					}
+				}
 			}
 		case own.Logs != nil && !began[place{e.What.Group, e.What.Subgroup, e.What.Epoch - 1}]:
 			// Whoever began afresh, without the logs, has died before it had installed that epoch; or a number was left out.
 			of := newest[lineOf(line[e.What.Group], e.What.Epoch).line].logs
-			if len(of) > 0 && !majority(own.Logs, of) {
+			if len(of) > 0 && !majority(own.Logs, of) && !lies.of(e.What.Group).goesOn(e.What, ch) {
 				lines++
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}
 		case e.Kind == Begun && e.Channel == ch:
 			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, lastEpoch{e.Epoch, e.Logs, e.Openings, e.Written}}
+			if was := logs[e.Log]; blank[s.line] && was.line != s.line && was.written && e.Since == 0 {
+				for _, t := range text {
+					if at[t].line == was.line && lies.copies[t][e.Log] > 0 && !lies.excused[t] && everywhere(t) && !slices.Contains(strings.Fields(e.Text), t) {
+						c.failf("P2: %.40s was durable in all logs of epoch %d, and log %016x that has it is given a history which began with nothing", t, at[t].epoch, e.Log)
+					}
+				}
+			}
 			lies.begun(e, logs[e.Log])
 			logs[e.Log] = s
 			for _, t := range strings.Fields(e.Text) { // the state with which it begins
@@ -354,8 +403,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 		in[t] = true
 	}
 	for _, t := range text {
-		everywhere := len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
-		if everywhere && !in[t] && !lies.excused[t] && at[t].line == lineOf(line[group[held.Node]], forever32).line {
+		if everywhere(t) && !in[t] && !lies.excused[t] && at[t].line == lineOf(line[group[held.Node]], forever32).line {
 			c.failf("P2: %.40s was durable in all logs of epoch %d, and %s does not hold it", t, at[t].epoch, held.Node)
 		}
 	}

@@ -95,6 +95,16 @@ func (h *having) has(node derecho.NodeID, log uint64) {
 	h.know()
 }
 
+// goesOn: somebody who has the state is among those who keep the channel in an epoch.
+func (h *having) goesOn(w *derecho.Event, ch derecho.ChannelID) bool {
+	for n, kept := range w.Kept {
+		if _, has := h.nodes[n]; has && slices.Contains(kept, ch) {
+			return true
+		}
+	}
+	return false
+}
+
 // know brings the logs of those who have the state up to date.
 func (h *having) know() {
 	logs := slices.DeleteFunc(slices.Sorted(maps.Values(h.nodes)), func(log uint64) bool { return log == 0 })

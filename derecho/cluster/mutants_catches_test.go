@@ -78,7 +78,7 @@ var catches = map[string]catch{
 	"memory-first":          {kind: "restart", seed: 11, violates: "P2"},
 	"state-unlogged":        {kind: "any", seed: 3, violates: "P1"},
 	"owed-outdated":         {kind: "cross", seed: 4, violates: "M7"},
-	"bereft-of-nothing":     {kind: "wave", seed: 943, violates: "P2"},
+	"bereft-of-nothing":     {kind: "barren", seed: 1, violates: "P2"},
 	"announce-unbegun":      {kind: "hasty", seed: 1, violates: "P3"},
 	"recover-never":         {kind: "any", seed: 2, violates: "M7"},
 	"state-truncated":       {kind: "any", seed: 2, violates: "A10"},

@@ -37,6 +37,9 @@ func (p *Plan) script(rng *rand.Rand) {
 	case "hasty":
 		p.Faults = all & (CrashNode | Restart | HungDisk)
 		p.Nodes, p.Hosts, p.Revive, p.Length = 3, 3, true, 16*p.Lease
+	case "barren":
+		p.Faults = all & (CrashNode | Restart | HungDisk)
+		p.Nodes, p.Hosts, p.Revive, p.Length = 4, 4, true, 20*p.Lease
 	case "hollow":
 		p.Nodes, p.Hosts, p.Revive, p.Length = 5, 5, rng.IntN(2) == 0, 30*p.Lease
 	case "novice":
@@ -85,6 +88,8 @@ func (r *run) script() {
 		r.cross(r.plan.Lease)
 	case "hasty":
 		r.hasty(r.plan.Lease)
+	case "barren":
+		r.barren(r.plan.Lease)
 	case "hollow":
 		r.hollow(r.plan.Lease)
 	case "novice":

@@ -78,12 +78,15 @@ func (m *machine) askAnother() {
 	}
 }
 
-// replaced: a member says that the group went on without this one, which does not know that, or can not say it.
+// replaced: a member says that the group went on without this one, which does not know that, or can not say it. Two views ahead is enough, as for outlived: how the last view ended tells
+// nothing of who was removed before.
 func (m *machine) replaced(id NodeID) bool {
 	it, known := m.statuses[id]
 	for _, s := range m.statuses {
-		newer := !known || s.group == it.group && s.before.view > it.before.view
-		if s.joined && newer && s.before.stay != nil && !slices.Contains(s.before.stay, id) {
+		same := known && s.group == it.group
+		newer := (!known || same) && s.before.view > it.before.view
+		removed := s.before.stay != nil && !slices.Contains(s.before.stay, id)
+		if s.joined && newer && (removed || same && s.before.view > it.before.view+1) && !mutant.Is("sponsor-awaited") {
 			return true
 		}
 	}

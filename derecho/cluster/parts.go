@@ -332,7 +332,10 @@ func (r *run) hold(side []*process) {
 		}
 		return
 	}
-	// Who is not let in yet may wait for a member that is cut off.
+	if k := slices.IndexFunc(side, func(p *process) bool { return !p.joined && !p.gone }); k >= 0 {
+		r.failf("M9: %s hears %d processes that have a quorum, and is not let in\n%s", side[k].id, len(side)-1, side[k].d.Describe())
+		return
+	}
 	side = slices.DeleteFunc(side, func(p *process) bool { return !p.joined })
 	first := side[0].d.Standing()
 	for _, p := range side {

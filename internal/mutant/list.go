@@ -53,6 +53,7 @@ var List = []Mutant{
 	{"forget-welcome", "who joins hangs if whom it asked has only welcomed another"},
 	{"greet-asked-only", "who joins hangs if whom it asked died and all others leave"},
 	{"no-second-welcome", "who joins hangs if whom it asked fails"},
+	{"sponsor-awaited", "who joins waits for a silent member that it asked, though another tells that the group went on without that one"},
 
 	// One host.
 	{"no-fence", "a survivor does not raise the fences"},
@@ -114,6 +115,7 @@ var List = []Mutant{
 	{"bereft-of-nothing", "a log that comes when nobody has the state of a channel, and that was nothing, is forgotten with its node"},
 	{"restart-epochs", "epochs begin anew after a restart, so that positions in logs can not be compared"},
 	{"copied-unnoticed", "a log that another node has is taken as one more"},
+	{"again-any", "a channel that nobody keeps any more begins again in the same group with whatever log comes"},
 	{"bereft-goes-on", "nobody looks for logs when the last that had the state have failed"},
 
 	// Order and stability.

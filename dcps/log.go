@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/storage"
@@ -27,28 +30,46 @@ type logSet struct {
 	announced sync.Map // endpointKey -> []byte; stored by the polling goroutine
 	recovered sync.Map // channelKey -> *store: what was found on disk and no reader has seen yet
 
-	mu     sync.Mutex
-	byID   map[derecho.SubgroupID]*groupLog
-	topics map[string]bool // whose history was recovered already
+	over chan struct{} // closed when the participant is about to be: nobody waits for a disk any more
+
+	mu        sync.Mutex // held for a look at a map only
+	byID      map[derecho.SubgroupID]*groupLog
+	topics    map[string]bool       // whose history was recovered already
+	beginning map[string]*beginning // of topics
+}
+
+// beginning is a topic whose log is being opened, and its history recovered. A disk may not answer to that: it is done on a goroutine of its own, and whoever asks for it later
+// waits for the same.
+type beginning struct {
+	done chan struct{} // closed when it was
+	err  error
 }
 
 func (s *logSet) init(p *DomainParticipant) {
-	s.p = p
+	s.p, s.over = p, make(chan struct{})
 	s.byID = make(map[derecho.SubgroupID]*groupLog)
 	s.topics = make(map[string]bool)
+	s.beginning = make(map[string]*beginning)
 }
 
-// open gives the core the log of a subgroup (derecho.Config.OpenLog). It takes messages from the start, and stores them
+// open gives the core the log of a subgroup (derecho.Config.OpenLog), which closes it. It takes messages from the start, and stores them
 // from the moment begin finds it a place. A process that joins again after the domain went on without it gets its log
-// anew.
+// anew, which is another one.
 func (s *logSet) open(sg derecho.SubgroupID) (derecho.Log, error) {
-	l := s.log(sg)
-	if err := l.reopen(); err != nil {
-		return nil, err
+	for {
+		l := s.free(sg)
+		if dir, owner := l.place(); dir != "" {
+			if err := l.start(dir, owner); err != nil {
+				return nil, err
+			}
+		}
+		if l.give() {
+			return l, nil
+		}
 	}
-	return l, nil
 }
 
+// log is the log of a subgroup, or the latest one if there were several.
 func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +81,24 @@ func (s *logSet) log(sg derecho.SubgroupID) *groupLog {
 	return l
 }
 
-// begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it.
+// free is a log of a subgroup that the core does not have yet.
+func (s *logSet) free(sg derecho.SubgroupID) *groupLog {
+	before := s.log(sg)
+	if before.isFree() {
+		return before
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[sg] == before {
+		l := &groupLog{set: s, sg: sg}
+		l.dir, l.owner = before.place()
+		s.byID[sg] = l
+	}
+	return s.byID[sg]
+}
+
+// begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it. It waits for a disk no longer than operationTimeout, and not while
+// the participant is closed.
 func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	fail := func(err error) error {
 		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "the log that DURABILITY PERSISTENT needs can not be used", Err: err}
@@ -68,15 +106,51 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	if s.p.settings.Dir == "" {
 		return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Detail: "DURABILITY PERSISTENT needs a place for its log: set Settings.Dir or DDS_DIR to a directory"}
 	}
+	b := s.beginOf(t)
+	late := time.NewTimer(operationTimeout)
+	defer late.Stop()
+	select {
+	case <-b.done:
+		if b.err != nil {
+			return fail(b.err)
+		}
+		return nil
+	case <-s.over:
+		return &Error{Op: op, Entity: "participant", Code: ErrAlreadyDeleted, Detail: "it was closed"}
+	case <-late.C:
+		return &Error{Op: op, Entity: entity, Code: ErrOutOfResources, Err: derecho.ErrLog,
+			Detail: fmt.Sprintf("the disk of %s has not answered for %v", t.logDir(), operationTimeout)}
+	}
+}
+
+// beginOf begins with a topic, unless that is under way.
+func (s *logSet) beginOf(t *topicEntity) *beginning {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.beginning[t.name]
+	if b == nil {
+		b = &beginning{done: make(chan struct{})}
+		s.beginning[t.name] = b
+		s.p.spawn("dcps log", func() {
+			b.err = s.take(t)
+			s.mu.Lock()
+			delete(s.beginning, t.name)
+			s.mu.Unlock()
+			close(b.done)
+		})
+	}
+	return b
+}
+
+// take opens the log of a topic, and recovers its history.
+func (s *logSet) take(t *topicEntity) error {
 	sg := derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))
 	dir := t.logDir()
-	l := s.log(sg)
-	if err := l.start(dir, s.p.name); err != nil {
-		return fail(err)
+	if err := s.log(sg).start(dir, s.p.name); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	known := s.topics[t.name]
-	s.topics[t.name] = true
 	s.mu.Unlock()
 	if known {
 		return nil
@@ -84,11 +158,14 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	ch := derecho.ChannelID(topic.ChannelOf(t.name))
 	past, err := recoverHistory(dir, ch, t.localType())
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	if len(past.instances) > 0 {
 		s.recovered.Store(channelKey{sg, ch}, past)
 	}
+	s.mu.Lock()
+	s.topics[t.name] = true
+	s.mu.Unlock()
 	return nil
 }
 
@@ -99,13 +176,16 @@ func (s *logSet) forget(name string) {
 	delete(s.topics, name)
 }
 
-// close closes the logs that the core did not.
+// close closes the logs that the core does not have. One that is being opened is closed by who opens it.
 func (s *logSet) close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	logs := slices.Collect(maps.Values(s.byID))
+	s.mu.Unlock()
 	var errs []error
-	for _, l := range s.byID {
-		errs = append(errs, l.Close())
+	for _, l := range logs {
+		if l.give() {
+			errs = append(errs, l.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -141,9 +221,38 @@ type groupLog struct {
 	sg   derecho.SubgroupID
 	disk atomic.Pointer[diskLog]
 
-	mu         sync.Mutex // of start, reopen and Close
+	starting sync.Mutex // held while it is opened: not by who closes it
+
+	mu         sync.Mutex // held for a look
+	given      bool       // the core has it, and closes it
 	closed     bool
-	dir, owner string // of the latest start that went well
+	dir, owner string // of the latest start that went well, be it of the log before
+}
+
+// errEnded: the log was closed while it was opened.
+var errEnded = errors.New("the log was closed")
+
+// isFree: nobody has the log yet.
+func (g *groupLog) isFree() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.given && !g.closed
+}
+
+// give gives the log to who closes it; false if somebody has it, or had.
+func (g *groupLog) give() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	free := !g.given && !g.closed
+	g.given = true
+	return free
+}
+
+// place is where the log is on disk, and whose it is; "" if it has none yet.
+func (g *groupLog) place() (dir, owner string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dir, g.owner
 }
 
 type diskLog struct {
@@ -164,16 +273,35 @@ type held struct {
 
 // start gives the log its place on disk.
 func (g *groupLog) start(dir, owner string) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.starting.Lock()
+	defer g.starting.Unlock()
 	if g.disk.Load() != nil {
 		return nil
 	}
-	log, found, err := storage.Open(dir, storage.Options{
+	d, err := openDisk(dir, storage.Options{
 		Owner: fmt.Sprintf("%s (pid %d)", owner, os.Getpid()), SegmentBytes: g.set.p.settings.LogSegmentBytes,
 	})
 	if err != nil {
 		return err
+	}
+	g.mu.Lock()
+	closed := g.closed
+	if !closed {
+		g.disk.Store(d)
+		g.dir, g.owner = dir, owner
+	}
+	g.mu.Unlock()
+	if closed {
+		return errors.Join(errEnded, d.close())
+	}
+	return nil
+}
+
+// openDisk opens the log in a directory and the files beside it.
+func openDisk(dir string, o storage.Options) (*diskLog, error) {
+	log, found, err := storage.Open(dir, o)
+	if err != nil {
+		return nil, err
 	}
 	d := &diskLog{log: log, known: make(map[endpointKey]bool)}
 	path := writersFile(dir)
@@ -194,7 +322,7 @@ func (g *groupLog) start(dir, owner string) error {
 		if d.writers != nil {
 			err = errors.Join(err, d.writers.Close())
 		}
-		return errors.Join(err, log.Close())
+		return nil, errors.Join(err, log.Close())
 	}
 	switch {
 	case d.epochs.made && found.Records > 0: // by a version that recorded no epochs
@@ -211,15 +339,17 @@ func (g *groupLog) start(dir, owner string) error {
 		err = d.epochs.open()
 	}
 	if err != nil {
-		return errors.Join(err, log.Close(), d.writers.Close(), d.epochs.f.Close())
+		return nil, errors.Join(err, d.close())
 	}
 	if found.Records > 0 && found.Last.Epoch == d.epochs.index.Begun() {
 		d.seq = found.Last.Seq + 1
 	}
 	d.tell(d.epochs.index.Clone())
-	g.disk.Store(d)
-	g.dir, g.owner = dir, owner
-	return nil
+	return d, nil
+}
+
+func (d *diskLog) close() error {
+	return errors.Join(d.log.Close(), d.writers.Close(), d.epochs.f.Close())
 }
 
 // lastOf is the last message up to an epoch.
@@ -234,21 +364,6 @@ func lastOf(log *storage.Log, epoch uint32) (last storage.Version, err error) {
 		last = r.Version
 	}
 	return last, nil
-}
-
-// reopen begins the log anew after Close, and after a reopen that failed.
-func (g *groupLog) reopen() error {
-	g.mu.Lock()
-	dir, owner := g.dir, g.owner
-	if g.closed {
-		g.disk.Store(nil)
-	}
-	g.closed = false
-	g.mu.Unlock()
-	if dir == "" {
-		return nil
-	}
-	return g.start(dir, owner)
 }
 
 // tell says what the log holds.
@@ -361,17 +476,17 @@ func (d *diskLog) introduce(key endpointKey, set *logSet) error {
 	return d.writers.Sync()
 }
 
-// Close ends the log (derecho.Log). Closing again has no effect.
+// Close ends the log (derecho.Log). Closing again has no effect. It does not wait for one that is being opened.
 func (g *groupLog) Close() error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	d := g.disk.Load()
 	first := !g.closed
 	g.closed = true
+	d := g.disk.Load()
+	g.mu.Unlock()
 	if d == nil || !first {
 		return nil
 	}
-	return errors.Join(d.log.Close(), d.writers.Close(), d.epochs.f.Close())
+	return d.close()
 }
 
 // The file of writers, little endian: entries of node(u64) id(u32) length(u32) checksum(u32) announcement. The checksum

@@ -409,6 +409,7 @@ func (p *DomainParticipant) leave() error {
 	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), p.topics
 	p.topics = nil
 	p.mu.Unlock()
+	close(p.logs.over) // first: who waits for a disk keeps what it makes from being closed
 	var errs []error
 	for _, pub := range pubs {
 		errs = append(errs, pub.Close())

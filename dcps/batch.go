@@ -163,8 +163,8 @@ func (pub *Publisher) SuspendPublications() error {
 	if pub.absent() {
 		return missing("SuspendPublications", "the publisher", "NewPublisher")
 	}
-	if !pub.state.enabled.Load() {
-		return pub.state.notEnabled("SuspendPublications")
+	if err := pub.usable("SuspendPublications"); err != nil {
+		return err
 	}
 	pub.suspended.Add(1)
 	return nil
@@ -177,8 +177,8 @@ func (pub *Publisher) ResumePublications() error {
 	if pub.absent() {
 		return missing(op, "the publisher", "NewPublisher")
 	}
-	if !pub.state.enabled.Load() {
-		return pub.state.notEnabled(op)
+	if err := pub.usable(op); err != nil {
+		return err
 	}
 	for {
 		n := pub.suspended.Load()

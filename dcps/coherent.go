@@ -198,8 +198,8 @@ func (pub *Publisher) BeginCoherentChanges() error {
 	if pub.absent() {
 		return missing("BeginCoherentChanges", "the publisher", "NewPublisher")
 	}
-	if !pub.state.enabled.Load() {
-		return pub.state.notEnabled("BeginCoherentChanges")
+	if err := pub.usable("BeginCoherentChanges"); err != nil {
+		return err
 	}
 	p := &pub.present
 	p.sets.Lock()
@@ -219,8 +219,8 @@ func (pub *Publisher) EndCoherentChanges(ctx context.Context) error {
 	if ctx == nil {
 		return isNil(op, pub.what, "ctx")
 	}
-	if !pub.state.enabled.Load() {
-		return pub.state.notEnabled(op)
+	if err := pub.usable(op); err != nil {
+		return err
 	}
 	p := &pub.present
 	p.sets.Lock()
@@ -318,7 +318,13 @@ func (w *writer) placeSetEnd(ctx context.Context, op string, size int) (e setEnd
 		return e, nil
 	}
 	if err != nil {
-		return e, failure(op, w.what, "the coherent set is lost", err)
+		if w.ended.Load() {
+			return e, w.deleted(op)
+		}
+		if known := w.broken(op); known != nil {
+			return e, known
+		}
+		return e, failure(op, w.what, "the coherent set is lost: begin another one", err)
 	}
 	e.placed = true
 	return e, nil

@@ -330,6 +330,9 @@ func LookupContentFilteredTopic[T any](p *DomainParticipant, name string) (*Cont
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.closedOrFailed(op); err != nil {
+		return nil, err
+	}
 	cf := p.filters[name]
 	if cf == nil {
 		return nil, nil

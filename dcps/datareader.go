@@ -207,10 +207,13 @@ func (r *reader) enable(op string) error {
 		path, _ := p.hub.placement.PathOf(uint32(sg))
 		ep.Reads = append(ep.Reads, derecho.Subgroup{ID: sg, Mode: modeOf(path)})
 	}
-	if err := p.introduce(ep); err != nil {
+	if err := p.introduce(r.lifetime, ep); err != nil {
 		p.retire(r.id)
 		p.delist(&r.entity)
-		return failure(op, r.what, "", err)
+		if r.ended.Load() || r.lifetime.Err() != nil {
+			return r.deleted(op)
+		}
+		return p.unagreed(op, r.what, "", err)
 	}
 	r.enabled.Store(true)
 	return nil

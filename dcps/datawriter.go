@@ -213,11 +213,14 @@ func (w *writer) enable(op string) error {
 		ep.Reads = []derecho.Subgroup{ep.Writes}
 		ep.Replica = true
 	}
-	if err := p.introduce(ep); err != nil {
+	if err := p.introduce(w.lifetime, ep); err != nil {
 		w.endLife()
 		p.retire(w.id)
 		p.delist(&w.entity)
-		return failure(op, w.what, "", err)
+		if w.ended.Load() {
+			return w.deleted(op)
+		}
+		return p.unagreed(op, w.what, "", err)
 	}
 	w.maxSize = p.core.MaxPayload(w.at.sg)
 	if w.path == topic.Logged {

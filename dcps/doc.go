@@ -31,7 +31,9 @@
 // accessState.mu; DomainParticipant.mu; that of a Publisher or Subscriber; an entity's, or with GROUP access those of several readers
 // by their ids; writerInstances.mu or batch.mu. Nothing is locked while leases.mu or WaitSet.mu is held.
 //
-// Close of any entity may be called again, and while another goroutine is at it: all wait for the end and get one result.
+// Close of any entity may be called again, and while another goroutine is at it: all wait for the end and get one result. Who waits for something at the entity,
+// or for its being enabled, does so no longer: ErrAlreadyDeleted. In an outage Close waits for a moment only, and then fails with ErrTimeout: the entity is closed all the
+// same, and the others learn of it when they hear this process.
 //
 // # Samples and memory
 //

@@ -16,6 +16,7 @@ func notYet(entity, factory string) error {
 
 // Enable joins the domain, if the factory did not do so (DDS: enable), and enables all that was made by the participant, unless
 // its ENTITY_FACTORY says otherwise. Enabling an entity again has no effect, but that it goes on with what a call before failed to enable.
+// It gives up when the participant is closed meanwhile.
 func (p *DomainParticipant) Enable(ctx context.Context) error {
 	const op = "Enable"
 	if p.absent() {
@@ -49,7 +50,7 @@ func (p *DomainParticipant) parts() (enable []func() error) {
 		return nil
 	}
 	for _, t := range p.topics {
-		enable = append(enable, func() error { t.enable(); return nil })
+		enable = append(enable, func() error { _ = t.enable(); return nil }) // one that is closed is not missed
 	}
 	for _, sub := range p.subs {
 		enable = append(enable, sub.Enable)
@@ -100,15 +101,18 @@ func (t *Topic[T]) Enable() error {
 	if !s.p.enabled() {
 		return notYet(s.what, "participant")
 	}
-	s.enable()
-	return nil
+	return s.enable()
 }
 
 // enable is done under the lock that SetQos decides by what may change.
-func (t *topicEntity) enable() {
+func (t *topicEntity) enable() error {
 	t.lock()
 	defer t.unlock()
+	if t.closed {
+		return t.deleted("Enable")
+	}
 	t.enabled.Store(true)
+	return nil
 }
 
 // Enabled tells whether the topic is enabled.

@@ -277,7 +277,7 @@ func (e *entity) unwatch(t *trigger) {
 }
 
 func (e *entity) failed(op string) error {
-	return &Error{Op: op, Entity: e.what, Code: ErrUnspecified, Detail: "the domain can not go on", Err: e.failure}
+	return domainFailed(op, e.what, e.failure)
 }
 
 // alarm is the time at which an entity's tick is due, as its participant's timer sees it.

@@ -1,10 +1,12 @@
 package dcps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/omg-dds-go/dds/cdr"
 	"github.com/omg-dds-go/dds/derecho"
@@ -97,7 +99,7 @@ func ReturnCodeOf(err error) ReturnCode {
 
 // failure makes an *Error out of a cause that comes from a lower layer or a context, and picks its return code.
 func failure(op, entity, detail string, cause error) error {
-	code := ErrUnspecified
+	code := ErrPreconditionNotMet
 	unsupported := (*topic.UnsupportedError)(nil)
 	switch {
 	case errors.Is(cause, derecho.ErrExcluded), errors.Is(cause, derecho.ErrNoMajority):
@@ -108,16 +110,27 @@ func failure(op, entity, detail string, cause error) error {
 		code = ErrAlreadyDeleted
 	case errors.Is(cause, derecho.ErrTooLarge), errors.Is(cause, derecho.ErrLog):
 		code = ErrOutOfResources
-	case errors.Is(cause, derecho.ErrConfig), errors.Is(cause, derecho.ErrHistory), errors.Is(cause, derecho.ErrCopied),
-		errors.Is(cause, derecho.ErrRecovering):
-		code = ErrPreconditionNotMet
-	case errors.Is(cause, derecho.ErrWouldBlock):
+	case errors.Is(cause, derecho.ErrConfig), errors.Is(cause, derecho.ErrHistory), errors.Is(cause, derecho.ErrCopied):
+	case errors.Is(cause, derecho.ErrRecovering):
+		detail = cmp.Or(detail, "the history of the topic is in logs that are away: start the processes that have them")
+	case errors.Is(cause, derecho.ErrWouldBlock), errors.Is(cause, syscall.ENOSPC), errors.Is(cause, syscall.EDQUOT),
+		errors.Is(cause, syscall.ENOMEM), errors.Is(cause, syscall.EMFILE), errors.Is(cause, syscall.ENFILE):
 		code = ErrOutOfResources
+	case errors.Is(cause, derecho.ErrNotSender):
+		detail = cmp.Or(detail, "this process has joined the domain again, and the writer is about to be announced: try again")
 	case errors.Is(cause, cdr.ErrBound), errors.Is(cause, cdr.ErrInvalidValue), errors.Is(cause, cdr.ErrEncapsulation),
 		errors.Is(cause, cdr.ErrMember), errors.Is(cause, cdr.ErrMalformed), errors.Is(cause, cdr.ErrTruncated), errors.Is(cause, cdr.ErrDepth):
 		code = ErrBadParameter
 	case errors.As(cause, &unsupported):
 		return &Error{Op: op, Entity: entity, Detail: unsupported.Detail, Code: ErrUnsupported}
+	default: // of the system, or of a peer
+		detail = cmp.Or(detail, "what the domain rests on fails: see to the cause; if DomainParticipant.Done is closed, close the participant then and make another one")
 	}
 	return &Error{Op: op, Entity: entity, Detail: detail, Code: code, Err: cause}
+}
+
+// domainFailed is the error of all operations once the domain can not go on.
+func domainFailed(op, entity string, cause error) error {
+	return &Error{Op: op, Entity: entity, Code: ErrPreconditionNotMet, Err: cause,
+		Detail: "the domain can not go on in this process: see to the cause, close the participant, and make another one"}
 }

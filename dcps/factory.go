@@ -201,6 +201,9 @@ func (p *DomainParticipant) setDefault(op string, check func() error, set func(*
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return p.closedError(op)
+	}
 	set(&p.defaults)
 	return nil
 }

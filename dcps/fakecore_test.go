@@ -248,7 +248,7 @@ func (n *busNode) sync(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: %w", derecho.ErrTimeout, ctx.Err())
 	}
 }
 
@@ -517,7 +517,12 @@ func (n *busNode) Leave(context.Context) error {
 }
 
 // of gives the node of a participant.
-func (b *bus) of(n *node) *busNode { return n.p.core.(*busNode) }
+func (b *bus) of(n *node) *busNode {
+	if ill, is := n.p.core.(*illCore); is {
+		return ill.inner
+	}
+	return n.p.core.(*busNode)
+}
 
 // silence tells a node's process how long another one has been silent.
 func (b *bus) silence(at, of *node, d time.Duration) {

@@ -59,6 +59,10 @@ func (g *group[E]) enable(all func() bool, enable func(E) error) error {
 	g.state.changing.Lock()
 	defer g.state.changing.Unlock()
 	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return g.state.deleted("Enable")
+	}
 	if !g.state.enabled.Swap(true) && all() {
 		g.toEnable = slices.Collect(g.members.All())
 	}
@@ -73,11 +77,18 @@ func (g *group[E]) enable(all func() bool, enable func(E) error) error {
 	return errors.Join(errs...)
 }
 
+// usable tells why an operation can not be done, if so.
+func (g *group[E]) usable(op string) error {
+	g.state.lock()
+	defer g.state.unlock()
+	return g.state.usable(op)
+}
+
 func (g *group[E]) add(op string, e E) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return &Error{Op: op, Entity: g.what, Code: ErrAlreadyDeleted, Detail: "it was closed"}
+		return g.state.deleted(op)
 	}
 	g.members.Add(e)
 	return nil

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -113,16 +114,15 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 	if h.userDataOf(ep) {
 		return
 	}
-	ann, err := decodeAnnouncement(ep.Info)
-	if err != nil {
-		h.p.problem(err)
-		return
-	}
-	if err := h.names.Add(ann.topic); err != nil {
-		h.p.problem(err)
-		return
-	}
 	key := endpointKey{ep.Node, ep.ID}
+	ann, err := decodeAnnouncement(ep.Info)
+	if err == nil {
+		err = h.names.Add(ann.topic)
+	}
+	if err != nil {
+		h.p.problems.tell(key, h.misannounced(key, err))
+		return
+	}
 	handle := topic.HandleOfEntity(uint64(origin(ep.Node)), uint32(ep.ID))
 	e := &endpoint{key: key, handle: handle, info: ep.Info, ann: ann, peer: ann.peer(handle)}
 	if ann.writes {
@@ -153,6 +153,12 @@ func (h *hub) EndpointAdded(ep derecho.Endpoint) {
 		h.p.logs.announced.Store(key, ep.Info)
 	}
 	h.join(e)
+}
+
+// misannounced is the problem with what a peer announced.
+func (h *hub) misannounced(key endpointKey, err error) error {
+	return &Error{Op: "discovery", Entity: fmt.Sprintf("writer or reader %d of %s", key.id, h.view.member(key.node)), Code: ErrPreconditionNotMet, Err: err,
+		Detail: "its announcement can not be used, so it is matched with nothing here: is that process of another version?"}
 }
 
 func (h *hub) join(e *endpoint) {
@@ -280,6 +286,7 @@ func (h *hub) tell(w, r *endpoint, k itemKind, bad []qos.Incompatibility, src *s
 // EndpointRemoved forgets a writer or reader; who was matched with it is told.
 func (h *hub) EndpointRemoved(ep derecho.Endpoint) {
 	key := endpointKey{ep.Node, ep.ID}
+	h.p.problems.ended(key)
 	e := h.endpoints[key]
 	if e == nil {
 		return

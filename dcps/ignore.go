@@ -82,13 +82,16 @@ func (p *DomainParticipant) ignore(op, what string, h InstanceHandle, known func
 	set[h] = true
 	p.ignored.Store(&set)
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	ctx, cancel := context.WithTimeout(p.lifetime, operationTimeout)
 	defer cancel()
 	err = p.core.Upcall(ctx, p.hub.ignoreKnown)
 	if err == nil || errors.Is(err, derecho.ErrExcluded) { // then all are added anew
 		return nil
 	}
-	return failure(op, "participant", "", err)
+	if p.lifetime.Err() != nil {
+		return p.closedError(op)
+	}
+	return p.unagreed(op, "participant", "", err)
 }
 
 // ignoreKnown ends the matches with what is ignored since the last time. The polling goroutine's.

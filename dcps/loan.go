@@ -139,9 +139,6 @@ func (w *writer) publishWhenAcked(op string, of *lease, room []byte, at int64, f
 	ctx, instances := w.lifetime, w.instances.Load()
 	counted, err := w.noteWhenAcked(ctx, op, nil, sample, instances, from, full)
 	if err != nil {
-		if w.ended.Load() {
-			return w.deleted(op)
-		}
 		return err
 	}
 	if w.bySource && !of.asked {

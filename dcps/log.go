@@ -176,15 +176,29 @@ func (s *logSet) forget(name string) {
 	delete(s.topics, name)
 }
 
-// close closes the logs that the core does not have. One that is being opened is closed by who opens it.
+// close closes the logs that the core does not have. One that is being opened is closed by who opens it. A disk that does not answer is not waited for any
+// longer than other things: its files are closed when it does.
 func (s *logSet) close() error {
 	s.mu.Lock()
-	logs := slices.Collect(maps.Values(s.byID))
+	all := slices.DeleteFunc(slices.Collect(maps.Values(s.byID)), func(l *groupLog) bool { return !l.give() })
 	s.mu.Unlock()
+	closed := make(chan error, len(all))
+	for _, l := range all {
+		go func() { closed <- l.Close() }()
+	}
+	late := time.NewTimer(operationTimeout)
+	defer late.Stop()
 	var errs []error
-	for _, l := range logs {
-		if l.give() {
-			errs = append(errs, l.Close())
+	for range all {
+		select {
+		case err := <-closed:
+			if err != nil {
+				err = failure("Close", "participant", "what was acknowledged is in its logs, and they are not closed in order: see to the disk of "+s.p.settings.Dir, err)
+			}
+			errs = append(errs, err)
+		case <-late.C:
+			return errors.Join(append(errs, &Error{Op: "Close", Entity: "participant", Code: ErrTimeout,
+				Detail: fmt.Sprintf("the disk of %s has not answered for %v: logs there are closed when it does", s.p.settings.Dir, operationTimeout)})...)
 		}
 	}
 	return errors.Join(errs...)

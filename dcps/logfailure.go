@@ -43,7 +43,11 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 		Op: "log", Entity: who, Code: ErrOutOfResources, Err: err,
 		Detail: fmt.Sprintf("it stores no sample of PERSISTENT %s any more; see to its disk (room, errors, whether it answers) and start it again", h.persistent(sg)),
 	}}
-	h.p.problem(f.err)
+	if known || h.view.has(node) {
+		h.p.problems.tell(logOf{sg, node}, f.err)
+	} else {
+		h.p.problem(f.err) // that it leaves is told no more
+	}
 	if known {
 		h.failed = append(h.failed, f)
 		h.p.logErrs.LoadOrStore(sg, f.err)
@@ -57,6 +61,10 @@ func (h *hub) LogFailed(sg derecho.SubgroupID, node derecho.NodeID, err error) {
 // forgetLogs lets writers go on that a member which has left kept from it.
 func (h *hub) forgetLogs(node derecho.NodeID) {
 	h.failed = slices.DeleteFunc(h.failed, func(f failedLog) bool { return f.node == node })
+	h.p.problems.end(func(of any) bool {
+		log, is := of.(logOf)
+		return is && log.node == node
+	})
 	h.p.logErrs.Range(func(key, _ any) bool {
 		sg := key.(derecho.SubgroupID)
 		if i := slices.IndexFunc(h.failed, func(f failedLog) bool { return f.sg == sg }); i >= 0 {

@@ -119,6 +119,13 @@ func (m *multiTopic) begin(op, expression string, result *xtypes.Type, params []
 			m.release()
 		}
 	}()
+	p := m.p
+	p.mu.Lock()
+	err = p.closedOrFailed(op)
+	p.mu.Unlock()
+	if err != nil {
+		return err // not that the topics of the expression are gone, too
+	}
 	join, err := filter.NewJoin(expression, m.typeOf, result, m.of.support.Type.Name, params...)
 	if err != nil {
 		return &Error{Op: op, Entity: m.of.what, Code: ErrBadParameter, Err: err}
@@ -128,7 +135,6 @@ func (m *multiTopic) begin(op, expression string, result *xtypes.Type, params []
 	if result == nil {
 		m.dynamic(join.Type())
 	}
-	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.closedOrFailed(op); err != nil {
@@ -308,6 +314,9 @@ func LookupMultiTopic[T any](p *DomainParticipant, name string) (*MultiTopic[T],
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.closedOrFailed(op); err != nil {
+		return nil, err
+	}
 	m := p.multis[name]
 	if m == nil {
 		return nil, nil

@@ -118,6 +118,10 @@ func (h *hub) Excluded(err error) {
 	h.isolated = false
 	h.failed = nil
 	h.p.logErrs.Clear()
+	h.p.problems.end(func(of any) bool {
+		_, is := of.(logOf)
+		return is
+	})
 	h.view.exclusion = err
 	h.cutOff(err, true)
 	h.p.interrupt(err)

@@ -40,7 +40,7 @@ type DomainParticipant struct {
 	failedCh chan struct{} // closed by fail
 	failure  atomic.Pointer[error]
 	outage   atomic.Pointer[error] // why nothing can be sent for now
-	problems atomic.Pointer[error]
+	problems problems
 	logErrs  sync.Map // derecho.SubgroupID -> error; stored by the polling goroutine
 	logs     logSet
 	// LIVELINESS: how many writers have to assert themselves, and when any writer last did.
@@ -56,7 +56,9 @@ type DomainParticipant struct {
 	readers  registry[*reader]
 	entities entityList // for timers, and for what is told to all
 
-	ending    ending // of Close
+	ending    ending          // of Close
+	lifetime  context.Context // ends when Close begins
+	die       context.CancelFunc
 	directory directory
 	// builtinMaking is held while the built-in readers are made; taken before all other locks but entity.changing.
 	builtinMaking sync.Mutex
@@ -113,6 +115,7 @@ func newParticipant(ctx context.Context, f *DomainParticipantFactory, id DomainI
 		listener: bound[ParticipantListener]{c.listener, AnyStatus}, defaults: standardDefaults(),
 		failedCh: make(chan struct{}), topics: make(map[string]*topicEntity),
 	}
+	p.lifetime, p.die = context.WithCancel(context.Background())
 	p.hub = newHub(p)
 	p.domain.init(p, "participant", &p.domain)
 	p.domain.status = newStatusCondition(&p.domain.entity)
@@ -155,9 +158,14 @@ func (p *DomainParticipant) enable(ctx context.Context, op string) error {
 		return nil
 	}
 	c := p.join
+	ctx, end := until(ctx, p.lifetime)
+	defer end()
 	c.ctx = ctx
 	core, err := c.core(p.hub, c)
 	if err != nil {
+		if p.lifetime.Err() != nil {
+			return p.closedError(op)
+		}
 		if errors.Is(err, derecho.ErrTimeout) && errors.Is(err, derecho.ErrNoMajority) {
 			return &Error{Op: op, Entity: where, Code: ErrTimeout, Detail: outsideDetail, Err: err}
 		}
@@ -188,16 +196,19 @@ func (p *DomainParticipant) tellUserData(op string) error {
 		p.mu.Lock()
 		id := p.nextID()
 		p.mu.Unlock()
-		if err = p.introduce(derecho.Endpoint{ID: id, Info: info}); err == nil {
+		if err = p.introduce(p.lifetime, derecho.Endpoint{ID: id, Info: info}); err == nil {
 			p.announced = id
 		}
 	} else {
-		ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+		ctx, cancel := context.WithTimeout(p.lifetime, operationTimeout)
 		defer cancel()
 		err = p.core.ChangeEndpoint(ctx, p.announced, info)
 	}
-	if err != nil {
-		return failure(op, "participant", "USER_DATA could not be announced", err)
+	switch {
+	case err != nil && p.lifetime.Err() != nil:
+		return p.closedError(op)
+	case err != nil:
+		return p.unagreed(op, "participant", "USER_DATA could not be announced; set it again", err)
 	}
 	return nil
 }
@@ -271,13 +282,13 @@ func (p *DomainParticipant) Err() error {
 	if p.absent() {
 		return noParticipant("Err")
 	}
-	if err := p.failure.Load(); err != nil {
-		return *err
+	if err := p.failed("domain", "participant"); err != nil {
+		return err
 	}
 	if err := p.interrupted("domain", "participant"); err != nil {
 		return err
 	}
-	if err := p.problems.Load(); err != nil {
+	if err := p.problems.latest.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -312,8 +323,6 @@ func (p *DomainParticipant) spawn(label string, run func()) {
 	go pprof.Do(context.Background(), pprof.Labels("dds", label), func(context.Context) { run() })
 }
 
-func (p *DomainParticipant) problem(err error) { p.problems.Store(&err) }
-
 // fail tells every entity that the domain can not go on. The polling goroutine calls it.
 func (p *DomainParticipant) fail(err error) {
 	if !p.failure.CompareAndSwap(nil, &err) {
@@ -329,7 +338,7 @@ func (p *DomainParticipant) fail(err error) {
 // failed gives the error of an operation after fail, or nil.
 func (p *DomainParticipant) failed(op, entity string) error {
 	if err := p.failure.Load(); err != nil {
-		return &Error{Op: op, Entity: entity, Code: ErrUnspecified, Detail: "the domain can not go on", Err: *err}
+		return domainFailed(op, entity, *err)
 	}
 	return nil
 }
@@ -372,10 +381,12 @@ func (p *DomainParticipant) delist(e *entity) {
 // closedOrFailed tells why nothing can be made any more, if so. Called with mu held.
 func (p *DomainParticipant) closedOrFailed(op string) error {
 	if p.closed {
-		return &Error{Op: op, Entity: "participant", Code: ErrAlreadyDeleted, Detail: "it was closed"}
+		return p.closedError(op)
 	}
 	return p.failed(op, "participant")
 }
+
+func (p *DomainParticipant) closedError(op string) error { return p.domain.deleted(op) }
 
 func (p *DomainParticipant) isClosed() bool {
 	p.mu.Lock()
@@ -404,6 +415,7 @@ func (p *DomainParticipant) Close() error {
 }
 
 func (p *DomainParticipant) leave() error {
+	p.die() // an Enable or SetQos that waits for the domain gives up
 	p.mu.Lock()
 	p.closed = true
 	pubs, subs, topics := slices.Clone(p.publishers), slices.Clone(p.subs), p.topics
@@ -428,7 +440,7 @@ func (p *DomainParticipant) leave() error {
 		ctx, cancel := p.parting()
 		defer cancel()
 		if err := p.core.Leave(ctx); err != nil && p.failure.Load() == nil && !errors.Is(err, derecho.ErrClosed) {
-			errs = append(errs, failure("Close", "participant", "", err))
+			errs = append(errs, p.unagreed("Close", "participant", leftDetail, err))
 		}
 	}
 	close(p.timers.stop)
@@ -475,8 +487,8 @@ func (p *DomainParticipant) parting() (context.Context, context.CancelFunc) {
 }
 
 // introduce announces an endpoint. One that is given up is withdrawn, in case it was announced all the same.
-func (p *DomainParticipant) introduce(ep derecho.Endpoint) error {
-	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+func (p *DomainParticipant) introduce(ctx context.Context, ep derecho.Endpoint) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	err := p.core.AddEndpoint(ctx, ep)
 	if errors.Is(err, derecho.ErrCopied) {
@@ -493,6 +505,24 @@ func (p *DomainParticipant) introduce(ep derecho.Endpoint) error {
 		_ = p.core.RemoveEndpoint(soon, ep.ID) // what counts is the error before
 	}
 	return err
+}
+
+const (
+	leftDetail      = "it is closed, and the others take this process for one that has failed"
+	withdrawnDetail = "it is closed here, and the others learn of it when they hear this process"
+)
+
+// unagreed is failure of what all have to agree on: of what has not come to its end in time during an outage, it tells that.
+func (p *DomainParticipant) unagreed(op, entity, detail string, err error) error {
+	outage := p.core.Outage()
+	if told := p.outage.Load(); told != nil {
+		outage = *told
+	}
+	if outage == nil || !errors.Is(err, derecho.ErrTimeout) {
+		return failure(op, entity, detail, err)
+	}
+	return &Error{Op: op, Entity: entity, Code: ErrTimeout, Err: fmt.Errorf("%w; %w", err, outage),
+		Detail: outageDetail(errors.Is(outage, derecho.ErrExcluded), detail)}
 }
 
 // invalid wraps what Validate found.

@@ -130,8 +130,8 @@ func (pub *Publisher) WaitForAcknowledgments(ctx context.Context) error {
 	if ctx == nil {
 		return isNil(op, pub.what, "ctx")
 	}
-	if !pub.state.enabled.Load() {
-		return pub.state.notEnabled(op)
+	if err := pub.usable(op); err != nil {
+		return err
 	}
 	for _, w := range pub.list() {
 		if !w.enabled.Load() {

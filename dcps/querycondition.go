@@ -34,6 +34,9 @@ func (r *DataReader[T]) NewQueryCondition(samples SampleState, views ViewState, 
 	if u == noReader {
 		return nil, u.deleted(op)
 	}
+	if u.ended.Load() {
+		return nil, u.deleted(op)
+	}
 	typ, err := u.topic.description(op, u.what)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (r *reader) Close() error {
 		if err == nil || errors.Is(err, derecho.ErrClosed) || r.p.failure.Load() != nil {
 			return nil
 		}
-		return failure("Close", r.what, "", err)
+		return r.p.unagreed("Close", r.what, withdrawnDetail, err)
 	})
 }
 

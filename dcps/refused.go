@@ -59,7 +59,7 @@ func (h *hub) refuse(sg derecho.SubgroupID, err *derecho.LogError) {
 	if len(all) > 1 {
 		of.Detail = fmt.Sprintf("%s are away: %s", strings.Join(all, ", "), why.Detail)
 	}
-	h.p.problem(&of)
+	h.p.problems.tell(refusedLogs{}, &of)
 }
 
 // accepted: the domain knows a writer or reader of this process.
@@ -84,11 +84,7 @@ func (h *hub) noneRefused() {
 			return
 		}
 	}
-	if p := h.p.problems.Load(); p != nil { // nobody else stores it, and Err need not tell it any more
-		if e := (*derecho.LogError)(nil); errors.As(*p, &e) && e.Refused {
-			h.p.problems.CompareAndSwap(p, nil)
-		}
-	}
+	h.p.problems.ended(refusedLogs{})
 }
 
 // refusal is why nothing can be done because the domain does not know the entity; nil if it does, or is to be told of it yet.

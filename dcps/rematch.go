@@ -92,9 +92,10 @@ func (h *hub) EndpointChanged(ep derecho.Endpoint) {
 		err = errAnnouncement
 	}
 	if err != nil {
-		h.p.problem(err)
+		h.p.problems.tell(key, h.misannounced(key, err))
 		return
 	}
+	h.p.problems.ended(key)
 	peers := h.topics[e.ann.topic]
 	others := peers.readers
 	if !ann.writes {

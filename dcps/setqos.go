@@ -87,7 +87,7 @@ func (p *DomainParticipant) retell(ctx context.Context, op string, e *entity, id
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	if err := p.core.ChangeEndpoint(ctx, id, info); err != nil {
-		return failure(op, e.what, "", err)
+		return p.unagreed(op, e.what, "it is so here, and the others were not told in time: do it again later, so that they surely are", err)
 	}
 	*told = info
 	return nil

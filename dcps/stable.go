@@ -49,7 +49,7 @@ type StableStatus struct {
 }
 
 func (w *writer) WaitForAcknowledgments(ctx context.Context) error {
-	return w.confirmed(ctx, "WaitForAcknowledgments", w.path == topic.Logged)
+	return w.confirmed(ctx, "WaitForAcknowledgments", w.pathNow() == topic.Logged)
 }
 
 func (w *writer) WaitForStable(ctx context.Context) error {
@@ -76,7 +76,9 @@ func (w *writer) confirmed(ctx context.Context, op string, durable bool) error {
 	}
 	w.batch.hurry()
 	upTo := w.turn.number()
-	err := w.wait(ctx, durable)
+	waiting, end := until(ctx, w.lifetime)
+	defer end()
+	err := w.wait(waiting, durable)
 	switch {
 	case w.doubt.tell(told), errors.Is(err, derecho.ErrExcluded):
 		return w.unknown(op, cmp.Or(err, error(derecho.ErrExcluded)))

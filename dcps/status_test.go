@@ -321,8 +321,9 @@ func TestMalformedAnnouncementIsReported(t *testing.T) {
 	d := onBus(t)
 	n := d.node(t)
 	n.p.hub.EndpointAdded(derecho.Endpoint{Node: 9, ID: 1, Info: []byte("nonsense")})
-	n.p.hub.EndpointRemoved(derecho.Endpoint{Node: 9, ID: 1})
 	require.ErrorIs(t, n.p.Err(), errAnnouncement)
+	n.p.hub.EndpointRemoved(derecho.Endpoint{Node: 9, ID: 1})
+	require.NoError(t, n.p.Err(), "it is over")
 }
 
 func cached(r *reader) int {

@@ -223,8 +223,8 @@ func (sub *Subscriber) NotifyDataReaders() error {
 	if sub.absent() {
 		return missing(op, "the subscriber", "NewSubscriber")
 	}
-	if !sub.state.enabled.Load() {
-		return sub.state.notEnabled(op)
+	if err := sub.usable(op); err != nil {
+		return err
 	}
 	for _, r := range sub.list() {
 		r.notifyData()

@@ -26,8 +26,8 @@ func (sub *Subscriber) BeginAccess() error {
 	if sub.absent() {
 		return missing("BeginAccess", "the subscriber", "NewSubscriber")
 	}
-	if !sub.state.enabled.Load() {
-		return sub.state.notEnabled("BeginAccess")
+	if err := sub.usable("BeginAccess"); err != nil {
+		return err
 	}
 	s := &sub.accessing
 	s.mu.Lock()
@@ -59,8 +59,8 @@ func (sub *Subscriber) EndAccess() error {
 	if sub.absent() {
 		return missing(op, "the subscriber", "NewSubscriber")
 	}
-	if !sub.state.enabled.Load() {
-		return sub.state.notEnabled(op)
+	if err := sub.usable(op); err != nil {
+		return err
 	}
 	s := &sub.accessing
 	s.mu.Lock()

@@ -61,6 +61,7 @@ type writer struct {
 	stability stability
 	batch     *batch       // of its subgroup; set before the writer is enabled
 	budget    atomic.Int64 // LATENCY_BUDGET: how long a message may wait for others, ns
+	waits     whileOpen    // what Write and its kin wait with; who has turn
 	set       openSet      // PRESENTATION coherent_access; who has turn
 	marking   atomic.Bool  // somebody has asked for a mark, which takes its place only after this is false again
 	bySource  bool         // DESTINATION_ORDER BY_SOURCE_TIMESTAMP: its timestamps ascend
@@ -241,6 +242,8 @@ func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, 
 	}
 	exclusions := w.doubt.exclusions.Load()
 	w.mayWait(r)
+	ctx = w.waits.begin(ctx, w.lifetime)
+	defer w.waits.end() // before the turn is left
 	node, err := w.place(ctx, w.at.ch, size, deadline, &r.slot)
 	if errors.Is(err, derecho.ErrWouldBlock) {
 		w.dropped.Add(1)
@@ -249,8 +252,11 @@ func (w *writer) reserveWaiting(ctx context.Context, op string, size int, from, 
 		return nil
 	}
 	if err != nil {
-		if failed := w.p.failed(op, w.what); failed != nil {
-			return failed
+		if w.ended.Load() {
+			return w.deleted(op)
+		}
+		if known := w.broken(op); known != nil {
+			return known
 		}
 		detail := ""
 		if errors.Is(err, derecho.ErrTimeout) {
@@ -515,22 +521,17 @@ func (w *writer) pathNow() topic.Path {
 	return w.path
 }
 
-// farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell, because its
-// ring stays full, is withdrawn all the same: that tells its readers that it is gone.
+// farewell sends the writer's last message and withdraws its endpoint. A writer that can not say farewell is withdrawn all the same: that tells its readers
+// that it is gone. Its ring stays full, say; in an outage, or while its log is refused, there is nobody to say it to.
 func (w *writer) farewell(ctx context.Context) error {
-	err := w.sayClosing(ctx)
-	if err == nil {
-		err = w.p.core.WaitAcked(ctx, w.at.sg)
+	if w.sayClosing(ctx) == nil {
+		_ = w.p.core.WaitAcked(ctx, w.at.sg)
 	}
-	if gone := w.p.core.RemoveEndpoint(ctx, w.id); gone != nil {
-		err = gone
-	} else if errors.Is(err, derecho.ErrTimeout) || errors.Is(err, derecho.ErrExcluded) || errors.Is(err, derecho.ErrNotSender) {
-		err = nil // in an outage, or while its log is refused, there is nobody to say it to
-	}
-	if err == nil || errors.Is(err, derecho.ErrClosed) || w.p.failure.Load() != nil {
+	gone := w.p.core.RemoveEndpoint(ctx, w.id)
+	if gone == nil || errors.Is(gone, derecho.ErrClosed) || w.p.failure.Load() != nil {
 		return nil
 	}
-	return failure("Close", w.what, "", err)
+	return w.p.unagreed("Close", w.what, withdrawnDetail, gone)
 }
 
 func (w *writer) sayClosing(ctx context.Context) error {
@@ -702,10 +703,15 @@ func (w *writer) noteWhenAcked(ctx context.Context, op string, m cdr.Message, en
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
+	ctx, end := until(ctx, w.lifetime)
+	defer end()
 	for {
 		round := t.atRound()
 		w.batch.hurry()
 		if err := w.p.core.WaitAcked(ctx, w.at.sg); err != nil {
+			if w.ended.Load() {
+				return noted{}, w.deleted(op)
+			}
 			if known := w.broken(op); known != nil {
 				return noted{}, known
 			}

@@ -587,7 +587,7 @@ func (p *process) act() {
 				p.send()
 			}
 		}
-		if p.run.plan.Changes && p.run.changes.IntN(4) == 0 {
+		if p.run.plan.Changes && p.run.changes.IntN(4) == 0 && !p.leaving { // it may have left while it stood still between the stores of a message
 			p.change()
 		}
 	})

@@ -379,6 +379,8 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			h := lies.of(group[e.Node])
 			lies.resumed(found[e.Node], h, there[place{group[e.Node], channels[ch].ID, e.Epoch}], announced(e.Node), on, newest[on].logs, logs, at)
 			h.has(e.Node, found[e.Node])
+		case e.Kind == Await && e.Channel == ch && e.Text == "pending":
+			lies.of(group[e.Node]).awaits(e.Node)
 		case e.Kind == Load && e.Channel == ch:
 			lies.of(group[e.Node]).has(e.Node, found[e.Node])
 		case e.Kind == Known && e.Channel == ch:

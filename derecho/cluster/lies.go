@@ -95,6 +95,12 @@ func (h *having) has(node derecho.NodeID, log uint64) {
 	h.know()
 }
 
+// awaits: a node waits for the state. If it had got one before, that was not heard in time, and it is to get it from another.
+func (h *having) awaits(node derecho.NodeID) {
+	delete(h.nodes, node)
+	h.know()
+}
+
 // goesOn: somebody who has the state is among those who keep the channel in an epoch.
 func (h *having) goesOn(w *derecho.Event, ch derecho.ChannelID) bool {
 	for n, kept := range w.Kept {

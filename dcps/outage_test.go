@@ -187,9 +187,9 @@ func TestRejoin(t *testing.T) {
 				require.ErrorContains(t, err, "did not hear it for longer than Settings.Lease", "why")
 				require.ErrorContains(t, err, "as soon as it reaches a process of the domain: if none is left, start one, or this one anew", "and what ends it")
 			}
-			b.p.hub.Isolated(derecho.ErrRecovering) // it has joined, and waits for logs
+			b.p.hub.Isolated(derecho.ErrNoMajority) // it joins again, and is not let in
 			require.ErrorIs(t, b.p.Err(), derecho.ErrExcluded)
-			require.ErrorIs(t, b.p.Err(), derecho.ErrRecovering)
+			require.ErrorIs(t, b.p.Err(), derecho.ErrNoMajority)
 			d.bus.rejoin(b)
 			require.NoError(t, b.p.WaitForDomain(patiently(t)))
 			for _, w := range []*DataWriter[track]{wa, wb} {

@@ -188,7 +188,7 @@ type Handler interface {
 	// Reserve fails with the same error. nil: it is over. Excluded follows if the others went on
 	// without this node meanwhile. nil also follows Excluded, when the node has joined again and all its
 	// endpoints are announced again: then Reserve works. Before this node has joined, for the first time or again, it tells that
-	// the group lets nobody in, because the members that are left are too few to agree on it; and when it has joined again, that it waits for logs (ErrRecovering).
+	// the group lets nobody in, because the members that are left are too few to agree on it.
 	Isolated(err error)
 	// Undelivered hands over what this node had committed and was not handed itself, in order, when the group has gone on
 	// without it: others may have been handed it, all of them or nobody. It is called of subgroups that the node receives. Endpoints are removed, and Excluded follows, after

@@ -143,7 +143,7 @@ func (m *machine) changeEndpoint(id EndpointID, info []byte, done func(error)) {
 			done(ErrClosed)
 			return
 		}
-		if p.waits { // nobody knows it; perhaps for long, and Node.ChangeEndpoint keeps others from changing endpoints
+		if p.waits { // nobody knows it; perhaps for long
 			p.ep.Info = info
 			done(nil)
 			return
@@ -425,7 +425,9 @@ func (m *machine) added(eps []Endpoint) {
 		if p := m.own[ep.ID]; p != nil && ep.Node == m.id {
 			p.added = true
 			m.unrefuse(p)
-			m.whenReady(func() bool { return p.removing || m.cat.recovered(ep) }, func() {
+			// A node that joins again has an outage until all its endpoints are there. Missing logs of one channel do not make it longer for the others: who
+			// writes to that one is told which they are, as at every other member.
+			m.whenReady(func() bool { return p.removing || p.rejoins || m.cat.recovered(ep) }, func() {
 				reached := m.reachedBy(ep)
 				m.whenReady(func() bool { return p.removing || reached() }, func() {
 					if !p.removing {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"runtime/pprof"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,26 +130,7 @@ func (l *life) isWaiting(err error) {
 	}
 }
 
-// isRecovering: if this node has joined again, and can not announce all that its application has because logs are missing, the layer above is told why the outage goes
-// on. resume tells that it is over.
-func (l *life) isRecovering(waiting map[keptChannel]string) {
-	l.recovering.Store(&waiting)
-	if out := l.n.outage.Load(); out == nil || !errors.Is(*out, ErrExcluded) || l.m.phase != joined {
-		return
-	}
-	var why []string
-	for k, text := range waiting {
-		for _, p := range l.m.own {
-			if p.ep.Channel == k.channel && p.ep.names(k.subgroup) {
-				why = append(why, text)
-			}
-		}
-	}
-	if len(why) > 0 {
-		slices.Sort(why)
-		l.m.h.Isolated(fmt.Errorf("%w: %s", ErrRecovering, strings.Join(slices.Compact(why), "; ")))
-	}
-}
+func (l *life) isRecovering(waiting map[keptChannel]string) { l.recovering.Store(&waiting) }
 
 func (l *life) newGroup(g *subgroup) {
 	groups := map[SubgroupID]*subgroup{g.id: g}
@@ -267,7 +247,12 @@ func (l *life) await(ctx context.Context, ev func(m *machine, done func(error)))
 func (l *life) add(ctx context.Context, ep Endpoint) error {
 	ep.Node = l.id
 	if err := l.m.logs.prepare(&ep, l.n.cfg.OpenLog); err != nil {
-		return err
+		select {
+		case <-l.over: // which closes its logs
+			return *l.err.Load()
+		default:
+			return err
+		}
 	}
 	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
 }

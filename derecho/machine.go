@@ -151,7 +151,7 @@ type pendingEndpoint struct {
 	done                       func(error) // nil when answered
 	submitted, added, removing bool
 	changing                   []func(error) // of each change under way
-	rejoins                    bool          // the node has joined again, and nobody waits for the answer to what becomes of one endpoint
+	rejoins                    bool          // the node has joined again, and nobody waits for the answer to what becomes of one endpoint, or for missing logs
 	refused                    bool          // as another node has the log, and it lives: Handler.LogFailed was told
 	waits                      bool          // until that log is free, and is announced then as it is by then
 }

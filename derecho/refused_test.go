@@ -156,16 +156,18 @@ func TestRejoinWithHungDisk(t *testing.T) {
 	answer()
 }
 
-// A node joins again, and another that had what it has stored has withdrawn it meanwhile, which may have stored more. The node waits for that log, and tells so. When
-// the log is back the outage is over.
-func TestRejoinWaitsForLogs(t *testing.T) {
+// A node joins again, and another that had what it has stored of a channel has withdrawn it meanwhile, which may have stored more. All else works at once; who writes
+// to that channel is told which log is missing, until it is back.
+func TestRejoinWhileLogsAreMissing(t *testing.T) {
 	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
 	c.join()
 	var disk atomic.Pointer[chan struct{}] // it answers when this is closed
 	answers := make(chan struct{})
 	disk.Store(&answers)
 	close(answers)
-	keeps := Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true}
+	keeps := func(id EndpointID, ch ChannelID) Endpoint {
+		return Endpoint{ID: id, Channel: ch, Writes: logged, Reads: []Subgroup{logged}, Replica: true}
+	}
 	joins := func(id uint64) (*Node, *recorder) {
 		log := &indexedLog{index: LogIndex{ID: id}}
 		c.cfg.OpenLog = func(SubgroupID) (Log, error) {
@@ -174,11 +176,13 @@ func TestRejoinWaitsForLogs(t *testing.T) {
 		}
 		c.cfg.LogState = func(_ SubgroupID, ch ChannelID) *LogState { return log.holds(ch) }
 		n, r := c.join()
-		n.mustAdd(t, keeps)
+		n.mustAdd(t, keeps(1, 7))
+		n.mustAdd(t, keeps(2, 8))
 		return n, r
 	}
 	a, ra := joins(0xa)
 	b, rb := joins(0xb)
+	b.mustAdd(t, Endpoint{ID: 3, Channel: 9, Writes: ordered})
 	a.mustSend(t, logged, 7, 1, "stored")
 	require.NoError(t, a.WaitDurable(ctxFor(t), logged.ID, 7))
 	away := fmt.Sprintf("-%s/1", b.ID())
@@ -189,10 +193,21 @@ func TestRejoinWaitsForLogs(t *testing.T) {
 	ra.wait(t, "that it is away", func() bool { return slices.Contains(ra.endpoints, away) })
 	require.NoError(t, a.RemoveEndpoint(ctxFor(t), 1))
 	close(later)
-	rb.wait(t, "what it waits for", func() bool { return errors.Is(rb.isolated, ErrRecovering) })
-	require.ErrorContains(t, rb.isolated, "1 of the 2 logs that were written last are not there ([000000000000000a]): start the processes that have them")
-	a.mustAdd(t, keeps)
 	rb.wait(t, "the end of the outage", func() bool { return rb.isolated == nil })
+	b.mustSend(t, ordered, 9, 3, "works")
+	b.mustSend(t, logged, 8, 2, "is stored")
+	require.NoError(t, b.WaitDurable(ctxFor(t), logged.ID, 8))
+	_, err := b.Reserve(ctxFor(t), logged.ID, 7, 1, time.Time{})
+	require.ErrorIs(t, err, ErrRecovering)
+	require.ErrorContains(t, err, "1 of the 2 logs that were written last are not there ([000000000000000a]): start the processes that have them")
+	a.mustAdd(t, keeps(1, 7))
+	require.Eventually(t, func() bool {
+		slot, err := b.Reserve(ctxFor(t), logged.ID, 7, 1, time.Time{})
+		if err == nil {
+			slot.Abort()
+		}
+		return err == nil
+	}, patience, time.Millisecond)
 	b.mustSend(t, logged, 7, 1, "stored, too")
 	require.NoError(t, b.WaitDurable(ctxFor(t), logged.ID, 7))
 }

@@ -40,7 +40,8 @@ type Node struct {
 	// ctx ends when Leave is called, and the node begins no other incarnation.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// turn is held while endpoints are changed, or announced again; it guards endpoints.
+	// turn guards endpoints. It is held while they are looked at or changed, and while an incarnation announces them again, which does not wait for logs of others:
+	// never while one endpoint waits for the group.
 	turn      chan struct{}
 	endpoints endpointList // that AddEndpoint has announced, in that order
 	rejoining rejoining
@@ -273,15 +274,14 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 			return err
 		}
 		l := n.life.Load()
+		<-n.turn
 		err := l.add(ctx, ep)
-		switch {
-		case err == nil:
-			ep.Node = 0 // each incarnation has another
-			n.endpoints.insert(&ep)
-		case errors.Is(err, ErrTimeout):
+		if err == nil {
+			err = n.note(ctx, l, ep)
+		}
+		if errors.Is(err, ErrTimeout) {
 			err = l.giveUp(ep, err)
 		}
-		<-n.turn
 		if !errors.Is(err, ErrExcluded) {
 			return err
 		}
@@ -289,6 +289,20 @@ func (n *Node) AddEndpoint(ctx context.Context, ep Endpoint) error {
 			return fmt.Errorf("%w; %w", ErrTimeout, err)
 		}
 	}
+}
+
+// note has an endpoint that was announced by an incarnation announced by those that follow. ErrExcluded: another one is there already, and has not announced it.
+func (n *Node) note(ctx context.Context, l *life, ep Endpoint) error {
+	if err := n.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer func() { <-n.turn }()
+	if n.life.Load() != l {
+		return ErrExcluded
+	}
+	ep.Node = 0 // each incarnation has another
+	n.endpoints.insert(&ep)
+	return nil
 }
 
 const maxInfo = 32 << 10
@@ -304,7 +318,7 @@ func checkEndpoint(ep Endpoint) error {
 }
 
 // ChangeEndpoint gives an endpoint of this node another Info. When it returns, EndpointChanged was called for it here. If
-// ctx ends first the change is still made, as soon as the group can agree on it.
+// ctx ends first the change is still made, as soon as the group can agree on it; unless the node was joining again all the time, and it had not begun.
 func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) error {
 	if err := checkEndpoint(Endpoint{ID: id, Info: info}); err != nil {
 		return err
@@ -321,6 +335,7 @@ func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) e
 		ep.Info = info // an incarnation that begins meanwhile announces it so
 		l := n.life.Load()
 		_, refused := l.refused[id] // perhaps nobody knows it, and it is announced as it is then
+		<-n.turn
 		err := l.await(ctx, func(m *machine, done func(error)) {
 			if refused && m.own[id] == nil {
 				done(nil)
@@ -328,7 +343,6 @@ func (n *Node) ChangeEndpoint(ctx context.Context, id EndpointID, info []byte) e
 			}
 			m.changeEndpoint(id, info, done)
 		})
-		<-n.turn
 		if !errors.Is(err, ErrExcluded) {
 			return err
 		}
@@ -357,14 +371,14 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 		l := n.life.Load()
 		select {
 		case n.turn <- struct{}{}:
-			defer func() { <-n.turn }()
 			if ep := n.endpoints.find(0, id); ep != nil {
 				n.endpoints.delete(ep)
 			}
 			l := n.life.Load()
 			_, refused := l.refused[id]
 			delete(l.refused, id)
-			return n.remove(ctx, id, refused)
+			<-n.turn
+			return l.remove(ctx, id, refused)
 		case <-l.over: // perhaps it rejoins now, which has the turn until it has announced all
 		case <-n.ctx.Done():
 			return ErrClosed
@@ -375,12 +389,15 @@ func (n *Node) RemoveEndpoint(ctx context.Context, id EndpointID) error {
 			return timedOut(ctx)
 		}
 	}
-	return n.remove(ctx, id, true)
+	return n.life.Load().remove(ctx, id, true)
 }
 
-// remove withdraws an endpoint in the present incarnation; if it is left out, or was refused, that one need not have announced it, and will not.
-func (n *Node) remove(ctx context.Context, id EndpointID, leftOut bool) error {
-	err := n.await(ctx, func(m *machine, done func(error)) {
+// remove withdraws an endpoint in this incarnation; if it is left out, or was refused, that one need not have announced it, and will not.
+func (l *life) remove(ctx context.Context, id EndpointID, leftOut bool) error {
+	if l.n.failure.Load() != nil || l.n.ctx.Err() != nil {
+		return l.n.down()
+	}
+	err := l.await(ctx, func(m *machine, done func(error)) {
 		if leftOut && m.own[id] == nil {
 			done(nil)
 			return

@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -490,8 +491,9 @@ type logs struct {
 	opening sync.Mutex          // held by applications while a log is opened, never by the poller
 	have    map[SubgroupID]bool // opened once already; guarded by opening
 
-	mu   sync.Mutex
-	open map[SubgroupID]Log
+	mu     sync.Mutex
+	open   map[SubgroupID]Log
+	closed bool // the incarnation is over: nobody takes them any more
 }
 
 func (s *logs) take(sg SubgroupID) Log {
@@ -530,6 +532,9 @@ func (s *logs) openOnce(sg SubgroupID, open func(SubgroupID) (Log, error)) error
 	s.have[sg] = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed { // while it was being opened
+		return errors.Join(ErrClosed, l.Close())
+	}
 	if s.open == nil {
 		s.open = map[SubgroupID]Log{}
 	}
@@ -543,5 +548,5 @@ func (s *logs) closeUnused() {
 	for _, l := range s.open {
 		_ = l.Close()
 	}
-	s.open = nil
+	s.open, s.closed = nil, true
 }

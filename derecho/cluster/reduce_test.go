@@ -27,6 +27,9 @@ func whole(r *Result, survivors bool) string {
 // What a sweep of pairs leaves out is what it runs anyhow: all pairs of deaths at some pushes, in any order, have the traces of those
 // that it runs, or of a single death.
 func TestNothingIsMissing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of runs, each on one goroutine")
+	}
 	const first = 20 // push
 	var count Count
 	for _, sc := range []Scenario{

@@ -26,6 +26,9 @@ func TestSweep(t *testing.T) {
 	sweeps := []Sweep{{Nodes: 3, Step: 8, Pairs: 12, Stored: 40}}
 	switch *sweep {
 	case "":
+		if testing.Short() {
+			sweeps = []Sweep{{Nodes: 3, Step: 24, Pairs: 8, Stored: 120}}
+		}
 	case "all":
 		sweeps = []Sweep{{Nodes: 3, Step: 1, Pairs: 7, Stored: 1}, {Nodes: 4, Step: 1, Pairs: 17, Stored: 1}, {Nodes: 5, Step: 1, Pairs: 29, Stored: 1}}
 	default:

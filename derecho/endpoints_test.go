@@ -1,0 +1,95 @@
+package derecho
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An endpoint waits for a log that is missing. Others are announced, changed and withdrawn meanwhile.
+func TestOneEndpointWaitsAlone(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		c.join()
+		c.cfg.OpenLog = func(SubgroupID) (Log, error) { return &memLog{}, nil }
+		c.cfg.LogState = func(SubgroupID, ChannelID) *LogState {
+			return &LogState{ID: 17, Begun: 3, Epoch: 3, Seq: 1, Logs: []uint64{17, 18}, History: 17, Written: true}
+		}
+		n, _ := c.join()
+		n.mustAdd(t, Endpoint{ID: 1, Channel: 9, Writes: ordered})
+		ctx, giveUp := context.WithCancel(ctxFor(t))
+		waits := make(chan error, 1)
+		go func() {
+			waits <- n.AddEndpoint(ctx, Endpoint{ID: 2, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+		}()
+		require.Eventually(t, func() bool { return n.life.Load().waitsFor(logged.ID, 7) != "" }, patience, time.Millisecond)
+		n.mustAdd(t, Endpoint{ID: 3, Channel: 10, Reads: []Subgroup{ordered}})
+		require.NoError(t, n.ChangeEndpoint(ctxFor(t), 1, []byte("changed")))
+		require.NoError(t, n.RemoveEndpoint(ctxFor(t), 3))
+		n.mustSend(t, ordered, 9, 1, "works")
+		giveUp()
+		err := <-waits
+		require.ErrorIs(t, err, ErrRecovering)
+		require.ErrorContains(t, err, "0000000000000012", "the log that is missing")
+	})
+}
+
+// closing is a log that tells when it is closed.
+type closing struct {
+	memLog
+	closed atomic.Bool
+}
+
+func (l *closing) Close() error {
+	l.closed.Store(true)
+	return nil
+}
+
+// The group goes on without a node while that opens a log for an endpoint. The next incarnation opens it anew, and the one before keeps none.
+func TestExcludedWhileALogIsOpened(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), LogState: emptyLog(17)}}
+	c.join()
+	c.join()
+	opens, answer := make(chan *closing, 2), make(chan struct{})
+	c.cfg.OpenLog = func(SubgroupID) (Log, error) {
+		l := new(closing)
+		opens <- l
+		<-answer
+		return l, nil
+	}
+	n, r := c.join()
+	added := make(chan error, 1)
+	go func() {
+		added <- n.AddEndpoint(ctxFor(t), Endpoint{ID: 1, Channel: 7, Writes: logged, Reads: []Subgroup{logged}, Replica: true})
+	}()
+	first := <-opens
+	goOnWithout(t, n, r)
+	close(answer)
+	require.NoError(t, <-added)
+	require.True(t, first.closed.Load())
+	second := <-opens
+	require.False(t, second.closed.Load())
+	n.mustSend(t, logged, 7, 1, "stored")
+	require.NoError(t, n.WaitDurable(ctxFor(t), logged.ID, 7))
+}
+
+// An incarnation announces an endpoint, and the next one takes its place before that is noted: it announces the endpoint itself.
+func TestExcludedBeforeAnEndpointIsNoted(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	c.join()
+	c.join()
+	n, r := c.join()
+	l, ep := n.life.Load(), Endpoint{ID: 1, Channel: 9, Writes: ordered}
+	require.NoError(t, l.add(ctxFor(t), ep))
+	goOnWithout(t, n, r)
+	require.ErrorIs(t, n.note(ctxFor(t), l, ep), ErrExcluded)
+	require.Nil(t, n.endpoints.find(0, 1))
+	_, err := n.Reserve(ctxFor(t), ordered.ID, 9, 1, time.Time{})
+	require.ErrorIs(t, err, ErrNotSender)
+	n.mustAdd(t, ep)
+	goOnWithout(t, n, r)
+	n.mustSend(t, ordered, 9, 1, "announced again")
+}

@@ -360,6 +360,14 @@ func (p outcome) checkStay(s stay, at map[sample]int, whole bool) (wrong []strin
 // checkAcks checks that what a writer was told is durable is in the log of every process that was there before it and after.
 // A process that was excluded meanwhile was not among those that store.
 func checkAcks(all []outcome) (wrong []string) {
+	epochs := map[sample]uint32{} // in which it came, for those who were handed it then
+	for _, p := range all {
+		for _, d := range p.told.deliveries {
+			if d.topic == loggedTopic {
+				epochs[d.sample()] = d.epoch
+			}
+		}
+	}
 	for _, p := range all {
 		has := make(map[sample]bool, len(p.log))
 		newest := map[string]uint64{}
@@ -379,7 +387,7 @@ func checkAcks(all []outcome) (wrong []string) {
 				if !met || a.number < first || a.at >= p.over || has[s] {
 					continue
 				}
-				if p.excludable(a.sent, a.at) {
+				if p.excludable(epochs[s], a.sent, a.at) {
 					continue
 				}
 				wrong = append(wrong, fmt.Sprintf("%s was told that #%d is durable, but the log of %s (%s) has its samples %d to %d", a.writer, a.number, p.name, p.fate, first, newest[a.writer]))
@@ -392,9 +400,10 @@ func checkAcks(all []outcome) (wrong []string) {
 	return wrong
 }
 
-// excludable tells whether the process was away, or may have been, from one time to another: what it was handed before an exclusion and
-// after it leaves that open.
-func (p outcome) excludable(from, to int64) bool {
+// excludable tells whether the process was away, or may have been, from one time to another, when a sample of an epoch was sent (0: not known): what it was
+// handed before an exclusion and after it leaves that open. That it was handed what was sent before the sample does not say that it was there if that
+// waited for a later epoch.
+func (p outcome) excludable(epoch uint32, from, to int64) bool {
 	var ds []delivery
 	for _, d := range p.told.deliveries {
 		if d.topic == loggedTopic {
@@ -403,7 +412,7 @@ func (p outcome) excludable(from, to int64) bool {
 	}
 	away := func(at int64) bool { // from at, or earlier, on
 		for _, d := range ds {
-			if d.received <= at && d.sent > to || d.received > at && d.sent < from {
+			if d.received <= at && d.sent > to || d.received > at && d.sent < from && (epoch == 0 || d.epoch <= epoch) {
 				return false
 			}
 		}

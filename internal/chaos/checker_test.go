@@ -74,6 +74,10 @@ func TestChecker(t *testing.T) {
 		}
 		return ds
 	}
+	there := handed(loggedTopic, "p.r", "ababc")
+	there[4].sent, there[4].received = 2, 12
+	there = inEpochs(there, 0, 1)
+	waited := inEpochs(there, 4, 1)
 	excluded := func(o outcome, after ...int64) outcome { // when it had been handed what has that place
 		o.told.exclusions = after
 		return o
@@ -146,6 +150,14 @@ func TestChecker(t *testing.T) {
 			withLog(outcome{name: "q", fate: "killed", over: 10, told: told{deliveries: slices.Concat(
 				as("q.r", logged[:3]), as("q.s", drop(drop(handed(atomicTopic, "", "aqaqdddaqadqa"), 4), 4))), exclusions: []int64{3}}}, samples(logged[:3])),
 		}, ""},
+		"it was away, and what was sent before waited for the next epoch": {[]outcome{
+			withLog(only("p", waited), samples(waited), ack{loggedTopic, "b.w", 2, 3, 9}),
+			excluded(withLog(only("q", as("q.r", slices.Concat(waited[:2], waited[4:]))), samples(slices.Concat(waited[:2], waited[4:]))), 1),
+		}, ""},
+		"it was there, as what was sent before came in that epoch": {[]outcome{
+			withLog(only("p", there), samples(there), ack{loggedTopic, "b.w", 2, 3, 9}),
+			excluded(withLog(only("q", as("q.r", slices.Concat(there[:2], there[4:]))), samples(slices.Concat(there[:2], there[4:]))), 1),
+		}, "b.w was told that #2 is durable"},
 		"what arrived was lost with its writer":              {[]outcome{only("p", returned), withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7})}, "a.w was told that its #3 has arrived, but p.r was not handed it"},
 		"what was not acknowledged was lost with its writer": {[]outcome{only("p", returned)}, ""},
 		"it was lost at a process that may have been away too": {[]outcome{

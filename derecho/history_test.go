@@ -176,3 +176,17 @@ func TestHoldups(t *testing.T) {
 		"are not there ([0000000000000001]): start the processes that have them", text)
 	require.True(t, logs)
 }
+
+// A log may have begun a history that its disk has not kept, and others have gone on with it: what it begins when it has been opened again is another one.
+func TestHistoriesBegunByOneLogHaveNames(t *testing.T) {
+	named := map[uint64]uint32{}
+	for opened := range uint32(1000) {
+		first, other := &LogState{ID: 5, Opened: opened}, &LogState{ID: 9, Opened: 7}
+		name := historyOf([]*LogState{first, other})
+		require.Equal(t, name, historyOf([]*LogState{other, first}))
+		require.NotContains(t, named, name)
+		named[name] = opened
+	}
+	held := &LogState{ID: 9, Opened: 7, Begun: 3, Epoch: 3, Logs: []uint64{9}, History: 77}
+	require.Equal(t, uint64(77), historyOf([]*LogState{{ID: 5, Opened: 2}, held}), "one that is held goes on")
+}

@@ -27,8 +27,8 @@ type recovery struct {
 	// virgin: no log that was there held anything, and there has been no writer since: whoever comes with a
 	// log that does knows more than all who are there.
 	virgin bool
-	// history names what the channel goes on with: by the first of the logs with which it once began. A log that holds
-	// another history is refused (foreign): the two have no common order, and one would be lost.
+	// history names what the channel goes on with: by the first of the logs with which it once began, and how often that had been opened (newHistory). A log
+	// that holds another history is refused (foreign): the two have no common order, and one would be lost.
 	history uint64
 	// last are the logs that had the state when any had it last: what those hold who keep it in memory goes on from there. Ascending.
 	last []uint64
@@ -114,19 +114,26 @@ func (c *catalogue) anyKeeps(k keptChannel) bool {
 // a new one.
 func historyOf(logs []*LogState) (history uint64) {
 	var best *LogState
-	first := ^uint64(0)
-	for _, l := range logs {
-		first = min(first, l.ID)
-	}
 	for _, l := range standing(logs) {
 		if l.History != 0 && (best == nil || l.Written && !best.Written || l.Written == best.Written && l.counts(best)) {
 			best = l
 		}
 	}
 	if best == nil {
-		return first
+		return newHistory(logs)
 	}
 	return best.History
+}
+
+// newHistory names a history that begins with logs which hold none: by the first of them and how often that has been opened. It may be one of those that
+// began an earlier history, and have failed before its disk had kept that; others went on, and what they have stored since is another history than this one.
+func newHistory(logs []*LogState) uint64 {
+	first := slices.MinFunc(logs, func(a, b *LogState) int { return cmp.Compare(a.ID, b.ID) })
+	if mutant.Is("history-again") {
+		return first.ID
+	}
+	const odd = 0x9e3779b97f4a7c15 // other numbers of openings give others
+	return first.ID ^ uint64(first.Opened)*odd
 }
 
 // foreign: the log of an endpoint that is announced holds another history of its channel than what the members have, or

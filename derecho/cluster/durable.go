@@ -272,7 +272,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	givenUp := map[derecho.NodeID]bool{}
 	bare := map[uint64]bool{}  // groups in which the history began where it is kept in memory, with no log there, then or since
 	began := map[place]bool{}  // epochs that anybody has installed
-	blank := map[uint32]bool{} // lines that began with logs which knew of no epoch, none of them by a lie, and that no log has taken up since
+	blank := map[uint32]bool{} // lines that began with logs which knew of no epoch, and that no log has taken up since
 	everywhere := func(t string) bool {
 		return len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
 	}
@@ -316,8 +316,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			delete(blank, on)
 			if !majority(own.Logs, last.logs) {
 				lines++
-				forgot := func(l uint64) bool { return lies.forgot[l] > 0 }
-				on, blank[lines] = lines, len(last.logs) == 0 && !slices.ContainsFunc(own.Logs, forgot)
+				on, blank[lines] = lines, len(last.logs) == 0
 			}
 			line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, on})
 			// What the logs that are there have in the latest epoch that they know is promised all the same: it is only of later ones that they can not know.

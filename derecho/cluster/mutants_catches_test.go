@@ -115,6 +115,7 @@ var catches = map[string]catch{
 	"hurry-any":             {kind: "restart", seed: 5, violates: "P4"},
 	"restart-epochs":        {kind: "restart", seed: 1, violates: "P5"},
 	"history-lost":          {kind: "restart", seed: 15, violates: "P3"},
+	"history-again":         {kind: "seed", seed: 19017898, violates: "P2"},
 	"unread-forever":        {kind: "stranger", seed: 7, violates: "M7"},
 	"copied-unnoticed":      {kind: "twin", seed: 1, violates: "P5"},
 	"log-channels-alike":    {kind: "mover", seed: 1, violates: "P2"},

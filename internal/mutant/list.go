@@ -103,6 +103,7 @@ var List = []Mutant{
 	{"epochs-by-number", "of two epochs that logs know that with the higher number counts as the last, and either if they have the same"},
 	{"log-channels-alike", "a log that took part in an epoch for one channel counts as if it had all others, too"},
 	{"history-lost", "a log with another history of a channel is given that of the members"},
+	{"history-again", "a history that begins anew has the name of one that the same log began before, and lost"},
 	{"log-unannounced", "a node writes to its log what it receives of channels that it keeps no log of"},
 	{"log-starts-empty", "a log that begins where the channel was kept in memory is not given the state"},
 	{"memory-first", "who keeps a channel in memory gives its state to the first log that comes, whatever that holds"},

@@ -300,6 +300,11 @@ func (r *run) roll() {
 
 // lastWords: in the end everybody writes once more, and it arrives.
 func (r *run) lastWords() {
+	type word struct {
+		p  *process
+		ep derecho.Endpoint
+	}
+	var full []word // what it wrote before was on its way: an epoch that a slow disk had held up began only when all came to rest
 	for _, p := range r.procs {
 		if r.err == nil && !p.gone {
 			p.guard(func() {
@@ -311,13 +316,30 @@ func (r *run) lastWords() {
 					}
 					err := p.write(ep)
 					// What one step writes may be more than a ring holds. The first of it finds the ring empty, if those without a message tell that they have none.
-					if full := errors.Is(err, derecho.ErrWouldBlock); err != nil && !(full && (first[ep.Writes.ID] || r.plan.Spindle != (derecho.Spindle{}))) {
+					switch {
+					case err == nil:
+					case !errors.Is(err, derecho.ErrWouldBlock):
 						r.emit(Event{Kind: Muted, Node: p.id, Channel: ep.Channel, Text: err.Error()})
+					case !first[ep.Writes.ID] && r.plan.Spindle == (derecho.Spindle{}):
+						full = append(full, word{p, ep})
 					}
 					first[ep.Writes.ID] = true
 				}
 			})
 			p.look()
+		}
+	}
+	if len(full) > 0 {
+		r.runFor(r.plan.Lease+100*r.w.MaxDelay, 3_000_000)
+	}
+	for _, w := range full {
+		if r.err == nil && !w.p.gone {
+			w.p.guard(func() {
+				if err := w.p.write(w.ep); err != nil {
+					r.emit(Event{Kind: Muted, Node: w.p.id, Channel: w.ep.Channel, Text: err.Error()})
+				}
+			})
+			w.p.look()
 		}
 	}
 	r.runFor(r.plan.Lease+100*r.w.MaxDelay, 3_000_000)

@@ -124,10 +124,10 @@ func (s *squall) step() {
 			well = append(well, p)
 		}
 	}
-	// Without shared memory nothing can be read of the dead, so a majority has to stay at every moment.
+	// Without shared memory nothing can be read of the dead, so a majority has to stay at every moment, also of a view that still counts some of them.
 	spare := len(well) > fewest-1
 	if s.transport == "tcp" {
-		spare = len(well) > fewest-1 && 2*(len(well)-1) > len(s.running)
+		spare = len(well) > fewest-1 && 2*(len(well)-1) > len(s.running)+s.dying()
 	}
 	pick := func(list []*process) *process { return list[s.rnd.IntN(len(list))] }
 	type choice struct {
@@ -193,6 +193,16 @@ func (s *squall) step() {
 			return
 		}
 	}
+}
+
+// dying are the killed that the others may not have agreed on yet: with much else running that takes as long as silence does.
+func (s *squall) dying() (n int) {
+	for _, p := range s.over {
+		if p.outcome.fate != "closed" && time.Since(time.Unix(0, p.outcome.over)) < 2*lease {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *squall) topic() string { return allTopics[s.rnd.IntN(len(allTopics))] }

@@ -52,7 +52,8 @@ type settings struct {
 	together bool
 	stored   int
 	part     string
-	parts    cluster.Sweep // Part and Parts, as part says
+	changes  string
+	of       cluster.Sweep // Part, Parts and Changes, as part and changes say
 	scenario string
 	verbose  bool
 	trace    bool
@@ -77,6 +78,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.IntVar(&s.stored, "stored", 3, "in a sweep: also with stored channels, where a crash is at every `K`-th step, those of disks among them; 1: at all of them; 0: none")
 	fs.BoolVar(&s.together, "together", false, "in a sweep: also pairs of crashes at once, at every step of the group")
 	fs.StringVar(&s.part, "part", "", "in a sweep: of the first crashes of pairs only those of part `I/N`, I from 0 to N-1")
+	fs.StringVar(&s.changes, "changes", "", "in a sweep: only these changes of the view, a `LIST` of crash, leave, join, joins, return, returns; the last two with stored channels only")
 	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")
 	fs.BoolVar(&s.verbose, "v", false, "print what each seed has drawn, before it runs; of one seed that is printed anyway")
 	fs.BoolVar(&s.trace, "trace", false, "print the whole trace of the run that fails, or of the last one")
@@ -119,8 +121,8 @@ func (s *settings) check(rest []string) (err error) {
 		return fmt.Errorf("-duration %v: negative", o.Duration)
 	case s.sweep != 0 && (s.sweep < 2 || s.sweep > maxNodes) || s.pairs < 0 || s.stored < 0:
 		return fmt.Errorf("-sweep %d -pairs %d -stored %d: 2 to %d nodes, and no negative numbers of steps", s.sweep, s.pairs, s.stored, maxNodes)
-	case s.sweep == 0 && (s.together || s.part != ""):
-		return errors.New("-together and -part: of a -sweep")
+	case s.sweep == 0 && (s.together || s.part != "" || s.changes != ""):
+		return errors.New("-together, -part and -changes: of a -sweep")
 	case o.Storm != "" && o.Storm != "any" && !slices.Contains(cluster.Storms, o.Storm):
 		near := suggest.DidYouMean(o.Storm, slices.Values(cluster.Storms))
 		return fmt.Errorf("-storm %s: %s", o.Storm, strings.TrimSpace(near+" say any, "+strings.Join(cluster.Storms, ", ")))
@@ -131,9 +133,14 @@ func (s *settings) check(rest []string) (err error) {
 		return err
 	}
 	if s.part != "" {
-		part, parts := &s.parts.Part, &s.parts.Parts
+		part, parts := &s.of.Part, &s.of.Parts
 		if n, _ := fmt.Sscanf(s.part, "%d/%d", part, parts); n != 2 || *part < 0 || *part >= *parts || s.part != fmt.Sprintf("%d/%d", *part, *parts) {
 			return fmt.Errorf("-part %s: say for example 0/4", s.part)
+		}
+	}
+	if s.changes != "" {
+		if s.of.Changes, err = cluster.ParseChanges(s.changes); err != nil {
+			return err
 		}
 	}
 	if s.keep != "" {
@@ -168,13 +175,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			mu    sync.Mutex
 			count cluster.Count
 		)
-		for _, l := range (cluster.Sweep{Nodes: s.sweep, Step: 1, Pairs: s.pairs, Stored: s.stored, Together: s.together, Part: s.parts.Part, Parts: s.parts.Parts}).Lines() {
+		of := s.of
+		of.Nodes, of.Step, of.Pairs, of.Stored, of.Together = s.sweep, 1, s.pairs, s.stored, s.together
+		for _, l := range of.Lines() {
 			jobs = append(jobs, func(each report) {
 				c := l.Run(func(sc cluster.Scenario, r *cluster.Result) bool { return each(replayScenario(sc), r) })
 				mu.Lock()
 				defer mu.Unlock()
 				count = count.Plus(c)
 			})
+		}
+		if len(jobs) == 0 {
+			fmt.Fprintf(stderr, "ddssim: -changes %s: these need -stored\n", s.changes)
+			return exitUsage
 		}
 		end = s.runAll(ctx, stdout, stderr, scenarios, jobs)
 		if s.stored > 0 && ctx.Err() == nil {

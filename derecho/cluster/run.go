@@ -206,11 +206,13 @@ func (r *run) safety() {
 	r.runFor(r.plan.Length+20*r.w.MaxDelay, 3_000_000)
 }
 
-func (r *run) runFor(d time.Duration, limit int) {
-	end, n := r.w.Now()+d, 0
+func (r *run) runFor(d time.Duration, limit int) { r.runUntil(r.w.Now()+d, limit) }
+
+func (r *run) runUntil(end time.Duration, limit int) {
+	began, n := r.w.Now(), 0
 	r.w.Run(end, func() bool { n++; return r.err != nil || n > limit })
 	if n > limit {
-		r.failf("more than %d events in %v", limit, d)
+		r.failf("more than %d events in %v", limit, end-began)
 	}
 }
 

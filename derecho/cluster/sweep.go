@@ -134,7 +134,10 @@ func (s Scenario) nodes() int {
 func (s Scenario) Run() *Result { return s.run(false) }
 
 // run also records at which pushes it makes a difference to die, if that is asked for.
-func (s Scenario) run(record bool) *Result {
+func (s Scenario) run(record bool) *Result { return s.runSeen(record, nil) }
+
+// runSeen shows the run when the change begins, and when it is over.
+func (s Scenario) runSeen(record bool, show func(r *run, begun bool)) *Result {
 	const seed = 1
 	w := sim.NewWorld(seed)
 	r := &run{w: w, rng: w.Rand(), pickSource: rand.NewPCG(seed, 0), diskSource: rand.NewPCG(seed, 0xd15c), faults: map[Fault]int{}}
@@ -143,15 +146,15 @@ func (s Scenario) run(record bool) *Result {
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,
 		MaxDelay: 200 * time.Microsecond, MaxPause: time.Microsecond, Ring: 1 << 12, Burst: 1,
 	}
-	r.torn = true
+	r.torn, r.plan.Together = true, true // in one change of epochs, as a sweep does nothing as often as this
 	if s.Stored != "" {
 		r.sweeps, r.directed = true, true
-		r.plan.Revive, r.plan.Together, r.plan.Memory = true, true, true
+		r.plan.Revive, r.plan.Memory = true, true
 	}
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	s.prepare(r)
 	res := &Result{}
-	s.change(r, &watch{r: r, together: s.Together, record: record}, res)
+	s.change(r, &watch{r: r, together: s.Together, record: record, show: show}, res)
 	if s.Stored == "restart" || s.Stored != "" && r.remainsBereft() {
 		r.fellAll()
 	}
@@ -170,7 +173,7 @@ func (s Scenario) prepare(r *run) {
 		r.rest()
 	}
 	for _, p := range r.procs {
-		p.guard(func() { p.announce(s.endpoints(p)...) }) // in one change of epochs, as a sweep does nothing as often as this
+		p.guard(func() { p.announce(s.endpoints(p)...) })
 		p.look()
 	}
 	r.rest()
@@ -187,6 +190,9 @@ func (s Scenario) prepare(r *run) {
 		r.fellAll()
 	}
 	r.rest()
+	if !r.settled() && !r.bereft() {
+		r.failf("no rest before the change: %s", r.unrest())
+	}
 }
 
 // remainsBereft: too many have died, and those that are left know it, which takes a lease or two. The change is over, and nobody dies at a step any more.
@@ -261,11 +267,18 @@ func (p *process) endpoints() (all []derecho.Endpoint) {
 	return all
 }
 
-// rest runs until nothing is under way any more, with a bound.
-func (r *run) rest() {
-	for range 400 {
-		r.runFor(r.w.MaxDelay, 1_000_000)
-		if r.err != nil || r.settled() {
+// restLeases bounds rest: a death by silence is known after two leases, and what comes of it may bring another to light.
+const restLeases = 10
+
+// rest runs until nothing is under way any more, or for restLeases. The clock stands at the last event, and the next may be as far away as a
+// heartbeat: so time is counted here, and not by the clock.
+func (r *run) rest() { r.restUnless(func() bool { return false }) }
+
+func (r *run) restUnless(over func() bool) {
+	end := r.w.Now() + restLeases*r.plan.Lease
+	for at := r.w.Now() + r.w.MaxDelay; at < end; at += r.w.MaxDelay {
+		r.runUntil(at, 1_000_000)
+		if r.err != nil || r.settled() || over() {
 			return
 		}
 	}
@@ -280,6 +293,7 @@ func (s Scenario) change(r *run, seen *watch, res *Result) {
 	w.After(2*w.MaxDelay, func() {
 		who := r.procs[s.Who]
 		seen.begin()
+		seen.shows(true)
 		for _, k := range s.Kills {
 			if k.Node < len(r.procs) {
 				f := r.procs[k.Node].f
@@ -307,8 +321,12 @@ func (s Scenario) change(r *run, seen *watch, res *Result) {
 		}
 	})
 	r.runFor(12*w.MaxDelay, 1_000_000)
-	r.rest()
+	r.restUnless(r.bereft)
+	if r.err == nil && !r.settled() && !r.bereft() && !r.waiting() {
+		r.failf("the change is not over after %d leases, and nobody dies later: %s", restLeases, r.unrest())
+	}
 	r.watch = nil
+	seen.shows(false)
 	res.Pushes, res.all = seen.pushes(), seen.all
 	for _, p := range r.procs {
 		res.deaths, res.news = append(res.deaths, seen.deaths[p]), append(res.news, seen.news[p])
@@ -328,23 +346,9 @@ func (p *process) chatter() {
 	}
 }
 
-// enter starts another node.
+// enter starts another node, which has endpoints as soon as it has joined.
 func (s Scenario) enter(r *run, host uint64) {
-	p := s.armed(r.start(host, r.newDisk()), len(r.procs)-1)
-	r.w.After(4*r.w.MaxDelay, func() {
-		if !p.gone && p.joined {
-			p.guard(func() {
-				if s.Stored != "" {
-					p.announce(s.endpoints(p)...)
-					return
-				}
-				for _, ep := range p.endpoints() {
-					p.announce(ep)
-				}
-			})
-			p.look()
-		}
-	})
+	s.endpoints(s.armed(r.start(host, r.newDisk()), len(r.procs)-1))
 }
 
 // armed is a process that has just been started, as the node with a number, and dies at the step at which that is to die.
@@ -368,6 +372,8 @@ type Sweep struct {
 	// Stored is what Step is, in scenarios with stored channels, of those steps that are not known to be the same as the one before: 1 for every one, 0 for no such
 	// scenarios. Of the first deaths that are left Pairs leaves some.
 	Stored int
+	// Changes, if there are any, are the only ones: see begins.
+	Changes []string
 	// Together: also two crashes at once, after each Step-th push of the whole group, of any two nodes.
 	Together bool
 	// Of the first crashes of pairs only every Parts-th, from the one with number Part; Parts 0: all of them.
@@ -426,8 +432,11 @@ type Line struct {
 // Lines are the parts of the sweep; each runs by itself.
 func (s Sweep) Lines() (lines []Line) {
 	for _, hosts := range layouts(s.Nodes) {
-		for _, begin := range begins {
+		for _, begin := range s.among(begins) {
 			for _, who := range []int{0, s.Nodes - 1} {
+				if who > 0 && strings.HasPrefix(begin, "join") && hosts[who] == hosts[0] {
+					continue // whoever joins knows the host only: that is the run beside node 0
+				}
 				lines = append(lines, s.lines(Scenario{Hosts: hosts, Begin: begin, Who: who})...)
 			}
 		}
@@ -438,7 +447,7 @@ func (s Sweep) Lines() (lines []Line) {
 	stored := s
 	stored.Step = s.Stored
 	for _, hosts := range layouts(s.Nodes) {
-		for _, begin := range storedBegins {
+		for _, begin := range s.among(storedBegins) {
 			for i, kind := range storedKinds { // each with one node to which it happens
 				who := i * (s.Nodes - 1)
 				lines = append(lines, stored.lines(Scenario{Hosts: hosts, Stored: kind, Begin: begin, Who: who})...)
@@ -446,6 +455,25 @@ func (s Sweep) Lines() (lines []Line) {
 		}
 	}
 	return lines
+}
+
+// among are those of some changes that the sweep is of.
+func (s Sweep) among(all []string) []string {
+	if len(s.Changes) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(begin string) bool { return !slices.Contains(s.Changes, begin) })
+}
+
+// ParseChanges reads Sweep.Changes.
+func ParseChanges(list string) ([]string, error) {
+	changes := strings.Split(list, ",")
+	for _, c := range changes {
+		if !slices.Contains(storedBegins, c) {
+			return nil, fmt.Errorf("cluster: no change of the view: %q; there are %s", c, strings.Join(storedBegins, ", "))
+		}
+	}
+	return changes, nil
 }
 
 // lines are those of one change.
@@ -480,6 +508,9 @@ func layouts(nodes int) (all [][]uint64) {
 	one, each, mixed := make([]uint64, nodes), make([]uint64, nodes), make([]uint64, nodes)
 	for i := range nodes {
 		one[i], each[i], mixed[i] = 1, uint64(i+1), uint64(i/2+1)
+	}
+	if slices.Equal(one, mixed) {
+		return [][]uint64{one, each}
 	}
 	return [][]uint64{one, each, mixed}
 }

@@ -23,11 +23,11 @@ var (
 // A node crashes, leaves or joins, and at each push or store of any node until the view has changed that
 // node crashes too.
 func TestSweep(t *testing.T) {
-	sweeps := []Sweep{{Nodes: 3, Step: 8, Pairs: 12, Stored: 40}}
+	sweeps := []Sweep{{Nodes: 3, Step: 16, Pairs: 16, Stored: 80}}
 	switch *sweep {
 	case "":
 		if testing.Short() {
-			sweeps = []Sweep{{Nodes: 3, Step: 24, Pairs: 8, Stored: 120}}
+			sweeps = []Sweep{{Nodes: 3, Step: 48, Pairs: 8, Stored: 240}}
 		}
 	case "all":
 		sweeps = []Sweep{{Nodes: 3, Step: 1, Pairs: 7, Stored: 1}, {Nodes: 4, Step: 1, Pairs: 17, Stored: 1}, {Nodes: 5, Step: 1, Pairs: 29, Stored: 1}}
@@ -68,6 +68,63 @@ func TestSweep(t *testing.T) {
 	t.Logf("%d scenarios, %d with two deaths, in %d of them too many died", runs.Load(), pairs.Load(), lost.Load())
 	require.Greater(t, pairs.Load(), int64(100))
 	require.Greater(t, runs.Load(), 2*lost.Load(), "in most scenarios somebody is left to go on")
+}
+
+// A change begins in a group in which all are members, and know all endpoints, and is over when that is so again: else nobody would die at its last steps.
+func TestChangesAreWhole(t *testing.T) {
+	for nodes := 2; nodes <= 5; nodes++ {
+		for _, l := range (Sweep{Nodes: nodes, Step: 1, Stored: 1}).Lines() {
+			if l.victim != 1 {
+				continue
+			}
+			s := l.Scenario
+			t.Run(s.String(), func(t *testing.T) {
+				var before, after, changed int
+				r := s.runSeen(false, func(r *run, begun bool) {
+					switch {
+					case begun:
+						before, changed = r.readers(), len(r.procs)
+					default:
+						after = r.readers()
+					}
+				})
+				require.NoError(t, r.Err)
+				each := map[bool]int{true: 2, false: 3}[s.Stored != ""]
+				were := map[string]int{"return": nodes - 1, "returns": 0}
+				live, is := were[s.Begin]
+				if !is {
+					live = nodes
+				}
+				require.Equal(t, live*each, before, "readers that are announced, when the change begins")
+				require.Equal(t, nodes, changed)
+				switch s.Begin {
+				case "crash", "leave":
+					live--
+				case "join", "return":
+					live++
+				case "joins":
+					live += 2
+				case "returns":
+					live = nodes
+				}
+				if nodes > 2 || s.Begin != "crash" && s.Begin != "return" { // of two none is left for the other
+					require.Equal(t, live*each, after, "when it is over")
+				}
+			})
+		}
+	}
+}
+
+// readers counts those of processes that live which what is written reaches.
+func (r *run) readers() (n int) {
+	for _, p := range r.procs {
+		if !p.gone && p.joined {
+			for _, ep := range p.ready {
+				n += len(ep.Reads)
+			}
+		}
+	}
+	return n
 }
 
 func TestScenario(t *testing.T) {

@@ -24,9 +24,9 @@ import (
 // The beginning of an epoch and the histories that were taken then are one entry, so that no log knows of an epoch without what
 // it began with. Its body, for each channel that the log has from then on:
 //
-//	channel(u64) history(u64) since(u32) flags(u8) logs(u32) log(u64)... [opened(u32)...] [length(u32) state]
+//	channel(u64) history(u64) since(u32) flags(u8) logs(u32) log(u64)... [opened(u32)...] [past(u32) (log(u64) opened(u32))...] [length(u32) state]
 //
-// with how often each of the logs had been opened if flagOpenings, and the state if flagLoaded.
+// with how often each of the logs had been opened if flagOpenings, the same of logs that had the channel before if flagEarlier, and the state if flagLoaded.
 const (
 	entryLog   = 1 // body: the log's identity, u64
 	entryBegin = 2 // an epoch begins, with all channels; body: the logs that belong to it, u64 each. Not written any more
@@ -37,7 +37,7 @@ const (
 	entryOpened = 6 // the log was opened, for the n-th time: n instead of a channel; it is durable before anybody is told of the log
 
 	// Of entryStart. Beginnings without flagOpenings are of earlier versions.
-	flagWritten, flagLoaded, flagOpenings = 1, 2, 4
+	flagWritten, flagLoaded, flagOpenings, flagEarlier = 1, 2, 4, 8
 
 	epochEntrySize = 1 + 4 + 8 + 4 + 4
 )
@@ -151,6 +151,9 @@ func startEntry(s *derecho.EpochStart) epochEntry {
 		if len(c.Openings) == len(c.Logs) {
 			flags |= flagOpenings
 		}
+		if len(c.Past) > 0 {
+			flags |= flagEarlier
+		}
 		b = le.AppendUint64(b, uint64(c.Channel))
 		b = le.AppendUint64(b, c.History)
 		b = le.AppendUint32(b, c.Since)
@@ -162,6 +165,12 @@ func startEntry(s *derecho.EpochStart) epochEntry {
 		if flags&flagOpenings != 0 {
 			for _, n := range c.Openings {
 				b = le.AppendUint32(b, n)
+			}
+		}
+		if flags&flagEarlier != 0 {
+			b = le.AppendUint32(b, uint32(len(c.Past)))
+			for _, o := range c.Past {
+				b = le.AppendUint32(le.AppendUint64(b, o.Log), o.Count)
 			}
 		}
 		if c.Loaded {
@@ -214,6 +223,17 @@ func (x *epochEntry) start() (*derecho.EpochStart, error) {
 			for range logs {
 				c.Openings = append(c.Openings, le.Uint32(b))
 				b = b[4:]
+			}
+		}
+		if flags&flagEarlier != 0 {
+			if len(b) < 4 || int(le.Uint32(b)) > (len(b)-4)/12 {
+				return nil, errStart
+			}
+			n := le.Uint32(b)
+			b = b[4:]
+			for range n {
+				c.Past = append(c.Past, derecho.Opening{Log: le.Uint64(b), Count: le.Uint32(b[8:])})
+				b = b[12:]
 			}
 		}
 		if c.Loaded {

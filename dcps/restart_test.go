@@ -274,12 +274,12 @@ func TestEpochFileOpenings(t *testing.T) {
 	logs := []uint64{4, e.index.ID}
 	slices.Sort(logs)
 	require.NoError(t, e.put(afterEntry(storage.Version{Epoch: 3, Seq: 8}), startEntry(&derecho.EpochStart{Epoch: 4, Channels: []derecho.ChannelStart{
-		{Channel: 7, Logs: logs, Openings: []uint32{9, 2}, History: 9, Since: 4, Loaded: true, State: []byte("then")},
+		{Channel: 7, Logs: logs, Openings: []uint32{9, 2}, Past: []derecho.Opening{{Log: 3, Count: 8}}, History: 9, Since: 4, Loaded: true, State: []byte("then")},
 		{Channel: 8, Logs: logs, History: 9, Since: 4},
 	}})))
 	require.NoError(t, e.f.Close())
 	e = open(storage.Version{Epoch: 3, Seq: 8})
-	require.Equal(t, &derecho.LogState{ID: e.index.ID, Begun: 4, Epoch: 4, Logs: logs, Openings: []uint32{9, 2}, Opened: 3, History: 9}, e.index.Holds(7, 0))
+	require.Equal(t, &derecho.LogState{ID: e.index.ID, Begun: 4, Epoch: 4, Logs: logs, Openings: []uint32{9, 2}, Past: []derecho.Opening{{Log: 3, Count: 8}}, Opened: 3, History: 9}, e.index.Holds(7, 0))
 	require.Nil(t, e.index.Holds(8, 0).Openings, "as an earlier version wrote it")
 	entries, _, err := readEpochs(path)
 	require.NoError(t, err)

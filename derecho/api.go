@@ -84,6 +84,8 @@ type LogState struct {
 	// Openings says of each of them how often it had been opened when the epoch began, as far as the members knew; nil: not recorded, by an
 	// earlier version.
 	Openings []uint32
+	// Past are the logs that had the channel in an epoch of this line before, ascending, and how often each had been opened, as far as the members knew.
+	Past []Opening
 	// Opened is how often this log has been opened, this time included.
 	Opened uint32
 	// History names the history of the channel that the log holds a part of; 0 for none.

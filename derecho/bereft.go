@@ -34,6 +34,7 @@ type bereavement struct {
 	hurry   bool     // a majority of them is enough
 	history uint64   // that they are of
 	unheard []unheard
+	known   []Opening // as in recovery, which may be forgotten meanwhile
 }
 
 // unheard is the log of a replica that failed while it waited for a state: nobody knows whether that came.
@@ -136,6 +137,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			if r := c.recovery[k]; !r.virgin {
 				b.history = cmp.Or(r.history, b.history)
 			}
+			b.known = latestOpenings(b.known, c.recovery[k].known)
 			c.bereaved[k] = b
 		}
 	}
@@ -233,13 +235,15 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]succession {
 	return heirs
 }
 
-// holds: of some logs one that counts holds something of its last epoch.
+// holds: of some logs one that counts may hold something, be it of an epoch before its last.
 func (b bereavement) holds(logs []*LogState) bool {
-	return slices.ContainsFunc(logs, func(l *LogState) bool { return l.Seq > 0 && b.sourceOf(l) })
+	return slices.ContainsFunc(logs, func(l *LogState) bool {
+		return (l.Written && !mutant.Is("heir-by-epoch") || l.Seq > 0) && b.sourceOf(l)
+	})
 }
 
 // heir is the replica from which a channel goes on. A log that did not have the state does not count, however long it is:
-// it may be of another history, which ended when its node came here. But if those that had it hold nothing of their last epoch, nobody was
+// it may be of another line of the history, which ended when its node came here. But if those that had it hold nothing, nobody was
 // told that anything of that is durable, and the log counts that knows the latest epoch.
 func (c *catalogue) heir(k keptChannel) NodeID {
 	b := c.bereaved[k]

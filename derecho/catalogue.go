@@ -31,15 +31,16 @@ type descriptor struct {
 // channelLogs are the logs that have a channel in an epoch, and of which history.
 type channelLogs struct {
 	Channel  ChannelID
-	Logs     []uint64 // ascending
-	Openings []uint32 // of each
+	Logs     []uint64  // ascending
+	Openings []uint32  // of each
+	Past     []Opening // of those that had it before
 	History  uint64
 	Written  bool
 }
 
 func sameLogs(a, b []channelLogs) bool {
 	return slices.EqualFunc(a, b, func(x, y channelLogs) bool {
-		return x.Channel == y.Channel && x.History == y.History && x.Written == y.Written && slices.Equal(x.Logs, y.Logs) && slices.Equal(x.Openings, y.Openings)
+		return x.Channel == y.Channel && x.History == y.History && x.Written == y.Written && slices.Equal(x.Logs, y.Logs) && slices.Equal(x.Openings, y.Openings) && slices.Equal(x.Past, y.Past)
 	})
 }
 

@@ -21,7 +21,8 @@ type ChannelStart struct {
 	Logs    []uint64 // that have the channel in the epoch, ascending
 	// Openings: how often each of Logs had been opened when it was announced; nil if that is not recorded (LogState).
 	Openings []uint32
-	History  uint64 // what it is a part of (LogState)
+	Past     []Opening // of logs that had the channel before (LogState)
+	History  uint64    // what it is a part of (LogState)
 	Written  bool
 	// Since is the first epoch whose messages count, if those did not that came before this epoch; else it is Epoch.
 	Since uint32
@@ -178,7 +179,7 @@ func (x *LogIndex) Holds(ch ChannelID, seq uint64) *LogState {
 		seq = 0
 	}
 	return &LogState{
-		ID: x.ID, Begun: x.begun, Epoch: c.epoch, Seq: seq, Logs: c.start.Logs, Openings: c.start.Openings, Opened: x.opened,
+		ID: x.ID, Begun: x.begun, Epoch: c.epoch, Seq: seq, Logs: c.start.Logs, Openings: c.start.Openings, Past: c.start.Past, Opened: x.opened,
 		History: c.start.History, Written: c.start.Written,
 	}
 }

@@ -443,7 +443,7 @@ func (l *logger) resolve(b *epochStarts) *EpochStart {
 		if c.awaits != 0 && c.awaits != l.came[c.Channel] && !mutant.Is("log-unpaused") {
 			continue
 		}
-		start := ChannelStart{Channel: c.Channel, Logs: c.Logs, Openings: c.Openings, History: c.History, Written: c.Written, Since: c.since}
+		start := ChannelStart{Channel: c.Channel, Logs: c.Logs, Openings: c.Openings, Past: c.Past, History: c.History, Written: c.Written, Since: c.since}
 		for _, state := range l.states {
 			if state.channel == c.Channel && state.epoch == b.epoch {
 				start.Loaded, start.State = true, state.state

@@ -34,6 +34,8 @@ type recovery struct {
 	last []uint64
 	// unheard are logs that may have got the state since: whether they did nobody knows.
 	unheard []unheard
+	// known are the logs that have, or had, the channel in this line of the history, ascending, and how often each had been opened when it was announced last.
+	known []Opening
 }
 
 // recover brings the recovery of the channels of a subgroup up to date. It returns those of which what the members
@@ -73,6 +75,12 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 			r.virgin = r.done && !written && !bereaved
 			if r.done {
 				r.history = cmp.Or(b.history, historyOf(present))
+			}
+		}
+		if r.done {
+			r.known = latestOpenings(r.known, b.known)
+			for _, l := range present {
+				r.known = latestOpenings(r.known, l.knows())
 			}
 		}
 		if had := c.having(sg, ch); r.done && len(had) > 0 {
@@ -151,7 +159,7 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 		if k.channel != ep.Channel || !ep.names(k.subgroup) {
 			continue
 		}
-		if r.done && !r.virgin && r.history != ep.Log.History {
+		if r.done && !r.virgin && (r.history != ep.Log.History || r.apart(ep.Log)) {
 			return r.history, true
 		}
 		for _, l := range c.present(k) {
@@ -161,6 +169,21 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 		}
 	}
 	return 0, false
+}
+
+// apart: the last epoch of a log began on another line of the history than that of the members, and later than these know of: they have not been told of it, and what was stored in it would be lost with what the log has.
+func (r recovery) apart(l *LogState) bool {
+	members := &LogState{Logs: make([]uint64, len(r.known)), Openings: make([]uint32, len(r.known))}
+	for i, o := range r.known {
+		members.Logs[i], members.Openings[i] = o.Log, o.Count
+	}
+	if l.reopened(members) || mutant.Is("apart-joined") || mutant.Is("history-again") {
+		return false
+	}
+	return slices.ContainsFunc(l.line(), func(o Opening) bool {
+		i, known := slices.BinarySearchFunc(r.known, o, Opening.compare)
+		return !known || r.known[i].Count < o.Count
+	})
 }
 
 // storedOf are the channels of a subgroup of which there is a log, ascending.
@@ -256,16 +279,21 @@ func standing(logs []*LogState) (stand []*LogState) {
 	if empty := func(l *LogState) bool { return !l.Written }; slices.ContainsFunc(logs, func(l *LogState) bool { return l.Written }) {
 		logs = slices.DeleteFunc(slices.Clone(logs), empty)
 	}
-	var epochs []*LogState // one log of each: mostly there is one epoch, and a hundred logs may know it
-	for _, l := range logs {
-		if !slices.ContainsFunc(epochs, func(o *LogState) bool { return slices.Equal(l.Logs, o.Logs) && slices.Equal(l.Openings, o.Openings) }) {
-			epochs = append(epochs, l)
+	var epochs []*lined // one log of each: mostly there is one epoch, and a hundred logs may know it
+	of := make([]*lined, len(logs))
+	for i, l := range logs {
+		k := slices.IndexFunc(epochs, func(o *lined) bool {
+			return slices.Equal(l.Logs, o.Logs) && slices.Equal(l.Openings, o.Openings) && slices.Equal(l.Past, o.Past)
+		})
+		if k < 0 {
+			k, epochs = len(epochs), append(epochs, &lined{l, l.line()})
 		}
+		of[i] = epochs[k]
 	}
-	for _, l := range logs {
+	for i, l := range logs {
 		// A disk that has forgotten openings, or was put back, makes two epochs contradict each other. Then neither is void by the other: else
 		// both were, and one that is older than the two would stand.
-		if !slices.ContainsFunc(epochs, func(o *LogState) bool { return l.voided(o) && !o.voided(l) }) {
+		if !slices.ContainsFunc(epochs, func(o *lined) bool { return of[i].voided(o) && !o.voided(of[i]) }) {
 			stand = append(stand, l)
 		}
 	}
@@ -275,12 +303,29 @@ func standing(logs []*LogState) (stand []*LogState) {
 	return stand
 }
 
-// voided: a log that had the channel in the last epoch of l was opened anew for the last epoch of o. So this began later, and after that
-// log had said what it had.
-func (l *LogState) voided(o *LogState) bool {
+// lined is a log with its line.
+type lined struct {
+	*LogState
+	of []Opening
+}
+
+// voided: the last epoch of o began after that of l, by what openings tell, and those who began it had been told what they could of that.
+func (l *lined) voided(o *lined) bool {
 	if mutant.Is("epochs-by-number") {
 		return false
 	}
+	return l.reopened(o.LogState) || !mutant.Is("past-forgotten") && !mutant.Is("heir-by-epoch") && within(l.of, o.of)
+}
+
+// line is which logs had the channel in the last epoch and before, and how often each had been opened.
+func (l *LogState) line() []Opening { return latestOpenings(l.Past, openingsOf(l.Logs, l.Openings)) }
+
+// knows is that, and how often the log itself is opened.
+func (l *LogState) knows() []Opening { return latestOpenings(l.line(), []Opening{{l.ID, l.Opened}}) }
+
+// reopened: a log that had the channel in the last epoch of l was opened anew for the last epoch of o. So this began later, and after that
+// log had said what it had.
+func (l *LogState) reopened(o *LogState) bool {
 	for i, k := 0, 0; i < len(l.Logs) && k < len(o.Logs); { // both ascend
 		switch c := cmp.Compare(l.Logs[i], o.Logs[k]); {
 		case c < 0:
@@ -343,7 +388,7 @@ func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 		for i, id := range ids {
 			openings[i] = c.opened[id]
 		}
-		logs = append(logs, channelLogs{ch, ids, openings, c.recovery[k].history, !c.recovery[k].virgin})
+		logs = append(logs, channelLogs{ch, ids, openings, without(c.recovery[k].known, ids), c.recovery[k].history, !c.recovery[k].virgin})
 	}
 	return logs
 }

@@ -13,6 +13,13 @@ func TestLatestEpoch(t *testing.T) {
 	has := func(id uint64, epoch uint32, seq uint64, logs []uint64, openings ...uint32) LogState {
 		return LogState{ID: id, Begun: epoch, Epoch: epoch, Seq: seq, Logs: logs, Openings: openings, History: 1, Written: true}
 	}
+	alone := func(times uint32, with ...Opening) LogState { // 1 went on when 2 and 3 had died
+		l := has(1, 9, 5, []uint64{1}, times)
+		l.Past = append(with, Opening{2, 1}, Opening{3, 1})
+		return l
+	}
+	without := has(2, 4, 5, []uint64{2, 3}, 2, 2) // they went on without 1
+	without.Past = []Opening{{1, 1}}
 	ab, ac, b := []uint64{1, 2}, []uint64{1, 3}, []uint64{2}
 	for name, c := range map[string]struct {
 		logs    []LogState
@@ -33,6 +40,10 @@ func TestLatestEpoch(t *testing.T) {
 		"both of earlier versions":               {[]LogState{has(1, 8, 5, ac), has(2, 8, 9, ab)}, nil, 2},
 		"one was put back, beside an older":      {[]LogState{has(1, 9, 5, ab, 4, 8), has(2, 8, 7, ab, 5, 7), has(3, 1, 9, []uint64{3}, 1)}, nil, 1},
 		"disks have forgotten how often":         {[]LogState{has(1, 8, 5, ab, 2, 1), has(2, 9, 5, ab, 1, 2)}, nil, 2},
+		"one went on without the others":         {[]LogState{alone(1), has(2, 3, 9, []uint64{1, 2, 3}, 1, 1, 1)}, nil, 1},
+		"and then they without it":               {[]LogState{alone(1), without}, []uint64{3}, 2},
+		"which it does not know":                 {[]LogState{alone(2), without}, nil, 1},
+		"with one that they do not know":         {[]LogState{alone(1, Opening{0, 1}), without}, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
@@ -44,6 +55,35 @@ func TestLatestEpoch(t *testing.T) {
 			require.Equal(t, c.source, s.cat.longest(s.k, func(*LogState) bool { return true }))
 		})
 	}
+}
+
+// A log is refused that was in an epoch of which the members have not been told, unless one that was in it has been opened since, and has told them what it had.
+func TestLinesApart(t *testing.T) {
+	members := recovery{known: []Opening{{1, 2}, {2, 3}, {3, 1}}}
+	for name, c := range map[string]struct {
+		log   LogState
+		apart bool
+	}{
+		"theirs":                  {LogState{Logs: []uint64{1, 2}, Openings: []uint32{2, 3}, Past: []Opening{{3, 1}}}, false},
+		"an earlier one":          {LogState{Logs: []uint64{1, 2, 3}, Openings: []uint32{1, 1, 1}}, false},
+		"later":                   {LogState{Logs: []uint64{3}, Openings: []uint32{2}}, true},
+		"with one that was later": {LogState{Logs: []uint64{3}, Openings: []uint32{1}, Past: []Opening{{1, 3}}}, true},
+		"with one unknown":        {LogState{Logs: []uint64{3, 4}, Openings: []uint32{1, 1}}, true},
+		"but one of it is here":   {LogState{Logs: []uint64{2, 4}, Openings: []uint32{2, 1}}, false},
+	} {
+		require.Equal(t, c.apart, members.apart(&c.log), name)
+	}
+}
+
+func TestOpenings(t *testing.T) {
+	require.Equal(t, []Opening{{1, 2}, {2, 4}, {3, 1}}, latestOpenings([]Opening{{1, 2}, {2, 3}}, []Opening{{1, 1}, {2, 4}, {3, 1}}))
+	require.Equal(t, []Opening{{4, 1}, {5, 0}}, openingsOf([]uint64{4, 5}, []uint32{1}))
+	var many []Opening
+	for id := range uint64(2 * maxPast) {
+		many = append(many, Opening{id, 1})
+	}
+	require.Equal(t, many[maxPast:2*maxPast-1], without(many[maxPast-1:2*maxPast], []uint64{maxPast - 1, 2*maxPast - 1}))
+	require.Len(t, without(many, nil), maxPast)
 }
 
 // The members decide whose log counts with each announcement, on the polling goroutines: that must be quick when a hundred processes come back with one topic.

@@ -135,6 +135,21 @@ func (r *reader) counts() (counts []uint32) {
 	return counts
 }
 
+func (w *writer) openings(all []Opening) {
+	w.u32(uint32(len(all)))
+	for _, o := range all {
+		w.u64(o.Log)
+		w.u32(o.Count)
+	}
+}
+
+func (r *reader) openings() (all []Opening) {
+	for range r.count(12) {
+		all = append(all, Opening{r.u64(), r.u32()})
+	}
+	return all
+}
+
 func (w *writer) kept(k keptChannel) {
 	w.u32(uint32(k.subgroup))
 	w.u64(uint64(k.channel))
@@ -180,6 +195,7 @@ func (w *writer) endpoint(e Endpoint) {
 		w.u64(e.Log.Seq)
 		w.ids(e.Log.Logs)
 		w.counts(e.Log.Openings)
+		w.openings(e.Log.Past)
 		w.u32(e.Log.Opened)
 		w.u64(e.Log.History)
 		w.flag(e.Log.Written)
@@ -194,7 +210,7 @@ func (r *reader) endpoint() Endpoint {
 	}
 	e.Replica = r.flag()
 	if r.flag() {
-		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), Openings: r.counts(), Opened: r.u32(), History: r.u64(), Written: r.flag()}
+		e.Log = &LogState{ID: r.u64(), Begun: r.u32(), Epoch: r.u32(), Seq: r.u64(), Logs: r.ids(), Openings: r.counts(), Past: r.openings(), Opened: r.u32(), History: r.u64(), Written: r.flag()}
 	}
 	e.Info = append([]byte(nil), r.bytes()...)
 	return e
@@ -299,6 +315,7 @@ func (v welcome) encode() []byte {
 			w.u64(uint64(l.Channel))
 			w.ids(l.Logs)
 			w.counts(l.Openings)
+			w.openings(l.Past)
 			w.u64(l.History)
 			w.flag(l.Written)
 		}
@@ -328,6 +345,7 @@ func (v welcome) encode() []byte {
 		w.ids(v.bereaved[k].logs)
 		w.u64(v.bereaved[k].history)
 		w.unheard(v.bereaved[k].unheard)
+		w.openings(v.bereaved[k].known)
 	}
 	w.u32(uint32(len(v.recovery)))
 	for _, k := range slices.SortedFunc(maps.Keys(v.recovery), keptChannel.compare) {
@@ -338,6 +356,7 @@ func (v welcome) encode() []byte {
 		w.u64(v.recovery[k].history)
 		w.ids(v.recovery[k].last)
 		w.unheard(v.recovery[k].unheard)
+		w.openings(v.recovery[k].known)
 	}
 	w.u32(uint32(len(v.opened)))
 	for _, id := range slices.Sorted(maps.Keys(v.opened)) {
@@ -384,8 +403,8 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.subgroups = append(v.subgroups, r.subgroup())
 		v.epochs = append(v.epochs, r.u32())
 		var logs []channelLogs
-		for range r.count(25) {
-			logs = append(logs, channelLogs{ChannelID(r.u64()), r.ids(), r.counts(), r.u64(), r.flag()})
+		for range r.count(29) {
+			logs = append(logs, channelLogs{ChannelID(r.u64()), r.ids(), r.counts(), r.openings(), r.u64(), r.flag()})
 		}
 		v.logs = append(v.logs, logs)
 	}
@@ -400,14 +419,14 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.unstored[has] = r.u32()
 	}
 	v.bereaved = map[keptChannel]bereavement{}
-	for range r.count(29) {
+	for range r.count(33) {
 		k := r.kept()
-		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64(), unheard: r.unheard()}
+		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64(), unheard: r.unheard(), known: r.openings()}
 	}
 	v.recovery = map[keptChannel]recovery{}
-	for range r.count(27) {
+	for range r.count(31) {
 		k := r.kept()
-		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(), unheard: r.unheard()}
+		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(), unheard: r.unheard(), known: r.openings()}
 	}
 	v.opened = map[uint64]uint32{}
 	for range r.count(12) {

@@ -235,7 +235,7 @@ func (c *checker) event(i int, e Event) {
 		}
 		c.durable[e.Node][e.Text] = true
 	case Found:
-		c.found[logOf{e.Log, e.Channel}] = lastEpoch{e.Epoch, e.Logs, e.Openings, e.Written}
+		c.found[logOf{e.Log, e.Channel}] = lastEpochOf(&e)
 		c.logs[e.Node] = e.Log
 		delete(c.refused, e.Node)
 	case Refused:

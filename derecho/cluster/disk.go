@@ -95,7 +95,7 @@ func (f *file) sync(p *process) {
 			if c.Loaded {
 				since = 0
 			}
-			p.run.emit(Event{Kind: Begun, Since: since, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, Openings: c.Openings, History: c.History, Written: c.Written, Text: string(c.State)})
+			p.run.emit(Event{Kind: Begun, Since: since, Node: p.id, Channel: c.Channel, Epoch: e.epoch, Log: p.disk.medium(), Logs: c.Logs, Openings: c.Openings, Past: c.Past, History: c.History, Written: c.Written, Text: string(c.State)})
 		}
 	}
 	f.synced = len(f.entries)

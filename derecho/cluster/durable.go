@@ -22,17 +22,58 @@ type lastEpoch struct {
 	epoch    uint32
 	logs     []uint64
 	openings []uint32
-	written  bool // the log may hold something
+	line     map[uint64]uint32 // the same, with the logs that had belonged to an epoch before
+	written  bool              // the log may hold something
 }
 
-// before: one of the logs was opened again between this epoch and another, which is later whatever the numbers are.
+// lastEpochOf is the one that a Begun or Found tells of.
+func lastEpochOf(e *Event) lastEpoch {
+	l := lastEpoch{e.Epoch, e.Logs, e.Openings, map[uint64]uint32{}, e.Written}
+	for _, o := range e.Past {
+		l.line[o.Log] = o.Count
+	}
+	for i, n := range e.Openings {
+		l.line[e.Logs[i]] = max(l.line[e.Logs[i]], n)
+	}
+	return l
+}
+
+// before: another epoch is later, whatever the numbers are. One of the logs was opened again between this epoch and that. Or that was begun without those who began this one, and those who did knew
+// all these logs, and some of them, which had belonged to an epoch before this one, had been opened again.
 func (e lastEpoch) before(o lastEpoch) bool {
 	for i, log := range e.logs {
 		if k := slices.Index(o.logs, log); k >= 0 && e.openings[i] < o.openings[k] {
 			return true
 		}
 	}
-	return false
+	again := false
+	for log, n := range e.line {
+		if o.line[log] < n {
+			return false
+		}
+		again = again || o.line[log] > n
+	}
+	return again
+}
+
+// before is the last of some epochs to which a log does not belong as it is opened in another, which is their last; the zero lastEpoch if there is none.
+func before(epochs []lastEpoch, log uint64, in onDisk) (last lastEpoch) {
+	for _, e := range epochs {
+		if n := e.line[log]; n < in.lastEpoch.line[log] && e.epoch >= last.epoch {
+			last = e
+		}
+	}
+	return last
+}
+
+// unknown: who began another epoch had not been told that this one began. None of its logs was opened again for that, but the one that is asked about, and some that are named in this one had been opened more often than they knew.
+func (e lastEpoch) unknown(o lastEpoch, log uint64) bool {
+	for i, l := range e.logs {
+		if l != log && e.openings[i] < o.line[l] {
+			return false
+		}
+	}
+	return o.logs != nil && slices.ContainsFunc(slices.Collect(maps.Keys(e.line)), func(l uint64) bool { return l != log && o.line[l] < e.line[l] })
 }
 
 // latest are those of some epochs, or of those of logs that may hold something if there are any, that are not before another, and of these the ones with the highest number. If disks that lie have forgotten how
@@ -270,9 +311,10 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	}
 	there := map[place][]uint64{} // logs of which an epoch goes on
 	givenUp := map[derecho.NodeID]bool{}
-	bare := map[uint64]bool{}  // groups in which the history began where it is kept in memory, with no log there, then or since
-	began := map[place]bool{}  // epochs that anybody has installed
-	blank := map[uint32]bool{} // lines that began with logs which knew of no epoch, and that no log has taken up since
+	bare := map[uint64]bool{}           // groups in which the history began where it is kept in memory, with no log there, then or since
+	began := map[place]bool{}           // epochs that anybody has installed
+	begunIn := map[uint64][]lastEpoch{} // by logs, in a group
+	blank := map[uint32]bool{}          // lines that began with logs which knew of no epoch, and that no log has taken up since
 	everywhere := func(t string) bool {
 		return len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
 	}
@@ -336,14 +378,22 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 				line[e.What.Group] = append(line[e.What.Group], history{e.What.Epoch, lines})
 			}
 		case e.Kind == Begun && e.Channel == ch:
-			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, lastEpoch{e.Epoch, e.Logs, e.Openings, e.Written}}
-			if was := logs[e.Log]; blank[s.line] && was.line != s.line && was.written && e.Since == 0 {
+			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, lastEpochOf(e)}
+			if was := logs[e.Log]; was.written && e.Since == 0 {
+				given := ""
+				switch {
+				case blank[s.line] && was.line != s.line:
+					given = "a history which began with nothing"
+				case was.unknown(before(begunIn[group[e.Node]], e.Log, s), e.Log):
+					given = "what was stored without knowledge of that"
+				}
 				for _, t := range text {
-					if at[t].line == was.line && lies.copies[t][e.Log] > 0 && !lies.excused[t] && everywhere(t) && !slices.Contains(strings.Fields(e.Text), t) {
-						c.failf("P2: %.40s was durable in all logs of epoch %d, and log %016x that has it is given a history which began with nothing", t, at[t].epoch, e.Log)
+					if given != "" && at[t].line == was.line && lies.copies[t][e.Log] > 0 && !lies.excused[t] && everywhere(t) && !slices.Contains(strings.Fields(e.Text), t) {
+						c.failf("P2: %.40s was durable in all logs of epoch %d, and log %016x that has it is given %s", t, at[t].epoch, e.Log, given)
 					}
 				}
 			}
+			begunIn[group[e.Node]] = append(begunIn[group[e.Node]], s.lastEpoch)
 			lies.begun(e, logs[e.Log])
 			logs[e.Log] = s
 			for _, t := range strings.Fields(e.Text) { // the state with which it begins

@@ -119,5 +119,8 @@ var catches = map[string]catch{
 	"unread-forever":        {kind: "stranger", seed: 19, violates: "M7"},
 	"copied-unnoticed":      {kind: "twin", seed: 1, violates: "P5"},
 	"log-channels-alike":    {kind: "mover", seed: 1, violates: "P2"},
-	"epochs-by-number":      {kind: "restart", seed: 7180, violates: "P4"},
+	"epochs-by-number":      {kind: "restart", seed: 2110, violates: "P4"},
+	"heir-by-epoch":         {kind: "restart", seed: 152, violates: "P2"},
+	"past-forgotten":        {kind: "restart", seed: 2110, violates: "P4"},
+	"apart-joined":          {kind: "restart", seed: 1120, violates: "P2"},
 }

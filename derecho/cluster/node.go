@@ -113,7 +113,7 @@ func (p *process) boot() {
 		}
 		p.recovered[ch], p.took[ch] = p.disk.history(ch), false
 		s := p.disk.found(ch)
-		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, Openings: s.Openings, Opened: s.Opened, History: s.History, Written: s.Written})
+		r.emit(Event{Kind: Found, Node: p.id, Channel: ch, Log: s.ID, Epoch: s.Epoch, Logs: s.Logs, Openings: s.Openings, Past: s.Past, Opened: s.Opened, History: s.History, Written: s.Written})
 		return s
 	}
 	cfg.OpenLog = func(derecho.SubgroupID) (derecho.Log, error) { return p.log, nil }

@@ -65,17 +65,18 @@ type Event struct {
 	Sender   derecho.NodeID     // also: whose endpoint Known is of
 	Writer   derecho.EndpointID // of Deliver
 	Text     string
-	What     *derecho.Event // of Decision
-	State    *derecho.State // of Final
-	Row      *derecho.Row   // of Told
-	Log      uint64         // of Durable, Begun, Lost, Unbegun, Found and Back; of Refused if it is a copy
-	Logs     []uint64       // of Begun and Found: those that have the channel in the epoch
-	Openings []uint32       // of these: how often each had been opened
-	Opened   uint32         // of Found: how often the log has been opened
-	History  uint64         // of Begun
-	Written  bool           // of Begun
-	Keeps    bool           // of Known: the endpoint keeps the state of its channel
-	Since    uint32         // of Begun: the first epoch of which what came counts; 0 if a state came, which has all before
+	What     *derecho.Event    // of Decision
+	State    *derecho.State    // of Final
+	Row      *derecho.Row      // of Told
+	Log      uint64            // of Durable, Begun, Lost, Unbegun, Found and Back; of Refused if it is a copy
+	Logs     []uint64          // of Begun and Found: those that have the channel in the epoch
+	Openings []uint32          // of these: how often each had been opened
+	Past     []derecho.Opening // the same of those that had it before
+	Opened   uint32            // of Found: how often the log has been opened
+	History  uint64            // of Begun
+	Written  bool              // of Begun
+	Keeps    bool              // of Known: the endpoint keeps the state of its channel
+	Since    uint32            // of Begun: the first epoch of which what came counts; 0 if a state came, which has all before
 }
 
 func (e Event) String() string {
@@ -100,7 +101,7 @@ func (e Event) String() string {
 	case Durable, Lost:
 		fmt.Fprintf(&b, " log %016x ch %d e %d seq %d", e.Log, e.Channel, e.Epoch, e.Seq)
 	case Begun, Unbegun, Found:
-		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x %d history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.Openings, e.History, e.Written)
+		fmt.Fprintf(&b, " log %016x ch %d e %d logs %x %d past %x history %x %v", e.Log, e.Channel, e.Epoch, e.Logs, e.Openings, e.Past, e.History, e.Written)
 	case Decision:
 		w := e.What
 		fmt.Fprintf(&b, " %v sg %d e %d", w.Kind, w.Subgroup, w.Epoch)

@@ -118,6 +118,9 @@ var List = []Mutant{
 	{"copied-unnoticed", "a log that another node has is taken as one more"},
 	{"again-any", "a channel that nobody keeps any more begins again in the same group with whatever log comes"},
 	{"bereft-goes-on", "nobody looks for logs when the last that had the state have failed"},
+	{"past-forgotten", "an epoch does not tell which logs had the channel before, so one of others that began later, without those who are in it, does not make it void"},
+	{"apart-joined", "a log that began an epoch without the members, and without their knowledge, is given what they have"},
+	{"heir-by-epoch", "logs that had the state last, and stored nothing in their last epoch, give way to any log that knows one with that number or a higher one"},
 
 	// Order and stability.
 	{"unstable", "a message is delivered before all have it"},

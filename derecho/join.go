@@ -307,6 +307,7 @@ func (m *machine) controlDrained(e *epoch) {
 		m.queue = append(m.unexecuted, m.queue...)
 	}
 	m.unexecuted = nil
+	m.forgetJoins(before)
 	if mutant.Is("welcome-early") {
 		m.greet(next, change)
 	}
@@ -335,6 +336,22 @@ func (m *machine) controlDrained(e *epoch) {
 		m.showView(slices.DeleteFunc(before, func(p rdma.PeerInfo) bool { return !failed(NodeID(p.ID)) }))
 		m.broadcastStatus()
 	}
+}
+
+// forgetJoins takes back what this node wanted to say of the joining of members of the view that has ended. Another has said it too; and who is no
+// member any more has failed or left, and would become one again that is not there.
+func (m *machine) forgetJoins(members []rdma.PeerInfo) {
+	if mutant.Is("join-again") {
+		return
+	}
+	m.queue = slices.DeleteFunc(m.queue, func(command []byte) bool {
+		r := reader{b: command}
+		if r.u8() != cmdJoin {
+			return false
+		}
+		p := r.peer()
+		return slices.ContainsFunc(members, func(q rdma.PeerInfo) bool { return q.ID == p.ID })
+	})
 }
 
 // member describes a member of the view; one that is none any more by its ID alone.

@@ -37,6 +37,7 @@ var catches = map[string]catch{
 	"lose-unexecuted":       {kind: "any", seed: 7, violates: "M7"},
 	"repeat-executed":       {kind: "any", seed: 1, violates: "M7"},
 	"no-resource":           {kind: "any", seed: 3, violates: "M7"},
+	"join-again":            {kind: "sweep", scenario: "1,2,3 join 0 2@81 3@13", violates: "run"},
 	"welcome-early":         {kind: "any", seed: 1, violates: "M1"},
 	"welcome-wrong-view":    {kind: "any", seed: 1, violates: "M7"},
 	"outcast-founds":        {kind: "witness", seed: 9, violates: "M4"},

@@ -44,6 +44,7 @@ var List = []Mutant{
 	{"lose-unexecuted", "commands that were cut off are not sent again"},
 	{"repeat-executed", "commands that were executed are sent again"},
 	{"no-resource", "a state is not asked for again when its source has failed"},
+	{"join-again", "two members tell that a node joins, and the second time it joins though it has failed since"},
 	{"welcome-early", "who joins is told of the catalogue before the failed were removed"},
 	{"welcome-wrong-view", "who joins is told of the view before"},
 	{"wait-unwedged", "who alone can certify a death waits for older members that have no quorum without"},

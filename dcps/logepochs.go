@@ -226,12 +226,12 @@ func (x *epochEntry) start() (*derecho.EpochStart, error) {
 			}
 		}
 		if flags&flagEarlier != 0 {
-			if len(b) < 4 || int(le.Uint32(b)) > (len(b)-4)/12 {
+			if len(b) < 4 || le.Uint32(b) > uint32((len(b)-4)/12) {
 				return nil, errStart
 			}
-			n := le.Uint32(b)
+			past := le.Uint32(b)
 			b = b[4:]
-			for range n {
+			for range past {
 				c.Past = append(c.Past, derecho.Opening{Log: le.Uint64(b), Count: le.Uint32(b[8:])})
 				b = b[12:]
 			}

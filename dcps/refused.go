@@ -19,7 +19,7 @@ func (h *hub) refuse(sg derecho.SubgroupID, err *derecho.LogError) {
 	todo := "see to the log, " + h.p.logDir(sg) + ": is it there, has its disk room, does another process use it?"
 	switch {
 	case errors.Is(err, derecho.ErrHistory):
-		todo = "decide which of the two histories is to go on; this log is " + h.p.logDir(sg)
+		todo = "decide which of the two is to go on; this log is " + h.p.logDir(sg)
 	case errors.Is(err, derecho.ErrCopied):
 		todo = "the directory of this process is " + h.p.logDir(sg)
 	}

@@ -290,6 +290,26 @@ func TestEpochFileOpenings(t *testing.T) {
 	require.Equal(t, uint32(5), open(storage.Version{Epoch: 3, Seq: 7}).index.Opened())
 }
 
+// A beginning that ends too early, or says that more follows than there is, is malformed.
+func TestMalformedStart(t *testing.T) {
+	x := startEntry(&derecho.EpochStart{Epoch: 4, Channels: []derecho.ChannelStart{
+		{Channel: 7, Logs: []uint64{4, 5}, Openings: []uint32{9, 2}, Past: []derecho.Opening{{Log: 3, Count: 8}, {Log: 6, Count: 1}}, History: 9, Since: 4, Loaded: true, State: []byte("then")},
+	}})
+	_, err := x.start()
+	require.NoError(t, err)
+	whole := x.body
+	for cut := 1; cut < len(whole); cut++ {
+		x.body = whole[:cut]
+		_, err := x.start()
+		require.ErrorIs(t, err, errStart, cut)
+	}
+	for at := 21; at < len(whole)-4; at++ { // a count among them
+		x.body = slices.Clone(whole)
+		copy(x.body[at:], []byte{255, 255, 255, 255})
+		_, _ = x.start() // without a panic
+	}
+}
+
 // What an earlier version wrote counts for all channels, and is of a history that has no name of its own.
 func TestEpochFileOfEarlierVersion(t *testing.T) {
 	body := []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}

@@ -285,7 +285,7 @@ func TestRefusedLog(t *testing.T) {
 		says string
 	}{
 		{derecho.ErrCopied, "the directory of this process is " + n.p.logDir(w.at.sg)},
-		{derecho.ErrHistory, "decide which of the two histories is to go on; this log is " + n.p.logDir(w.at.sg)},
+		{derecho.ErrHistory, "decide which of the two is to go on; this log is " + n.p.logDir(w.at.sg)},
 		{storage.ErrLocked, "see to the log, " + n.p.logDir(w.at.sg)},
 	} {
 		d.bus.exclude(n)

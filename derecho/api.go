@@ -225,7 +225,7 @@ var (
 	ErrNoMajority = errors.New("derecho: no majority")
 	// ErrRecovering: too few of the logs that were written last are there to take one of them up.
 	ErrRecovering = errors.New("derecho: logs are missing")
-	// ErrHistory: the log of this node holds another history of the channel than the one that the members go on with.
+	// ErrHistory: the log of this node holds another history of the channel than the one that the members go on with, or what was stored in theirs without their knowledge.
 	ErrHistory = errors.New("derecho: another history")
 	// ErrCopied: another node that lives has the log of this one; the directory of one is a copy of the other's.
 	ErrCopied = errors.New("derecho: a copied log")

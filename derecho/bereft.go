@@ -34,7 +34,7 @@ type bereavement struct {
 	hurry   bool     // a majority of them is enough
 	history uint64   // that they are of
 	unheard []unheard
-	known   []Opening // as in recovery, which may be forgotten meanwhile
+	line    []Opening // as in recovery, which may be forgotten meanwhile
 }
 
 // unheard is the log of a replica that failed while it waited for a state: nobody knows whether that came.
@@ -137,7 +137,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			if r := c.recovery[k]; !r.virgin {
 				b.history = cmp.Or(r.history, b.history)
 			}
-			b.known = latestOpenings(b.known, c.recovery[k].known)
+			b.line = mergeLines(b.line, c.recovery[k].line)
 			c.bereaved[k] = b
 		}
 	}
@@ -230,9 +230,19 @@ func (c *catalogue) heirs(before *descriptor) map[ChannelID]succession {
 			}
 			heirs[ch] = heir
 			delete(c.bereaved, k)
+			c.follow(k, heir.node)
 		}
 	}
 	return heirs
+}
+
+// follow takes note that a channel goes on from the log of a node, if it has one.
+func (c *catalogue) follow(k keptChannel, node NodeID) {
+	r, known := c.recovery[k]
+	if i := slices.IndexFunc(c.onChannel[k], func(e *Endpoint) bool { return e.Node == node && e.Log != nil }); i >= 0 && known {
+		r.line = mergeLines(r.line, c.onChannel[k][i].Log.line())
+		c.recovery[k] = r
+	}
 }
 
 // holds: of some logs one that counts may hold something, be it of an epoch before its last.

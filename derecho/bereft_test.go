@@ -360,6 +360,11 @@ func TestForeignLog(t *testing.T) {
 	of := func(history uint64, written bool) *Endpoint {
 		return &Endpoint{Node: 9, Channel: 7, Reads: []Subgroup{{4, Logged}}, Replica: true, Log: &LogState{ID: 9, Begun: 5, Epoch: 5, History: history, Written: written}}
 	}
+	elsewhere := func(id uint64) *Endpoint {
+		ep := of(1, true)
+		ep.Log.ID, ep.Log.Logs, ep.Log.Openings = id, []uint64{id}, []uint32{2}
+		return ep
+	}
 	tests := []struct {
 		name    string
 		steps   []step
@@ -372,6 +377,8 @@ func TestForeignLog(t *testing.T) {
 		{"nothing was written in its own", []step{keeps(1, LogState{}), writes(1)}, of(9, false), false},
 		{"those who are there wait for others", []step{keeps(1, LogState{Begun: 3, Epoch: 3, Logs: []uint64{1, 2}, History: 1, Written: true})}, of(9, true), true},
 		{"all have gone", []step{keeps(1, LogState{}), writes(1), fails(1), keeps(2, LogState{})}, of(9, true), true},
+		{"all have gone, and it went on elsewhere", []step{keeps(1, LogState{}), writes(1), fails(1), keeps(2, LogState{})}, elsewhere(9), true},
+		{"it has gone, and went on elsewhere", []step{keeps(1, LogState{}), writes(1), fails(1), keeps(2, LogState{})}, elsewhere(1), false},
 		{"all have gone whose history it is", []step{keeps(1, LogState{}), writes(1), fails(1), keeps(2, LogState{})}, of(1, true), false},
 	}
 	for _, test := range tests {

@@ -391,11 +391,11 @@ func (m *machine) refuse(ep Endpoint, history uint64) {
 	p.answer(err)
 }
 
-// otherHistory: the log of an endpoint of this node holds another history of its channel than the one that the members go on with.
+// otherHistory: the log of an endpoint of this node holds another history of its channel than the one that the members go on with, or has parted from their line.
 func otherHistory(ep *Endpoint, history uint64) error {
 	if ep.Log.History == history {
-		return fmt.Errorf("%w: the log of this node, %016x, has what was stored of channel %016x up to epoch %d while logs of the members were away, and these went on without it: "+
-			"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, uint64(ep.Channel), ep.Log.Epoch)
+		return fmt.Errorf("%w: the log of this node, %016x, has epoch %d of channel %016x, of which the members were never told, as they went on without those who stored in it: "+
+			"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.Epoch, uint64(ep.Channel))
 	}
 	return fmt.Errorf("%w: the log of this node, %016x, holds history %016x of channel %016x, up to epoch %d, and the members go on with history %016x: "+
 		"stop those to go on with this one, or move this log away", ErrHistory, ep.Log.ID, ep.Log.History, uint64(ep.Channel), ep.Log.Epoch, history)

@@ -190,3 +190,11 @@ func TestHistoriesBegunByOneLogHaveNames(t *testing.T) {
 	held := &LogState{ID: 9, Opened: 7, Begun: 3, Epoch: 3, Logs: []uint64{9}, History: 77}
 	require.Equal(t, uint64(77), historyOf([]*LogState{{ID: 5, Opened: 2}, held}), "one that is held goes on")
 }
+
+// The error of a log that has parted from the members' line does not name one history twice.
+func TestPartedLogIsTold(t *testing.T) {
+	err := otherHistory(&Endpoint{Log: &LogState{ID: 5, History: 1, Epoch: 3}}, 1)
+	require.ErrorIs(t, err, ErrHistory)
+	require.ErrorContains(t, err, "never told")
+	require.NotContains(t, otherHistory(&Endpoint{Log: &LogState{ID: 5, History: 1}}, 2).Error(), "never told")
+}

@@ -16,7 +16,7 @@ import (
 // Of the logs that are there, those that know the latest epoch of the channel name the logs that had it. When all
 // of these are there, or a majority and somebody has waited long enough (cmdHurry), the channel begins:
 // the longest log is the one that counts, and all others get its state, by the same
-// transfer as any newcomer. A log that comes later finds a replica that lives, and gets the state from it.
+// transfer as any newcomer. A log that comes later finds a replica that lives, and gets the state from it, unless it is refused (foreign).
 // Other channels of the subgroup do not wait.
 //
 // When members fail, and with them the last that have the state of a channel, it goes back to the logs
@@ -34,8 +34,8 @@ type recovery struct {
 	last []uint64
 	// unheard are logs that may have got the state since: whether they did nobody knows.
 	unheard []unheard
-	// known are the logs that have, or had, the channel in this line of the history, ascending, and how often each had been opened when it was announced last.
-	known []Opening
+	// line is what leads to the present epoch.
+	line []Opening
 }
 
 // recover brings the recovery of the channels of a subgroup up to date. It returns those of which what the members
@@ -76,12 +76,12 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 			if r.done {
 				r.history = cmp.Or(b.history, historyOf(present))
 			}
+			if best := longestOf(present); r.done && !bereaved && best != nil {
+				r.line = best.line()
+			}
 		}
 		if r.done {
-			r.known = latestOpenings(r.known, b.known)
-			for _, l := range present {
-				r.known = latestOpenings(r.known, l.knows())
-			}
+			r.line = extend(mergeLines(r.line, b.line), present)
 		}
 		if had := c.having(sg, ch); r.done && len(had) > 0 {
 			r.last, r.unheard = had, nil
@@ -145,13 +145,13 @@ func newHistory(logs []*LogState) uint64 {
 }
 
 // foreign: the log of an endpoint that is announced holds another history of its channel than what the members have, or
-// wait for. It returns that one.
+// wait for. It returns that one; it is that of the log if that has parted from their line.
 func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 	if ep.Log == nil || !ep.Log.Written || mutant.Is("history-lost") {
 		return 0, false
 	}
 	for k, b := range c.bereaved {
-		if k.channel == ep.Channel && ep.names(k.subgroup) && b.history != 0 && b.history != ep.Log.History {
+		if k.channel == ep.Channel && ep.names(k.subgroup) && b.history != 0 && (b.history != ep.Log.History || !c.welcome(k, ep.Log) && apart(b.line, ep.Log)) {
 			return b.history, true
 		}
 	}
@@ -159,11 +159,11 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 		if k.channel != ep.Channel || !ep.names(k.subgroup) {
 			continue
 		}
-		if r.done && !r.virgin && (r.history != ep.Log.History || r.apart(ep.Log)) {
+		if r.done && !r.virgin && (r.history != ep.Log.History || !c.welcome(k, ep.Log) && apart(r.line, ep.Log)) {
 			return r.history, true
 		}
 		for _, l := range c.present(k) {
-			if l.Written && l.History != ep.Log.History {
+			if l.Written && (l.History != ep.Log.History || !r.done && parted(l, ep.Log)) {
 				return l.History, true
 			}
 		}
@@ -171,19 +171,9 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 	return 0, false
 }
 
-// apart: the last epoch of a log began on another line of the history than that of the members, and later than these know of: they have not been told of it, and what was stored in it would be lost with what the log has.
-func (r recovery) apart(l *LogState) bool {
-	members := &LogState{Logs: make([]uint64, len(r.known)), Openings: make([]uint32, len(r.known))}
-	for i, o := range r.known {
-		members.Logs[i], members.Openings[i] = o.Log, o.Count
-	}
-	if l.reopened(members) || mutant.Is("apart-joined") || mutant.Is("history-again") {
-		return false
-	}
-	return slices.ContainsFunc(l.line(), func(o Opening) bool {
-		i, known := slices.BinarySearchFunc(r.known, o, Opening.compare)
-		return !known || r.known[i].Count < o.Count
-	})
+// welcome: a log is there already, with another endpoint, or is one of those that are waited for, whatever else it has been in.
+func (c *catalogue) welcome(k keptChannel, l *LogState) bool {
+	return c.bereft(k) && c.bereaved[k].sourceOf(l) || slices.ContainsFunc(c.present(k), func(o *LogState) bool { return o.ID == l.ID })
 }
 
 // storedOf are the channels of a subgroup of which there is a log, ascending.
@@ -279,21 +269,21 @@ func standing(logs []*LogState) (stand []*LogState) {
 	if empty := func(l *LogState) bool { return !l.Written }; slices.ContainsFunc(logs, func(l *LogState) bool { return l.Written }) {
 		logs = slices.DeleteFunc(slices.Clone(logs), empty)
 	}
-	var epochs []*lined // one log of each: mostly there is one epoch, and a hundred logs may know it
-	of := make([]*lined, len(logs))
+	var epochs []*lastEpoch // one log of each: mostly there is one epoch, and a hundred logs may know it
+	epochOf := make([]*lastEpoch, len(logs))
 	for i, l := range logs {
-		k := slices.IndexFunc(epochs, func(o *lined) bool {
+		k := slices.IndexFunc(epochs, func(o *lastEpoch) bool {
 			return slices.Equal(l.Logs, o.Logs) && slices.Equal(l.Openings, o.Openings) && slices.Equal(l.Past, o.Past)
 		})
 		if k < 0 {
-			k, epochs = len(epochs), append(epochs, &lined{l, l.line()})
+			k, epochs = len(epochs), append(epochs, newLastEpoch(l))
 		}
-		of[i] = epochs[k]
+		epochOf[i] = epochs[k]
 	}
 	for i, l := range logs {
 		// A disk that has forgotten openings, or was put back, makes two epochs contradict each other. Then neither is void by the other: else
 		// both were, and one that is older than the two would stand.
-		if !slices.ContainsFunc(epochs, func(o *lined) bool { return of[i].voided(o) && !o.voided(of[i]) }) {
+		if !slices.ContainsFunc(epochs, func(o *lastEpoch) bool { return epochOf[i].voided(o) && !o.voided(epochOf[i]) }) {
 			stand = append(stand, l)
 		}
 	}
@@ -303,50 +293,25 @@ func standing(logs []*LogState) (stand []*LogState) {
 	return stand
 }
 
-// lined is a log with its line.
-type lined struct {
+// lastEpoch is that of a log, with its logs and its line.
+type lastEpoch struct {
 	*LogState
-	of []Opening
+	named, line []Opening
+}
+
+func newLastEpoch(l *LogState) *lastEpoch {
+	return &lastEpoch{l, openingsOf(l.Logs, l.Openings), l.line()}
 }
 
 // voided: the last epoch of o began after that of l, by what openings tell, and those who began it had been told what they could of that.
-func (l *lined) voided(o *lined) bool {
-	if mutant.Is("epochs-by-number") {
+func (l *lastEpoch) voided(o *lastEpoch) bool {
+	switch {
+	case mutant.Is("epochs-by-number"):
 		return false
+	case l.reopened(o.named):
+		return true
 	}
-	return l.reopened(o.LogState) || !mutant.Is("past-forgotten") && !mutant.Is("heir-by-epoch") && within(l.of, o.of)
-}
-
-// line is which logs had the channel in the last epoch and before, and how often each had been opened.
-func (l *LogState) line() []Opening { return latestOpenings(l.Past, openingsOf(l.Logs, l.Openings)) }
-
-// knows is that, and how often the log itself is opened.
-func (l *LogState) knows() []Opening { return latestOpenings(l.line(), []Opening{{l.ID, l.Opened}}) }
-
-// reopened: a log that had the channel in the last epoch of l was opened anew for the last epoch of o. So this began later, and after that
-// log had said what it had.
-func (l *LogState) reopened(o *LogState) bool {
-	for i, k := 0, 0; i < len(l.Logs) && k < len(o.Logs); { // both ascend
-		switch c := cmp.Compare(l.Logs[i], o.Logs[k]); {
-		case c < 0:
-			i++
-		case c > 0:
-			k++
-		case o.opening(k) > l.opening(i):
-			return true
-		default:
-			i, k = i+1, k+1
-		}
-	}
-	return false
-}
-
-// opening is how often one of Logs had been opened; 0 if that is not recorded.
-func (l *LogState) opening(i int) uint32 {
-	if i < len(l.Openings) {
-		return l.Openings[i]
-	}
-	return 0
+	return !mutant.Is("past-forgotten") && !mutant.Is("heir-by-epoch") && within(l.line, o.line)
 }
 
 // compare orders logs by what they hold; of those that hold the same the first by ID counts.
@@ -388,7 +353,7 @@ func (c *catalogue) logs(sg SubgroupID) (logs []channelLogs) {
 		for i, id := range ids {
 			openings[i] = c.opened[id]
 		}
-		logs = append(logs, channelLogs{ch, ids, openings, without(c.recovery[k].known, ids), c.recovery[k].history, !c.recovery[k].virgin})
+		logs = append(logs, channelLogs{ch, ids, openings, pastOf(c.recovery[k].line, ids), c.recovery[k].history, !c.recovery[k].virgin})
 	}
 	return logs
 }

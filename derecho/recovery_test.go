@@ -18,8 +18,8 @@ func TestLatestEpoch(t *testing.T) {
 		l.Past = append(with, Opening{2, 1}, Opening{3, 1})
 		return l
 	}
-	without := has(2, 4, 5, []uint64{2, 3}, 2, 2) // they went on without 1
-	without.Past = []Opening{{1, 1}}
+	afterwards := has(2, 4, 5, []uint64{2, 3}, 2, 2) // they went on without 1
+	afterwards.Past = []Opening{{1, 1}}
 	ab, ac, b := []uint64{1, 2}, []uint64{1, 3}, []uint64{2}
 	for name, c := range map[string]struct {
 		logs    []LogState
@@ -41,9 +41,9 @@ func TestLatestEpoch(t *testing.T) {
 		"one was put back, beside an older":      {[]LogState{has(1, 9, 5, ab, 4, 8), has(2, 8, 7, ab, 5, 7), has(3, 1, 9, []uint64{3}, 1)}, nil, 1},
 		"disks have forgotten how often":         {[]LogState{has(1, 8, 5, ab, 2, 1), has(2, 9, 5, ab, 1, 2)}, nil, 2},
 		"one went on without the others":         {[]LogState{alone(1), has(2, 3, 9, []uint64{1, 2, 3}, 1, 1, 1)}, nil, 1},
-		"and then they without it":               {[]LogState{alone(1), without}, []uint64{3}, 2},
-		"which it does not know":                 {[]LogState{alone(2), without}, nil, 1},
-		"with one that they do not know":         {[]LogState{alone(1, Opening{0, 1}), without}, nil, 1},
+		"and then they without it":               {[]LogState{alone(1), afterwards}, []uint64{3}, 2},
+		"which it does not know":                 {[]LogState{alone(2), afterwards}, nil, 1},
+		"with one that they do not know":         {[]LogState{alone(1, Opening{0, 1}), afterwards}, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
@@ -59,7 +59,7 @@ func TestLatestEpoch(t *testing.T) {
 
 // A log is refused that was in an epoch of which the members have not been told, unless one that was in it has been opened since, and has told them what it had.
 func TestLinesApart(t *testing.T) {
-	members := recovery{known: []Opening{{1, 2}, {2, 3}, {3, 1}}}
+	members := []Opening{{1, 2}, {2, 3}, {3, 1}}
 	for name, c := range map[string]struct {
 		log   LogState
 		apart bool
@@ -71,19 +71,47 @@ func TestLinesApart(t *testing.T) {
 		"with one unknown":        {LogState{Logs: []uint64{3, 4}, Openings: []uint32{1, 1}}, true},
 		"but one of it is here":   {LogState{Logs: []uint64{2, 4}, Openings: []uint32{2, 1}}, false},
 	} {
-		require.Equal(t, c.apart, members.apart(&c.log), name)
+		require.Equal(t, c.apart, apart(members, &c.log), name)
+	}
+}
+
+// Who joins is told of lines, wherever they are.
+func TestWelcomeTellsLines(t *testing.T) {
+	k := keptChannel{4, 7}
+	w := welcome{
+		group: 1, epoch: 2, subgroups: []Subgroup{{4, Logged}}, epochs: []uint32{5},
+		endpoints: []Endpoint{{Node: 1, ID: 1, Channel: 7, Reads: []Subgroup{{4, Logged}}, Replica: true, Log: &LogState{ID: 1, Past: []Opening{{6, 2}}}}},
+		logs:      [][]channelLogs{{{Channel: 7, Logs: []uint64{1}, Openings: []uint32{3}, Past: []Opening{{5, 4}}, History: 8, Written: true}}},
+		bereaved:  map[keptChannel]bereavement{k: {logs: []uint64{3}, line: []Opening{{3, 1}}}},
+		recovery:  map[keptChannel]recovery{k: {done: true, history: 8, line: []Opening{{1, 3}, {5, 4}}}},
+	}
+	b := w.encode()
+	got, err := parseWelcome(b)
+	require.NoError(t, err)
+	require.Equal(t, w.endpoints[0].Log.Past, got.endpoints[0].Log.Past)
+	require.Equal(t, w.logs, got.logs)
+	require.Equal(t, w.bereaved, got.bereaved)
+	require.Equal(t, w.recovery, got.recovery)
+	for cut := range b {
+		_, err := parseWelcome(b[:cut])
+		require.Error(t, err, cut)
 	}
 }
 
 func TestOpenings(t *testing.T) {
-	require.Equal(t, []Opening{{1, 2}, {2, 4}, {3, 1}}, latestOpenings([]Opening{{1, 2}, {2, 3}}, []Opening{{1, 1}, {2, 4}, {3, 1}}))
+	require.Equal(t, []Opening{{1, 2}, {2, 4}, {3, 1}}, mergeLines([]Opening{{1, 2}, {2, 3}}, []Opening{{1, 1}, {2, 4}, {3, 1}}))
+	line := []Opening{{1, 2}, {2, 4}}
+	require.Equal(t, line, extend(line, []*LogState{{ID: 2, Opened: 4}}))
+	require.Equal(t, []Opening{{1, 2}, {2, 5}, {3, 1}}, extend(line, []*LogState{{ID: 3, Opened: 1, Past: []Opening{{9, 1}}}, {ID: 2, Opened: 5}}))
 	require.Equal(t, []Opening{{4, 1}, {5, 0}}, openingsOf([]uint64{4, 5}, []uint32{1}))
 	var many []Opening
 	for id := range uint64(2 * maxPast) {
 		many = append(many, Opening{id, 1})
 	}
-	require.Equal(t, many[maxPast:2*maxPast-1], without(many[maxPast-1:2*maxPast], []uint64{maxPast - 1, 2*maxPast - 1}))
-	require.Len(t, without(many, nil), maxPast)
+	require.Equal(t, many[maxPast:2*maxPast-1], pastOf(many[maxPast-1:2*maxPast], []uint64{maxPast - 1, 2*maxPast - 1}))
+	require.Len(t, pastOf(many, nil), maxPast)
+	there := []*LogState{{ID: 0, Opened: 2}, {ID: 1, Opened: 1}}
+	require.Equal(t, slices.Concat([]Opening{{0, 2}, {1, 1}}, many[maxPast:]), extend(many, there))
 }
 
 // The members decide whose log counts with each announcement, on the polling goroutines: that must be quick when a hundred processes come back with one topic.

@@ -345,7 +345,7 @@ func (v welcome) encode() []byte {
 		w.ids(v.bereaved[k].logs)
 		w.u64(v.bereaved[k].history)
 		w.unheard(v.bereaved[k].unheard)
-		w.openings(v.bereaved[k].known)
+		w.openings(v.bereaved[k].line)
 	}
 	w.u32(uint32(len(v.recovery)))
 	for _, k := range slices.SortedFunc(maps.Keys(v.recovery), keptChannel.compare) {
@@ -356,7 +356,7 @@ func (v welcome) encode() []byte {
 		w.u64(v.recovery[k].history)
 		w.ids(v.recovery[k].last)
 		w.unheard(v.recovery[k].unheard)
-		w.openings(v.recovery[k].known)
+		w.openings(v.recovery[k].line)
 	}
 	w.u32(uint32(len(v.opened)))
 	for _, id := range slices.Sorted(maps.Keys(v.opened)) {
@@ -421,12 +421,12 @@ func parseWelcome(b []byte) (v welcome, err error) {
 	v.bereaved = map[keptChannel]bereavement{}
 	for range r.count(33) {
 		k := r.kept()
-		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64(), unheard: r.unheard(), known: r.openings()}
+		v.bereaved[k] = bereavement{hurry: r.flag(), logs: r.ids(), history: r.u64(), unheard: r.unheard(), line: r.openings()}
 	}
 	v.recovery = map[keptChannel]recovery{}
-	for range r.count(31) {
+	for range r.count(35) {
 		k := r.kept()
-		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(), unheard: r.unheard(), known: r.openings()}
+		v.recovery[k] = recovery{done: r.flag(), hurry: r.flag(), virgin: r.flag(), history: r.u64(), last: r.ids(), unheard: r.unheard(), line: r.openings()}
 	}
 	v.opened = map[uint64]uint32{}
 	for range r.count(12) {

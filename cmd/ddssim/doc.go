@@ -1,7 +1,7 @@
 // Command ddssim runs whole groups in virtual time and checks what they do (package derecho/cluster).
 //
 //	ddssim [-seeds N] [-from S] [-nodes MIN..MAX] [-faults LIST] [-large] [-duration D] [-workers N] [-v] [-trace] [-html FILE]
-//	ddssim -sweep N [-pairs K] [-stored K]
+//	ddssim -sweep N [-changes LIST] [-pairs K] [-stored K] [-together] [-part I/N] [-workers N]
 //	ddssim -scenario "1,1,2 crash 0 2@17"
 //
 // Each seed is a group of nodes with an application and failures; the same seed of the same version runs in the same way. What one seed, or with -v each,

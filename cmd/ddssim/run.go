@@ -53,7 +53,7 @@ type settings struct {
 	stored   int
 	part     string
 	changes  string
-	of       cluster.Sweep // Part, Parts and Changes, as part and changes say
+	of       cluster.Sweep // as sweep, pairs, together, stored, part and changes say
 	scenario string
 	verbose  bool
 	trace    bool
@@ -78,7 +78,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	fs.IntVar(&s.stored, "stored", 3, "in a sweep: also with stored channels, where a crash is at every `K`-th step, those of disks among them; 1: at all of them; 0: none")
 	fs.BoolVar(&s.together, "together", false, "in a sweep: also pairs of crashes at once, at every step of the group")
 	fs.StringVar(&s.part, "part", "", "in a sweep: of the first crashes of pairs only those of part `I/N`, I from 0 to N-1")
-	fs.StringVar(&s.changes, "changes", "", "in a sweep: only these changes of the view, a `LIST` of crash, leave, join, joins, return, returns; the last two with stored channels only")
+	fs.StringVar(&s.changes, "changes", "", "in a sweep: only these changes of the view, a `LIST` of "+strings.Join(cluster.Changes, ", ")+": joins is two at once; in return one comes back that has died, in returns all, with stored channels only")
 	fs.StringVar(&s.scenario, "scenario", "", "run one scenario of a sweep, as `TEXT` like \"1,1,2 crash 0 2@17\"")
 	fs.BoolVar(&s.verbose, "v", false, "print what each seed has drawn, before it runs; of one seed that is printed anyway")
 	fs.BoolVar(&s.trace, "trace", false, "print the whole trace of the run that fails, or of the last one")
@@ -139,10 +139,19 @@ func (s *settings) check(rest []string) (err error) {
 		}
 	}
 	if s.changes != "" {
-		if s.of.Changes, err = cluster.ParseChanges(s.changes); err != nil {
-			return err
+		for name := range strings.SplitSeq(s.changes, ",") {
+			change := strings.TrimSpace(name)
+			switch {
+			case !slices.Contains(cluster.Changes, change):
+				near := suggest.DidYouMean(change, slices.Values(cluster.Changes))
+				return fmt.Errorf("-changes %s: %s", s.changes, strings.TrimSpace(near+" say some of "+strings.Join(cluster.Changes, ", ")))
+			case cluster.NeedsLogs(change) && s.stored == 0:
+				return fmt.Errorf("-changes %s: %s is with stored channels only, not with -stored 0", s.changes, change)
+			}
+			s.of.Begins = append(s.of.Begins, change)
 		}
 	}
+	s.of.Nodes, s.of.Step, s.of.Pairs, s.of.Stored, s.of.Together = s.sweep, 1, s.pairs, s.stored, s.together
 	if s.keep != "" {
 		if o.Keep, err = cluster.ParseKeep(s.keep); err != nil {
 			return err
@@ -175,19 +184,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			mu    sync.Mutex
 			count cluster.Count
 		)
-		of := s.of
-		of.Nodes, of.Step, of.Pairs, of.Stored, of.Together = s.sweep, 1, s.pairs, s.stored, s.together
-		for _, l := range of.Lines() {
+		for _, l := range s.of.Lines() {
 			jobs = append(jobs, func(each report) {
 				c := l.Run(func(sc cluster.Scenario, r *cluster.Result) bool { return each(replayScenario(sc), r) })
 				mu.Lock()
 				defer mu.Unlock()
 				count = count.Plus(c)
 			})
-		}
-		if len(jobs) == 0 {
-			fmt.Fprintf(stderr, "ddssim: -changes %s: these need -stored\n", s.changes)
-			return exitUsage
 		}
 		end = s.runAll(ctx, stdout, stderr, scenarios, jobs)
 		if s.stored > 0 && ctx.Err() == nil {

@@ -82,6 +82,7 @@ func TestWrongUse(t *testing.T) {
 		{"-what"}, {"more"}, {"-seeds", "0"}, {"-nodes", "0..3"}, {"-nodes", "5..3"}, {"-nodes", "3..17"}, {"-nodes", "3.."}, {"-faults", "rain"},
 		{"-duration", "-1s"}, {"-sweep", "1"}, {"-sweep", "3", "-scenario", "1,1 crash 0"}, {"-scenario", "x"}, {"-keep", "x"}, {"-workers", "0"},
 		{"-together"}, {"-part", "0/4"}, {"-sweep", "3", "-part", "4/4"}, {"-sweep", "3", "-part", "1"}, {"-sweep", "3", "-stored", "-1"},
+		{"-changes", "crash"}, {"-sweep", "3", "-changes", "crush"}, {"-sweep", "3", "-changes", "crash,"}, {"-sweep", "3", "-stored", "0", "-changes", "crash,return"},
 	} {
 		code, _, errs := command(args...)
 		require.Equal(t, exitUsage, code, "%v", args)
@@ -98,6 +99,8 @@ func TestWrongUse(t *testing.T) {
 	require.Equal(t, "ddssim: flag provided but not defined: -xyzzy; ddssim -help explains\n", errs)
 	_, _, errs = command("-storm", "strangr")
 	require.Contains(t, errs, "did you mean stranger?")
+	_, _, errs = command("-sweep", "3", "-changes", "leave, crush")
+	require.Contains(t, errs, "did you mean crash?")
 }
 
 // Far along: what is told on stderr at a tick, and nothing after the end.

@@ -22,7 +22,7 @@ type lastEpoch struct {
 	epoch    uint32
 	logs     []uint64
 	openings []uint32
-	line     map[uint64]uint32 // the same, with the logs that had belonged to an epoch before
+	opened   map[uint64]uint32 // the same, and of logs that had the channel before
 	written  bool              // the log may hold something
 }
 
@@ -30,16 +30,16 @@ type lastEpoch struct {
 func lastEpochOf(e *Event) lastEpoch {
 	l := lastEpoch{e.Epoch, e.Logs, e.Openings, map[uint64]uint32{}, e.Written}
 	for _, o := range e.Past {
-		l.line[o.Log] = o.Count
+		l.opened[o.Log] = o.Count
 	}
 	for i, n := range e.Openings {
-		l.line[e.Logs[i]] = max(l.line[e.Logs[i]], n)
+		l.opened[e.Logs[i]] = max(l.opened[e.Logs[i]], n)
 	}
 	return l
 }
 
-// before: another epoch is later, whatever the numbers are. One of the logs was opened again between this epoch and that. Or that was begun without those who began this one, and those who did knew
-// all these logs, and some of them, which had belonged to an epoch before this one, had been opened again.
+// before: another epoch is later, whatever the numbers are. One of the logs was opened again between this epoch and that. Or those who began the other knew of all logs of this one's line, and that some had been opened again
+// since.
 func (e lastEpoch) before(o lastEpoch) bool {
 	for i, log := range e.logs {
 		if k := slices.Index(o.logs, log); k >= 0 && e.openings[i] < o.openings[k] {
@@ -47,33 +47,53 @@ func (e lastEpoch) before(o lastEpoch) bool {
 		}
 	}
 	again := false
-	for log, n := range e.line {
-		if o.line[log] < n {
+	for log, n := range e.opened {
+		if o.opened[log] < n {
 			return false
 		}
-		again = again || o.line[log] > n
+		again = again || o.opened[log] > n
 	}
 	return again
 }
 
-// before is the last of some epochs to which a log does not belong as it is opened in another, which is their last; the zero lastEpoch if there is none.
-func before(epochs []lastEpoch, log uint64, in onDisk) (last lastEpoch) {
+// lastWithout is the latest of some epochs of a group that was begun without a log as it is opened in another; the zero lastEpoch if there is none.
+func lastWithout(epochs []lastEpoch, log uint64, in lastEpoch) (last lastEpoch) {
 	for _, e := range epochs {
-		if n := e.line[log]; n < in.lastEpoch.line[log] && e.epoch >= last.epoch {
+		if e.opened[log] < in.opened[log] && e.epoch >= last.epoch {
 			last = e
 		}
 	}
 	return last
 }
 
-// unknown: who began another epoch had not been told that this one began. None of its logs was opened again for that, but the one that is asked about, and some that are named in this one had been opened more often than they knew.
-func (e lastEpoch) unknown(o lastEpoch, log uint64) bool {
+// unknownTo: whoever began another epoch had not been told of this one. None of its logs, but the one that is asked about, had been opened again, and this one names some that had been opened more often than they knew.
+func (e lastEpoch) unknownTo(o lastEpoch, log uint64) bool {
 	for i, l := range e.logs {
-		if l != log && e.openings[i] < o.line[l] {
+		if l != log && e.openings[i] < o.opened[l] {
 			return false
 		}
 	}
-	return o.logs != nil && slices.ContainsFunc(slices.Collect(maps.Keys(e.line)), func(l uint64) bool { return l != log && o.line[l] < e.line[l] })
+	for l, n := range e.opened {
+		if l != log && o.opened[l] < n {
+			return o.logs != nil
+		}
+	}
+	return false
+}
+
+// parted: neither of two epochs is before the other, and each names a log that was opened more often than those who began the other knew: to go on from one loses what was stored in the other.
+func (e lastEpoch) parted(o lastEpoch) bool {
+	return !e.before(o) && !o.before(e) && e.names(o) && o.names(e)
+}
+
+// names: of some log this epoch says that it was opened more often than another does.
+func (e lastEpoch) names(o lastEpoch) bool {
+	for log, n := range e.opened {
+		if o.opened[log] < n {
+			return true
+		}
+	}
+	return false
 }
 
 // latest are those of some epochs, or of those of logs that may hold something if there are any, that are not before another, and of these the ones with the highest number. If disks that lie have forgotten how
@@ -137,6 +157,13 @@ func (c *checker) reborn(group uint64, w derecho.Event) {
 		var known []lastEpoch
 		for _, log := range there {
 			known = append(known, c.found[logOf{log, l.Channel}])
+		}
+		for i, e := range known {
+			for j, o := range known[:i] {
+				if e.written && o.written && e.parted(o) {
+					c.failf("P4: epoch %d begins with the logs %016x of channel %d, of which %016x and %016x have parted", w.Epoch, there, l.Channel, there[i], there[j])
+				}
+			}
 		}
 		last := latest(known)
 		if len(last) > 0 && !slices.ContainsFunc(last, func(e lastEpoch) bool { return e.restored(there) }) {
@@ -313,7 +340,7 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 	givenUp := map[derecho.NodeID]bool{}
 	bare := map[uint64]bool{}           // groups in which the history began where it is kept in memory, with no log there, then or since
 	began := map[place]bool{}           // epochs that anybody has installed
-	begunIn := map[uint64][]lastEpoch{} // by logs, in a group
+	begunIn := map[uint64][]lastEpoch{} // as logs of a group tell
 	blank := map[uint32]bool{}          // lines that began with logs which knew of no epoch, and that no log has taken up since
 	everywhere := func(t string) bool {
 		return len(at[t].logs) > 0 && !slices.ContainsFunc(at[t].logs, func(l uint64) bool { return !have[t][l] })
@@ -379,16 +406,17 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			}
 		case e.Kind == Begun && e.Channel == ch:
 			s := onDisk{lineOf(line[group[e.Node]], e.Epoch).line, lastEpochOf(e)}
-			if was := logs[e.Log]; was.written && e.Since == 0 {
-				given := ""
-				switch {
-				case blank[s.line] && was.line != s.line:
-					given = "a history which began with nothing"
-				case was.unknown(before(begunIn[group[e.Node]], e.Log, s), e.Log):
-					given = "what was stored without knowledge of that"
-				}
+			given, was := "", logs[e.Log]
+			switch {
+			case !was.written || e.Since > 0:
+			case blank[s.line] && was.line != s.line:
+				given = "a history which began with nothing"
+			case was.unknownTo(lastWithout(begunIn[group[e.Node]], e.Log, s.lastEpoch), e.Log):
+				given = "what was stored without knowledge of that"
+			}
+			if given != "" {
 				for _, t := range text {
-					if given != "" && at[t].line == was.line && lies.copies[t][e.Log] > 0 && !lies.excused[t] && everywhere(t) && !slices.Contains(strings.Fields(e.Text), t) {
+					if at[t].line == was.line && lies.copies[t][e.Log] > 0 && !lies.excused[t] && everywhere(t) && !slices.Contains(strings.Fields(e.Text), t) {
 						c.failf("P2: %.40s was durable in all logs of epoch %d, and log %016x that has it is given %s", t, at[t].epoch, e.Log, given)
 					}
 				}

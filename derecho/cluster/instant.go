@@ -98,9 +98,8 @@ func (r *run) instant(p *process) instant {
 type watch struct {
 	r        *run
 	together *Together
-	show     func(r *run, begun bool) // the run when the change begins, and when it is over; nil: to nobody
-	before   []int                    // pushes of each node when the change began
-	all      int                      // pushes of all nodes since
+	before   []int // pushes of each node when the change began
+	all      int   // pushes of all nodes since
 	// At each death, the pushes of each node since.
 	deaths map[*process][]int
 	// If instants are recorded: of each node its last, and of each of its pushes what was new since the one before.
@@ -115,12 +114,6 @@ func (w *watch) begin() {
 	}
 	w.deaths, w.last, w.news = map[*process][]int{}, map[*process]instant{}, map[*process][]news{}
 	w.r.watch = w
-}
-
-func (w *watch) shows(begun bool) {
-	if w.show != nil {
-		w.show(w.r, begun)
-	}
 }
 
 // pushes of each node since the change began.

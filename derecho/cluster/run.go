@@ -29,6 +29,8 @@ type Result struct {
 	all    int
 	deaths [][]int
 	news   [][]news
+	// Readers that what is written reaches when it begins, and when it is over.
+	readers [2]int
 	// Lost: in the end too many had died for the others to go on.
 	Lost bool
 }

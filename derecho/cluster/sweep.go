@@ -134,10 +134,7 @@ func (s Scenario) nodes() int {
 func (s Scenario) Run() *Result { return s.run(false) }
 
 // run also records at which pushes it makes a difference to die, if that is asked for.
-func (s Scenario) run(record bool) *Result { return s.runSeen(record, nil) }
-
-// runSeen shows the run when the change begins, and when it is over.
-func (s Scenario) runSeen(record bool, show func(r *run, begun bool)) *Result {
+func (s Scenario) run(record bool) *Result {
 	const seed = 1
 	w := sim.NewWorld(seed)
 	r := &run{w: w, rng: w.Rand(), pickSource: rand.NewPCG(seed, 0), diskSource: rand.NewPCG(seed, 0xd15c), faults: map[Fault]int{}}
@@ -146,7 +143,8 @@ func (s Scenario) runSeen(record bool, show func(r *run, begun bool)) *Result {
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,
 		MaxDelay: 200 * time.Microsecond, MaxPause: time.Microsecond, Ring: 1 << 12, Burst: 1,
 	}
-	r.torn, r.plan.Together = true, true // in one change of epochs, as a sweep does nothing as often as this
+	r.torn = true
+	r.plan.Together = true // in one change of epochs: there are so many runs of a sweep
 	if s.Stored != "" {
 		r.sweeps, r.directed = true, true
 		r.plan.Revive, r.plan.Memory = true, true
@@ -154,7 +152,7 @@ func (s Scenario) runSeen(record bool, show func(r *run, begun bool)) *Result {
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	s.prepare(r)
 	res := &Result{}
-	s.change(r, &watch{r: r, together: s.Together, record: record, show: show}, res)
+	s.change(r, &watch{r: r, together: s.Together, record: record}, res)
 	if s.Stored == "restart" || s.Stored != "" && r.remainsBereft() {
 		r.fellAll()
 	}
@@ -274,6 +272,7 @@ const restLeases = 10
 // heartbeat: so time is counted here, and not by the clock.
 func (r *run) rest() { r.restUnless(func() bool { return false }) }
 
+// restUnless also ends when that is over.
 func (r *run) restUnless(over func() bool) {
 	end := r.w.Now() + restLeases*r.plan.Lease
 	for at := r.w.Now() + r.w.MaxDelay; at < end; at += r.w.MaxDelay {
@@ -282,6 +281,18 @@ func (r *run) restUnless(over func() bool) {
 			return
 		}
 	}
+}
+
+// readers counts those of processes that live which what is written reaches.
+func (r *run) readers() (n int) {
+	for _, p := range r.procs {
+		if !p.gone && p.joined {
+			for _, ep := range p.ready {
+				n += len(ep.Reads)
+			}
+		}
+	}
+	return n
 }
 
 // change lets the view change under load, and notes what a sweep wants to know of it.
@@ -293,7 +304,7 @@ func (s Scenario) change(r *run, seen *watch, res *Result) {
 	w.After(2*w.MaxDelay, func() {
 		who := r.procs[s.Who]
 		seen.begin()
-		seen.shows(true)
+		res.readers[0] = r.readers()
 		for _, k := range s.Kills {
 			if k.Node < len(r.procs) {
 				f := r.procs[k.Node].f
@@ -326,7 +337,7 @@ func (s Scenario) change(r *run, seen *watch, res *Result) {
 		r.failf("the change is not over after %d leases, and nobody dies later: %s", restLeases, r.unrest())
 	}
 	r.watch = nil
-	seen.shows(false)
+	res.readers[1] = r.readers()
 	res.Pushes, res.all = seen.pushes(), seen.all
 	for _, p := range r.procs {
 		res.deaths, res.news = append(res.deaths, seen.deaths[p]), append(res.news, seen.news[p])
@@ -346,9 +357,10 @@ func (p *process) chatter() {
 	}
 }
 
-// enter starts another node, which has endpoints as soon as it has joined.
+// enter starts another node.
 func (s Scenario) enter(r *run, host uint64) {
-	s.endpoints(s.armed(r.start(host, r.newDisk()), len(r.procs)-1))
+	p := s.armed(r.start(host, r.newDisk()), len(r.procs)-1)
+	s.endpoints(p) // what it wants, and announces when it has joined
 }
 
 // armed is a process that has just been started, as the node with a number, and dies at the step at which that is to die.
@@ -372,8 +384,8 @@ type Sweep struct {
 	// Stored is what Step is, in scenarios with stored channels, of those steps that are not known to be the same as the one before: 1 for every one, 0 for no such
 	// scenarios. Of the first deaths that are left Pairs leaves some.
 	Stored int
-	// Changes, if there are any, are the only ones: see begins.
-	Changes []string
+	// Begins, if there are any, are the only changes; nil: all of Changes.
+	Begins []string
 	// Together: also two crashes at once, after each Step-th push of the whole group, of any two nodes.
 	Together bool
 	// Of the first crashes of pairs only every Parts-th, from the one with number Part; Parts 0: all of them.
@@ -459,22 +471,17 @@ func (s Sweep) Lines() (lines []Line) {
 
 // among are those of some changes that the sweep is of.
 func (s Sweep) among(all []string) []string {
-	if len(s.Changes) == 0 {
+	if len(s.Begins) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(begin string) bool { return !slices.Contains(s.Changes, begin) })
+	return slices.DeleteFunc(slices.Clone(all), func(begin string) bool { return !slices.Contains(s.Begins, begin) })
 }
 
-// ParseChanges reads Sweep.Changes.
-func ParseChanges(list string) ([]string, error) {
-	changes := strings.Split(list, ",")
-	for _, c := range changes {
-		if !slices.Contains(storedBegins, c) {
-			return nil, fmt.Errorf("cluster: no change of the view: %q; there are %s", c, strings.Join(storedBegins, ", "))
-		}
-	}
-	return changes, nil
-}
+// Changes are what Sweep.Begins may be.
+var Changes = storedBegins
+
+// NeedsLogs: a change is there with stored channels only.
+func NeedsLogs(change string) bool { return !slices.Contains(begins, change) }
 
 // lines are those of one change.
 func (s Sweep) lines(sc Scenario) (lines []Line) {

@@ -403,6 +403,7 @@ func (r *rejoining) leavesOut(id EndpointID) bool {
 func (n *Node) resume(l *life) {
 	excluded := n.outage.Load()
 	n.life.Store(l)
+	n.outlets.forget()
 	if n.ctx.Err() != nil { // Leave may have looked at the one before
 		l.post((*machine).leave)
 	}

@@ -48,6 +48,8 @@ type Node struct {
 	// unusable are the subgroups of which the layer above was told that endpoints are refused, and not yet that none is any more. Guarded by turn.
 	unusable []SubgroupID
 
+	outlets outlets
+
 	in      atomic.Bool           // some incarnation has joined; stored by the poller. Before that Join is under way, and tells what fails
 	failure atomic.Pointer[error] // why the node can not go on
 	outage  atomic.Pointer[error] // why nothing can be sent for now

@@ -62,7 +62,9 @@ func extend(line []Opening, there []*LogState) []Opening {
 	if len(line) <= maxPast {
 		return line
 	}
-	of := func(o Opening) bool { return slices.ContainsFunc(there, func(l *LogState) bool { return l.ID == o.Log }) }
+	of := func(o Opening) bool {
+		return slices.ContainsFunc(there, func(l *LogState) bool { return l.ID == o.Log })
+	}
 	past := len(line) - len(there)
 	return slices.DeleteFunc(line, func(o Opening) bool {
 		if of(o) {
@@ -120,7 +122,9 @@ func (l *LogState) opening(i int) uint32 {
 // are void by each other have not parted: a disk has forgotten openings, or was put back.
 func parted(a, b *LogState) bool {
 	x, y := newLastEpoch(a), newLastEpoch(b)
-	lacks := func(x, y *lastEpoch) bool { return slices.ContainsFunc(x.line, func(o Opening) bool { return unknownTo(y.line, o) }) }
+	lacks := func(x, y *lastEpoch) bool {
+		return slices.ContainsFunc(x.line, func(o Opening) bool { return unknownTo(y.line, o) })
+	}
 	return !x.reopened(y.named) && !y.reopened(x.named) && lacks(x, y) && lacks(y, x) && !mutant.Is("apart-joined")
 }
 

@@ -1,16 +1,53 @@
 package derecho
 
-// Outlet is where one writer sends: a subgroup. It remembers what Node.Reserve looks up for each message. One
-// goroutine uses it at a time.
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Outlet is where a writer sends: a subgroup. What Node.Reserve looks up for each message is remembered.
 type Outlet struct {
 	n  *Node
 	sg SubgroupID
-	of *life     // the incarnation that g is of
-	g  *subgroup // nil: not looked up yet
+	at *atomic.Pointer[place] // of the subgroup: all its outlets have one
+}
+
+// place is what was looked up: the subgroup of an incarnation.
+type place struct {
+	of *life
+	g  *subgroup
+}
+
+// outlets are the places of a node. It forgets them when another incarnation takes the place of one that is over: a writer that does not write
+// would keep all that was mapped for that one.
+type outlets struct {
+	mu sync.Mutex
+	at map[SubgroupID]*atomic.Pointer[place]
+}
+
+func (o *outlets) of(sg SubgroupID) *atomic.Pointer[place] {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.at == nil {
+		o.at = map[SubgroupID]*atomic.Pointer[place]{}
+	}
+	if o.at[sg] == nil {
+		o.at[sg] = new(atomic.Pointer[place])
+	}
+	return o.at[sg]
+}
+
+// forget comes after the incarnation that takes over was stored in Node.life (see find).
+func (o *outlets) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, at := range o.at {
+		at.Store(nil)
+	}
 }
 
 // Outlet is one to a subgroup.
-func (n *Node) Outlet(sg SubgroupID) *Outlet { return &Outlet{n: n, sg: sg} }
+func (n *Node) Outlet(sg SubgroupID) *Outlet { return &Outlet{n: n, sg: sg, at: n.outlets.of(sg)} }
 
 // Node is the present incarnation of this process.
 func (o *Outlet) Node() NodeID { return o.n.ID() }
@@ -21,12 +58,13 @@ func (o *Outlet) Try(size int) (Slot, bool) {
 	if o.n.outage.Load() != nil {
 		return Slot{}, false
 	}
-	if o.of != l || o.g == nil {
-		if !o.find(l) {
+	p := o.at.Load()
+	if p == nil || p.of != l {
+		if p = o.find(l); p == nil {
 			return Slot{}, false
 		}
 	}
-	e := o.g.sending.Load()
+	e := p.g.sending.Load()
 	if e == nil || e.held.Load() != 0 || e.turn != nil || len(e.desc.Waiting) > 0 || e.desc.Mode == Unordered {
 		return Slot{}, false
 	}
@@ -34,11 +72,21 @@ func (o *Outlet) Try(size int) (Slot, bool) {
 	return Slot{e, r}, err == nil
 }
 
-func (o *Outlet) find(l *life) bool {
+// find remembers the place in an incarnation; nil if there is none. If that was over before, and the places were forgotten before it was stored, it is seen here that another has taken over:
+// whoever forgets stores that first.
+func (o *Outlet) find(l *life) *place {
 	groups := l.groups.Load()
 	if groups == nil {
-		return false
+		return nil
 	}
-	o.of, o.g = l, (*groups)[o.sg]
-	return o.g != nil
+	g := (*groups)[o.sg]
+	if g == nil {
+		return nil
+	}
+	p := &place{l, g}
+	o.at.Store(p)
+	if o.n.life.Load() != l {
+		o.at.CompareAndSwap(p, nil)
+	}
+	return p
 }

@@ -151,7 +151,7 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 		return 0, false
 	}
 	for k, b := range c.bereaved {
-		if k.channel == ep.Channel && ep.names(k.subgroup) && b.history != 0 && (b.history != ep.Log.History || !c.welcome(k, ep.Log) && apart(b.line, ep.Log)) {
+		if k.channel == ep.Channel && ep.names(k.subgroup) && b.history != 0 && (b.history != ep.Log.History || !c.expects(k, ep.Log) && apart(b.line, ep.Log)) {
 			return b.history, true
 		}
 	}
@@ -159,7 +159,7 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 		if k.channel != ep.Channel || !ep.names(k.subgroup) {
 			continue
 		}
-		if r.done && !r.virgin && (r.history != ep.Log.History || !c.welcome(k, ep.Log) && apart(r.line, ep.Log)) {
+		if r.done && !r.virgin && (r.history != ep.Log.History || !c.expects(k, ep.Log) && apart(r.line, ep.Log)) {
 			return r.history, true
 		}
 		for _, l := range c.present(k) {
@@ -171,8 +171,8 @@ func (c *catalogue) foreign(ep *Endpoint) (history uint64, is bool) {
 	return 0, false
 }
 
-// welcome: a log is there already, with another endpoint, or is one of those that are waited for, whatever else it has been in.
-func (c *catalogue) welcome(k keptChannel, l *LogState) bool {
+// expects: a log is there already, with another endpoint, or is one of those that are waited for, whatever else it has been in.
+func (c *catalogue) expects(k keptChannel, l *LogState) bool {
 	return c.bereft(k) && c.bereaved[k].sourceOf(l) || slices.ContainsFunc(c.present(k), func(o *LogState) bool { return o.ID == l.ID })
 }
 

@@ -108,6 +108,10 @@ func (d *Driven) Succeeds(before *Driven) { d.m.succeeds(before.m) }
 // Outcast reports whether the node is in no group, and founds none since one went on without it.
 func (d *Driven) Outcast() bool { return d.m.outcast }
 
+// ControlRing sets the bytes of the rings of the control subgroup, a power of two of at least rdma.CellAlign, the same at all nodes. It comes before Attach. Those of a
+// Node are so large that nobody waits for space in them, and a simulator that makes thousands of groups clears them again and again.
+func (d *Driven) ControlRing(bytes int) { d.m.controlRing = bytes }
+
 // Attach gives the node its network. The caller then starts it.
 func (d *Driven) Attach(self rdma.PeerInfo, f rdma.Fabric) { d.m.attach(self, f) }
 

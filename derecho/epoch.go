@@ -186,7 +186,7 @@ func newEpoch(g *subgroup, d *descriptor) (*epoch, error) {
 // ring is the size of a member's, if it sends.
 func (e *epoch) ring(i int) int {
 	if e.g.id == 0 {
-		return controlRing
+		return e.g.m.controlRing
 	}
 	return max(int(e.desc.Members[i].Ring), e.g.m.cfg.RingBytes)
 }

@@ -51,6 +51,8 @@ type machine struct {
 	logs   logs
 	shell  shell
 
+	controlRing int // bytes of the ring of each member of the control subgroup: all nodes of a domain have the same
+
 	priorities map[SubgroupID]int32 // those that are not 0 (priority.go)
 	marked     int                  // the DSCP that the fabric was told
 
@@ -178,7 +180,7 @@ type shell interface {
 
 func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
-		cfg: cfg, id: id, h: h, shell: s,
+		cfg: cfg, id: id, h: h, shell: s, controlRing: controlRing,
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
 		unsent: map[NodeID][]unsent{}, outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]tree[ChannelID, bool]{},

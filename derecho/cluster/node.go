@@ -68,6 +68,9 @@ type rowKey struct {
 	epoch uint32
 }
 
+// controlRing is many times what a group of the size of these has on its way in the control subgroup.
+const controlRing = 16 << 10
+
 // restartWait is Config.RestartWait, in leases.
 const restartWait = 5
 
@@ -162,6 +165,7 @@ func (p *process) boot() {
 	if err != nil {
 		panic(err)
 	}
+	d.ControlRing(controlRing)
 	if p.d = d; p.succeeds != nil {
 		d.Succeeds(p.succeeds)
 		p.succeeds = nil

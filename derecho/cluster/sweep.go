@@ -137,7 +137,7 @@ func (s Scenario) Run() *Result { return s.run(false) }
 func (s Scenario) run(record bool) *Result {
 	const seed = 1
 	w := sim.NewWorld(seed)
-	r := &run{w: w, rng: w.Rand(), pickSource: rand.NewPCG(seed, 0), diskSource: rand.NewPCG(seed, 0xd15c), faults: map[Fault]int{}}
+	r := &run{w: w, rng: w.Rand(), pickSource: rand.NewPCG(seed, 0), diskSource: rand.NewPCG(seed, 0xd15c), faults: map[Fault]int{}, events: make([]Event, 0, 512)}
 	r.pick, r.disks = rand.New(r.pickSource), rand.New(r.diskSource)
 	r.plan = Plan{
 		Seed: seed, Nodes: len(s.Hosts), Hosts: int(slices.Max(s.Hosts)), Faults: CrashNode, Count: len(s.Kills), Lease: 100 * time.Millisecond,

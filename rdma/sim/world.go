@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"time"
 )
@@ -46,7 +45,7 @@ func (w *World) Now() time.Duration { return w.now }
 // After queues an event.
 func (w *World) After(d time.Duration, do func()) {
 	w.count++
-	heap.Push(&w.events, event{w.now + d, w.count, do})
+	w.events.push(event{w.now + d, w.count, do})
 }
 
 // Between is a random duration.
@@ -126,7 +125,7 @@ func (w *World) release() {
 func (w *World) Run(until time.Duration, stop func() bool) int {
 	n := 0
 	for len(w.events) > 0 && w.events[0].at <= until && !(stop != nil && stop()) {
-		e := heap.Pop(&w.events).(event)
+		e := w.events.pop()
 		w.now = e.at
 		w.taken++
 		e.do()
@@ -157,18 +156,53 @@ type event struct {
 	do    func()
 }
 
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.order < o.order }
+
+// eventQueue is a binary heap, the next event first. container/heap would allocate for each event, of which a short run has thousands.
 type eventQueue []event
 
-func (q eventQueue) Len() int { return len(q) }
-func (q eventQueue) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
+func (q *eventQueue) push(e event) {
+	*q = append(*q, e)
+	h, i := *q, len(*q)-1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !e.before(&h[parent]) {
+			break
+		}
+		h[i] = h[parent]
+		i = parent
+	}
+	h[i] = e
 }
-func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventQueue) Push(x any)   { *q = append(*q, x.(event)) }
-func (q *eventQueue) Pop() any {
-	old := *q
-	e := old[len(old)-1]
-	old[len(old)-1] = event{}
-	*q = old[:len(old)-1]
-	return e
+
+func (q *eventQueue) pop() event {
+	h := *q
+	first, n := h[0], len(h)-1
+	e := h[n]
+	h[n] = event{} // what it refers to may go
+	if h = h[:n]; n > 0 {
+		h.sink(e)
+	}
+	*q = h
+	return first
+}
+
+// sink puts an event in the place of the first, or as far down as it belongs.
+func (q eventQueue) sink(e event) {
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= len(q) {
+			break
+		}
+		if right := child + 1; right < len(q) && q[right].before(&q[child]) {
+			child = right
+		}
+		if !q[child].before(&e) {
+			break
+		}
+		q[i] = q[child]
+		i = child
+	}
+	q[i] = e
 }

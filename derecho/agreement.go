@@ -40,6 +40,7 @@ type agreement struct {
 	able      time.Duration // since when it could propose, as far as the quorum goes; 0: it could not
 	ballot    uint64        // of this node as proposer
 	without   set           // whom the ballot takes for failed
+	killed    set           // whose death was certified when the ballot began
 	proposed  bool
 	highest   uint64 // ballot seen
 	decision  *decision
@@ -85,7 +86,7 @@ const (
 
 func newAgreement(e *epoch, v *view) *agreement {
 	m, n := e.g.m, len(e.desc.Members)
-	a := &agreement{m: m, e: e, everybody: fullSet(n), watches: make([]watch, n), ticked: m.now}
+	a := &agreement{m: m, e: e, everybody: fullSet(n), killed: newSet(n), watches: make([]watch, n), ticked: m.now}
 	names := make([]string, n)
 	for _, p := range v.members {
 		i := e.desc.member(NodeID(p.ID))
@@ -469,15 +470,16 @@ func (a *agreement) lead() bool {
 		high = max(high, a.load(i, t.Promised()))
 	}
 	// Whoever accepts must be able to make a quorum: when more have failed, a ballot that counts on them
-	// is followed by one that does not.
-	if a.ballot == 0 || high > a.ballot || a.proposed && gone.without(a.without).count() > 0 {
+	// is followed by one that does not. And a death that breaks a tie comes before the promises (quorum).
+	old := !a.proposed && killed.without(dead, a.killed).count() > 0 && !mutant.Is("tie-before-death")
+	if a.ballot == 0 || high > a.ballot || a.proposed && gone.without(a.without).count() > 0 || old {
 		// Another proposer that lives gets time.
 		if p := int(high&0xffff) - 1; high > a.ballot && high != 0 && p >= 0 && p < len(a.watches) && p != a.me() && !gone.has(p) &&
 			a.m.now-a.since < a.lease() {
 			return false
 		}
 		a.ballot, a.proposed, a.since = (high>>16+1)<<16|uint64(a.me()+1), false, a.m.now
-		a.without = gone
+		a.without, a.killed = gone, killed
 		a.store(t.Promised(), a.ballot)
 		a.e.kick()
 		return true

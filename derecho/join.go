@@ -317,7 +317,12 @@ func (m *machine) controlDrained(e *epoch) {
 	}
 	m.greet(next, change)
 	if leaving {
-		return // tryLeave ends it when the others have drained too
+		// tryLeave ends it when the others have drained too. Who was told the end of the view by a message has no ballot in its row from which
+		// the others could learn it, and who told it may be gone.
+		if m.view.before = next.before; cut && !mutant.Is("leaver-silent") {
+			m.broadcastStatus()
+		}
+		return
 	}
 	for _, id := range change.leaves {
 		delete(m.unsent, id)

@@ -51,8 +51,12 @@ func (s set) without(others ...set) set {
 //     that discount different dead D1 and D2 still meet: w(Q1 ∪ D1) + w(Q2 ∪ D2) > w(all), and what
 //     members of D promised and accepted was read as if they had answered.
 //   - killed are those and the ones whose rows nobody has opened yet. They break a tie: half of the
-//     weights is enough if one of the other half is among them. For that other half to decide by itself
-//     it needs a certified death among the first half, which lives; and it can not live any more.
+//     weights is enough if one of the other half is among them. Two halves do not share a member, so this
+//     has to hold of all pairs of those who promise and those who accept. Say k1 of the second half breaks
+//     the tie for the first, k2 of the first for the second. k2 accepts, or promises, a ballot that began
+//     after the death of k1, and k1 one that began after the death of k2: each would have outlived the
+//     other. That is why a ballot begins anew when such a death is certified (lead): with the promises of
+//     before, of one that died since, a half would go on beside another that had decided.
 func quorum(weights []int, alive, dead, killed set) bool {
 	all, have, tie := 0, 0, false
 	for i, w := range weights {

@@ -23,6 +23,8 @@ func (p *Plan) script(rng *rand.Rand) {
 		p.Hosts, p.Length = p.Nodes, 10*p.Lease
 	case "widow":
 		p.Nodes, p.Hosts, p.Length = 4, 1, 16*p.Lease
+	case "halves":
+		p.Nodes, p.Hosts, p.Length = 7, 5, 16*p.Lease
 	case "ghost":
 		p.Nodes, p.Hosts, p.Length = 7, 7, 10*p.Lease
 	case "stranger":
@@ -76,6 +78,8 @@ func (r *run) script() {
 		r.heir(r.plan.Lease)
 	case "widow":
 		r.widow(r.plan.Lease)
+	case "halves":
+		r.halves(r.plan.Lease)
 	case "ghost":
 		r.ghost(r.plan.Lease)
 	case "stranger":
@@ -201,6 +205,66 @@ func (r *run) widow(at time.Duration) {
 			}
 		}
 		leaver.leave()
+	})
+}
+
+// halves is a script against the tie rule. In a new view of six, of each half the one that would propose can not read the row of a process on its own host, which is of the other
+// half. The halves do not hear each other, and promise to one proposer each; then the unread one of the second half dies, so the first decides by the tie rule; one of it, that has
+// accepted, does not hear so. Then the unread one of the first half dies, and that one hears the second half.
+func (r *run) halves(at time.Duration) {
+	procs := r.cast(1, 2, 1, 2, 3, 4, 5)
+	first, second, dies, diesLater, late, other, leaver := procs[0], procs[1], procs[2], procs[3], procs[4], procs[5], procs[6]
+	one, two := []*process{first, diesLater, late}, []*process{second, dies, other}
+	crash := func(p *process, how string) {
+		r.faults[CrashNode]++
+		p.crash(how)
+	}
+	decided := false
+	betray := func() {
+		r.bar(dies, true, two...) // its death is not heard there
+		r.bar(late, true, diesLater)
+		r.bar(diesLater, true, late)
+		for _, p := range []*process{late, diesLater} {
+			r.when(p, accepts, 1, func() { r.bar(first, true, p) })
+		}
+		r.when(first, decides, 1, func() {
+			decided = true
+			crash(diesLater, "after it has accepted")
+		})
+		r.when(second, accepts, 1, func() {
+			if decided {
+				r.w.After(r.w.MaxDelay, func() {
+					r.bar(late, false, two...)
+					r.bar(second, false, late)
+					r.bar(other, false, late)
+				})
+			}
+		})
+		crash(dies, "after it has promised")
+	}
+	r.plot(at, func() {
+		r.slow(first, dies, r.plan.Length, r.plan.Length)
+		r.slow(second, diesLater, r.plan.Length, r.plan.Length)
+		waits := 4
+		for _, p := range []*process{dies, diesLater, late, other} {
+			r.when(p, promises, 1, func() {
+				if waits--; waits == 0 {
+					r.w.After(3*r.w.MaxDelay, betray)
+				}
+			})
+		}
+		leaver.leave()
+	})
+	r.plot(at+20*r.w.MaxDelay, func() {
+		for _, p := range one {
+			for _, q := range two {
+				if p == first && q == dies || p == diesLater && q == second {
+					continue // on one host: they can not read each other, and hear of a death
+				}
+				r.bar(p, true, q)
+				r.bar(q, true, p)
+			}
+		}
 	})
 }
 

@@ -42,7 +42,7 @@ type Config struct {
 	// All members name the same.
 	Witness string
 	// RestartWait is how long, when the members of a Logged subgroup come back after all of them were
-	// gone, the others are waited for before a majority of their logs is enough; default 10 s.
+	// gone and a majority of their logs is there, the others are waited for before that is enough; default 10 s.
 	RestartWait time.Duration
 	// LogTimeout is how long a log may take for one call. After it the log has failed: a disk that hangs would stop the senders of its subgroup
 	// for ever, while the heartbeats of the node go on. Default 30 s, after which Linux gives a command to a disk up.

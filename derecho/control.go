@@ -331,6 +331,7 @@ func (m *machine) command(from NodeID, b []byte) {
 	case cmdHurry:
 		if k := r.kept(); !r.bad {
 			m.renew(m.cat.hurry(k))
+			m.awaitLogs(k) // one of the majority may have gone meanwhile
 		}
 	case cmdGrow:
 		sg, ring := SubgroupID(r.u32()), r.u32()
@@ -454,8 +455,16 @@ func (m *machine) awaitLogs(k keptChannel) {
 		return // they have been told
 	}
 	m.awaiting[k] = true
-	until := m.now + m.cfg.RestartWait
-	m.whenReady(func() bool { return m.now >= until || over() }, func() {
+	// Counted from when there is a majority: who waits for the second log of three for an hour leaves the third its time all the same.
+	since := m.now
+	waited := func() bool {
+		if !m.cat.majority(k) {
+			since = m.now
+			return false
+		}
+		return m.now-since >= m.cfg.RestartWait
+	}
+	m.whenReady(func() bool { return waited() || over() }, func() {
 		delete(m.awaiting, k)
 		if !over() {
 			var w writer

@@ -439,9 +439,19 @@ func (c *catalogue) patient(k keptChannel) bool {
 	return c.awaitsLogs(k) && !c.bereaved[k].hurry
 }
 
-// hurry lets a majority of the logs be enough.
+// majority: more than half of the logs that are waited for are there, and those that nothing replaces.
+func (c *catalogue) majority(k keptChannel) bool {
+	if r, known := c.recovery[k]; known && !r.done {
+		missing, of := c.missing(k)
+		return 2*len(missing) < of
+	}
+	b := c.bereaved[k]
+	return len(c.away(k, b.only())) == 0 && 2*len(c.away(k, b.logs)) < len(b.logs)
+}
+
+// hurry lets a majority of the logs be enough, which is there.
 func (c *catalogue) hurry(k keptChannel) []*descriptor {
-	if !c.patient(k) {
+	if !c.patient(k) || !c.majority(k) && !mutant.Is("hurry-any") {
 		return nil
 	}
 	if r, known := c.recovery[k]; known && !r.done {

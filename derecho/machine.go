@@ -550,6 +550,11 @@ func (m *machine) handle(ev func(*machine)) {
 
 func (m *machine) linkUp(l rdma.Link) {
 	id := NodeID(l.Peer().ID)
+	if shares := rdma.Aliased(l.Peer(), m.self); l.Aliased() != shares {
+		// All members conclude from who shares memory what need not be acknowledged, and whose death is certain.
+		l.Drop(fmt.Errorf("%w: %s on %s shares memory: %t, the link to it: %t", ErrPeerLost, l.Peer().Name, l.Peer().Host, shares, l.Aliased()))
+		return
+	}
 	m.links[id] = l
 	if m.expelled[id] {
 		m.send(id, msgRemoved, nil)

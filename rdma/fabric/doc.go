@@ -11,7 +11,9 @@
 // link, and both know of it when the greeting is over.
 //
 // On a host the link is a Unix socket over which memory is shared (package shm), unless one of the
-// two nodes wants tcp: then the Unix socket only tells the address to dial (package tcp).
+// two nodes wants tcp: then the Unix socket only tells the address to dial (package tcp). It is never
+// tcp between nodes that share memory, whichever way they found each other: what the layers above conclude
+// from ShmDomain holds for the link. Who is dialled over tcp by such a node sends it to the slot.
 //
 // A tcp link lasts longer than its connections: the node that made the first makes the next, until the
 // peer is gone for certain or somebody gives the link up. A link over shared memory that is lost while

@@ -142,9 +142,22 @@ func newNode(t testing.TB, cfg Config) *node {
 
 func start(t testing.TB, cfg Config) *node {
 	t.Helper()
-	n := newNode(t, cfg)
+	return newNode(t, cfg).start(t)
+}
+
+func (n *node) start(t testing.TB) *node {
+	t.Helper()
 	n.Start()
 	n.wait(t, "scanned", func() bool { return n.scanned > 0 })
+	return n
+}
+
+// elsewhere makes a node that is on a host of its own, for all that the others know: in a domain of its own, whose slots they do not see, and with another boot ID.
+func elsewhere(t testing.TB, cfg Config) *node {
+	t.Helper()
+	cfg.Domain = newDomain()
+	n := newNode(t, cfg)
+	n.self.ShmDomain = rand.Uint64() | 1
 	return n
 }
 
@@ -448,8 +461,7 @@ func TestDomainsDoNotMeet(t *testing.T) {
 	require.Empty(t, b.ups)
 }
 
-// Two nodes of different domains on this host, one of which is told the other's address: as if they
-// ran on two hosts, which do not see each other's slots.
+// Two nodes, as if on two hosts, one of which is told the other's address.
 func TestPeersByAddress(t *testing.T) {
 	for _, order := range []string{"smaller dials", "larger dials"} {
 		t.Run(order, func(t *testing.T) {
@@ -457,14 +469,14 @@ func TestPeersByAddress(t *testing.T) {
 			if order == "smaller dials" {
 				ids = [2]uint64{200, 100}
 			}
-			a := start(t, Config{Domain: newDomain(), ID: ids[0], Listen: "0.0.0.0:0"})
+			a := elsewhere(t, Config{ID: ids[0], Listen: "0.0.0.0:0"}).start(t)
 			_, port, err := net.SplitHostPort(a.self.Addr)
 			require.NoError(t, err)
 			nobody, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			nobody.Close()
 
-			b := newNode(t, Config{Domain: newDomain(), ID: ids[1], Peers: []string{"localhost:" + port, nobody.Addr().String()}})
+			b := elsewhere(t, Config{ID: ids[1], Peers: []string{"localhost:" + port, nobody.Addr().String()}})
 			b.Start()
 			b.wait(t, "scanned", func() bool { return b.scanned == 1 })
 			require.True(t, get(b, func() bool { return b.known[a.self.ID] }), "linked before Scanned")
@@ -475,7 +487,7 @@ func TestPeersByAddress(t *testing.T) {
 			// Its peer goes and comes back at the same address: it is dialled again.
 			a.Close()
 			b.wait(t, "down", func() bool { return len(b.links) == 0 })
-			c := start(t, Config{Domain: newDomain(), ID: 150, Listen: "127.0.0.1:" + port})
+			c := elsewhere(t, Config{ID: 150, Listen: "127.0.0.1:" + port}).start(t)
 			b.wait(t, "the new one", func() bool { return b.ups[c.self.ID] == 1 })
 			begin := time.Now()
 			b.Close()
@@ -520,8 +532,8 @@ func TestCloseDuringGreetings(t *testing.T) {
 }
 
 func TestDialToldByAnother(t *testing.T) {
-	a := start(t, Config{Domain: newDomain(), ID: 10})
-	b := start(t, Config{Domain: newDomain(), ID: 20})
+	a := elsewhere(t, Config{ID: 10}).start(t)
+	b := elsewhere(t, Config{ID: 20}).start(t)
 	for range 5 {
 		b.Dial(a.self) // the larger: it is called back
 		a.Dial(b.self)

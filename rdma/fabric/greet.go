@@ -31,6 +31,7 @@ const (
 	refuse    = 4 // the configurations differ
 	leaving   = 5 // I am closing
 	gone      = 6 // I do not have the session that you want to resume
+	useSlot   = 7 // we share memory: dial my slot instead
 )
 
 // errRefused carries a verdict other than accept.
@@ -62,6 +63,8 @@ func (f *Fabric) judge(p rdma.PeerInfo, overTCP bool) byte {
 		return callBack
 	case !overTCP && !rdma.Aliased(p, f.self):
 		return useTCP
+	case overTCP && rdma.Aliased(p, f.self):
+		return useSlot // whoever hears of both takes it that they read each other's memory
 	}
 	f.links[p.ID] = nil
 	return accept
@@ -90,6 +93,7 @@ func (f *Fabric) up(l link) error {
 	f.mu.Lock()
 	f.reported[id] = true
 	f.unexpect(id)
+	delete(f.misses, id)
 	f.mu.Unlock()
 	f.spawn("link", l.Run)
 	return nil
@@ -114,7 +118,7 @@ func (e linkEvents) LinkDown(l rdma.Link, died bool, err error) {
 		e.f.spawn("dial", func() {
 			select {
 			case <-time.After(lastRedial):
-				e.f.dialPeerSlot(l.Peer())
+				e.f.Dial(l.Peer())
 			case <-e.f.ctx.Done():
 			}
 		})
@@ -196,7 +200,7 @@ func (f *Fabric) answerUnix(c *net.UnixConn) error {
 	}
 	err = f.sendGreeting(c, []byte{v}, v == accept)
 	if v != accept {
-		f.declined(v, p, version, true)
+		f.declined(v, p, version)
 		if err == nil {
 			err = errRefused{v, p, version}
 		}
@@ -212,27 +216,23 @@ func (f *Fabric) answerUnix(c *net.UnixConn) error {
 }
 
 // declined acts on a verdict that this node gave to a peer that dialled.
-func (f *Fabric) declined(v byte, p rdma.PeerInfo, version uint32, onHost bool) {
+func (f *Fabric) declined(v byte, p rdma.PeerInfo, version uint32) {
 	switch v {
-	case callBack:
-		if onHost && rdma.Aliased(p, f.self) {
-			f.dialPeerSlot(p)
-		} else {
-			f.Dial(p)
-		}
+	case callBack, useSlot: // who was sent to the slot may not find it: then this node will not find it either, and says so
+		f.Dial(p)
 	case refuse:
-		f.refuses(p, version)
+		f.refuses(p, f.mismatch(p, version))
 	}
 }
 
 // refuses reports a peer that can not be in one group with this node, once.
-func (f *Fabric) refuses(p rdma.PeerInfo, version uint32) {
+func (f *Fabric) refuses(p rdma.PeerInfo, why error) {
 	f.mu.Lock()
 	known := f.refused[p.ID]
 	f.refused[p.ID] = true
 	f.mu.Unlock()
 	if !known {
-		f.events.Refused(p, f.mismatch(p, version))
+		f.events.Refused(p, why)
 	}
 }
 
@@ -252,54 +252,83 @@ func (f *Fabric) sendGreeting(c *net.UnixConn, prefix []byte, withBell bool) err
 	return err
 }
 
-// dialPeerSlot makes a link to a node of this host.
-func (f *Fabric) dialPeerSlot(p rdma.PeerInfo) {
-	f.dialOnce(fmt.Sprintf("slot %d", p.Slot), func() error { return f.dialSlot(int(p.Slot)) })
+// dialPeerSlot greets a node that shares memory with this one, as both say. If another one is at its slot, or none, it may have ended. Or it lives elsewhere: who still
+// answers at its address had its slot all the time (strays).
+func (f *Fabric) dialPeerSlot(p rdma.PeerInfo) error {
+	who, err := f.dialSlot(int(p.Slot))
+	if !errors.Is(err, syscall.ECONNREFUSED) && (who == 0 || who == p.ID) {
+		return err
+	}
+	f.mu.Lock()
+	f.misses[p.ID]++
+	f.mu.Unlock()
+	return f.dialTCP(p.Addr, "", f.greetTimeout)
 }
 
-// dialSlot greets whoever is bound to a slot of this host.
-func (f *Fabric) dialSlot(slot int) error {
+// strays: a node that shares memory with this one, as both say, and has just answered over tcp, was not at its slot before, several times. Each time is certain, as it has
+// bound the slot for as long as it answers.
+func (f *Fabric) strays(p rdma.PeerInfo) bool {
+	f.mu.Lock()
+	missed := f.misses[p.ID] >= maxMisses
+	if missed {
+		f.unexpect(p.ID)
+	}
+	f.mu.Unlock()
+	if missed {
+		f.refuses(p, fmt.Errorf("fabric: %s (process %d on %s) and this process (%d on %s) can not share memory, although their boot IDs, network namespaces and users are the same: "+
+			"if these are two hosts with one boot ID, such as virtual machines that were resumed from one snapshot, reboot one of them, or set DDS_TRANSPORT=tcp on one of them; "+
+			"if it is one host, the address %s of the other process is that of another domain", p.Name, p.PID, p.Host, f.self.PID, f.self.Host, p.Addr))
+	}
+	return missed
+}
+
+// dialSlot greets whoever is bound to a slot of this host, and tells who that is, 0 if that is not known.
+func (f *Fabric) dialSlot(slot int) (who uint64, err error) {
 	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: f.slotName(slot), Net: "unixpacket"})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := f.greetUnix(c); err != nil {
+	p, err := f.greetUnix(c)
+	if err != nil {
 		c.Close()
-		return f.wasDeclined(err, func() error { return f.dialSlot(slot) })
+		err = f.wasDeclined(err, func() error {
+			_, err := f.dialSlot(slot)
+			return err
+		})
 	}
-	return nil
+	return p.ID, err
 }
 
-func (f *Fabric) greetUnix(c *net.UnixConn) error {
+func (f *Fabric) greetUnix(c *net.UnixConn) (p rdma.PeerInfo, err error) {
 	lim, err := f.newLimit(f.ctx, c)
 	if err != nil {
-		return err
+		return p, err
 	}
 	defer lim.stop()
 	pid, err := checkUser(c)
 	if err != nil {
-		return err
+		return p, err
 	}
 	if err := f.sendGreeting(c, nil, true); err != nil {
-		return err
+		return p, err
 	}
 	b, bell, err := readPacket(c)
 	defer bell.close()
 	if err != nil {
-		return err
+		return p, err
 	}
-	p, err := verdict(b)
+	p, err = verdict(b)
 	if err != nil {
-		return err
+		return p, err
 	}
 	p.PID = pid
 	if !f.reserve(p.ID) {
-		return errRefused{duplicate, p, rdma.ProtocolVersion}
+		return p, errRefused{duplicate, p, rdma.ProtocolVersion}
 	}
 	if err = f.finishUnix(c, p, bell, lim); err != nil {
 		f.dropReserved(p.ID)
 	}
-	return err
+	return p, err
 }
 
 // finishUnix makes the link. It takes bell.
@@ -359,11 +388,11 @@ func (f *Fabric) wasDeclined(err error, ask func() error) error {
 		if f.expect(r.peer.ID, ask) {
 			return err
 		}
-	case useTCP:
+	case useTCP, useSlot:
 		f.expect(r.peer.ID, ask)
 		f.Dial(r.peer)
 	case refuse:
-		f.refuses(r.peer, r.version)
+		f.refuses(r.peer, f.mismatch(r.peer, r.version))
 	case leaving:
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -461,7 +490,7 @@ func (f *Fabric) answerTCP(c net.Conn) error {
 	}
 	err = writeSized(c, rdma.AppendHello([]byte{v}, f.selfOn(c)))
 	if v != accept {
-		f.declined(v, p, version, false)
+		f.declined(v, p, version)
 		if err == nil {
 			err = errRefused{v, p, version}
 		}
@@ -486,6 +515,15 @@ func (f *Fabric) dialTCP(addr, configured string, limit time.Duration) error {
 	}
 	if err := f.greetTCP(c, configured); err != nil {
 		c.Close()
+		var r errRefused
+		if errors.As(err, &r) && (r.verdict == callBack || r.verdict == useSlot) && rdma.Aliased(r.peer, f.self) {
+			if f.strays(r.peer) {
+				return nil
+			}
+			if r.verdict == callBack {
+				f.Dial(r.peer) // it calls back at the slot of this node, and may not find it
+			}
+		}
 		return f.wasDeclined(err, func() error { return f.dialTCP(addr, configured, limit) })
 	}
 	return nil

@@ -97,9 +97,9 @@ func (p *proxy) setSilent(silent bool) {
 // apart are two nodes on what looks like two hosts; a makes the connections, through the proxy.
 func apart(t testing.TB) (a, b *node, p *proxy) {
 	t.Helper()
-	b = start(t, Config{Domain: newDomain(), ID: 200, Name: "b"})
+	b = elsewhere(t, Config{ID: 200, Name: "b"}).start(t)
 	p = newProxy(t, b.self.Addr)
-	a = start(t, Config{Domain: newDomain(), ID: 100, Name: "a", Peers: []string{p.ln.Addr().String()}})
+	a = elsewhere(t, Config{ID: 100, Name: "a", Peers: []string{p.ln.Addr().String()}}).start(t)
 	a.wait(t, "link", func() bool { return a.ups[200] == 1 })
 	b.wait(t, "link", func() bool { return b.ups[100] == 1 })
 	return a, b, p

@@ -3,6 +3,7 @@ package fabric
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"syscall"
@@ -16,7 +17,7 @@ import (
 func (f *Fabric) scan() {
 	for slot := range Slots {
 		if slot != int(f.self.Slot) && f.ctx.Err() == nil {
-			_ = f.dialSlot(slot) // mostly nobody there; a peer in trouble will scan us or be dialled
+			_, _ = f.dialSlot(slot) // mostly nobody there; a peer in trouble will scan us or be dialled
 		}
 	}
 	first := make(chan struct{}, len(f.cfg.Peers))
@@ -131,8 +132,17 @@ func (f *Fabric) linkedTo(addr string) bool {
 }
 
 // Dial implements rdma.Fabric: it makes a link to a node of which another one told, or that asked
-// to be called back. Nothing happens if there is one.
+// to be called back. Nothing happens if there is one. Who shares memory with this node is met at its slot only.
 func (f *Fabric) Dial(p rdma.PeerInfo) {
+	if rdma.Aliased(p, f.self) {
+		f.mu.Lock()
+		refused := f.refused[p.ID]
+		f.mu.Unlock()
+		if !refused {
+			f.dialOnce(fmt.Sprintf("slot %d of %d", p.Slot, p.ID), func() error { return f.dialPeerSlot(p) })
+		}
+		return
+	}
 	f.dialOnce(p.Addr, func() error { return f.dialTCP(p.Addr, "", f.greetTimeout) })
 }
 

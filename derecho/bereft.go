@@ -83,7 +83,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 		var had []uint64 // logs of those who had the state
 		var orphans []replica
 		var failed []unheard
-		keepers, kept := 0, false
+		keepers, kept, fresh := 0, false, false
 		for _, m := range d.Members {
 			r := replica{d.Subgroup, ch, m.Node}
 			switch {
@@ -93,6 +93,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 				kept = true
 			case !gone(r):
 				orphans = append(orphans, r)
+				fresh = fresh || c.loading[r].fresh && c.announcedLog(r) != 0 && !mutant.Is("source-awaited")
 				fallthrough
 			default:
 				// Who had nothing but what all begin with is not waited for.
@@ -117,7 +118,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			if !a.orphan() && !kept {
 				asked = append(asked, r)
 			}
-			c.loading[r] = arrival{epoch: a.epoch, lacks: a.lacks}
+			c.loading[r] = arrival{epoch: a.epoch, lacks: a.lacks, fresh: a.fresh}
 		}
 		k := keptChannel{d.Subgroup, ch}
 		if r, known := c.recovery[k]; known && kept { // it may become bereft later
@@ -130,6 +131,10 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 		}
 		if keepers > 0 && !kept {
 			b := c.bereaved[k]
+			if latest := c.latest(k); fresh && !c.recovery[k].virgin && len(latest) > 0 {
+				// The source has failed before all had what it holds. Its log is one of those from which the channel began, and they are as they were then.
+				had = latest
+			}
 			b.logs = append(slices.Clone(b.logs), had...)
 			slices.Sort(b.logs)
 			b.logs = slices.Compact(b.logs)

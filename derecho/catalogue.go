@@ -115,6 +115,8 @@ type arrival struct {
 	epoch uint32
 	log   uint64 // of the node that it comes from, 0 if that stores nothing
 	lacks bool   // it has come from nobody, and will not
+	// fresh: the channel begins with it, from what logs hold. As long as one waits for it nothing is told to be stored that came since.
+	fresh bool
 }
 
 func newCatalogue() *catalogue {
@@ -345,7 +347,7 @@ func (c *catalogue) depart(d *descriptor) {
 		case 0:
 			c.loading[to] = arrival{epoch: d.Epoch, lacks: true}
 		default:
-			c.loading[to] = arrival{from: t.From, epoch: d.Epoch, log: c.logOf(replica{d.Subgroup, t.Channel, t.From})}
+			c.loading[to] = arrival{from: t.From, epoch: d.Epoch, log: c.logOf(replica{d.Subgroup, t.Channel, t.From}), fresh: d.fresh(t.Channel) || c.loading[to].fresh}
 		}
 	}
 }

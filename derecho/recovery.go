@@ -220,24 +220,28 @@ func (e *Endpoint) logged() SubgroupID {
 	return 0
 }
 
-// missing are the logs that had a channel in the latest epoch of it that any log knows and are not there, and how many
-// had it.
-func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
+// latest are the logs that had a channel in the latest epoch of it that any log knows.
+func (c *catalogue) latest(k keptChannel) []uint64 {
 	present := c.present(k)
 	if len(present) == 0 {
-		return nil, 0
+		return nil
 	}
 	order := (*LogState).compare
 	if mutant.Is("epochs-by-number") {
 		order = func(l, o *LogState) int { return cmp.Compare(l.Epoch, o.Epoch) } // the first that is told counts
 	}
-	last := slices.MaxFunc(standing(present), order)
-	for _, id := range last.Logs {
+	return slices.MaxFunc(standing(present), order).Logs
+}
+
+// missing are those of the latest that are not there, and how many those are altogether.
+func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
+	latest, present := c.latest(k), c.present(k)
+	for _, id := range latest {
 		if !slices.ContainsFunc(present, func(l *LogState) bool { return l.ID == id }) {
 			missing = append(missing, id)
 		}
 	}
-	return missing, len(last.Logs)
+	return missing, len(latest)
 }
 
 // longest is the replica of a channel whose log holds most, of those that are let; of equals the first by ID of the log.

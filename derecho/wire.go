@@ -330,6 +330,7 @@ func (v welcome) encode() []byte {
 		w.u32(a.epoch)
 		w.u64(a.log)
 		w.flag(a.lacks)
+		w.flag(a.fresh)
 	}
 	w.u32(uint32(len(v.unstored)))
 	for _, r := range slices.SortedFunc(maps.Keys(v.unstored), replica.compare) {
@@ -409,9 +410,9 @@ func parseWelcome(b []byte) (v welcome, err error) {
 		v.logs = append(v.logs, logs)
 	}
 	v.loading = map[replica]arrival{}
-	for range r.count(41) {
+	for range r.count(42) {
 		to := replica{SubgroupID(r.u32()), ChannelID(r.u64()), NodeID(r.u64())}
-		v.loading[to] = arrival{NodeID(r.u64()), r.u32(), r.u64(), r.flag()}
+		v.loading[to] = arrival{NodeID(r.u64()), r.u32(), r.u64(), r.flag(), r.flag()}
 	}
 	v.unstored = map[replica]uint32{}
 	for range r.count(24) {

@@ -57,7 +57,7 @@ func TestLatestEpoch(t *testing.T) {
 	}
 }
 
-// A log is refused that was in an epoch of which the members have not been told, unless one that was in it has been opened since, and has told them what it had.
+// A log is refused that was in an epoch of which the members have not been told, also if another that the epoch names has been opened since: that may have been waited for, and know nothing of it.
 func TestLinesApart(t *testing.T) {
 	members := []Opening{{1, 2}, {2, 3}, {3, 1}}
 	for name, c := range map[string]struct {
@@ -69,10 +69,49 @@ func TestLinesApart(t *testing.T) {
 		"later":                   {LogState{Logs: []uint64{3}, Openings: []uint32{2}}, true},
 		"with one that was later": {LogState{Logs: []uint64{3}, Openings: []uint32{1}, Past: []Opening{{1, 3}}}, true},
 		"with one unknown":        {LogState{Logs: []uint64{3, 4}, Openings: []uint32{1, 1}}, true},
-		"but one of it is here":   {LogState{Logs: []uint64{2, 4}, Openings: []uint32{2, 1}}, false},
+		"and one of it is here":   {LogState{Logs: []uint64{2, 4}, Openings: []uint32{2, 1}}, true},
 	} {
 		require.Equal(t, c.apart, apart(members, &c.log), name)
 	}
+}
+
+// Two logs of one group have not parted, however many came and went before the last epoch of each, and are forgotten.
+func TestLinesOfOneGroup(t *testing.T) {
+	const first, second = 100_001, 100_002
+	begins := LogState{Opened: 1, Begun: 1, Epoch: 1, Logs: []uint64{first, second}, Openings: []uint32{1, 1}, History: 1, Written: true}
+	s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
+	for _, do := range []step{writes(50), keeps(first, begins), keeps(second, begins), loaded(second)} {
+		do(s)
+	}
+	comesAndGoes := func(node NodeID) {
+		for _, do := range []step{keeps(node, LogState{Opened: 1}), loaded(node), fails(node)} {
+			do(s)
+		}
+	}
+	has := func(id uint64) *LogState { // of the present epoch
+		d := s.cat.subgroups[4]
+		l := d.Logs[0]
+		return &LogState{ID: id, Begun: d.Epoch, Epoch: d.Epoch, Seq: 5, Logs: l.Logs, Openings: l.Openings, Past: l.Past, Opened: 2, History: l.History, Written: true}
+	}
+	for n := range NodeID(maxPast + 3) {
+		comesAndGoes(10 * (n + 1))
+	}
+	a := has(first)
+	comesAndGoes(10*maxPast + 100)
+	b := has(second)
+	forgotten := func(l, o *LogState) bool {
+		return slices.ContainsFunc(l.line(), func(p Opening) bool { return unknownTo(o.line(), p) })
+	}
+	require.True(t, forgotten(a, b) && forgotten(b, a), "each names one that the other does not")
+	require.False(t, parted(a, b))
+	for first, then := range map[*LogState]*LogState{a: b, b: a} {
+		r := &scene{cat: newCatalogue(), k: s.k}
+		keeps(NodeID(first.ID), *first)(r)
+		_, foreign := r.cat.foreign(&Endpoint{Node: NodeID(then.ID), ID: 1, Channel: 7, Reads: []Subgroup{r.sg()}, Replica: true, Log: then})
+		require.False(t, foreign)
+	}
+	b.Openings = []uint32{3, 3} // it was in another one since
+	require.True(t, parted(a, b))
 }
 
 // Who joins is told of lines, wherever they are.

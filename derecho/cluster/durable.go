@@ -66,13 +66,9 @@ func lastWithout(epochs []lastEpoch, log uint64, in lastEpoch) (last lastEpoch) 
 	return last
 }
 
-// unknownTo: whoever began another epoch had not been told of this one. None of its logs, but the one that is asked about, had been opened again, and this one names some that had been opened more often than they knew.
+// unknownTo: whoever began another epoch had not been told of this one: but for the log that is asked about, it names some that had been opened more often than they knew. That others of its logs had been opened again says
+// nothing: an epoch also names logs that are waited for, which have not begun it.
 func (e lastEpoch) unknownTo(o lastEpoch, log uint64) bool {
-	for i, l := range e.logs {
-		if l != log && e.openings[i] < o.opened[l] {
-			return false
-		}
-	}
 	for l, n := range e.opened {
 		if l != log && o.opened[l] < n {
 			return o.logs != nil
@@ -81,9 +77,15 @@ func (e lastEpoch) unknownTo(o lastEpoch, log uint64) bool {
 	return false
 }
 
-// parted: neither of two epochs is before the other, and each names a log that was opened more often than those who began the other knew: to go on from one loses what was stored in the other.
+// parted: each of two epochs names a log that was opened more often than those who began the other knew: to go on from one loses what was stored in the other. Two that
+// name one opening of a log are of one group, and each knows only so many of the logs that have gone.
 func (e lastEpoch) parted(o lastEpoch) bool {
-	return !e.before(o) && !o.before(e) && e.names(o) && o.names(e)
+	for i, log := range e.logs {
+		if k := slices.Index(o.logs, log); k >= 0 && e.openings[i] > 0 && e.openings[i] == o.openings[k] {
+			return false
+		}
+	}
+	return e.names(o) && o.names(e)
 }
 
 // names: of some log this epoch says that it was opened more often than another does.

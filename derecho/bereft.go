@@ -37,7 +37,7 @@ type bereavement struct {
 	line    []Opening // as in recovery, which may be forgotten meanwhile
 }
 
-// unheard is the log of a replica that failed while it waited for a state: nobody knows whether that came.
+// unheard is the log of a replica that failed while it waited for a state, or stored it: nobody knows whether that came, and was on disk.
 type unheard struct {
 	log     uint64
 	opening uint32 // how often it had been opened
@@ -109,6 +109,12 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			if a, waits := c.loading[r]; waits && !a.lacks && gone(r) && d.Mode == Logged {
 				if log := c.announcedLog(r); log != 0 {
 					failed = append(failed, unheard{log, c.opened[log], a.epoch, len(c.having(d, ch)) == 0 && !mutant.Is("unheard-unawaited")})
+				}
+			}
+			// So it is with one that has the state, and was not heard to have it on disk: it may have been, and it has told since then what it stores.
+			if since, unstored := c.unstored[r]; unstored && gone(r) && d.Mode == Logged {
+				if log := c.announcedLog(r); log != 0 {
+					failed = append(failed, unheard{log, c.opened[log], since, len(c.having(d, ch)) == 0 && !mutant.Is("unheard-unawaited")})
 				}
 			}
 			keepers++

@@ -266,10 +266,10 @@ func TestBereft(t *testing.T) {
 			bereft: true, missing: []uint64{4},
 		},
 		{
-			name:  "who has it and has not stored it is not waited for: the log that had it before is",
+			name:  "who has it and was not heard to have stored it is waited for with the log that had it before: it may have, and may be the only one that has stored what came since",
 			steps: []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), keeps(3, empty), fails(2), lacks(3)},
-			// Also not when its log comes back.
-			bereft: true, missing: []uint64{1},
+			// Its log is not enough when it comes back.
+			bereft: true, missing: []uint64{1, 2},
 		},
 		{
 			name:   "and its log is not enough when it comes back",
@@ -277,9 +277,19 @@ func TestBereft(t *testing.T) {
 			bereft: true, missing: []uint64{1}, transfers: "0>2",
 		},
 		{
-			name:  "nor is it when it had to answer before it had stored it",
+			name:      "but counts if it had stored it",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), keeps(3, empty), fails(2), lacks(3), keeps(2, opened(9, 6, 0)), keeps(1, old(1, 5))},
+			transfers: "2>1 2>2 2>3",
+		},
+		{
+			name:      "and not if it had not",
+			steps:     []step{keeps(1, empty), writes(1), keeps(2, empty), has(2), withdraws(1), keeps(3, empty), fails(2), lacks(3), keeps(2, old(1, 6)), keeps(1, old(1, 5))},
+			transfers: "1>1 1>2 1>3",
+		},
+		{
+			name:  "so is one that had to answer before it had stored it: its disk may have been done after that",
 			steps: []step{keeps(1, empty), writes(1), keeps(2, empty), keeps(3, empty), fails(1), lacks(3), has(2), fails(2)},
-			asked: []NodeID{3}, missing: []uint64{1},
+			asked: []NodeID{3}, missing: []uint64{1, 2},
 		},
 		{
 			name:   "who has it and stores it later is",
@@ -292,12 +302,12 @@ func TestBereft(t *testing.T) {
 			transfers: "2>3",
 		},
 		{
-			name:   "a log that begins where the state is kept in memory does not count either",
+			name:   "a log that begins where the state is kept in memory is not enough either, and waited for: it may have got the state",
 			steps:  []step{keeps(1, empty), writes(1), remembers(2), loaded(2), keeps(2, empty), withdraws(1), keeps(3, empty), fails(2), lacks(3)},
-			bereft: true, missing: []uint64{1},
+			bereft: true, missing: []uint64{1, 2},
 		},
 		{
-			name:   "until it has the state",
+			name:   "and is enough when it was heard to have it",
 			steps:  []step{keeps(1, empty), writes(1), remembers(2), loaded(2), keeps(2, empty), stores(2), withdraws(1), keeps(3, empty), fails(2), lacks(3)},
 			bereft: true, missing: []uint64{2},
 		},

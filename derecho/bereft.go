@@ -46,6 +46,16 @@ type unheard struct {
 	only bool
 }
 
+func (u unheard) compare(o unheard) int {
+	only := func(u unheard) int {
+		if u.only {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(u.log, o.log), cmp.Compare(u.opening, o.opening), cmp.Compare(u.epoch, o.epoch), cmp.Compare(only(u), only(o)))
+}
+
 // loaded: the state had come, and was on its disk, as the log says that is there. It began the epoch, or a later one, while its process was a member of this
 // group: what it holds is a part of what the members had. A log that has been opened since for another epoch, elsewhere, tells nothing of that.
 func (u unheard) loaded(l *LogState) bool {
@@ -145,10 +155,12 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 			slices.Sort(b.logs)
 			b.logs = slices.Compact(b.logs)
 			b.unheard = slices.Concat(b.unheard, c.recovery[k].unheard, failed)
+			slices.SortFunc(b.unheard, unheard.compare) // it comes here with each failure, and those of before come again
+			b.unheard = slices.Compact(b.unheard)
 			if r := c.recovery[k]; !r.virgin {
 				b.history = cmp.Or(r.history, b.history)
 			}
-			b.line = mergeLines(b.line, c.recovery[k].line)
+			b.line = bound(mergeLines(b.line, c.recovery[k].line), c.present(k))
 			c.bereaved[k] = b
 		}
 	}

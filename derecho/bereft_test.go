@@ -364,6 +364,32 @@ func TestBereftChannelAlone(t *testing.T) {
 	require.Empty(t, changed[0].Waiting)
 }
 
+// What is kept of a bereft channel does not grow with all that comes and goes while its logs are away.
+func TestBereftIsBounded(t *testing.T) {
+	s := &scene{cat: newCatalogue(), k: keptChannel{4, 7}}
+	for _, do := range []step{
+		writes(50), keeps(1, LogState{Opened: 1, Begun: 3, Epoch: 3, Seq: 5, Logs: []uint64{1}, Openings: []uint32{1}, History: 1, Written: true}),
+		remembers(2), loaded(2), fails(1), keeps(3, LogState{Opened: 1}), fails(3), remembers(4), fails(2), lacks(4),
+	} {
+		do(s)
+	}
+	require.True(t, s.cat.bereft(s.k))
+	unheard := s.cat.bereaved[s.k].unheard
+	require.NotEmpty(t, unheard)
+	for n := range NodeID(100) {
+		fails(1000 + n)(s) // it has nothing to do with the channel
+	}
+	require.Equal(t, unheard, s.cat.bereaved[s.k].unheard)
+	for n := range NodeID(4 * maxPast) {
+		keeps(1000+n, LogState{Opened: 1})(s)
+		fails(1000 + n)(s)
+	}
+	require.True(t, s.cat.bereft(s.k))
+	require.Equal(t, []uint64{1, 3}, s.cat.missed(s.k))
+	require.LessOrEqual(t, len(s.cat.bereaved[s.k].line), maxPast+4)
+	require.LessOrEqual(t, len(s.cat.recovery[s.k].line), 2*maxPast)
+}
+
 // A log with another history of a channel than the members go on with is foreign, as long as it may hold something; and so is
 // one that comes while those who are there still wait for theirs.
 func TestForeignLog(t *testing.T) {

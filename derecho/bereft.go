@@ -103,7 +103,7 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 				kept = true
 			case !gone(r):
 				orphans = append(orphans, r)
-				fresh = fresh || c.loading[r].fresh && c.announcedLog(r) != 0 && !mutant.Is("source-awaited")
+				fresh = fresh || c.loading[r].fresh && c.announcedLog(r) != 0
 				fallthrough
 			default:
 				// Who had nothing but what all begin with is not waited for.

@@ -67,11 +67,7 @@ func (c *catalogue) recover(sg *descriptor) (anew []ChannelID) {
 		b, bereaved := c.bereaved[k]
 		if !r.done {
 			missing, of := c.missing(k)
-			there := of - len(missing)
-			if mutant.Is("virgin-evidence") {
-				there = len(present)
-			}
-			r.done = (len(missing) == 0 || r.hurry && (2*there > of || mutant.Is("hurry-any"))) && !(of > 0 && mutant.Is("recover-never"))
+			r.done = (len(missing) == 0 || r.hurry && c.most(k)) && !(of > 0 && mutant.Is("recover-never"))
 			r.virgin = r.done && !written && !bereaved
 			if r.done {
 				r.history = cmp.Or(b.history, historyOf(present))
@@ -443,11 +439,20 @@ func (c *catalogue) patient(k keptChannel) bool {
 	return c.awaitsLogs(k) && !c.bereaved[k].hurry
 }
 
+// most: more than half of the latest logs are there.
+func (c *catalogue) most(k keptChannel) bool {
+	missing, of := c.missing(k)
+	there := of - len(missing)
+	if mutant.Is("virgin-evidence") {
+		there = len(c.present(k))
+	}
+	return 2*there > of || mutant.Is("hurry-any")
+}
+
 // majority: more than half of the logs that are waited for are there, and those that nothing replaces.
 func (c *catalogue) majority(k keptChannel) bool {
 	if r, known := c.recovery[k]; known && !r.done {
-		missing, of := c.missing(k)
-		return 2*len(missing) < of
+		return c.most(k)
 	}
 	b := c.bereaved[k]
 	return len(c.away(k, b.only())) == 0 && 2*len(c.away(k, b.logs)) < len(b.logs)
@@ -455,7 +460,7 @@ func (c *catalogue) majority(k keptChannel) bool {
 
 // hurry lets a majority of the logs be enough, which is there.
 func (c *catalogue) hurry(k keptChannel) []*descriptor {
-	if !c.patient(k) || !c.majority(k) && !mutant.Is("hurry-any") {
+	if !c.patient(k) || !c.majority(k) {
 		return nil
 	}
 	if r, known := c.recovery[k]; known && !r.done {

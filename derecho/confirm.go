@@ -30,6 +30,15 @@ func (n *Node) WaitDurable(ctx context.Context, sg SubgroupID, ch ChannelID) err
 	if err := n.waitDurable(ctx, sg); err != nil {
 		return err
 	}
+	// An epoch may have been given up without a word of a member whose log has it: what that stored of the epoch does not count before the state has come that covers it
+	// (subgroup.uncount). Who begins to wait for a state later gets one that covers it, and is not waited for.
+	k := keptChannel{sg, ch}
+	if err := n.await(ctx, func(m *machine, done func(error)) {
+		waiting := m.cat.arriving(k)
+		m.whenReady(func() bool { return m.cat.arrived(k, waiting) }, func() { done(nil) })
+	}); err != nil {
+		return err
+	}
 	return n.adrift(sg, ch) // epochs in which it waited may have been given up
 }
 

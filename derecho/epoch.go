@@ -85,7 +85,8 @@ type epoch struct {
 		listed sync.Once // by the poller or a writer, the first time that some channel is held: mostly never
 		list   []ChannelID
 	}
-	held atomic.Uint64 // OR of the hold cells of all receivers; stored by the poller
+	held      atomic.Uint64 // OR of the hold cells of all receivers; stored by the poller
+	inherited uint64        // holds of the epoch before, which count until all receivers have told theirs; the poller's
 	waiters
 }
 
@@ -511,6 +512,22 @@ func (e *epoch) bit(ch ChannelID) (bit uint, ok bool) {
 	e.channels.listed.Do(func() { e.channels.list = e.desc.channels() })
 	i, ok := slices.BinarySearch(e.channels.list, ch)
 	return uint(i % 64), ok
+}
+
+// inheritHolds takes over what is held in the epoch in which this node has sent until now: whoever is full may not have told it in this one yet.
+func (e *epoch) inheritHolds(before *epoch) {
+	held := before.held.Load()
+	if held == 0 {
+		return
+	}
+	for _, ch := range e.desc.channels() {
+		if bit, ok := before.bit(ch); ok && held&(1<<bit) != 0 {
+			if bit, ok := e.bit(ch); ok {
+				e.inherited |= 1 << bit
+			}
+		}
+	}
+	e.held.Or(e.inherited)
 }
 
 // tellHolds sets the bits of the channels that are held at this member.

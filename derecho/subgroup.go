@@ -141,6 +141,9 @@ func (g *subgroup) mayPrepare(next *epoch) bool {
 // begin has messages go to an epoch from now on, to none if there is none or this node has no writer in it.
 func (g *subgroup) begin(next *epoch) {
 	if next != nil && next.sender != nil {
+		if now := g.sending.Load(); now != nil && now != next {
+			next.inheritHolds(now)
+		}
 		g.sending.Store(next)
 	} else {
 		g.sending.Store(nil)

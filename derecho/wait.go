@@ -62,6 +62,9 @@ func (e *epoch) end() {
 // waitersMayGo: something changed that a waiter may wait for.
 func (e *epoch) waitersMayGo() bool {
 	held := uint64(0)
+	if !e.readByAll() { // first: who tells that it reads all has told before what is held
+		held = e.inherited
+	}
 	for _, i := range *e.receivers.Load() {
 		held |= e.table.Row(i).Load(sst.Hold)
 	}

@@ -67,7 +67,6 @@ func TestAddressesOfWhoShareMemory(t *testing.T) {
 		peers := []string{freePort(t), freePort(t)}
 		a := newNode(t, Config{Domain: domain, ID: ids[0], Listen: peers[0], Peers: peers})
 		a.Start()
-		time.Sleep(time.Duration(rand.IntN(4000)) * time.Microsecond)
 		b := newNode(t, Config{Domain: domain, ID: ids[1], Listen: peers[1], Peers: peers})
 		b.Start()
 		requireAliased(t, a, b)

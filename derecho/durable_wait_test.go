@@ -73,7 +73,7 @@ func TestDurableWaitsForStates(t *testing.T) {
 		b.mustAdd(t, storing(8, 8))
 		b.mustAdd(t, Endpoint{ID: 9, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		require.Eventually(t, func() bool { return s.h.asked.Load() == 2 }, patience, time.Millisecond)
-		s.log.gate = blocked
+		s.log.hang(blocked)
 		a.mustSend(t, logged, 7, 7, "x")
 		require.NoError(t, a.WaitAcked(ctxFor(t), logged.ID))
 		var epoch uint32
@@ -107,7 +107,7 @@ func TestDurableBeforeAllHaveAnswered(t *testing.T) {
 		s.mustAdd(t, Endpoint{ID: 7, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		a.mustAdd(t, storing(7, 7))
 		require.Eventually(t, func() bool { return s.h.asked.Load() == 1 }, patience, time.Millisecond)
-		s.log.gate = blocked
+		s.log.hang(blocked)
 		a.mustSend(t, logged, 7, 7, "x")
 		require.NoError(t, a.WaitAcked(ctxFor(t), logged.ID))
 		w.h.failed = func() { // it does not get on for a while, nor does what the others tell all

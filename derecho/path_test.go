@@ -36,13 +36,23 @@ func (l *memLog) NewBatch() LogBatch { return &memBatch{} }
 
 func (l *memLog) Write(b LogBatch) error {
 	l.begun.Add(1)
-	if l.gate != nil {
-		<-l.gate
+	l.mu.Lock()
+	gate := l.gate
+	l.mu.Unlock()
+	if gate != nil {
+		<-gate
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.synced = append(l.synced, *b.(*memBatch)...)
 	return l.err
+}
+
+// hang makes what is written from now on wait.
+func (l *memLog) hang(gate chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gate = gate
 }
 
 // memBatch is payloads for a memLog.

@@ -456,9 +456,12 @@ func (m *machine) awaitLogs(k keptChannel) {
 	}
 	m.awaiting[k] = true
 	// Counted from when there is a majority: who waits for the second log of three for an hour leaves the third its time all the same.
-	since := m.now
+	since, next := m.now, m.now
 	waited := func() bool {
-		if !m.cat.majority(k) {
+		if m.now < next {
+			return false // with many logs it takes long to tell
+		}
+		if next = m.now + m.cfg.RestartWait/64; !m.cat.majority(k) {
 			since = m.now
 			return false
 		}

@@ -231,7 +231,11 @@ func (c *catalogue) latest(k keptChannel) []uint64 {
 
 // missing are those of the latest that are not there, and how many those are altogether.
 func (c *catalogue) missing(k keptChannel) (missing []uint64, of int) {
-	latest, present := c.latest(k), c.present(k)
+	latest := c.latest(k)
+	if len(latest) == 0 {
+		return nil, 0
+	}
+	present := c.present(k)
 	for _, id := range latest {
 		if !slices.ContainsFunc(present, func(l *LogState) bool { return l.ID == id }) {
 			missing = append(missing, id)

@@ -116,16 +116,9 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 					had = append(had, rec.last...) // it is somebody who had it in memory
 				}
 			}
-			if a, waits := c.loading[r]; waits && !a.lacks && gone(r) && d.Mode == Logged {
-				if log := c.announcedLog(r); log != 0 {
-					failed = append(failed, unheard{log, c.opened[log], a.epoch, len(c.having(d, ch)) == 0 && !mutant.Is("unheard-unawaited")})
-				}
-			}
-			// So it is with one that has the state, and was not heard to have it on disk: it may have been, and it has told since then what it stores.
-			if since, unstored := c.unstored[r]; unstored && gone(r) && d.Mode == Logged {
-				if log := c.announcedLog(r); log != 0 {
-					failed = append(failed, unheard{log, c.opened[log], since, len(c.having(d, ch)) == 0 && !mutant.Is("unheard-unawaited")})
-				}
+			if epoch, may := c.mayHaveStored(r); may && gone(r) && d.Mode == Logged {
+				log := c.announcedLog(r)
+				failed = append(failed, unheard{log, c.opened[log], epoch, len(c.having(d, ch)) == 0 && !mutant.Is("unheard-unawaited")})
 			}
 			keepers++
 		}
@@ -147,9 +140,11 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 		}
 		if keepers > 0 && !kept {
 			b := c.bereaved[k]
-			if latest := c.latest(k); fresh && !c.recovery[k].virgin && len(latest) > 0 {
+			if fresh && !c.recovery[k].virgin {
 				// The source has failed before all had what it holds. Its log is one of those from which the channel began, and they are as they were then.
-				had = latest
+				if latest := c.latest(k); len(latest) > 0 {
+					had = latest
+				}
 			}
 			b.logs = append(slices.Clone(b.logs), had...)
 			slices.Sort(b.logs)
@@ -165,6 +160,18 @@ func (c *catalogue) orphans(d *descriptor, gone func(replica) bool) (asked []rep
 		}
 	}
 	return asked
+}
+
+// mayHaveStored: a replica with a log waits for a state that may come, or has one that was not heard to be on its disk; and as of which epoch that is.
+func (c *catalogue) mayHaveStored(r replica) (epoch uint32, may bool) {
+	if c.announcedLog(r) == 0 {
+		return 0, false
+	}
+	if a, waits := c.loading[r]; waits {
+		return a.epoch, !a.lacks
+	}
+	epoch, may = c.unstored[r]
+	return epoch, may
 }
 
 // willHave: a replica has the state of its channel, or waits for it from one that lives, and has it or will. That one

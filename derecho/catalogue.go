@@ -448,12 +448,17 @@ func (d *descriptor) heirs() (nodes []NodeID) {
 
 // arriving are the replicas of a channel with a log for which its state is on its way, or may be.
 func (c *catalogue) arriving(k keptChannel) (rs []replica) {
-	for r, a := range c.loading {
-		if r.kept() == k && !a.lacks && c.announcedLog(r) != 0 {
+	for r := range c.loading {
+		if r.kept() == k && c.arrives(r) {
 			rs = append(rs, r)
 		}
 	}
 	return rs
+}
+
+func (c *catalogue) arrives(r replica) bool {
+	a, waits := c.loading[r]
+	return waits && !a.lacks && c.announcedLog(r) != 0
 }
 
 // arrived: none of some replicas waits for a state any more, and those who may have one that nobody else has have all said so.
@@ -461,8 +466,5 @@ func (c *catalogue) arrived(k keptChannel, rs []replica) bool {
 	if _, is := c.bereaved[k]; is && !c.bereft(k) {
 		return false
 	}
-	return !slices.ContainsFunc(rs, func(r replica) bool {
-		a, waits := c.loading[r]
-		return waits && !a.lacks && c.announcedLog(r) != 0
-	})
+	return !slices.ContainsFunc(rs, c.arrives)
 }

@@ -273,6 +273,7 @@ func (p poster) LinkDown(l rdma.Link, died bool, err error) {
 	p.post(func(m *machine) { m.linkDown(l, died, err) })
 }
 func (p poster) Dying(l rdma.Link)             { p.post(func(m *machine) { m.dying(l) }) }
+func (p poster) Resumed(l rdma.Link)           { p.post(func(m *machine) { m.resumed(l) }) }
 func (p poster) Message(l rdma.Link, b []byte) { p.post(func(m *machine) { m.message(l, b) }) }
 func (p poster) Opened(l rdma.Link, k rdma.Key, r *rdma.Region, err error) {
 	p.post(func(m *machine) { m.opened(l, k, r, err) })

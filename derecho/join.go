@@ -24,9 +24,9 @@ func (m *machine) broadcastStatus() {
 //
 // It founds one only if everybody whom it found is alone too and has a larger ID. Two nodes that
 // find each other are linked and know each other's status, and a node tells its status when it
-// changes; so of several nodes that start together only the one with the smallest ID founds, and the
+// changes, and with every lease until it has joined (remind); so of several nodes that start together only the one with the smallest ID founds, and the
 // others join it. An outcast founds none, and nobody waits for it to. Who is joining or leaving is in a group: it is waited for, until it can be asked
-// or is gone.
+// or is gone. Who is in none, for all that is known, and silent, is not waited for: it may stand still, and its host may have no power.
 func (m *machine) decide() {
 	if m.phase != alone || !m.scanned {
 		return
@@ -34,6 +34,9 @@ func (m *machine) decide() {
 	first := !m.outcast
 	for id := range m.links {
 		s, known := m.statuses[id]
+		if s.group == 0 && m.silent(id) {
+			continue
+		}
 		if !known && !m.replaced(id) {
 			return // its status is on the way
 		}
@@ -47,6 +50,46 @@ func (m *machine) decide() {
 		m.tellWait()
 	case first:
 		m.found()
+	}
+}
+
+// silentLeases is how long somebody may tell nothing before nobody waits for him to found a group. Whoever is that late joins the one that there is then; if he has founded
+// one meanwhile the two become one.
+const silentLeases = 4
+
+// silent: a linked node that is to tell its status with every lease has not done so for too long.
+func (m *machine) silent(id NodeID) bool {
+	return m.now-m.heard[id] > silentLeases*m.cfg.Lease && !mutant.Is("founder-awaited")
+}
+
+// groupless are the linked nodes that are in no group, for all that is known: they wait for each other.
+func (m *machine) groupless() (ids []NodeID) {
+	for _, id := range slices.Sorted(maps.Keys(m.links)) {
+		if m.statuses[id].group == 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// remind tells those that wait for it that this node still looks for a group, and looks whom of them it still waits for. It comes with every pass, and acts once in a lease.
+func (m *machine) remind() {
+	passed := m.now - m.told
+	begins := m.told == 0
+	if m.phase >= joined || passed < m.cfg.Lease && !begins {
+		return
+	}
+	m.told = m.now
+	if begins || passed > 2*m.cfg.Lease { // it stood still itself: what it was told meanwhile is on its way
+		for id := range m.heard {
+			m.heard[id] = m.now
+		}
+	}
+	if waits := m.groupless(); !begins && len(waits) > 0 {
+		for _, id := range waits {
+			m.send(id, msgStatus, m.status().encode())
+		}
+		m.decide()
 	}
 }
 
@@ -244,6 +287,9 @@ func (m *machine) announceJoin(p rdma.PeerInfo) {
 		return
 	}
 	m.asked[id] = true
+	if m.cutOff != "" { // which was told to those only that had asked by then
+		m.send(id, msgStatus, m.status().encode())
+	}
 	w := writer{}
 	w.u8(cmdJoin)
 	w.peer(p)

@@ -3,10 +3,12 @@ package derecho
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,5 +163,62 @@ func TestGiveUpEndsTheOutage(t *testing.T) {
 		l.m.tellWait()
 		l.m.entered()
 		require.Equal(t, ErrClosed, r.isolated)
+	}
+}
+
+// still is what a process tells the network that stands still, or whose host lost its power, while it looked for others: it has told its status to those that it found by then, or
+// not, and nothing follows.
+type still struct {
+	rdma.Events
+	tells bool
+}
+
+func (still) Scanned() {}
+
+func (s still) LinkUp(l rdma.Link) { s.Events.LinkUp(&stillLink{Link: l, tells: s.tells}) }
+
+type stillLink struct {
+	rdma.Link
+	tells bool
+}
+
+func (l *stillLink) Send(b []byte) {
+	if l.tells {
+		l.tells = false
+		l.Link.Send(b)
+	}
+}
+
+// One that would found the group, and does nothing any more, keeps nobody from starting.
+func TestFounderStandsStill(t *testing.T) {
+	for _, tells := range []bool{false, true} {
+		for { // until it has the smallest ID
+			var ids []uint64
+			found := make(chan struct{})
+			c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), Lease: 50 * time.Millisecond,
+				fabric: func(cfg *Config, id uint64, bell *shm.BellMemory, ev rdma.Events) (startable, error) {
+					if ids = append(ids, id); len(ids) == 1 {
+						ev = still{ev, tells}
+						defer close(found)
+					}
+					return realFabric(cfg, id, bell, ev)
+				}}}
+			ctx, cancel := context.WithCancel(context.Background())
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				_, _ = Join(ctx, c.cfg, newRecorder())
+			}()
+			<-found
+			a, _ := c.join()
+			c.join()
+			lucky := ids[0] < ids[1] && ids[0] < ids[2]
+			require.Len(t, a.Members(), 2)
+			cancel()
+			<-over
+			if lucky {
+				break
+			}
+		}
 	}
 }

@@ -65,11 +65,13 @@ type machine struct {
 	phase     phase
 	scanned   bool
 	links     map[NodeID]rdma.Link
-	statuses  map[NodeID]status   // of linked nodes
-	parts     map[NodeID][]byte   // message that comes in several parts
-	unsent    map[NodeID][]unsent // messages to members to which there is no link yet
-	sponsor   NodeID              // whom this node asked to announce it
-	waits     string              // why that one can not, as the layer above was told
+	statuses  map[NodeID]status        // of linked nodes
+	heard     map[NodeID]time.Duration // until this one has joined: when a linked node last told its status, or the link to it came up
+	told      time.Duration            // until then: when it was due last to tell its own
+	parts     map[NodeID][]byte        // message that comes in several parts
+	unsent    map[NodeID][]unsent      // messages to members to which there is no link yet
+	sponsor   NodeID                   // whom this node asked to announce it
+	waits     string                   // why that one can not, as the layer above was told
 
 	view     view
 	cat      *catalogue
@@ -181,7 +183,7 @@ type shell interface {
 func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 	m := &machine{
 		cfg: cfg, id: id, h: h, shell: s, controlRing: controlRing,
-		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, parts: map[NodeID][]byte{},
+		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, heard: map[NodeID]time.Duration{}, parts: map[NodeID][]byte{},
 		unsent: map[NodeID][]unsent{}, outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]tree[ChannelID, bool]{},
 		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
@@ -205,6 +207,7 @@ func (m *machine) Glance(now time.Duration) bool { return m.step(now, m.glance) 
 
 func (m *machine) step(now time.Duration, visit func() bool) bool {
 	m.now = now
+	m.remind()
 	if m.dead() || m.phase < joined {
 		return false
 	}
@@ -227,7 +230,7 @@ func (m *machine) step(now time.Duration, visit func() bool) bool {
 // Step has to follow. It takes the place of a Step that is called only because it is due.
 func (m *machine) Beat(now time.Duration) bool {
 	m.now = now
-	if m.dead() || m.phase < joined {
+	if m.remind(); m.dead() || m.phase < joined {
 		return false
 	}
 	m.watchLogs()
@@ -241,6 +244,9 @@ func (m *machine) Beat(now time.Duration) bool {
 // due is when Beat or Step has to be called again though nothing happened; 0 for never.
 func (m *machine) due() time.Duration {
 	due := time.Duration(0)
+	if m.phase < joined && m.told != 0 && len(m.groupless()) > 0 {
+		return m.told + m.cfg.Lease
+	}
 	if g := m.groups[0]; g != nil && !m.dead() {
 		for _, e := range g.epochs {
 			if d := e.agree.due(); due == 0 || d < due {
@@ -556,6 +562,7 @@ func (m *machine) linkUp(l rdma.Link) {
 		return
 	}
 	m.links[id] = l
+	m.heard[id] = m.now
 	if m.expelled[id] {
 		m.send(id, msgRemoved, nil)
 		return
@@ -588,6 +595,7 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	delete(m.links, id)
 	delete(m.ending, id)
 	delete(m.statuses, id)
+	delete(m.heard, id)
 	delete(m.parts, id)
 	delete(m.outgoing, id)
 	delete(m.incoming, id)
@@ -612,11 +620,19 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	m.tellWait()
 }
 
-// dying: the peer is as good as lost, but its death is not certain yet. What the members agree on meanwhile is what they would if
+// dying: the peer is as good as lost, but its death is not certain. What the members agree on meanwhile is what they would if
 // it was only silent: it may store and publish on.
 func (m *machine) dying(l rdma.Link) {
 	id := NodeID(l.Peer().ID)
-	if m.links[id] != l || m.phase < joined || m.expelled[id] {
+	if m.links[id] != l {
+		return
+	}
+	if member := m.phase >= joined && m.view.has(id); !member && !l.Aliased() {
+		// Nobody is going to agree that it failed. If it lives it makes a new link.
+		l.Drop(fmt.Errorf("%w: %s refuses connections", ErrPeerLost, l.Peer().Name))
+		return
+	}
+	if m.phase < joined || m.expelled[id] {
 		return
 	}
 	m.ending[id] = true
@@ -624,6 +640,13 @@ func (m *machine) dying(l rdma.Link) {
 		if i := e.desc.member(id); i >= 0 && !e.gone[i] {
 			e.agree.dying(i)
 		}
+	}
+}
+
+// resumed: the peer was not dying after all. Its heartbeats tell the rest.
+func (m *machine) resumed(l rdma.Link) {
+	if id := NodeID(l.Peer().ID); m.links[id] == l && !mutant.Is("refusal-final") {
+		delete(m.ending, id)
 	}
 }
 
@@ -681,7 +704,7 @@ func (m *machine) message(l rdma.Link, b []byte) {
 	case msgStatus:
 		var s status
 		if s, err = parseStatus(b); err == nil {
-			m.statuses[id] = s
+			m.statuses[id], m.heard[id] = s, m.now
 			m.askAnother()
 			m.decide()
 			m.tellWait()

@@ -119,14 +119,43 @@ func TestDeathsAreInherited(t *testing.T) {
 		}
 		require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
 			const other = 99
-			l := strangersLink{id: other}
+			l := &strangersLink{id: other}
 			m.links[other] = l
-			m.dying(l)
-			begun := m.ending[other]
+			m.ending[other] = true
 			m.linkDown(l, false, nil)
-			require.True(t, begun)
 			require.False(t, m.ending[other])
 			delete(m.lost, other)
+			done(nil)
+		}))
+	})
+}
+
+// A member that refuses connections is accused until it answers again. Nobody agrees that another has failed, so its link is dropped.
+func TestRefusals(t *testing.T) {
+	eachFabric(t, func(t *testing.T, c *cluster) {
+		n, _ := c.join()
+		peer, _ := c.join()
+		c.settle(0)
+		require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+			e := m.groups[0].epochs[len(m.groups[0].epochs)-1]
+			i := e.desc.member(peer.ID())
+			member := m.links[peer.ID()]
+			for range 2 {
+				m.dying(member)
+				require.True(t, e.agree.accuses(e.me, i, e.table.Accused()))
+				require.False(t, e.agree.accuses(e.me, i, e.table.Certain()))
+				m.resumed(member)
+				require.True(t, e.agree.watch(i), "it is heard")
+				require.False(t, e.agree.accuses(e.me, i, e.table.Accused()))
+			}
+			for _, aliased := range []bool{false, true} { // the link to one that shares memory ends by itself
+				stranger := &strangersLink{id: 99, aliased: aliased}
+				m.links[99] = stranger
+				m.dying(stranger)
+				require.Equal(t, aliased, !stranger.dropped)
+				m.resumed(stranger)
+				delete(m.links, 99)
+			}
 			done(nil)
 		}))
 	})
@@ -135,7 +164,10 @@ func TestDeathsAreInherited(t *testing.T) {
 // strangersLink is to a node that is no member.
 type strangersLink struct {
 	rdma.Link
-	id uint64
+	id               uint64
+	aliased, dropped bool
 }
 
-func (l strangersLink) Peer() rdma.PeerInfo { return rdma.PeerInfo{ID: l.id} }
+func (l *strangersLink) Peer() rdma.PeerInfo { return rdma.PeerInfo{ID: l.id} }
+func (l *strangersLink) Aliased() bool       { return l.aliased }
+func (l *strangersLink) Drop(error)          { l.dropped = true }

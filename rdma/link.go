@@ -57,15 +57,19 @@ type Direct interface{ Bell() *Bell }
 const MaxMessage = 48 << 10
 
 // Events is told what happens on links. Calls come from goroutines of the fabric, one at a time
-// per link, but for Dying, which may come beside Message and Opened; they must not block.
+// per link, but for Dying and Resumed, which may come beside Message and Opened; they must not block.
 type Events interface {
 	LinkUp(l Link)
 	// LinkDown: died tells that the kernel certified the death of the peer's process.
 	LinkDown(l Link, died bool, err error)
-	// Dying: the peer's process is about to end, whether its memory is given back yet or not. Its death is certain only when
-	// LinkDown says so, milliseconds later perhaps. Not every link knows. It comes behind LinkUp and before LinkDown, at any time
+	// Dying: the peer's process is about to end, whether its memory is given back yet or not; or it has ended, for all that is
+	// known: its host refuses connections. Its death is certain only when LinkDown says so, milliseconds later perhaps; over a network that may
+	// be never, until the link is dropped. Not every link knows. It comes behind LinkUp and before LinkDown, at any time
 	// between: what the peer has sent may come after it.
 	Dying(l Link)
+	// Resumed: the peer of which Dying told lives, and the link goes on where it was. It was not the process that refused connections, but something on
+	// the way to it, or in its place.
+	Resumed(l Link)
 	Message(l Link, msg []byte) // msg is the receiver's to keep
 	Opened(l Link, key Key, r *Region, err error)
 	// Scanned comes once, when every peer that could be found at start has been asked.

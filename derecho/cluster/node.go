@@ -27,6 +27,7 @@ type process struct {
 	id        derecho.NodeID
 	ids       []derecho.NodeID // all that it had
 	isolated  bool
+	waits     bool // to be let in by one that is isolated, and was told so
 	d         *derecho.Driven
 	succeeds  *derecho.Driven // the one before, if that was excluded
 	f         *sim.Fabric
@@ -97,7 +98,7 @@ func (r *run) startAs(name string, host uint64, d *disk) *process {
 func (p *process) boot() {
 	r := p.run
 	p.id = derecho.NodeID(r.rng.Uint64()>>8 | 1)
-	p.ids, p.isolated = append(p.ids, p.id), false
+	p.ids, p.isolated, p.waits = append(p.ids, p.id), false, false
 	p.ready, p.history = map[derecho.EndpointID]derecho.Endpoint{}, map[derecho.ChannelID][]string{}
 	p.pending, p.from = map[derecho.ChannelID][]string{}, map[derecho.ChannelID]uint32{}
 	p.inbox, p.joined, p.scheduled, p.stands, p.wake, p.told = nil, false, false, false, 0, map[rowKey]*derecho.Row{}
@@ -267,9 +268,10 @@ func (p *process) setAlarm() {
 		return
 	}
 	p.wake = due
-	id := p.id
+	id, joined := p.id, p.joined
 	p.run.w.After(max(due-p.clock(), time.Microsecond)+time.Microsecond, func() {
-		if p.id == id {
+		// What was due in case that the node would not have joined by then is due no more.
+		if p.id == id && (p.joined == joined || p.wake == due) {
 			p.wake = 0
 			p.look()
 		}
@@ -455,7 +457,7 @@ func (p *process) EndpointChanged(ep derecho.Endpoint) {
 // Isolated implements derecho.Handler.
 func (p *process) Isolated(err error) {
 	e := Event{Kind: Isolated, Node: p.id}
-	p.isolated = err != nil && p.joined // else it is no member: it waits for one who is
+	p.isolated, p.waits = err != nil && p.joined, err != nil && !p.joined
 	if err != nil {
 		e.Text = err.Error()
 	}

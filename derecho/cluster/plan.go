@@ -119,7 +119,7 @@ type Plan struct {
 	Loans              bool   // applications read messages where they lie
 	Changes            bool   // applications change their endpoints
 	Together           bool   // who joins announces its endpoints together, as nodes do when they join again
-	Foretold           bool   // see sim.World
+	Foretold, Rejects  bool   // see sim.World
 	Memory             bool   // some processes keep stored channels in memory, until they begin a log
 	Large              bool   // some messages do not fit their ring, which grows for them
 	Piece              int    // bytes of a state in one message; 0: all of it
@@ -182,6 +182,6 @@ func (p Plan) String() string {
 	if p.Spindle != (derecho.Spindle{}) {
 		kind += fmt.Sprintf("spindle %v, ", p.Spindle)
 	}
-	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, together %v, deaths foretold %v, memory %v, large %v, pieces of %d, silent after %d",
-		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Memory, p.Large, p.Piece, p.Silence)
+	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, together %v, deaths foretold %v, cut off by refusals %v, memory %v, large %v, pieces of %d, silent after %d",
+		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Rejects, p.Memory, p.Large, p.Piece, p.Silence)
 }

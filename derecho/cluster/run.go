@@ -117,6 +117,9 @@ func Run(seed uint64, o Options) *Result {
 	}
 	r.plan.Foretold = r.plan.Changes && r.changes.IntN(2) == 0
 	w.Foretold = r.plan.Foretold
+	// Storms that say who hears whom at which moment mean silence.
+	r.plan.Rejects = seed%4 == 2 && (o.Storm == "" || o.Storm == "parts" || o.Storm == "witness" || o.Storm == "any")
+	w.Rejects = r.plan.Rejects
 	r.plan.Spindle = o.Spindle
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	r.plan.Faults = r.plan.Faults&^ownStream | o.ownIn(seed)

@@ -77,8 +77,9 @@ type script struct {
 	later bool // a command is carried out that was put off (play)
 }
 
-func newScript(t *testing.T) *script {
-	const seed = 1
+func newScript(t *testing.T) *script { return newScriptOf(t, 1) }
+
+func newScriptOf(t *testing.T, seed uint64) *script {
 	w := sim.NewWorld(seed)
 	w.MaxDelay, w.MaxPause = 200*time.Microsecond, 0
 	r := &run{directed: true, w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 1)), lends: rand.New(rand.NewPCG(seed, 2)), disks: rand.New(rand.NewPCG(seed, 3)), lies: rand.New(rand.NewPCG(seed, 4)), faults: map[Fault]int{}}
@@ -481,5 +482,30 @@ func TestRemovalWaitsForNoLogs(t *testing.T) {
 			s.rest(nil)
 			s.check()
 		})
+	}
+}
+
+// A process that is in no group yet, and would be the one to found it, stands still, or its host has no power. The others found one without it, and it joins that when it goes on.
+func TestNobodyWaitsForWhoStandsStill(t *testing.T) {
+	for seed := uint64(1); ; seed++ {
+		s := newScriptOf(t, seed)
+		s.r.plan.Hosts = 3
+		for i, name := range []string{"a", "b", "c"} {
+			p := s.r.start(uint64(i+1), s.r.newDisk())
+			s.names[name], s.of[p] = p, name
+		}
+		a, b, c := s.names["a"], s.names["b"], s.names["c"]
+		if a.id > b.id || a.id > c.id {
+			continue
+		}
+		s.pause([]datadriven.Arg{{Key: "a"}})
+		s.let(8 * s.r.plan.Lease)
+		require.False(t, a.joined)
+		require.True(t, b.joined && c.joined)
+		s.r.resume(a)
+		s.let(2 * s.r.plan.Lease)
+		require.True(t, a.joined)
+		s.check()
+		return
 	}
 }

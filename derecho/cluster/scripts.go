@@ -65,6 +65,8 @@ func (p *Plan) script(rng *rand.Rand) {
 	case "stuck":
 		p.Faults = all & (CrashNode | Restart | HungDisk)
 		p.Hosts, p.Revive, p.Length = p.Nodes, true, 60*p.Lease
+	case "dawn":
+		p.Hosts, p.Length = p.Nodes, 60*p.Lease
 	case "restart":
 		p.Nodes, p.Hosts, p.Waves, p.Revive = 3+rng.IntN(3), 1+rng.IntN(3), 2+rng.IntN(2), true
 		p.Length = time.Duration(p.Waves) * outbreak * p.Lease
@@ -104,6 +106,8 @@ func (r *run) script() {
 		r.parts(r.plan.Lease)
 	case "stuck":
 		r.stuck(r.plan.Lease)
+	case "dawn":
+		r.dawn()
 	case "restart":
 		r.outbreaks()
 	}
@@ -136,6 +140,45 @@ func (r *run) bar(from *process, on bool, to ...*process) {
 		r.emit(Event{Kind: Fault_, Node: from.id, Text: text})
 		r.w.Block(from.f, q.f, on)
 	}
+}
+
+// dawning is after how many leases those that are there have joined, whoever else was there when they started.
+const dawning = 45
+
+// dawn is a script against the beginning: processes start, and some of them stand still, or die, before they have joined. The others found a group without them; or they wait
+// for one that was let in before it stood still, and say so.
+func (r *run) dawn() {
+	n, lease := r.plan.Nodes, r.plan.Lease
+	still := r.rng.Perm(n)[:1+r.rng.IntN(n-1)]
+	for i := range n {
+		begin := r.w.Between(0, lease)
+		if r.rng.IntN(2) == 0 {
+			begin = r.w.Between(0, 2*r.w.MaxDelay)
+		}
+		stop, dies := begin+r.w.Between(0, 6*r.w.MaxDelay), r.rng.IntN(4) == 0
+		r.w.After(begin, func() {
+			p := r.start(uint64(i+1), r.newDisk())
+			r.plot(stop-begin, func() {
+				switch {
+				case !slices.Contains(still, i) || p.joined:
+				case dies:
+					r.faults[CrashNode]++
+					p.crash("before it has joined")
+				default:
+					r.faults[Pause]++
+					r.emit(Event{Kind: Fault_, Node: p.id, Text: "pause"})
+					p.f.Pause(true)
+				}
+			})
+		})
+	}
+	r.w.After((1+dawning)*lease, func() {
+		for _, p := range r.procs {
+			if !p.gone && !p.f.Paused() && !p.joined && !p.waits {
+				r.failf("M9: %s has not joined %v after the last has started\n%s", p.id, dawning*lease, p.d.Describe())
+			}
+		}
+	})
 }
 
 // heir is a script against the agreement: the oldest dies, and who proposes to go on without it dies when it has decided,
@@ -174,6 +217,10 @@ func (r *run) heir(at time.Duration) {
 		})
 		r.when(proposer, decides, 1, func() {
 			r.dieNow(proposer)
+			r.w.After(2*r.w.MaxDelay, func() { // it finds that the proposer is dead, and not what it has said
+				r.w.Lose(proposer.f, heir.f)
+				r.bar(proposer, false, heir)
+			})
 			r.w.After(r.plan.Lease/2, func() {
 				for _, p := range accepting {
 					r.bar(p, false, accepting...)

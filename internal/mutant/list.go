@@ -47,6 +47,8 @@ var List = []Mutant{
 	{"no-resource", "a state is not asked for again when its source has failed"},
 	{"leaver-silent", "who leaves does not tell the others how the view ended"},
 	{"join-again", "two members tell that a node joins, and the second time it joins though it has failed since"},
+	{"refusal-final", "who refuses connections for a while has failed for as long as the view lasts"},
+	{"founder-awaited", "who is to found the group is waited for, however long it is silent"},
 	{"welcome-early", "who joins is told of the catalogue before the failed were removed"},
 	{"welcome-wrong-view", "who joins is told of the view before"},
 	{"wait-unwedged", "who alone can certify a death waits for older members that have no quorum without"},

@@ -35,6 +35,8 @@ type node struct {
 	links    map[uint64]rdma.Link
 	ups      map[uint64]int
 	downs    int
+	dying    int
+	resumed  int
 	known    map[uint64]bool // peers known when Scanned came
 	scanned  int
 	refused  []error
@@ -68,7 +70,8 @@ func (n *node) Message(_ rdma.Link, b []byte) {
 func (n *node) Opened(_ rdma.Link, k rdma.Key, r *rdma.Region, err error) {
 	n.note(func() { n.opened[k] = r; n.openErr = err })
 }
-func (n *node) Dying(rdma.Link) {}
+func (n *node) Dying(rdma.Link)   { n.note(func() { n.dying++ }) }
+func (n *node) Resumed(rdma.Link) { n.note(func() { n.resumed++ }) }
 func (n *node) Refused(_ rdma.PeerInfo, err error) {
 	n.note(func() { n.refused = append(n.refused, err) })
 }

@@ -145,7 +145,7 @@ func (f *Fabric) redialler(session uint64, peer rdma.PeerInfo, addr string) func
 		d := net.Dialer{Timeout: resumeDialTime}
 		c, err := d.DialContext(ctx, "tcp", addr)
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			err = fmt.Errorf("%w: %w", tcp.ErrGone, err) // nobody listens: its process has ended
+			err = fmt.Errorf("%w: %w", tcp.ErrRefused, err)
 		}
 		if err != nil {
 			return nil, err

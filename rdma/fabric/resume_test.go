@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,10 +33,17 @@ type proxy struct {
 
 func newProxy(t testing.TB, target string) *proxy {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	p := &proxy{target: target}
+	p.listen(t, "127.0.0.1:0")
+	t.Cleanup(func() { p.ln.Close(); p.cut() })
+	return p
+}
+
+func (p *proxy) listen(t testing.TB, addr string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
-	p := &proxy{ln: ln, target: target}
-	t.Cleanup(func() { ln.Close(); p.cut() })
+	p.ln = ln
 	go func() {
 		for {
 			c, err := ln.Accept()
@@ -45,7 +53,6 @@ func newProxy(t testing.TB, target string) *proxy {
 			p.join(c)
 		}
 	}()
-	return p
 }
 
 func (p *proxy) join(c net.Conn) {
@@ -267,7 +274,22 @@ func startChild(t testing.TB, domain uint32, id uint64, tcp bool) *exec.Cmd {
 	return cmd
 }
 
-// A process that is killed is reported at once: its connections end, and then its address refuses.
+// What forwards the connections of two nodes is started anew. Both live, and when it is back their link goes on where it was.
+func TestForwarderStartsAnew(t *testing.T) {
+	a, b, p := apart(t)
+	p.ln.Close()
+	p.cut()
+	a.wait(t, "refused", func() bool { return a.dying == 1 })
+	b.to(a).Send([]byte("late"))
+	p.listen(t, p.ln.Addr().String())
+	a.wait(t, "resumed", func() bool { return a.resumed == 1 })
+	a.wait(t, "message", func() bool { return slices.Equal(a.messages, []string{"late"}) })
+	for _, n := range []*node{a, b} {
+		require.Zero(t, get(n, func() int { return n.downs }))
+	}
+}
+
+// A process that is killed is taken for dying at once: its connections end, and then its address refuses.
 func TestKilledPeer(t *testing.T) {
 	const atOnce = 20 * time.Millisecond
 	// What else the machine does only makes it later: it is tried until it was at once.
@@ -280,9 +302,9 @@ func TestKilledPeer(t *testing.T) {
 		n.wait(t, "link", func() bool { return n.ups[id] == 1 })
 		begin := time.Now()
 		require.NoError(t, cmd.Process.Kill())
-		n.wait(t, "down", func() bool { return n.downs == 1 })
+		n.wait(t, "dying", func() bool { return n.dying == 1 })
 		took := time.Since(begin)
-		t.Logf("down after %v", took)
+		t.Logf("refused after %v", took)
 		best = min(best, took)
 		n.Close()
 	}

@@ -48,6 +48,7 @@ func (n *node) LinkDown(l rdma.Link, died bool, err error) {
 func (n *node) Message(l rdma.Link, b []byte)      { n.note("%s says %s", l.Peer().Name, b) }
 func (n *node) Scanned()                           { n.note("scanned") }
 func (n *node) Dying(rdma.Link)                    {}
+func (n *node) Resumed(rdma.Link)                  {}
 func (n *node) Refused(p rdma.PeerInfo, err error) { n.note("refused %s: %v", p.Name, err) }
 func (n *node) Opened(_ rdma.Link, k rdma.Key, r *rdma.Region, err error) {
 	n.note("opened %s: %v", k, err)
@@ -183,6 +184,7 @@ func (e *echo) Opened(rdma.Link, rdma.Key, *rdma.Region, error) {}
 func (e *echo) Scanned()                                        {}
 func (e *echo) Refused(rdma.PeerInfo, error)                    {}
 func (e *echo) Dying(rdma.Link)                                 {}
+func (e *echo) Resumed(rdma.Link)                               {}
 
 // Nodes start and end at the same time, and answer from within events: a link is up before it is
 // used, goes down after it came up, and nothing deadlocks.

@@ -49,6 +49,7 @@ func (n *node) LinkUp(rdma.Link)                      {}
 func (n *node) Scanned()                              {}
 func (n *node) Refused(rdma.PeerInfo, error)          {}
 func (n *node) Dying(rdma.Link)                       {}
+func (n *node) Resumed(rdma.Link)                     {}
 func (n *node) Message(_ rdma.Link, msg []byte)       { n.messages <- string(msg) }
 func (n *node) LinkDown(_ rdma.Link, d bool, e error) { n.down <- down{d, e} }
 func (n *node) Opened(_ rdma.Link, k rdma.Key, r *rdma.Region, err error) {

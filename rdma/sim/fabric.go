@@ -299,7 +299,9 @@ func (f *Fabric) Crash() {
 			continue
 		}
 		l.limited, l.limit = true, l.passed+f.w.rng.IntN(l.queued-l.passed+1)
-		l.hangUp(false, errors.New("connection refused"))
+		l.end()
+		l.last = max(l.last, f.w.now+l.delay())
+		l.put(l.back.judge, true)
 	}
 }
 
@@ -339,6 +341,7 @@ type link struct {
 	last     time.Duration // when the last thing on this link arrives: FIFO
 	exports  map[rdma.Key]*export
 	ended    bool // from knows that it is down
+	refused  bool // from was told that the peer refuses connections
 
 	queued, passed int // things put on the link, things that arrived
 	limited        bool
@@ -473,6 +476,23 @@ func (l *link) dying() {
 	}
 }
 
+// severed: a connection to the peer is refused, if it is not dropped.
+func (l *link) severed() bool { return l.to.closed || l.blocked() || l.back.blocked() }
+
+// judge tells from that its peer refuses connections, for all that it knows, or answers again. Who reads the peer's memory hears of its end by itself.
+func (l *link) judge() {
+	severed := l.severed()
+	if l.Aliased() || l.ended || l.from.closed || l.refused == severed {
+		return
+	}
+	if l.refused = severed; severed {
+		l.from.events.Dying(l)
+	} else {
+		l.from.events.Resumed(l)
+	}
+	l.from.wake()
+}
+
 // end: from knows that the link is down.
 func (l *link) end() {
 	l.ended = true
@@ -486,6 +506,9 @@ func (l *link) Drop(err error) {
 		return
 	}
 	l.hangUp(false, errors.New("dropped"))
+	if l.refused && !l.to.closed { // addresses that are configured are dialled for ever
+		l.from.connect(l.to)
+	}
 	l.from.w.After(0, func() {
 		if !l.from.closed {
 			l.from.events.LinkDown(l, false, err)

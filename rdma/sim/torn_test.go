@@ -23,6 +23,7 @@ func (o *opener) LinkUp(l rdma.Link) {
 func (o *opener) LinkDown(rdma.Link, bool, error)                         {}
 func (o *opener) Message(rdma.Link, []byte)                               {}
 func (o *opener) Dying(rdma.Link)                                         {}
+func (o *opener) Resumed(rdma.Link)                                       {}
 func (o *opener) Opened(_ rdma.Link, _ rdma.Key, r *rdma.Region, _ error) { o.opened = r }
 func (o *opener) Scanned()                                                {}
 func (o *opener) Refused(rdma.PeerInfo, error)                            {}

@@ -24,6 +24,7 @@ type World struct {
 	// Knobs, drawn from the seed by NewWorld; a test may set them before the first event.
 	MaxDelay time.Duration // of a message on a link; the least is a hundredth of it
 	MaxPause time.Duration // between the steps of applying a capture
+	Rejects  bool          // what cuts nodes off refuses their connections, as a firewall may, and does not only drop what they send; not drawn
 	Foretold bool          // that a process ends is told to those on its host (rdma.Events.Dying) before its links are down; not drawn
 }
 
@@ -60,6 +61,7 @@ func (w *World) Between(low, high time.Duration) time.Duration {
 func (w *World) Block(from, to *Fabric, on bool) {
 	if on {
 		w.blocked[[2]*Fabric{from, to}] = true
+		w.reject()
 		return
 	}
 	delete(w.blocked, [2]*Fabric{from, to})
@@ -73,6 +75,7 @@ func (w *World) Wall(from, to uint64, on bool) {
 	switch {
 	case on:
 		w.walls[way]++
+		w.reject()
 	case w.walls[way] > 1:
 		w.walls[way]--
 	default:
@@ -94,6 +97,16 @@ func (w *World) Slow(from, to *Fabric, by time.Duration) {
 		return
 	}
 	w.slow[[2]*Fabric{from, to}] = by
+}
+
+// Lose loses what is on its way from a node that has died to another, which finds that it has.
+func (w *World) Lose(from, to *Fabric) {
+	for _, l := range to.links {
+		if b := l.back; l.to == from && from.closed {
+			b.held, b.limited, b.limit = nil, true, b.passed
+			b.put(l.judge, true)
+		}
+	}
 }
 
 // Heal lets everything pass again, nothing is slow, and who was not found is; it returns how long that takes which is on its way.
@@ -118,6 +131,21 @@ func (w *World) release() {
 	for _, l := range held {
 		l.holds = false
 		l.drain()
+	}
+	w.reject()
+}
+
+// reject lets all look, each after a while, whether the others refuse their connections.
+func (w *World) reject() {
+	if !w.Rejects {
+		return
+	}
+	for _, f := range w.nodes {
+		for _, l := range f.links {
+			if l.refused != l.severed() {
+				w.After(l.delay(), l.judge)
+			}
+		}
 	}
 }
 

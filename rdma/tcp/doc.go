@@ -17,8 +17,11 @@
 // limit: whoever uses it decides by heartbeats when to Drop it. It ends by itself only if
 //
 //   - one end closes it: the goodbye comes behind everything else, then the end of the connection;
-//   - the peer is gone for certain: its address refuses, or who answers does not have the session;
+//   - the peer is gone for certain: who answers at its address does not have the session;
 //   - what the peer sends can not be.
+//
+// A peer whose address refuses connections is dying, as far as is known (rdma.Events): its process has ended, or what
+// forwards to it has, or a firewall rejects. It is dialled on all the same.
 //
 // The initiator dials again; the other end can only ask it to, and thereby also learns whether the
 // peer is still there. Either may see a break first, so a resumption replaces a connection that

@@ -39,7 +39,8 @@ type Config struct {
 	EachPost bool
 	// Redial tries once to get a connection on which the peer has agreed to resume the session. At
 	// the end that is not the initiator it only makes the peer do so, and never returns one. An
-	// error that is ErrGone ends the link; after any other one Redial is called again.
+	// error that is ErrGone ends the link; after any other one Redial is called again, and one that is ErrRefused
+	// makes the peer dying.
 	//
 	// The initiator numbers its attempts: generation is the number of this one. At the other end it
 	// is that of the connection that broke.
@@ -85,10 +86,11 @@ type Link struct {
 	arrived    net.Conn                  // on which the peer resumes, not taken yet
 	interrupt  context.CancelFunc        // ends an attempt to redial; nil when there is none
 
-	news  chan struct{} // capacity 1: something arrived, or the peer asks for a connection
-	ctx   context.Context
-	end   context.CancelCauseFunc // ends the link at once
-	ended chan struct{}           // closed when Run returns
+	closing atomic.Bool   // Close was called: a peer that refuses connections is not waited for
+	news    chan struct{} // capacity 1: something arrived, or the peer asks for a connection
+	ctx     context.Context
+	end     context.CancelCauseFunc // ends the link at once
+	ended   chan struct{}           // closed when Run returns
 }
 
 // NewLink makes a link of a greeted connection.
@@ -289,5 +291,7 @@ func (l *Link) Close() {
 	})
 	defer linger.Stop()
 	l.out.Close()
+	l.closing.Store(true)
+	l.wake()
 	<-l.ended
 }

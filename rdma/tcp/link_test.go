@@ -27,6 +27,7 @@ type node struct {
 	messages chan string
 	opened   chan opened
 	down     chan error
+	dying    chan bool // false: resumed
 }
 
 type opened struct {
@@ -38,7 +39,7 @@ type opened struct {
 func newNode() *node {
 	n := &node{
 		regions: map[rdma.Key]*rdma.Region{}, bell: rdma.NewBell(new(rdma.BellWords)), messages: make(chan string, 10000),
-		opened: make(chan opened, 100), down: make(chan error, 10),
+		opened: make(chan opened, 100), down: make(chan error, 10), dying: make(chan bool, 10),
 	}
 	n.fence = rdma.NewFence(&n.word)
 	return n
@@ -55,7 +56,8 @@ func (n *node) config(peer string) Config {
 func (n *node) LinkUp(rdma.Link)                      {}
 func (n *node) Scanned()                              {}
 func (n *node) Refused(rdma.PeerInfo, error)          {}
-func (n *node) Dying(rdma.Link)                       {}
+func (n *node) Dying(rdma.Link)                       { n.dying <- true }
+func (n *node) Resumed(rdma.Link)                     { n.dying <- false }
 func (n *node) Message(_ rdma.Link, msg []byte)       { n.messages <- string(msg) }
 func (n *node) LinkDown(_ rdma.Link, _ bool, e error) { n.down <- e }
 func (n *node) Opened(_ rdma.Link, k rdma.Key, r *rdma.Region, err error) {

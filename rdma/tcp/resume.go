@@ -19,8 +19,11 @@ const (
 )
 
 var (
-	// ErrGone: the peer is gone for certain, or does not know the session any more.
+	// ErrGone: the peer does not know the session any more, and never will.
 	ErrGone = errors.New("gone")
+	// ErrRefused: nobody listens where the peer did. Its process has ended, or cannot be reached just now: a firewall that rejects, or a forwarder that
+	// is being started anew, answers in the same way.
+	ErrRefused = errors.New("refusing connections")
 
 	// errBroken is the class of errors after which the session goes on over another connection.
 	errBroken = errors.New("connection broken")
@@ -30,27 +33,39 @@ func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }
 
 // reconnect waits for the next connection of the session, for as long as it takes. cause is what
 // happened to the last one.
-func (l *Link) reconnect(cause error) (net.Conn, error) {
+//
+// While it is refused the peer is taken for dying. Whoever uses the link knows best whether the peer still matters, and drops the link if not.
+func (l *Link) reconnect(cause error) (conn net.Conn, err error) {
+	dying := false
+	defer func() {
+		if dying && err == nil {
+			l.cfg.Events.Resumed(l)
+		}
+	}()
 	for wait := firstRedial; ; wait = min(2*wait, lastRedial) {
 		if l.ctx.Err() != nil {
 			return nil, context.Cause(l.ctx)
 		}
-		conn, generation := l.takeArrived()
-		if conn != nil {
+		var generation uint64
+		if conn, generation = l.takeArrived(); conn != nil {
 			return conn, nil
 		}
 		if l.cfg.Initiator {
 			generation = l.nextGeneration()
 		}
-		conn, err := l.redial(generation)
-		if err == nil {
+		if conn, err = l.redial(generation); err == nil {
 			return conn, nil
 		}
-		if errors.Is(err, ErrGone) {
-			if conn, _ := l.takeArrived(); conn != nil { // its last act: it does not listen any more
+		refused := errors.Is(err, ErrRefused)
+		if errors.Is(err, ErrGone) || refused && l.closing.Load() {
+			if conn, _ = l.takeArrived(); conn != nil { // its last act: it does not listen any more
 				return conn, nil
 			}
 			return nil, fmt.Errorf("%v, and the peer is %w", cause, err) // not errBroken any more
+		}
+		if refused && !dying {
+			dying = true
+			l.cfg.Events.Dying(l)
 		}
 		pause := time.NewTimer(wait/2 + rand.N(wait/2))
 		select {

@@ -86,6 +86,7 @@ const (
 	modeReachable = iota
 	modeSilent
 	modeRefused
+	modeGone
 )
 
 func newSession(t testing.TB, seed uint64, cuts, gap int) *session {
@@ -101,8 +102,8 @@ func newSession(t testing.TB, seed uint64, cuts, gap int) *session {
 	s.la = NewLink(s.fray(ca), conf)
 	conf = s.nb.config("a")
 	conf.Redial = func(_ context.Context, generation uint64) (net.Conn, error) {
-		if s.mode.Load() == modeRefused {
-			return nil, ErrGone
+		if err := s.turnedAway(); err != nil {
+			return nil, err
 		}
 		s.la.Asked(generation)
 		return nil, errors.New("asked")
@@ -112,7 +113,7 @@ func newSession(t testing.TB, seed uint64, cuts, gap int) *session {
 	go s.la.Run()
 	go s.lb.Run()
 	t.Cleanup(func() {
-		s.mode.Store(modeRefused)
+		s.mode.Store(modeGone)
 		s.la.Close()
 		s.lb.Close()
 	})
@@ -131,13 +132,23 @@ func (s *session) fray(c net.Conn) net.Conn {
 	return &frayed{c.(*net.TCPConn), left, s.rng.IntN(2) == 0}
 }
 
-func (s *session) redial(_ context.Context, generation uint64) (net.Conn, error) {
-	s.attempts.Add(1)
+// turnedAway is what a dial meets, nil if it gets through.
+func (s *session) turnedAway() error {
 	switch s.mode.Load() {
 	case modeSilent:
-		return nil, errors.New("i/o timeout")
+		return errors.New("i/o timeout")
 	case modeRefused:
-		return nil, ErrGone
+		return ErrRefused
+	case modeGone:
+		return ErrGone
+	}
+	return nil
+}
+
+func (s *session) redial(_ context.Context, generation uint64) (net.Conn, error) {
+	s.attempts.Add(1)
+	if err := s.turnedAway(); err != nil {
+		return nil, err
 	}
 	c, err := net.Dial("tcp", s.ln.Addr().String())
 	if err != nil {
@@ -339,10 +350,46 @@ func TestSilenceSuspends(t *testing.T) {
 	}
 }
 
-func TestRefusedIsGone(t *testing.T) {
-	soon(t, time.Second, func() time.Duration {
+// A peer that refuses connections is dying, once, until it answers; then the link goes on where it was.
+func TestRefusedMayLive(t *testing.T) {
+	s := newSession(t, 1, 0, 1)
+	for i := range 2 {
+		s.mode.Store(modeRefused)
+		s.cutNow()
+		require.True(t, get(t, "dying", s.na.dying))
+		require.True(t, get(t, "dying", s.nb.dying))
+		tries := s.attempts.Load()
+		s.na.await(t, "it goes on dialling", func() bool { return s.attempts.Load() > tries+3 })
+		s.lb.Send([]byte(strconv.Itoa(i)))
+		require.Empty(t, s.na.dying)
+		require.Empty(t, s.na.messages)
+		s.mode.Store(modeReachable)
+		require.False(t, get(t, "resumed", s.na.dying))
+		require.False(t, get(t, "resumed", s.nb.dying))
+		require.Equal(t, strconv.Itoa(i), get(t, "message", s.na.messages))
+	}
+	require.Empty(t, s.na.down)
+	require.Empty(t, s.nb.down)
+}
+
+// Whoever closes a link does not wait for a peer that refuses connections to take what is left.
+func TestCloseWhileRefused(t *testing.T) {
+	soon(t, lingerTime/2, func() time.Duration {
 		s := newSession(t, 1, 0, 1)
 		s.mode.Store(modeRefused)
+		s.cutNow()
+		require.True(t, get(t, "dying", s.na.dying))
+		s.la.Send([]byte("never"))
+		begin := time.Now()
+		s.la.Close()
+		return time.Since(begin)
+	})
+}
+
+func TestGone(t *testing.T) {
+	soon(t, time.Second, func() time.Duration {
+		s := newSession(t, 1, 0, 1)
+		s.mode.Store(modeGone)
 		begin := time.Now()
 		s.cutNow()
 		require.ErrorIs(t, get(t, "down", s.na.down), ErrGone)

@@ -77,6 +77,7 @@ func (n *end) LinkUp(rdma.Link)                           {}
 func (n *end) Scanned()                                   {}
 func (n *end) Refused(rdma.PeerInfo, error)               {}
 func (n *end) Dying(rdma.Link)                            {}
+func (n *end) Resumed(rdma.Link)                          {}
 func (n *end) Message(rdma.Link, []byte)                  {}
 func (n *end) LinkDown(_ rdma.Link, _ bool, e error)      { n.down <- e }
 func (n *end) Want(l *tcp.Link, k rdma.Key, _ rdma.Shape) { l.Export(k, n.row, n.ring, nil) }

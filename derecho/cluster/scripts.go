@@ -65,6 +65,11 @@ func (p *Plan) script(rng *rand.Rand) {
 	case "stuck":
 		p.Faults = all & (CrashNode | Restart | HungDisk)
 		p.Hosts, p.Revive, p.Length = p.Nodes, true, 60*p.Lease
+	case "lorn":
+		p.Faults = all & (CrashNode | Restart | HungDisk)
+		p.Nodes, p.Hosts, p.Revive, p.Length = 4, 4, true, 20*p.Lease
+	case "parting":
+		p.Nodes, p.Hosts, p.Length = 4, 2, 8*p.Lease
 	case "dawn":
 		p.Hosts, p.Length = p.Nodes, 60*p.Lease
 	case "restart":
@@ -106,6 +111,10 @@ func (r *run) script() {
 		r.parts(r.plan.Lease)
 	case "stuck":
 		r.stuck(r.plan.Lease)
+	case "lorn":
+		r.lorn(r.plan.Lease)
+	case "parting":
+		r.parting(r.plan.Lease)
 	case "dawn":
 		r.dawn()
 	case "restart":
@@ -178,6 +187,30 @@ func (r *run) dawn() {
 				r.failf("M9: %s has not joined %v after the last has started\n%s", p.id, dawning*lease, p.d.Describe())
 			}
 		}
+	})
+}
+
+// parting is a script against the end of a view: one leaves, and another dies meanwhile. Who decides how the view ends tells the leaver by a message, and dies before the last hears so, on the
+// other host.
+func (r *run) parting(at time.Duration) {
+	procs := r.cast(1, 1, 2, 2)
+	leaver, decider, dies, last := procs[0], procs[1], procs[2], procs[3]
+	r.plot(at, leaver.leave)
+	r.plot(at+r.w.Between(0, 10*r.w.MaxDelay), func() {
+		if dies.gone {
+			return
+		}
+		r.faults[CrashNode]++
+		dies.crash("while one leaves")
+		r.when(decider, decides, 1, func() {
+			r.bar(decider, true, last)
+			r.faults[CrashNode]++
+			decider.f.CrashAt = decider.f.Pushes + 1 + r.rng.IntN(30)
+			r.w.After(10*r.w.MaxDelay, func() {
+				r.w.Lose(decider.f, last.f)
+				r.bar(decider, false, last)
+			})
+		})
 	})
 }
 

@@ -24,6 +24,7 @@ type disk struct {
 	openings []int         // of each time that it was opened: how many beginnings there were
 	crashIn  int           // operations until the process ends in the middle of its writing; 0: it does not
 	stuck    time.Duration // until when it does not answer
+	waits    time.Duration // since when a call waits for that, or has waited first; 0: none has
 	// For tests of lies: how many of the entries that a file lied about are there (nil: it is drawn), and what the log says of itself (nil: what it holds).
 	honest func(f *file) int
 	claims *derecho.LogState

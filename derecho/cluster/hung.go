@@ -15,12 +15,15 @@ const hungAfter = 10
 func (r *run) hang(p *process, d time.Duration) {
 	r.faults[HungDisk]++
 	r.emit(Event{Kind: Fault_, Node: p.id, Text: "its disk does not answer for " + d.String()})
-	p.disk.stuck = r.w.Now() + d
+	p.disk.stuck, p.disk.waits = r.w.Now()+d, 0
 }
 
 // await returns when the disk answers, or the process has ended. All others go on meanwhile, and so does the node, which another goroutine drives.
 func (h *handle) await() {
 	r := h.p.run
+	if h.d.waits == 0 && r.w.Now() < h.d.stuck {
+		h.d.waits = r.w.Now()
+	}
 	for !r.calm && r.err == nil && !h.p.gone && !h.closed && r.w.Now() < h.d.stuck {
 		events := 0
 		r.w.After(h.d.stuck-r.w.Now(), func() {})
@@ -77,11 +80,18 @@ func (r *run) stuck(at time.Duration) {
 		}
 		before := procs[0].d.Standing()
 		r.hang(procs[i], d)
+		disk := procs[i].disk
 		if joins {
 			procs[len(procs)-1].enlist(logged, true)
 		}
 		r.w.After(over/2, func() { r.probe(procs, 4*lease) })
-		r.w.After(over+5*lease, func() {
+		var check func()
+		check = func() {
+			// The log is given up by how long a call of it takes, and the first may come late.
+			if rest := min(disk.stuck, disk.waits+hungAfter*lease) + 5*lease - r.w.Now(); disk.waits != 0 && rest > 0 {
+				r.w.After(rest, check)
+				return
+			}
 			for _, p := range procs {
 				if now := p.d.Standing(); now != before {
 					r.failf("M9: a disk did not answer, and the view of %s is %v now and was %v", p.id, now, before)
@@ -91,6 +101,7 @@ func (r *run) stuck(at time.Duration) {
 				r.failf("M9: the disk of %s did not answer for %v, and %s %s\n%s", procs[i].id, d, p.id, why, p.d.Describe())
 			}
 			r.probe(procs, 4*lease)
-		})
+		}
+		r.w.After(over+5*lease, check)
 	})
 }

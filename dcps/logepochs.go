@@ -26,7 +26,8 @@ import (
 //
 //	channel(u64) history(u64) since(u32) flags(u8) logs(u32) log(u64)... [opened(u32)...] [past(u32) (log(u64) opened(u32))...] [length(u32) state]
 //
-// with how often each of the logs had been opened if flagOpenings, the same of logs that had the channel before if flagEarlier, and the state if flagLoaded.
+// with how often each of the logs had been opened if flagOpenings, the same of logs that had the channel before if flagEarlier, and the state if flagLoaded, or nothing in
+// its place if flagSuperseded (logstates.go).
 const (
 	entryLog   = 1 // body: the log's identity, u64
 	entryBegin = 2 // an epoch begins, with all channels; body: the logs that belong to it, u64 each. Not written any more
@@ -37,7 +38,7 @@ const (
 	entryOpened = 6 // the log was opened, for the n-th time: n instead of a channel; it is durable before anybody is told of the log
 
 	// Of entryStart. Beginnings without flagOpenings are of earlier versions.
-	flagWritten, flagLoaded, flagOpenings, flagEarlier = 1, 2, 4, 8
+	flagWritten, flagLoaded, flagOpenings, flagEarlier, flagSuperseded = 1, 2, 4, 8, 16
 
 	epochEntrySize = 1 + 4 + 8 + 4 + 4
 )
@@ -80,6 +81,10 @@ func openEpochs(path string, last storage.Version) (*epochFile, error) {
 		}
 		entries = entries[:k]
 	}
+	if err := checkStates(path, entries); err != nil {
+		return nil, err
+	}
+	entries, whole = slim(path, entries, whole)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -136,8 +141,8 @@ func (x *epochEntry) follow(index *derecho.LogIndex) {
 	}
 }
 
-// startEntry is the entry of the beginning of an epoch.
-func startEntry(s *derecho.EpochStart) epochEntry {
+// startEntry is the entry of the beginning of an epoch, but for the states of some channels, which later ones have superseded.
+func startEntry(s *derecho.EpochStart, superseded ...derecho.ChannelID) epochEntry {
 	le := binary.LittleEndian
 	var b []byte
 	for _, c := range s.Channels {
@@ -153,6 +158,9 @@ func startEntry(s *derecho.EpochStart) epochEntry {
 		}
 		if len(c.Past) > 0 {
 			flags |= flagEarlier
+		}
+		if slices.Contains(superseded, c.Channel) {
+			flags |= flagSuperseded
 		}
 		b = le.AppendUint64(b, uint64(c.Channel))
 		b = le.AppendUint64(b, c.History)
@@ -173,7 +181,7 @@ func startEntry(s *derecho.EpochStart) epochEntry {
 				b = le.AppendUint32(le.AppendUint64(b, o.Log), o.Count)
 			}
 		}
-		if c.Loaded {
+		if c.Loaded && flags&flagSuperseded == 0 {
 			b = le.AppendUint32(b, uint32(len(c.State)))
 			b = append(b, c.State...)
 		}
@@ -199,18 +207,24 @@ var errStart = errors.New("the beginning of an epoch is malformed")
 
 // start reads what startEntry wrote. States are parts of the entry.
 func (x *epochEntry) start() (*derecho.EpochStart, error) {
+	s, _, err := x.startWithout()
+	return s, err
+}
+
+// startWithout is start, and tells of which channels the states are left out.
+func (x *epochEntry) startWithout() (s *derecho.EpochStart, superseded []derecho.ChannelID, err error) {
 	le := binary.LittleEndian
-	s := &derecho.EpochStart{Epoch: x.epoch}
+	s = &derecho.EpochStart{Epoch: x.epoch}
 	for b := x.body; len(b) > 0; {
 		const fixed = 8 + 8 + 4 + 1 + 4
 		if len(b) < fixed {
-			return nil, errStart
+			return nil, nil, errStart
 		}
 		c := derecho.ChannelStart{Channel: derecho.ChannelID(le.Uint64(b)), History: le.Uint64(b[8:]), Since: le.Uint32(b[16:])}
 		flags, logs := b[20], int(le.Uint32(b[21:]))
 		c.Written, c.Loaded = flags&flagWritten != 0, flags&flagLoaded != 0
 		if b = b[fixed:]; logs > len(b)/8 {
-			return nil, errStart
+			return nil, nil, errStart
 		}
 		for range logs {
 			c.Logs = append(c.Logs, le.Uint64(b))
@@ -218,7 +232,7 @@ func (x *epochEntry) start() (*derecho.EpochStart, error) {
 		}
 		if flags&flagOpenings != 0 {
 			if logs > len(b)/4 {
-				return nil, errStart
+				return nil, nil, errStart
 			}
 			for range logs {
 				c.Openings = append(c.Openings, le.Uint32(b))
@@ -227,7 +241,7 @@ func (x *epochEntry) start() (*derecho.EpochStart, error) {
 		}
 		if flags&flagEarlier != 0 {
 			if len(b) < 4 || le.Uint32(b) > uint32((len(b)-4)/12) {
-				return nil, errStart
+				return nil, nil, errStart
 			}
 			past := le.Uint32(b)
 			b = b[4:]
@@ -236,15 +250,17 @@ func (x *epochEntry) start() (*derecho.EpochStart, error) {
 				b = b[12:]
 			}
 		}
-		if c.Loaded {
+		if c.Loaded && flags&flagSuperseded != 0 {
+			superseded = append(superseded, c.Channel)
+		} else if c.Loaded {
 			if len(b) < 4 || int(le.Uint32(b)) > len(b)-4 {
-				return nil, errStart
+				return nil, nil, errStart
 			}
 			c.State, b = b[4:4+le.Uint32(b)], b[4+le.Uint32(b):]
 		}
 		s.Channels = append(s.Channels, c)
 	}
-	return s, nil
+	return s, superseded, nil
 }
 
 // put appends entries in one write and makes them durable.

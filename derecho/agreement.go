@@ -239,7 +239,7 @@ func (a *agreement) mark(first, i int, in bool) {
 	a.store(col, v)
 }
 
-// lost takes note of a member that is gone for certain: the kernel of its host says so.
+// lost takes note of a member that is gone for certain: the kernel of its host says so, or it has given up this node.
 func (a *agreement) lost(i int) {
 	if w := &a.watches[i]; w.accused == 0 {
 		w.accused = a.m.now
@@ -247,6 +247,15 @@ func (a *agreement) lost(i int) {
 	a.mark(a.e.table.Accused(), i, true)
 	a.mark(a.e.table.Certain(), i, true)
 	a.e.kick()
+}
+
+// linked takes note of a link to a member that is there again: it was one end that had given up the other, which lives. Whether it is heard the
+// heartbeats tell.
+func (a *agreement) linked(i int) {
+	if certain := a.e.table.Certain(); a.accuses(a.me(), i, certain) && !mutant.Is("certain-stays") {
+		a.mark(certain, i, false)
+		a.e.kick()
+	}
 }
 
 // dying takes note of a member whose process is about to end. It is accused as if it was silent, so several have to see that it is, or a

@@ -148,6 +148,12 @@ func TestRefusals(t *testing.T) {
 				require.True(t, e.agree.watch(i), "it is heard")
 				require.False(t, e.agree.accuses(e.me, i, e.table.Accused()))
 			}
+			e.agree.lost(i)
+			require.True(t, e.agree.accuses(e.me, i, e.table.Certain()))
+			e.agree.linked(i)
+			require.False(t, e.agree.accuses(e.me, i, e.table.Certain()))
+			require.True(t, e.agree.watch(i), "it is heard")
+			require.False(t, e.agree.accuses(e.me, i, e.table.Accused()))
 			for _, aliased := range []bool{false, true} { // the link to one that shares memory ends by itself
 				stranger := &strangersLink{id: 99, aliased: aliased}
 				m.links[99] = stranger

@@ -376,6 +376,9 @@ func (m *machine) controlDrained(e *epoch) {
 		if !failed(id) {
 			m.hideNode(id)
 		}
+		if l := m.links[id]; l != nil && m.ending[id] {
+			m.dying(l) // again: it is no member any more
+		}
 	}
 	for _, p := range change.joins {
 		if m.links[NodeID(p.ID)] == nil && NodeID(p.ID) != m.id {

@@ -3,7 +3,10 @@ package derecho
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -177,3 +180,35 @@ type strangersLink struct {
 func (l *strangersLink) Peer() rdma.PeerInfo { return rdma.PeerInfo{ID: l.id} }
 func (l *strangersLink) Aliased() bool       { return l.aliased }
 func (l *strangersLink) Drop(error)          { l.dropped = true }
+
+// droppedLink notes that it was dropped.
+type droppedLink struct {
+	rdma.Link
+	dropped atomic.Bool
+}
+
+func (l *droppedLink) Drop(error) { l.dropped.Store(true) }
+
+// Who dies while the view ends with which it leaves is no member then: nobody agrees that it failed, and the network does not tell again that it refuses.
+func TestLeaverThatDiesIsDropped(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), Transport: TransportTCP}}
+	c.cfg.Lease = 2 * time.Second
+	n, _ := c.join()
+	c.join()
+	leaver, _ := c.join()
+	c.settle(0)
+	l := &droppedLink{}
+	require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+		l.Link = m.links[leaver.ID()]
+		m.links[leaver.ID()] = l // what ends the connection of one that leaves in order is not heard
+		done(nil)
+	}))
+	require.NoError(t, n.await(ctxFor(t), func(m *machine, done func(error)) {
+		m.dying(l)
+		done(nil)
+	}))
+	require.NoError(t, leaver.Leave(ctxFor(t)))
+	require.Eventually(t, func() bool { return len(n.Members()) == 2 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, n.await(ctxFor(t), func(_ *machine, done func(error)) { done(nil) }))
+	require.True(t, l.dropped.Load())
+}

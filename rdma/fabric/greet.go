@@ -53,7 +53,10 @@ func (f *Fabric) judge(p rdma.PeerInfo, overTCP bool) byte {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, have := f.links[p.ID]
+	held, have := f.links[p.ID]
+	if l, ok := held.(*tcp.Link); ok {
+		l.Anew() // it is accepted when it dials again
+	}
 	switch {
 	case f.closed:
 		return leaving

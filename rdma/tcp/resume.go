@@ -36,9 +36,9 @@ func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }
 //
 // While it is refused the peer is taken for dying. Whoever uses the link knows best whether the peer still matters, and drops the link if not.
 func (l *Link) reconnect(cause error) (conn net.Conn, err error) {
-	dying := false
 	defer func() {
-		if dying && err == nil {
+		if l.refused.Load() && err == nil {
+			l.refused.Store(false)
 			l.cfg.Events.Resumed(l)
 		}
 	}()
@@ -63,8 +63,7 @@ func (l *Link) reconnect(cause error) (conn net.Conn, err error) {
 			}
 			return nil, fmt.Errorf("%v, and the peer is %w", cause, err) // not errBroken any more
 		}
-		if refused && !dying {
-			dying = true
+		if refused && !l.refused.Swap(true) {
 			l.cfg.Events.Dying(l)
 		}
 		pause := time.NewTimer(wait/2 + rand.N(wait/2))
@@ -118,6 +117,13 @@ func (l *Link) nextGeneration() uint64 {
 
 // Down reports whether the link has ended, or is about to: no connection can resume it.
 func (l *Link) Down() bool { return l.ctx.Err() != nil }
+
+// Anew tells that the peer asks for a new link. If this end can not ask it for its session, as it refuses, it does not have that any more, and will never resume it.
+func (l *Link) Anew() {
+	if l.refused.Load() {
+		l.end(fmt.Errorf("the peer refuses connections, and makes a new one: it is %w", ErrGone))
+	}
+}
 
 // Resumable reports whether Resume would take a connection of this generation.
 func (l *Link) Resumable(generation uint64) bool {

@@ -3,6 +3,7 @@ package derecho
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -232,6 +233,7 @@ type State struct {
 	View      uint32
 	Members   []NodeID
 	Readable  []NodeID // members whose rows of the control subgroup this node reads
+	Linked    []NodeID // nodes to which this one has a link, members or not
 	Endpoints []Endpoint
 	// Epochs counts the epochs of each subgroup that are not given up yet.
 	Epochs map[SubgroupID]int
@@ -248,6 +250,7 @@ func (d *Driven) State() State {
 	for _, p := range d.m.view.members {
 		s.Members = append(s.Members, NodeID(p.ID))
 	}
+	s.Linked = slices.Sorted(maps.Keys(d.m.links))
 	if g := d.m.groups[0]; g != nil && len(g.epochs) > 0 {
 		e := g.epochs[len(g.epochs)-1]
 		for i, m := range e.desc.Members {

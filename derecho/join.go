@@ -376,7 +376,7 @@ func (m *machine) controlDrained(e *epoch) {
 		if !failed(id) {
 			m.hideNode(id)
 		}
-		if l := m.links[id]; l != nil && m.ending[id] {
+		if l := m.links[id]; l != nil && m.ending[id] && !mutant.Is("leaver-linked") {
 			m.dying(l) // again: it is no member any more
 		}
 	}

@@ -247,6 +247,11 @@ func (c *checker) checkFinal(events []Event) {
 			if !slices.Equal(c.known[e.Node], c.known[first.Node]) {
 				c.failf("A9: %s and %s know different endpoints: %v and %v", e.Node, first.Node, c.known[e.Node], c.known[first.Node])
 			}
+			for _, id := range e.State.Linked {
+				if c.failed(id) && !slices.Contains(e.State.Members, id) {
+					c.failf("M7: %s still has a link to %s, which has ended", e.Node, id)
+				}
+			}
 			c.upToDate(e.Node)
 			c.reached(e.Node)
 			for sg, epoch := range c.last[e.Node] {

@@ -171,6 +171,13 @@ var calmly = []tampering{
 		i := x.find(0, kind(Final))
 		x.insert(i, Event{Kind: Muted, Node: x.events[i].Node, Channel: 1, Text: "no room"})
 	}},
+	{"a link to one that has ended", "M7", func(x *tampered) {
+		x.insert(x.find(0, kind(Final)), Event{Kind: Crashed, Node: 77})
+		e := &x.events[x.find(0, kind(Final))]
+		state := *e.State
+		state.Linked = append(slices.Clone(state.Linked), 77)
+		e.State = &state
+	}},
 	{"waiting for logs that are there", "M7", func(x *tampered) {
 		i := x.find(0, kind(Back))
 		x.insert(i+1, Event{Kind: Waits, Node: x.events[i].Node, Channel: x.events[i].Channel, Text: "why"})

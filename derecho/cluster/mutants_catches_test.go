@@ -41,6 +41,7 @@ var catches = map[string]catch{
 	"leaver-silent":         {kind: "parting", seed: 771, violates: "M7"},
 	"join-again":            {kind: "sweep", scenario: "1,2,3,4 join 0 2@148 4@30", violates: "run"},
 	"refusal-final":         {kind: "witness", seed: 6, violates: "M7"},
+	"leaver-linked":         {kind: "parting", seed: 18, violates: "M7"},
 	"certain-stays":         {kind: "seed", seed: 27003654, violates: "M7"},
 	"founder-awaited":       {kind: "dawn", seed: 3, violates: "M9"},
 	"welcome-early":         {kind: "any", seed: 1, violates: "M1"},

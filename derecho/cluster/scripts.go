@@ -193,6 +193,17 @@ func (r *run) dawn() {
 // parting is a script against the end of a view: one leaves, and another dies meanwhile. Who decides how the view ends tells the leaver by a message, and dies before the last hears so, on the
 // other host.
 func (r *run) parting(at time.Duration) {
+	if r.plan.Seed%2 == 0 { // or it is the leaver that dies, before the view ends or after, on a host of its own
+		leaver := r.cast(1, 2, 3, 4)[r.rng.IntN(4)]
+		r.plot(at, leaver.leave)
+		r.plot(at+r.w.Between(0, 10*r.w.MaxDelay), func() {
+			if !leaver.gone {
+				r.faults[CrashNode]++
+				leaver.crash("while it leaves")
+			}
+		})
+		return
+	}
 	procs := r.cast(1, 1, 2, 2)
 	leaver, decider, dies, last := procs[0], procs[1], procs[2], procs[3]
 	r.plot(at, leaver.leave)

@@ -86,7 +86,7 @@ type Link struct {
 	arrived    net.Conn                  // on which the peer resumes, not taken yet
 	interrupt  context.CancelFunc        // ends an attempt to redial; nil when there is none
 
-	refused atomic.Bool   // the peer was told to be dying, and has not resumed
+	refused atomic.Bool   // the peer was told to be dying, and has not resumed; stored by Run
 	closing atomic.Bool   // Close was called: a peer that refuses connections is not waited for
 	news    chan struct{} // capacity 1: something arrived, or the peer asks for a connection
 	ctx     context.Context

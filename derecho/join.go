@@ -76,7 +76,7 @@ func (m *machine) groupless() (ids []NodeID) {
 func (m *machine) remind() {
 	passed := m.now - m.told
 	begins := m.told == 0
-	if m.phase >= joined || m.dead() || passed < m.cfg.Lease && !begins {
+	if m.phase >= joined || passed < m.cfg.Lease && !begins {
 		return
 	}
 	m.told = m.now

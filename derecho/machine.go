@@ -554,14 +554,6 @@ func (m *machine) handle(ev func(*machine)) {
 	}
 }
 
-// controlEpochs are those of the views that this node has not given up yet.
-func (m *machine) controlEpochs() []*epoch {
-	if g := m.groups[0]; g != nil {
-		return g.epochs
-	}
-	return nil
-}
-
 func (m *machine) linkUp(l rdma.Link) {
 	id := NodeID(l.Peer().ID)
 	if shares := rdma.Aliased(l.Peer(), m.self); l.Aliased() != shares {
@@ -577,11 +569,6 @@ func (m *machine) linkUp(l rdma.Link) {
 	}
 	delete(m.lost, id)
 	delete(m.ending, id)
-	for _, e := range m.controlEpochs() {
-		if i := e.desc.member(id); i >= 0 {
-			e.agree.linked(i)
-		}
-	}
 	m.send(id, msgStatus, m.status().encode())
 	waiting := m.unsent[id]
 	delete(m.unsent, id)
@@ -591,9 +578,14 @@ func (m *machine) linkUp(l rdma.Link) {
 	m.pushStates(id)
 	for _, g := range m.order {
 		for _, e := range g.epochs {
-			if e.desc.member(id) >= 0 {
-				e.openRows()
+			i := e.desc.member(id)
+			if i < 0 {
+				continue
 			}
+			if g.id == 0 {
+				e.agree.linked(i)
+			}
+			e.openRows()
 		}
 	}
 }

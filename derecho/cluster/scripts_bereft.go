@@ -11,7 +11,7 @@ import (
 func (r *run) barren(at time.Duration) {
 	procs := r.cast(1, 2, 3, 4)
 	had, empty, waits := procs[0], procs[1], procs[2]
-	lease, delay := r.plan.Lease, max(r.w.MaxDelay, r.plan.Lease/200)
+	lease, delay := r.plan.Lease, r.pace()
 	had.enlist(logged, true)
 	r.rest()
 	r.scribble()
@@ -47,7 +47,7 @@ func (r *run) lorn(at time.Duration) {
 	if r.rng.IntN(2) == 0 {
 		first, second = second, first
 	}
-	lease, delay := r.plan.Lease, max(r.w.MaxDelay, r.plan.Lease/200)
+	lease, delay := r.plan.Lease, r.pace()
 	draw := func() bool { return r.rng.IntN(2) == 0 }
 	keep := func(p *process, ch derecho.ChannelID) {
 		p.keep(ch, true)
@@ -72,10 +72,7 @@ func (r *run) lorn(at time.Duration) {
 	r.scribble()
 	r.rest()
 	next := at
-	step := func(act func()) {
-		r.plot(next, act)
-		next += 4*delay + r.w.Between(0, 4*delay)
-	}
+	step := r.inSteps(&next, 4*delay, 4*delay)
 	step(func() {
 		for _, p := range []*process{first, second} {
 			r.hang(p, 100*delay)

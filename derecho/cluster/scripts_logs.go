@@ -9,6 +9,17 @@ import (
 
 // Scripts against logs: who has what of a channel when some have died, and others come back.
 
+// pace is the time by which such scripts go: the longest delay of a message, and at least a part of a lease.
+func (r *run) pace() time.Duration { return max(r.w.MaxDelay, r.plan.Lease/200) }
+
+// inSteps plots acts one after the other: each at next, which goes on by a time and some more.
+func (r *run) inSteps(next *time.Duration, least, more time.Duration) func(act func()) {
+	return func(act func()) {
+		r.plot(*next, act)
+		*next += least + r.w.Between(0, more)
+	}
+}
+
 // mover is a script against logs with several channels: a log moves from one channel to the other of its subgroup, and what is
 // written last is of that. After a restart of everybody it comes first, with the first channel again.
 func (r *run) mover(at time.Duration) {
@@ -100,7 +111,7 @@ func (r *run) twin(at time.Duration) {
 func (r *run) cross(at time.Duration) {
 	procs := r.cast(1, 2, 3, 4)
 	comes, has, waits := procs[0], procs[1], procs[2]
-	lease, delay := r.plan.Lease, max(r.w.MaxDelay, r.plan.Lease/200)
+	lease, delay := r.plan.Lease, r.pace()
 	comes.enlist(logged, true)
 	r.rest()
 	r.scribble()
@@ -114,10 +125,7 @@ func (r *run) cross(at time.Duration) {
 	r.plot(at+5*lease, func() { r.raise(comes.disk) })
 	writes := r.rng.IntN(2) == 0
 	next := at + 8*lease
-	step := func(act func()) {
-		r.plot(next, act)
-		next += 4*delay + r.w.Between(0, 4*delay)
-	}
+	step := r.inSteps(&next, 4*delay, 4*delay)
 	step(func() {
 		r.hang(has, 30*delay+r.w.Between(0, 30*delay))
 		r.scribble()
@@ -136,7 +144,7 @@ func (r *run) cross(at time.Duration) {
 func (r *run) hasty(at time.Duration) {
 	procs := r.cast(1, 2, 3)
 	had, gets := procs[0], procs[1]
-	lease, delay := r.plan.Lease, max(r.w.MaxDelay, r.plan.Lease/200)
+	lease, delay := r.plan.Lease, r.pace()
 	had.enlist(logged, true)
 	r.rest()
 	r.scribble()
@@ -146,10 +154,7 @@ func (r *run) hasty(at time.Duration) {
 		p.look()
 	}
 	next := at
-	step := func(act func()) {
-		r.plot(next, act)
-		next += 4*delay + r.w.Between(0, 8*delay)
-	}
+	step := r.inSteps(&next, 4*delay, 8*delay)
 	step(func() { r.hang(gets, 40*delay+r.w.Between(0, 20*delay)) })
 	step(func() { gets.enlist(logged, true) })
 	step(func() {})

@@ -3,6 +3,7 @@ package derecho
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,6 +105,9 @@ func TestDurableBeforeAllHaveAnswered(t *testing.T) {
 		s, a, w, x := c.joinSlow(gate, lease, 10), c.joinSlow(gate, lease, 11), c.joinSlow(gate, lease, 12), c.joinSlow(gate, lease, 13)
 		t.Cleanup(func() { die(t, a.Node); die(t, w.Node); die(t, x.Node) })
 		t.Cleanup(func() { close(gate); close(blocked) })
+		var once sync.Once
+		var away sync.WaitGroup
+		t.Cleanup(func() { once.Do(func() {}); away.Wait() }) // who is dead does not come back
 		s.mustAdd(t, Endpoint{ID: 7, Channel: 7, Reads: []Subgroup{logged}, Replica: true})
 		a.mustAdd(t, storing(7, 7))
 		require.Eventually(t, func() bool { return s.h.asked.Load() == 1 }, patience, time.Millisecond)
@@ -111,9 +115,12 @@ func TestDurableBeforeAllHaveAnswered(t *testing.T) {
 		a.mustSend(t, logged, 7, 7, "x")
 		require.NoError(t, a.WaitAcked(ctxFor(t), logged.ID))
 		w.h.failed = func() { // it does not get on for a while, nor does what the others tell all
-			l := w.life.Load()
-			thePoller.remove(l)
-			time.AfterFunc(100*time.Millisecond, func() { thePoller.add(l) })
+			once.Do(func() {
+				l := w.life.Load()
+				thePoller.remove(l)
+				away.Add(1)
+				time.AfterFunc(100*time.Millisecond, func() { thePoller.add(l); away.Done() })
+			})
 		}
 		told := make(chan error, 1)
 		go func() {

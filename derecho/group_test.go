@@ -183,6 +183,7 @@ func eachFabric(t *testing.T, f func(t *testing.T, c *cluster)) {
 	})
 	t.Run("shm", func(t *testing.T) { f(t, &cluster{t: t, cfg: Config{Domain: domain}}) })
 	t.Run("tcp", func(t *testing.T) { f(t, &cluster{t: t, cfg: Config{Domain: domain + 1, Transport: TransportTCP}}) })
+	require.Zero(t, thePoller.lives.Load(), "nodes that nobody has ended")
 }
 
 func (c *cluster) join() (*Node, *recorder) {

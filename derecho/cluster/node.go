@@ -70,7 +70,7 @@ type rowKey struct {
 }
 
 // controlRing is many times what a group of the size of these has on its way in the control subgroup.
-const controlRing = 16 << 10
+const controlRing = 4 << 10
 
 // restartWait is Config.RestartWait, in leases.
 const restartWait = 5

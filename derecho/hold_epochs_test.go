@@ -25,7 +25,7 @@ func TestHeldOverEpochs(t *testing.T) {
 			}
 			return err == nil
 		}
-		require.Eventually(t, func() bool { return !passes(20 * time.Millisecond) }, patience, time.Millisecond)
+		w.awaitHold(t, ordered, 7)
 		var passed atomic.Int64
 		stop, done := make(chan struct{}), make(chan struct{})
 		go func() {

@@ -294,6 +294,20 @@ func TestLogThatCanNotBeOpenedAgain(t *testing.T) {
 	})
 }
 
+// awaitHold waits until a writer knows that a channel is held, and returns the epoch in which it sends. That Reserve times out does not say so: the ring is full for as long as the
+// poller is not let run.
+func (n *Node) awaitHold(t testing.TB, sg Subgroup, ch ChannelID) *epoch {
+	t.Helper()
+	for limit := time.Now().Add(patience); ; runtime.Gosched() {
+		require.True(t, time.Now().Before(limit), "never held")
+		e, err := n.sendingEpoch(sg.ID, ch)
+		require.NoError(t, err)
+		if bit, ok := e.bit(ch); ok && e.held.Load()&(1<<bit) != 0 {
+			return e
+		}
+	}
+}
+
 // A held channel stops its writers, not those of another channel of the same subgroup.
 func TestHold(t *testing.T) {
 	eachFabric(t, func(t *testing.T, c *cluster) {
@@ -311,8 +325,7 @@ func TestHold(t *testing.T) {
 			}
 			return err
 		}
-		for short() == nil { // the hold is on its way
-		}
+		w.awaitHold(t, ordered, 7)
 		require.ErrorIs(t, short(), ErrTimeout)
 		w.mustSend(t, ordered, 8, 2, "other")
 		rr.wait(t, "the other channel", func() bool { return len(rr.got) == 1 })
@@ -335,11 +348,7 @@ func TestHolderGoes(t *testing.T) {
 		r.mustAdd(t, Endpoint{ID: 1, Channel: 7, Reads: []Subgroup{ordered}})
 		w.mustAdd(t, Endpoint{ID: 1, Channel: 7, Writes: ordered})
 		r.Hold(ordered.ID, 7, true)
-		e, err := w.sendingEpoch(ordered.ID, 7)
-		require.NoError(t, err)
-		for e.held.Load() == 0 { // it is on its way
-			runtime.Gosched()
-		}
+		e := w.awaitHold(t, ordered, 7)
 		sent := make(chan error, 1)
 		go func() {
 			s, err := w.Reserve(ctxFor(t), ordered.ID, 7, 1, time.Time{})
@@ -372,8 +381,7 @@ func TestDeadlineAmongManyThatCompute(t *testing.T) {
 		}
 		return err
 	}
-	for try() == nil { // the hold is on its way
-	}
+	w.awaitHold(t, ordered, 7)
 	var stop atomic.Bool
 	var hogs, begun sync.WaitGroup
 	for range 4 * runtime.GOMAXPROCS(0) {
@@ -433,9 +441,9 @@ func TestOutlet(t *testing.T) {
 		_, ok = out.Try(w.MaxPayload(ordered.ID) + 1)
 		require.False(t, ok, "too large")
 		r.Hold(ordered.ID, 7, true)
-		for s, ok := out.Try(1); ok; s, ok = out.Try(1) { // the hold is on its way
-			s.Abort()
-		}
+		w.awaitHold(t, ordered, 7)
+		_, ok = out.Try(1)
+		require.False(t, ok, "held")
 		r.Hold(ordered.ID, 7, false)
 		require.NoError(t, w.Leave(ctxFor(t)))
 		_, ok = out.Try(1)

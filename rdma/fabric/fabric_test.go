@@ -472,14 +472,11 @@ func TestPeersByAddress(t *testing.T) {
 			if order == "smaller dials" {
 				ids = [2]uint64{200, 100}
 			}
-			a := elsewhere(t, Config{ID: ids[0], Listen: "0.0.0.0:0"}).start(t)
-			_, port, err := net.SplitHostPort(a.self.Addr)
+			_, port, err := net.SplitHostPort(freePort(t))
 			require.NoError(t, err)
-			nobody, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			nobody.Close()
+			a := elsewhere(t, Config{ID: ids[0], Listen: "0.0.0.0:" + port}).start(t)
 
-			b := elsewhere(t, Config{ID: ids[1], Peers: []string{"localhost:" + port, nobody.Addr().String()}})
+			b := elsewhere(t, Config{ID: ids[1], Peers: []string{"localhost:" + port, freePort(t)}})
 			b.Start()
 			b.wait(t, "scanned", func() bool { return b.scanned == 1 })
 			require.True(t, get(b, func() bool { return b.known[a.self.ID] }), "linked before Scanned")

@@ -34,7 +34,7 @@ type proxy struct {
 func newProxy(t testing.TB, target string) *proxy {
 	t.Helper()
 	p := &proxy{target: target}
-	p.listen(t, "127.0.0.1:0")
+	p.listen(t, freePort(t))
 	t.Cleanup(func() { p.ln.Close(); p.cut() })
 	return p
 }

@@ -1,8 +1,9 @@
 package fabric
 
 import (
+	"fmt"
 	"math/rand/v2"
-	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,13 +12,17 @@ import (
 	"github.com/omg-dds-go/dds/rdma"
 )
 
-// freePort is an address at which nobody listens yet.
+// freePort is an address at which nobody listens yet. Until the test ends no other process is given its port, which who names it can listen at.
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { require.NoError(t, syscall.Close(fd)) })
+	require.NoError(t, syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)) // as listeners have it
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	at, err := syscall.Getsockname(fd)
+	require.NoError(t, err)
+	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 }
 
 // quiet makes a node that is found by nobody and looks for nobody.

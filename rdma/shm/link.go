@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"runtime"
 	"sync"
@@ -26,7 +27,7 @@ const (
 	msgOffer    = 6 // key, shape; the descriptor rides along
 )
 
-// maxOffers bounds the regions that a peer may offer and this node has not opened yet.
+// maxOffers bounds the regions that a peer may offer and this node has not opened yet. More are not taken: it asks for them.
 const maxOffers = 1 << 12
 
 // lingerTime is how long a closing link waits for the peer to take what was queued and to close too.
@@ -64,9 +65,10 @@ type Link struct {
 	dropped  atomic.Pointer[error] // set by Drop before it ends reading
 	writeErr atomic.Pointer[error] // set by write before it ends reading
 
-	mu      sync.Mutex
-	opening map[rdma.Key]rdma.Shape // asked for, not answered
-	offered map[rdma.Key]offer      // not opened yet; nil when the link is down
+	mu       sync.Mutex
+	opening  map[rdma.Key]rdma.Shape // asked for, not answered
+	offered  map[rdma.Key]offer      // not opened yet, and not over; nil when the link is down
+	released map[uint32]uint32       // last epoch by subgroup: of those only in which this node was a member
 }
 
 // offer is a region of the peer that this node can open without asking.
@@ -90,7 +92,7 @@ func NewLink(conn *net.UnixConn, peer rdma.PeerInfo, bell *BellMemory, exp Expor
 	return &Link{
 		conn: conn, peer: peer, bell: bell, exp: exp, events: events,
 		out: rdma.NewOutbox[packet](), pidfd: peerProcess(conn, peer.PID), thread: peerThread(conn, peer), ended: make(chan struct{}),
-		opening: map[rdma.Key]rdma.Shape{}, offered: map[rdma.Key]offer{},
+		opening: map[rdma.Key]rdma.Shape{}, offered: map[rdma.Key]offer{}, released: map[uint32]uint32{},
 	}
 }
 
@@ -283,12 +285,24 @@ func (l *Link) Open(key rdma.Key, shape rdma.Shape) {
 func (l *Link) Release(key rdma.Key) {
 	l.answered(key)
 	l.mu.Lock()
-	o, has := l.offered[key]
-	delete(l.offered, key)
-	l.mu.Unlock()
-	if has {
-		o.m.Close() // nobody has seen it
+	defer l.mu.Unlock()
+	if !l.over(key) {
+		l.released[key.Subgroup] = key.Epoch
 	}
+	maps.DeleteFunc(l.offered, func(k rdma.Key, o offer) bool {
+		over := l.over(k)
+		if over {
+			o.m.Close() // nobody has seen it
+		}
+		return over
+	})
+}
+
+// over: this node has released the region, or one of a later epoch of the subgroup. Epochs of a subgroup only grow, and who has ended one has
+// opened what it needed of those before. If it opens one of them after all it asks. The caller holds mu.
+func (l *Link) over(key rdma.Key) bool {
+	last, some := l.released[key.Subgroup]
+	return some && key.Epoch <= last
 }
 
 // answered ends a request, and reports its shape if there was one.
@@ -484,7 +498,8 @@ func (l *Link) finishOpen(key rdma.Key, fd int) error {
 	return nil
 }
 
-// takeOffer maps what the peer offers, and keeps it until this node opens it; here, so that the poller does not wait for it.
+// takeOffer maps what the peer offers, and keeps it until this node opens it; here, so that the poller does not wait for it. It may come when this
+// node has released the region already: that the peer is done with the epoch is told by its memory, and overtakes what it sends.
 func (l *Link) takeOffer(key rdma.Key, shape rdma.Shape, fd int) error {
 	if err := shape.Check(); err != nil {
 		unix.Close(fd)
@@ -499,21 +514,19 @@ func (l *Link) takeOffer(key rdma.Key, shape rdma.Shape, fd int) error {
 	before, twice := l.offered[key]
 	wanted, waits := l.opening[key]
 	waits = waits && o.serves(wanted)
-	full := len(l.offered) >= maxOffers
+	useless := l.over(key) || len(l.offered) >= maxOffers
 	switch {
 	case waits:
 		delete(l.opening, key)
-	case !full:
+	case !useless:
 		l.offered[key] = o
 	}
 	l.mu.Unlock()
 	switch {
 	case waits:
 		l.events.Opened(l, key, RegionOver(wanted, m), nil)
-		return nil
-	case full:
+	case useless:
 		m.Close()
-		return fmt.Errorf("%d regions were offered and not opened", maxOffers)
 	case twice:
 		before.m.Close()
 	}

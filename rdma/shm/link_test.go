@@ -245,6 +245,73 @@ func TestOfferBehindTheRequest(t *testing.T) {
 	require.Zero(t, own.Cell(0).Load())
 }
 
+// offering is a link to a peer that the test plays by hand, which has offered regions when offer returns: each time the same memory.
+func offering(t *testing.T) (n *node, l *Link, memory file, offer func(keys ...rdma.Key)) {
+	t.Helper()
+	n, l, peer := hostile(t)
+	m, err := Create(shape.Size())
+	require.NoError(t, err)
+	t.Cleanup(m.Close)
+	return n, l, fileOf(t, m.fd), func(keys ...rdma.Key) {
+		t.Helper()
+		for _, k := range keys {
+			_, _, err := peer.WriteMsgUnix(appendShape(appendKey([]byte{msgOffer}, k), shape), unix.UnixRights(m.fd), nil)
+			require.NoError(t, err)
+		}
+		_, err := peer.Write([]byte{msgControl})
+		require.NoError(t, err)
+		select {
+		case <-n.messages:
+		case d := <-n.down:
+			t.Fatal("the link is down: ", d.err)
+		}
+	}
+}
+
+// This node may know that all are done with an epoch, and release it, before the peer's offer has arrived.
+func TestOfferBehindTheRelease(t *testing.T) {
+	n, l, memory, offer := offering(t)
+	for i := range uint32(maxOffers + 1) {
+		k := rdma.Key{Subgroup: 1, Epoch: i}
+		l.Release(k)
+		offer(k)
+	}
+	require.Equal(t, 1, memory.mappings(t), "the peer's own")
+
+	// Epochs need not be released in their order.
+	old, last, next := rdma.Key{Subgroup: 2, Epoch: 6}, rdma.Key{Subgroup: 2, Epoch: 7}, rdma.Key{Subgroup: 2, Epoch: 8}
+	offer(old, next)
+	require.Equal(t, 3, memory.mappings(t))
+	l.Release(last)
+	l.Release(old)
+	require.Equal(t, 2, memory.mappings(t))
+	offer(last)
+	require.Equal(t, 2, memory.mappings(t))
+	l.Open(next, shape)
+	require.Len(t, n.opened, 1, "at once")
+	<-n.opened
+	l.Open(old, shape)
+	require.Empty(t, n.opened)
+	offer(old)
+	require.NoError(t, get(t, "answer", n.opened).err, "it is taken if it was asked for")
+}
+
+func TestOffersThatNobodyOpens(t *testing.T) {
+	n, l, memory, offer := offering(t)
+	keys := make([]rdma.Key, maxOffers+10)
+	for i := range keys {
+		keys[i] = rdma.Key{Subgroup: 1, Epoch: uint32(i)}
+	}
+	offer(keys...)
+	require.Equal(t, 1+maxOffers, memory.mappings(t))
+	l.Open(keys[maxOffers], shape)
+	require.Empty(t, n.opened, "it was not taken")
+	offer(keys[maxOffers])
+	require.NoError(t, get(t, "answer", n.opened).err)
+	l.Open(keys[0], shape)
+	require.Len(t, n.opened, 1, "at once")
+}
+
 func TestMessagesInOrderUpToTheEnd(t *testing.T) {
 	const n = 2000
 	big := make([]byte, rdma.MaxMessage)

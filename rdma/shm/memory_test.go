@@ -92,6 +92,18 @@ func (f file) descriptors(t testing.TB) (n int) {
 	return n
 }
 
+// mappings counts those of one file.
+func (f file) mappings(t testing.TB) (n int) {
+	t.Helper()
+	_, lines := mappings(t)
+	for _, l := range lines {
+		if strings.Fields(l)[4] == fmt.Sprint(f.ino) {
+			n++
+		}
+	}
+	return n
+}
+
 // eventually runs the collector until cond holds.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()

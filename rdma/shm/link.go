@@ -441,6 +441,10 @@ func (l *Link) read() (ending, error) {
 			packet{fd: fd}.close()
 			return endFault, errors.New("message too long")
 		}
+		if flags&unix.MSG_CTRUNC != 0 && buf[0] == msgOffer {
+			packet{fd: fd}.close()
+			continue // this process has no descriptor to spare; it asks for the region when it opens it
+		}
 		if buf[0] == msgBye {
 			packet{fd: fd}.close()
 			end = endBye
@@ -507,7 +511,7 @@ func (l *Link) takeOffer(key rdma.Key, shape rdma.Shape, fd int) error {
 	}
 	m, err := Map(fd, shape.Size())
 	if err != nil {
-		return err
+		return nil // it is asked for
 	}
 	o := offer{shape, m}
 	l.mu.Lock()

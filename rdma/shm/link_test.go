@@ -312,6 +312,50 @@ func TestOffersThatNobodyOpens(t *testing.T) {
 	require.Len(t, n.opened, 1, "at once")
 }
 
+// An offer, for which nobody has asked, can not be taken. The link goes on, and asks.
+func TestOfferThatCanNotBeTaken(t *testing.T) {
+	whole, err := Create(shape.Size())
+	require.NoError(t, err)
+	defer whole.Close()
+	small, err := Create(4096)
+	require.NoError(t, err)
+	defer small.Close()
+	for _, c := range []struct {
+		name        string
+		fd          int
+		descriptors uint64 // that this process may have when it arrives, fewer than it has; 0: enough
+	}{
+		{"no descriptor is free", whole.fd, 3},
+		{"it can not be mapped", small.fd, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, l, peer := halted(t)
+			_, _, errOffer := peer.WriteMsgUnix(appendShape(appendKey([]byte{msgOffer}, key), shape), unix.UnixRights(c.fd), nil)
+			_, errMessage := peer.Write([]byte{msgControl, 'x'})
+			var limit unix.Rlimit
+			errLimit := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+			few := limit
+			if c.descriptors > 0 {
+				few.Cur = c.descriptors
+			}
+			errFew := unix.Setrlimit(unix.RLIMIT_NOFILE, &few)
+			go l.Run()
+			var end down
+			select {
+			case <-n.messages:
+			case end = <-n.down:
+			}
+			require.NoError(t, errors.Join(errOffer, errMessage, errLimit, errFew, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)))
+			require.NoError(t, end.err, "the link is down")
+			l.Open(key, shape)
+			asked := make([]byte, 100)
+			size, err := peer.Read(asked)
+			require.NoError(t, err)
+			require.Equal(t, appendShape(appendKey([]byte{msgOpen}, key), shape), asked[:size])
+		})
+	}
+}
+
 func TestMessagesInOrderUpToTheEnd(t *testing.T) {
 	const n = 2000
 	big := make([]byte, rdma.MaxMessage)
@@ -400,10 +444,17 @@ func TestCloseWithAPeerThatDoesNotRead(t *testing.T) {
 // hostile is a link of this node to a peer that the test plays by hand.
 func hostile(t *testing.T) (*node, *Link, *net.UnixConn) {
 	t.Helper()
+	n, l, peer := halted(t)
+	go l.Run()
+	return n, l, peer
+}
+
+// halted is such a link that the test has to run: the peer may send before.
+func halted(t *testing.T) (*node, *Link, *net.UnixConn) {
+	t.Helper()
 	fa, fb := socketPair(t)
 	n, peer := newNode(), mustConn(t, fb)
 	l := NewLink(mustConn(t, fa), rdma.PeerInfo{PID: uint32(os.Getpid()), Name: "hostile"}, bellFor(t), n, n)
-	go l.Run()
 	t.Cleanup(func() { peer.Close(); l.Close() })
 	return n, l, peer
 }

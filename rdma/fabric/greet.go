@@ -196,7 +196,7 @@ func (f *Fabric) answerUnix(c *net.UnixConn) error {
 	if err != nil && (version == 0 || version == rdma.ProtocolVersion) {
 		return err
 	}
-	p.PID = pid
+	p = certified(p, pid)
 	v := byte(refuse)
 	if err == nil {
 		v = f.judge(p, false)
@@ -324,7 +324,7 @@ func (f *Fabric) greetUnix(c *net.UnixConn) (p rdma.PeerInfo, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.PID = pid
+	p = certified(p, pid)
 	if !f.reserve(p.ID) {
 		return p, errRefused{duplicate, p, rdma.ProtocolVersion}
 	}
@@ -448,6 +448,16 @@ func checkUser(c *net.UnixConn) (pid uint32, err error) {
 		return 0, fmt.Errorf("fabric: rendezvous slot of user %d is used by user %d", os.Getuid(), cred.Uid)
 	}
 	return uint32(cred.Pid), nil
+}
+
+// certified is what a peer tells of itself, with the number that its process has here. If it has another one there, threads are numbered
+// differently, too: the thread that it names is none here, or one of any process.
+func certified(p rdma.PeerInfo, pid uint32) rdma.PeerInfo {
+	if p.PID != pid {
+		p.Thread = 0
+	}
+	p.PID = pid
+	return p
 }
 
 // --- TCP: the same greeting, each with a length in front; the one that dials adds the session.

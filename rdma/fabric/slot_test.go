@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -58,6 +59,25 @@ func TestDialOfWhoSharesMemory(t *testing.T) {
 		a, b := quiet(t, Config{Domain: domain, ID: 100}), quiet(t, Config{Domain: domain, ID: 200})
 		dial(a, b)
 		requireAliased(t, a, b)
+	}
+}
+
+// What a node tells of itself is numbered as in its own PID namespace: containers may share the network only.
+func TestThreadOfAnotherPIDNamespace(t *testing.T) {
+	for _, ids := range [][2]uint64{{100, 200}, {200, 100}} { // who dials
+		domain := newDomain()
+		a, b := newNode(t, Config{Domain: domain, ID: ids[0]}), newNode(t, Config{Domain: domain, ID: ids[1]})
+		a.self.PID++
+		a.Start()
+		b.Start()
+		requireAliased(t, a, b)
+		pid := uint32(os.Getpid())
+		require.Equal(t, pid, b.to(a).Peer().PID)
+		require.Zero(t, b.to(a).Peer().Thread, "it is not the thread of that number here")
+		require.Equal(t, pid, a.to(b).Peer().PID)
+		require.Equal(t, rdma.Canary(), a.to(b).Peer().Thread)
+		a.Close()
+		b.Close()
 	}
 }
 

@@ -57,7 +57,7 @@ type Link struct {
 	events rdma.Events
 	out    *rdma.Outbox[packet]
 	pidfd  int               // -1 where the kernel has none; closed by Run
-	thread *rdma.ThreadWatch // of the peer's canary; nil where the kernel has none; closed by Run
+	thread *rdma.ThreadWatch // of the peer's canary; nil where it has none or the kernel can not; closed by Run
 	ended  chan struct{}     // closed when Run returns
 	lost   bool              // set by Run
 
@@ -91,7 +91,7 @@ type packet struct {
 func NewLink(conn *net.UnixConn, peer rdma.PeerInfo, bell *BellMemory, exp Exporter, events rdma.Events) *Link {
 	return &Link{
 		conn: conn, peer: peer, bell: bell, exp: exp, events: events,
-		out: rdma.NewOutbox[packet](), pidfd: peerProcess(conn, peer.PID), thread: peerThread(conn, peer), ended: make(chan struct{}),
+		out: rdma.NewOutbox[packet](), pidfd: peerProcess(conn, peer.PID), thread: peerThread(peer), ended: make(chan struct{}),
 		opening: map[rdma.Key]rdma.Shape{}, offered: map[rdma.Key]offer{}, released: map[uint32]uint32{},
 	}
 }
@@ -115,20 +115,14 @@ func peerProcess(conn *net.UnixConn, pid uint32) int {
 	return fd
 }
 
-// peerThread watches the canary of the process at the other end. Its number means nothing if the two processes do not number
-// threads alike, as then they number processes.
-func peerThread(conn *net.UnixConn, peer rdma.PeerInfo) *rdma.ThreadWatch {
-	var w *rdma.ThreadWatch
-	if rc, err := conn.SyscallConn(); err == nil && peer.Thread != 0 {
-		_ = rc.Control(func(s uintptr) {
-			cred, err := unix.GetsockoptUcred(int(s), unix.SOL_SOCKET, unix.SO_PEERCRED)
-			if err != nil || uint32(cred.Pid) != peer.PID {
-				return
-			}
-			if got, err := rdma.WatchThread(peer.PID, peer.Thread); err == nil {
-				w = got
-			}
-		})
+// peerThread watches the canary of the process at the other end.
+func peerThread(peer rdma.PeerInfo) *rdma.ThreadWatch {
+	if peer.Thread == 0 {
+		return nil
+	}
+	w, err := rdma.WatchThread(peer.PID, peer.Thread)
+	if err != nil {
+		return nil
 	}
 	return w
 }

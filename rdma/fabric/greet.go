@@ -53,10 +53,7 @@ func (f *Fabric) judge(p rdma.PeerInfo, overTCP bool) byte {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	held, have := f.links[p.ID]
-	if l, ok := held.(*tcp.Link); ok {
-		l.Anew() // it is accepted when it dials again
-	}
+	_, have := f.links[p.ID]
 	switch {
 	case f.closed:
 		return leaving
@@ -501,7 +498,11 @@ func (f *Fabric) answerTCP(c net.Conn) error {
 	if err == nil {
 		v = f.judge(p, true)
 	}
-	err = writeSized(c, rdma.AppendHello([]byte{v}, f.selfOn(c)))
+	answer := rdma.AppendHello([]byte{v}, f.selfOn(c))
+	if l := f.refusing(p.ID); v == duplicate && l != nil {
+		return f.askHeld(c, answer, l)
+	}
+	err = writeSized(c, answer)
 	if v != accept {
 		f.declined(v, p, version)
 		if err == nil {
@@ -549,6 +550,14 @@ func (f *Fabric) greetTCP(c net.Conn, configured string) error {
 	}
 	defer lim.stop()
 	session := rand.Uint64()
+	f.mu.Lock()
+	f.offered[session] = true
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.offered, session)
+		f.mu.Unlock()
+	}()
 	if err := writeSized(c, appendFirst(nil, f.selfOn(c), session)); err != nil {
 		return err
 	}
@@ -563,6 +572,7 @@ func (f *Fabric) greetTCP(c net.Conn, configured string) error {
 		f.mu.Unlock()
 	}
 	if err != nil {
+		f.tellHeld(c, b)
 		return err
 	}
 	if !f.reserve(p.ID) {

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -31,8 +32,11 @@ const (
 //
 //	greeting (package rdma) | session u64
 //
-// and is answered by a verdict and a greeting. The other one resumes the session of a link that both
-// nodes have, by their IDs:
+// and is answered by a verdict and a greeting. If the verdict is duplicate, and that link has no connection because the peer refuses
+// them, its session follows, and the peer answers by the verdict that it would give to its resumption: at gone the link ends, and
+// there may be a new one. That the peer asks for one is no proof, it may have found another address of this node.
+//
+// The other one resumes the session of a link that both nodes have, by their IDs:
 //
 //	magic "DDSR" | version u32 | session u64 | from u64 | to u64 | generation u64
 //
@@ -91,6 +95,8 @@ func (f *Fabric) judgeResume(r resumption) (byte, *tcp.Link) {
 	held, have := f.links[r.from]
 	l, overTCP := held.(*tcp.Link)
 	switch {
+	case f.offered[r.session]: // it becomes a link, if the peer has accepted
+		return duplicate, nil
 	case r.to != f.self.ID || !have || f.closed:
 		return gone, nil
 	case held == nil:
@@ -129,6 +135,42 @@ func (f *Fabric) answerResume(c net.Conn, r resumption, lim limit) error {
 		return errResume(duplicate)
 	}
 	return nil
+}
+
+// refusing is the link to a peer that refuses connections, if there is one.
+func (f *Fabric) refusing(id uint64) *tcp.Link {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l, ok := f.links[id].(*tcp.Link); ok && l.Refused() {
+		return l
+	}
+	return nil
+}
+
+// askHeld answers a node that asks for a new link, and asks it in turn whether it still has the one that is suspended.
+func (f *Fabric) askHeld(c net.Conn, answer []byte, l *tcp.Link) error {
+	if err := writeSized(c, binary.LittleEndian.AppendUint64(answer, l.Session())); err != nil {
+		return err
+	}
+	b, err := readSized(c)
+	switch {
+	case err != nil:
+		return err
+	case len(b) != 1:
+		return rdma.ErrHello
+	case b[0] == gone:
+		l.Drop(fmt.Errorf("the peer asks for a new link, this one is %w", tcp.ErrGone)) // it is accepted when it dials again
+	}
+	return errResume(b[0])
+}
+
+// tellHeld is the other end of askHeld.
+func (f *Fabric) tellHeld(c net.Conn, answer []byte) {
+	rest, _ := bytes.CutPrefix(answer, []byte{duplicate})
+	if p, session, _, err := parseFirst(rest); err == nil {
+		v, _ := f.judgeResume(resumption{session: session, from: p.ID, to: f.self.ID})
+		_ = writeSized(c, []byte{v})
+	}
 }
 
 // errResume is a verdict on a resumption other than accept.

@@ -17,8 +17,8 @@
 // limit: whoever uses it decides by heartbeats when to Drop it. It ends by itself only if
 //
 //   - one end closes it: the goodbye comes behind everything else, then the end of the connection;
-//   - the peer is gone for certain: who answers at its address does not have the session, or it
-//     refuses connections and asks for a new link (Link.Anew);
+//   - the peer is gone for certain: who answers at its address does not have the session, or it says
+//     so itself when it asks for a new link (package fabric);
 //   - what the peer sends can not be.
 //
 // A peer whose address refuses connections is dying, as far as is known (rdma.Events): its process has ended, or what

@@ -118,12 +118,8 @@ func (l *Link) nextGeneration() uint64 {
 // Down reports whether the link has ended, or is about to: no connection can resume it.
 func (l *Link) Down() bool { return l.ctx.Err() != nil }
 
-// Anew tells that the peer asks for a new link. If this end can not ask it for its session, as it refuses, it does not have that any more, and will never resume it.
-func (l *Link) Anew() {
-	if l.refused.Load() {
-		l.end(fmt.Errorf("the peer refuses connections, and makes a new one: it is %w", ErrGone))
-	}
-}
+// Refused reports whether this end can not ask the peer for the session, as it refuses connections.
+func (l *Link) Refused() bool { return l.refused.Load() }
 
 // Resumable reports whether Resume would take a connection of this generation.
 func (l *Link) Resumable(generation uint64) bool {

@@ -499,7 +499,7 @@ func (f *Fabric) answerTCP(c net.Conn) error {
 		v = f.judge(p, true)
 	}
 	answer := rdma.AppendHello([]byte{v}, f.selfOn(c))
-	if l := f.refusing(p.ID); v == duplicate && l != nil {
+	if l := f.suspended(p.ID); v == duplicate && l != nil {
 		return f.askHeld(c, answer, l)
 	}
 	err = writeSized(c, answer)

@@ -32,9 +32,9 @@ const (
 //
 //	greeting (package rdma) | session u64
 //
-// and is answered by a verdict and a greeting. If the verdict is duplicate, and that link has no connection because the peer refuses
-// them, its session follows, and the peer answers by the verdict that it would give to its resumption: at gone the link ends, and
-// there may be a new one. That the peer asks for one is no proof, it may have found another address of this node.
+// and is answered by a verdict and a greeting. If the verdict is duplicate, and that link is suspended, its session
+// follows, and the peer answers by the verdict that it would give to its resumption: at gone the link ends, and there may be a new one.
+// The node that was dialled may have no other way to ask. That the peer wants a new link is no proof, it may have found another address.
 //
 // The other one resumes the session of a link that both nodes have, by their IDs:
 //
@@ -137,11 +137,11 @@ func (f *Fabric) answerResume(c net.Conn, r resumption, lim limit) error {
 	return nil
 }
 
-// refusing is the link to a peer that refuses connections, if there is one.
-func (f *Fabric) refusing(id uint64) *tcp.Link {
+// suspended is the link to a peer, if there is one that is suspended.
+func (f *Fabric) suspended(id uint64) *tcp.Link {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if l, ok := f.links[id].(*tcp.Link); ok && l.Refused() {
+	if l, ok := f.links[id].(*tcp.Link); ok && l.Suspended() {
 		return l
 	}
 	return nil

@@ -118,8 +118,12 @@ func (l *Link) nextGeneration() uint64 {
 // Down reports whether the link has ended, or is about to: no connection can resume it.
 func (l *Link) Down() bool { return l.ctx.Err() != nil }
 
-// Refused reports whether this end can not ask the peer for the session, as it refuses connections.
-func (l *Link) Refused() bool { return l.refused.Load() }
+// Suspended reports whether the link has no connection.
+func (l *Link) Suspended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn == nil
+}
 
 // Resumable reports whether Resume would take a connection of this generation.
 func (l *Link) Resumable(generation uint64) bool {

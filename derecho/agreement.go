@@ -169,7 +169,7 @@ func (a *agreement) tick() bool {
 	} else {
 		a.e.postQuiet()
 	}
-	if !a.e.drained && a.m.phase == joined {
+	if !a.e.drained && (a.m.phase == joined || !mutant.Is("leaver-undialled")) { // who leaves, too, has to learn that the others have gone on without it
 		for i := range a.watches {
 			if i != a.me() && !a.e.gone[i] {
 				a.tellSilence(i)

@@ -10,7 +10,15 @@ import (
 )
 
 func (m *machine) status() status {
-	return status{alone: m.phase == alone, outcast: m.outcast, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, before: m.view.before, cutOff: m.cutOff}
+	return status{alone: m.phase == alone, outcast: m.outcast, joined: m.phase == joined, members: uint32(len(m.view.members)), group: m.view.group, asks: m.asks(), before: m.view.before, cutOff: m.cutOff}
+}
+
+// asks is the group that this node has asked to let it in, 0 if it has asked none.
+func (m *machine) asks() uint64 {
+	if m.phase != joining {
+		return 0
+	}
+	return m.statuses[m.sponsor].group
 }
 
 func (m *machine) broadcastStatus() {
@@ -173,10 +181,14 @@ func (m *machine) welcomed(w welcome, b []byte) {
 		m.welcoming = slices.Clone(b)
 	}
 	// Also if this node turned to another since: it was announced, and is waited for.
+	other := m.asks() != w.group
 	m.view = view{group: w.group, epoch: w.epoch, members: w.members, before: w.before}
 	if !m.view.has(m.id) {
 		m.fail(fmt.Errorf("%w: welcomed to a view without this node", ErrPeerLost))
 		return
+	}
+	if other {
+		m.broadcastStatus() // before it has rows there (machine.opened)
 	}
 	m.h.Entered(m.id)
 	for _, e := range w.endpoints {
@@ -259,7 +271,8 @@ func (m *machine) checkGroups() {
 // when they started. The smaller one ends, and its nodes join the other.
 func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	mine := uint32(len(m.view.members))
-	if m.phase != joined || !s.joined || s.group == m.view.group || s.members < mine || s.members == mine && p.ID > uint64(m.id) {
+	in := m.phase == joined || m.phase == leaving && !m.departed && !mutant.Is("leaver-stays") // who leaves, too, waits for a majority of its group
+	if !in || !s.joined || s.group == m.view.group || s.members < mine || s.members == mine && p.ID > uint64(m.id) {
 		return
 	}
 	m.giveWay(fmt.Errorf("%s (process %d on %s) belongs to a larger group of this domain, with %d members; this one has %d",

@@ -80,9 +80,10 @@ type machine struct {
 	receives map[SubgroupID]tree[ChannelID, bool] // what this node receives, and whether it keeps it; of a descriptor
 	writers  map[endpointKey]ChannelID            // channel of every known writer
 	opens    map[openKey]*epoch                   // rows that were asked for
+	unproven map[openKey]answer                   // and came from who is not known to be near
 	outgoing map[NodeID]*outgoing                 // states, by who gets them
 	incoming map[NodeID]*incoming                 // pieces of one, by who sends it; what one sent who is gone for the group may still come
-	early    []channelState                       // states that came before their epoch was known here
+	early    []channelState                       // states that came before their epoch was known here, or the group
 	change   viewChange                           // what the current control epoch has brought so far
 	deferred []deferred                           // acts of this node that wait for a condition
 	watched  time.Duration                        // when it was looked last whether the logs get on
@@ -186,7 +187,7 @@ func newMachine(cfg *Config, id NodeID, h Handler, s shell) *machine {
 		links: map[NodeID]rdma.Link{}, statuses: map[NodeID]status{}, heard: map[NodeID]time.Duration{}, parts: map[NodeID][]byte{},
 		unsent: map[NodeID][]unsent{}, outgoing: map[NodeID]*outgoing{}, incoming: map[NodeID]*incoming{}, lost: map[NodeID]loss{}, ending: map[NodeID]bool{}, expelled: map[NodeID]bool{}, asked: map[NodeID]bool{}, awaiting: map[keptChannel]bool{},
 		cat: newCatalogue(), groups: map[SubgroupID]*subgroup{}, receives: map[SubgroupID]tree[ChannelID, bool]{},
-		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, own: map[EndpointID]*pendingEndpoint{},
+		shown: newEndpointList(), writers: map[endpointKey]ChannelID{}, opens: map[openKey]*epoch{}, unproven: map[openKey]answer{}, own: map[EndpointID]*pendingEndpoint{},
 		batch: make([]Message, 0, maxBatch),
 	}
 	return m
@@ -607,6 +608,7 @@ func (m *machine) linkDown(l rdma.Link, died bool, err error) {
 	for k := range m.opens {
 		if k.node == id { // asked for, and not answered any more
 			delete(m.opens, k)
+			delete(m.unproven, k)
 		}
 	}
 	if m.phase == joining && m.sponsor == id {
@@ -655,18 +657,48 @@ func (m *machine) resumed(l rdma.Link) {
 	}
 }
 
+// answer is what came of asking for a row.
+type answer struct {
+	row *rdma.Region
+	err error
+}
+
+// opened takes the row of a member. Epochs of two groups may have one number, and who was to join this one may have joined another instead, with the same incarnation.
+// So the row is taken once the member tells that it is in this group, or about to be: before it is in another it tells that it is not.
 func (m *machine) opened(l rdma.Link, key rdma.Key, r *rdma.Region, err error) {
-	id := NodeID(l.Peer().ID)
-	e := m.opens[openKey{id, key}]
-	delete(m.opens, openKey{id, key})
-	if e == nil {
+	k := openKey{NodeID(l.Peer().ID), key}
+	if m.opens[k] == nil {
 		return
 	}
-	if err != nil {
-		m.badPeer(l, err)
+	if m.unproven[k] = (answer{r, err}); m.near(k.node) {
+		m.take(l, k)
+	}
+}
+
+// near: a node has told that it is in the group, or asks to be let in.
+func (m *machine) near(id NodeID) bool {
+	s := m.statuses[id]
+	return s.group == m.view.group || s.group == 0 && s.asks == m.view.group
+}
+
+// proven takes the rows of a member that is near.
+func (m *machine) proven(l rdma.Link) {
+	for k := range m.unproven {
+		if k.node == NodeID(l.Peer().ID) {
+			m.take(l, k)
+		}
+	}
+}
+
+func (m *machine) take(l rdma.Link, k openKey) {
+	e, a := m.opens[k], m.unproven[k]
+	delete(m.opens, k)
+	delete(m.unproven, k)
+	if a.err != nil {
+		m.badPeer(l, a.err)
 		return
 	}
-	e.rowOpened(id, r)
+	e.rowOpened(k.node, a.row)
 }
 
 func (m *machine) refused(err error) {
@@ -710,6 +742,9 @@ func (m *machine) message(l rdma.Link, b []byte) {
 		var s status
 		if s, err = parseStatus(b); err == nil {
 			m.statuses[id], m.heard[id] = s, m.now
+			if m.near(id) {
+				m.proven(l)
+			}
 			m.askAnother()
 			m.decide()
 			m.tellWait()
@@ -752,6 +787,9 @@ func (m *machine) message(l rdma.Link, b []byte) {
 // stateCame takes the state of a channel. The source may be ahead of this node, which then has not
 // executed the command yet that begins the epoch.
 func (m *machine) stateCame(s channelState) {
+	if m.phase >= joined && s.group != m.view.group {
+		return
+	}
 	if g := m.groups[s.subgroup]; g != nil && g.newest.Epoch >= s.epoch {
 		g.came(s)
 		return
@@ -764,9 +802,11 @@ func (m *machine) takeEarly(g *subgroup) {
 	early := m.early
 	m.early = nil
 	for _, s := range early {
-		if s.subgroup == g.id && s.epoch <= g.newest.Epoch {
+		switch {
+		case s.group != m.view.group:
+		case s.subgroup == g.id && s.epoch <= g.newest.Epoch:
 			g.came(s)
-		} else {
+		default:
 			m.early = append(m.early, s)
 		}
 	}

@@ -481,10 +481,10 @@ func (g *subgroup) serve() {
 			return false
 		}
 		// Taken here, at the end of what was delivered; encoded elsewhere, while deliveries go on.
-		encode, m := g.m.h.SaveState(g.id, t.Channel), g.m
+		encode, m, group := g.m.h.SaveState(g.id, t.Channel), g.m, g.m.view.group
 		m.encoding++
 		m.shell.background(func() {
-			msg := channelState{subgroup: g.id, epoch: t.epoch, channel: t.Channel}
+			msg := channelState{group: group, subgroup: g.id, epoch: t.epoch, channel: t.Channel}
 			if encode != nil {
 				msg.state = encode()
 			}
@@ -734,7 +734,9 @@ func (g *subgroup) release(e *epoch) {
 		}
 	}
 	for i := range e.desc.Members {
-		delete(g.m.opens, openKey{e.desc.Members[i].Node, e.key})
+		k := openKey{e.desc.Members[i].Node, e.key}
+		delete(g.m.opens, k)
+		delete(g.m.unproven, k)
 	}
 	g.m.fabric.Deregister(e.key)
 	if e.lends() {

@@ -223,6 +223,7 @@ type status struct {
 	joined  bool // takes requests to join
 	members uint32
 	group   uint64 // drawn by the founder of the group; 0 for a node that is in none
+	asks    uint64 // the group that it has asked to let it in
 	before  ending // of the view before the one that the node is in
 	cutOff  string // why nobody can join, if this node hears too few members to agree on anything
 }
@@ -234,6 +235,7 @@ func (s status) encode() []byte {
 	w.flag(s.joined)
 	w.u32(s.members)
 	w.u64(s.group)
+	w.u64(s.asks)
 	w.ending(s.before)
 	w.bytes([]byte(s.cutOff))
 	return w.b
@@ -264,7 +266,7 @@ func (r *reader) ending() ending {
 
 func parseStatus(b []byte) (status, error) {
 	r := reader{b: b}
-	s := status{alone: r.flag(), outcast: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), before: r.ending(), cutOff: string(r.bytes())}
+	s := status{alone: r.flag(), outcast: r.flag(), joined: r.flag(), members: r.u32(), group: r.u64(), asks: r.u64(), before: r.ending(), cutOff: string(r.bytes())}
 	return s, r.err()
 }
 
@@ -445,6 +447,7 @@ func parseWelcome(b []byte) (v welcome, err error) {
 
 // channelState is the state of a channel for a member that is new in an epoch.
 type channelState struct {
+	group    uint64 // of the node that sends it
 	subgroup SubgroupID
 	epoch    uint32
 	channel  ChannelID
@@ -453,9 +456,10 @@ type channelState struct {
 }
 
 // stateHead is what is before the first piece.
-const stateHead = 16
+const stateHead = 24
 
 func (s *channelState) encodeHead(w *writer) {
+	w.u64(s.group)
 	w.u32(uint32(s.subgroup))
 	w.u32(s.epoch)
 	w.u64(uint64(s.channel))
@@ -466,7 +470,7 @@ func parseStateHead(b []byte) (s channelState, rest []byte, err error) {
 		return s, nil, errWire
 	}
 	r := reader{b: b[:stateHead]}
-	s.subgroup, s.epoch, s.channel = SubgroupID(r.u32()), r.u32(), ChannelID(r.u64())
+	s.group, s.subgroup, s.epoch, s.channel = r.u64(), SubgroupID(r.u32()), r.u32(), ChannelID(r.u64())
 	return s, b[stateHead:], r.err()
 }
 

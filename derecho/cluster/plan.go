@@ -102,32 +102,32 @@ type Options struct {
 
 // Plan is what a seed draws first.
 type Plan struct {
-	Seed               uint64
-	Nodes, Hosts       int
-	Faults             Fault
-	Count              int           // of faults that happen once
-	Length             time.Duration // of the safety phase
-	Acts               int           // of the application
-	Lease              time.Duration
-	MaxDelay, MaxPause time.Duration // of the network, see sim.World
-	Leaves             int
-	Ring, Burst        int  // bytes of a ring; most messages of an act
-	Unfound            bool // some nodes are not found at start
-	Witness            bool
-	Late               bool   // nodes start throughout the run, not at its beginning
-	Revive             bool   // in the end all that crashed start again
-	Loans              bool   // applications read messages where they lie
-	Changes            bool   // applications change their endpoints
-	Together           bool   // who joins announces its endpoints together, as nodes do when they join again
-	Foretold, Rejects  bool   // see sim.World
-	Memory             bool   // some processes keep stored channels in memory, until they begin a log
-	Large              bool   // some messages do not fit their ring, which grows for them
-	Piece              int    // bytes of a state in one message; 0: all of it
-	Storm              string // its kind, "" for none
-	Waves              int    // of a storm
-	Spindle            derecho.Spindle
-	Silence            int  // promises that make a sender silent
-	Names              bool // who starts again has the name that it had
+	Seed                     uint64
+	Nodes, Hosts             int
+	Faults                   Fault
+	Count                    int           // of faults that happen once
+	Length                   time.Duration // of the safety phase
+	Acts                     int           // of the application
+	Lease                    time.Duration
+	MaxDelay, MaxPause       time.Duration // of the network, see sim.World
+	Leaves                   int
+	Ring, Burst              int  // bytes of a ring; most messages of an act
+	Unfound                  bool // some nodes are not found at start
+	Witness                  bool
+	Late                     bool   // nodes start throughout the run, not at its beginning
+	Revive                   bool   // in the end all that crashed start again
+	Loans                    bool   // applications read messages where they lie
+	Changes                  bool   // applications change their endpoints
+	Together                 bool   // who joins announces its endpoints together, as nodes do when they join again
+	Foretold, Rejects, Loses bool   // see sim.World
+	Memory                   bool   // some processes keep stored channels in memory, until they begin a log
+	Large                    bool   // some messages do not fit their ring, which grows for them
+	Piece                    int    // bytes of a state in one message; 0: all of it
+	Storm                    string // its kind, "" for none
+	Waves                    int    // of a storm
+	Spindle                  derecho.Spindle
+	Silence                  int  // promises that make a sender silent
+	Names                    bool // who starts again has the name that it had
 }
 
 func draw(seed uint64, rng *rand.Rand, o Options) Plan {
@@ -182,6 +182,6 @@ func (p Plan) String() string {
 	if p.Spindle != (derecho.Spindle{}) {
 		kind += fmt.Sprintf("spindle %v, ", p.Spindle)
 	}
-	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, together %v, deaths foretold %v, cut off by refusals %v, memory %v, large %v, pieces of %d, silent after %d",
-		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Rejects, p.Memory, p.Large, p.Piece, p.Silence)
+	return fmt.Sprintf("seed %d: %s%d nodes on %d hosts, faults %v (%d), %v with %d acts and %d leaves, lease %v, delay up to %v, pause up to %v, unfound %v, witness %v, late %v, rings of %d, bursts of %d, loans %v, changes %v, together %v, deaths foretold %v, cut off by refusals %v, ended links lose %v, memory %v, large %v, pieces of %d, silent after %d",
+		p.Seed, kind, p.Nodes, p.Hosts, p.Faults, p.Count, p.Length, p.Acts, p.Leaves, p.Lease, p.MaxDelay, p.MaxPause, p.Unfound, p.Witness, p.Late, p.Ring, p.Burst, p.Loans, p.Changes, p.Together, p.Foretold, p.Rejects, p.Loses, p.Memory, p.Large, p.Piece, p.Silence)
 }

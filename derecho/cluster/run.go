@@ -119,7 +119,8 @@ func Run(seed uint64, o Options) *Result {
 	w.Foretold = r.plan.Foretold
 	// Storms that say who hears whom at which moment mean silence.
 	r.plan.Rejects = seed%4 == 2 && (o.Storm == "" || o.Storm == "parts" || o.Storm == "witness" || o.Storm == "any")
-	w.Rejects = r.plan.Rejects
+	r.plan.Loses = seed%8 != 2
+	w.Rejects, w.Loses = r.plan.Rejects, r.plan.Loses
 	r.plan.Spindle = o.Spindle
 	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
 	r.plan.Faults = r.plan.Faults&^ownStream | o.ownIn(seed)

@@ -81,7 +81,7 @@ func newScript(t *testing.T) *script { return newScriptOf(t, 1) }
 
 func newScriptOf(t *testing.T, seed uint64) *script {
 	w := sim.NewWorld(seed)
-	w.MaxDelay, w.MaxPause = 200*time.Microsecond, 0
+	w.MaxDelay, w.MaxPause, w.Loses = 200*time.Microsecond, 0, true
 	r := &run{directed: true, w: w, rng: w.Rand(), pick: w.Rand(), stalls: rand.New(rand.NewPCG(seed, 1)), lends: rand.New(rand.NewPCG(seed, 2)), disks: rand.New(rand.NewPCG(seed, 3)), lies: rand.New(rand.NewPCG(seed, 4)), faults: map[Fault]int{}}
 	r.plan = Plan{Seed: seed, Hosts: 1, Lease: 100 * time.Millisecond, MaxDelay: w.MaxDelay, Ring: 1 << 12, Burst: 1, Silence: 4}
 	return &script{t: t, r: r, names: map[string]*process{}, of: map[*process]string{}, views: map[string]string{}}

@@ -193,11 +193,17 @@ func (r *run) dawn() {
 // parting is a script against the end of a view: one leaves, and another dies meanwhile. Who decides how the view ends tells the leaver by a message, and dies before the last hears so, on the
 // other host.
 func (r *run) parting(at time.Duration) {
-	if r.plan.Seed%2 == 0 { // or it is the leaver that dies, before the view ends or after, on a host of its own
+	if r.plan.Seed%2 == 0 { // or it is the leaver that dies, before the view ends or after, on a host of its own; or stands still until the others have gone on without it, and given up its links
 		leaver := r.cast(1, 2, 3, 4)[r.rng.IntN(4)]
 		r.plot(at, leaver.leave)
 		r.plot(at+r.w.Between(0, 10*r.w.MaxDelay), func() {
-			if !leaver.gone {
+			switch {
+			case leaver.gone:
+			case r.plan.Seed%4 == 0:
+				r.faults[Pause]++
+				r.emit(Event{Kind: Fault_, Node: leaver.id, Text: "pause"})
+				leaver.f.Pause(true)
+			default:
 				r.faults[CrashNode]++
 				leaver.crash("while it leaves")
 			}

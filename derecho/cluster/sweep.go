@@ -149,7 +149,8 @@ func (s Scenario) run(record bool) *Result {
 		r.sweeps, r.directed = true, true
 		r.plan.Revive, r.plan.Memory = true, true
 	}
-	w.MaxDelay, w.MaxPause = r.plan.MaxDelay, r.plan.MaxPause
+	r.plan.Loses = true
+	w.MaxDelay, w.MaxPause, w.Loses = r.plan.MaxDelay, r.plan.MaxPause, true
 	s.prepare(r)
 	res := &Result{}
 	s.change(r, &watch{r: r, together: s.Together, record: record}, res)

@@ -48,6 +48,8 @@ var List = []Mutant{
 	{"leaver-silent", "who leaves does not tell the others how the view ended"},
 	{"join-again", "two members tell that a node joins, and the second time it joins though it has failed since"},
 	{"refusal-final", "who refuses connections for a while has failed for as long as the view lasts"},
+	{"leaver-stays", "who leaves does not give way to a larger group, though its own has no majority any more"},
+	{"leaver-undialled", "who leaves asks for no new link to a member that has dropped it, and is not told that the others went on"},
 	{"leaver-linked", "the link to one that dies while it leaves is never given up"},
 	{"certain-stays", "who was given up by the other end of its link has failed for as long as the view lasts, also when there is another link"},
 	{"founder-awaited", "who is to found the group is waited for, however long it is silent"},

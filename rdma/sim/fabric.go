@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -93,11 +94,17 @@ func (f *Fabric) LowerFence(value uint32) {
 // Stored counts a store of the node into its memory.
 func (f *Fabric) Stored() { f.push() }
 
-// ring is a region with a ring, and what its first cells were at the last push: Tail, Real and Next (package sst).
+// ring is a region with a ring.
 type ring struct {
 	*rdma.Region
-	seen   published
-	shared bool // another process on the host has it
+	shared bool      // another process on the host has it
+	seen   published // if it is shared: what its first cells, Tail, Real and Next (package sst), were at the last push
+}
+
+func (r *ring) share() {
+	if !r.shared {
+		r.shared, r.seen = true, r.load()
+	}
 }
 
 type published [3]uint64
@@ -130,7 +137,9 @@ func (f *Fabric) Published() {
 		return
 	}
 	for i := 0; i < len(f.rings); i++ {
-		f.tear(f.rings[i])
+		if r := f.rings[i]; r.shared {
+			f.tear(r)
+		}
 	}
 }
 
@@ -139,8 +148,7 @@ func (f *Fabric) Tearing() bool { return f.tearing > 0 }
 
 func (f *Fabric) tear(r *ring) {
 	now, before := r.load(), r.seen
-	if now == before || !r.shared {
-		r.seen = now
+	if now == before {
 		return
 	}
 	parts := [2]published{{now[0], before[1], before[2]}, {now[0], now[1], before[2]}}
@@ -294,11 +302,12 @@ func (f *Fabric) Crash() {
 	f.closed = true
 	f.w.nodes = slices.DeleteFunc(f.w.nodes, func(g *Fabric) bool { return g == f })
 	for _, l := range slices.Clone(f.links) {
-		if l.Aliased() { // the kernel keeps what was sent
+		if l.Aliased() { // the kernel keeps what was written: the first of what was sent, while all stores are there
+			l.lose()
 			l.hangUp(true, errors.New("killed"))
 			continue
 		}
-		l.limited, l.limit = true, l.passed+f.w.rng.IntN(l.queued-l.passed+1)
+		l.cut(f.w.rng)
 		l.end()
 		l.last = max(l.last, f.w.now+l.delay())
 		l.put(l.back.judge, true)
@@ -447,6 +456,18 @@ func (l *link) drain() {
 	})
 }
 
+// cut loses the last of what is on its way.
+func (l *link) cut(rng *rand.Rand) {
+	l.limited, l.limit = true, l.passed+rng.IntN(l.queued-l.passed+1)
+}
+
+// lose is cut every other time, where links lose something at all: what was sent is mostly on its way by then.
+func (l *link) lose() {
+	if w := l.from.w; w.Loses && w.losses.IntN(2) == 0 {
+		l.cut(w.losses)
+	}
+}
+
 // hangUp ends the link from this side; the peer learns of it behind everything that is on the way. What
 // the peer sends does not arrive any more.
 func (l *link) hangUp(died bool, err error) {
@@ -505,6 +526,7 @@ func (l *link) Drop(err error) {
 	if l.ended || l.from.closed {
 		return
 	}
+	l.lose()
 	l.hangUp(false, errors.New("dropped"))
 	if l.refused && !l.to.closed { // addresses that are configured are dialled for ever
 		l.from.connect(l.to)
@@ -572,9 +594,17 @@ func (l *link) serve(key rdma.Key, shape rdma.Shape, r *rdma.Region) {
 			}
 		})
 	}
+	if own := r.Shape(); shape.Cells != own.Cells || shape.Ring != 0 && shape.Ring != own.Ring {
+		l.arrive(func() {
+			if !l.back.ended {
+				l.to.events.Opened(l.back, key, nil, fmt.Errorf("shape %+v asked for, %+v registered", shape, own))
+			}
+		})
+		return
+	}
 	if l.Aliased() {
 		if i := slices.IndexFunc(l.from.rings, func(o *ring) bool { return o.Region == r }); i >= 0 {
-			l.from.rings[i].shared = true
+			l.from.rings[i].share()
 		}
 		answer(r)
 		return

@@ -8,7 +8,8 @@ import (
 // World is the clock, the randomness and the queue of events.
 type World struct {
 	rng    *rand.Rand
-	source *rand.PCG // of rng
+	source *rand.PCG  // of rng
+	losses *rand.Rand // what is lost of what a link has on its way when it ends: the rest is drawn the same whatever that is
 	now    time.Duration
 	events eventQueue
 	count  uint64 // events ever queued: ties in time are broken by it
@@ -25,13 +26,14 @@ type World struct {
 	MaxDelay time.Duration // of a message on a link; the least is a hundredth of it
 	MaxPause time.Duration // between the steps of applying a capture
 	Rejects  bool          // what cuts nodes off refuses their connections, as a firewall may, and does not only drop what they send; not drawn
+	Loses    bool          // a link that its own end drops, or whose process ends on the peer's host, loses the last of what is on its way; not drawn
 	Foretold bool          // that a process ends is told to those on its host (rdma.Events.Dying) before its links are down; not drawn
 }
 
 // NewWorld makes a world from a seed.
 func NewWorld(seed uint64) *World {
 	source := rand.NewPCG(seed, 0xdd5)
-	w := &World{rng: rand.New(source), source: source, blocked: map[[2]*Fabric]bool{}, walls: map[[2]uint64]int{}, slow: map[[2]*Fabric]time.Duration{}}
+	w := &World{rng: rand.New(source), source: source, losses: rand.New(rand.NewPCG(seed, 0x105e)), blocked: map[[2]*Fabric]bool{}, walls: map[[2]uint64]int{}, slow: map[[2]*Fabric]time.Duration{}}
 	w.MaxDelay = []time.Duration{20 * time.Microsecond, 200 * time.Microsecond, 5 * time.Millisecond}[w.rng.IntN(3)]
 	w.MaxPause = []time.Duration{0, time.Microsecond, 100 * time.Microsecond}[w.rng.IntN(3)]
 	return w

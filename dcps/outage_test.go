@@ -515,6 +515,51 @@ func TestRejoinSendsWhatIsCommittedLate(t *testing.T) {
 	})
 }
 
+// Nor does it wait for a next sample if the writer can not send it at once.
+func TestRejoinSendsWhatIsOwedLater(t *testing.T) {
+	// Each keeps a writer of a process that is excluded from sending, until it is called back.
+	hindrances := map[string]func(d *domain, at, other *node, w *writer) (end func()){
+		"it is no sender": func(d *domain, at, _ *node, _ *writer) func() {
+			d.bus.mu.Lock()
+			defer d.bus.mu.Unlock()
+			n := d.bus.of(at)
+			endpoints := n.endpoints
+			n.endpoints = nil
+			return func() {
+				d.bus.mu.Lock()
+				defer d.bus.mu.Unlock()
+				for _, ep := range endpoints {
+					ep.Node = n.id
+					n.endpoints = append(n.endpoints, ep)
+					n.announce(ep)
+				}
+			}
+		},
+		"a reader is full": func(_ *domain, _, other *node, w *writer) func() {
+			other.p.core.Hold(w.at.sg, w.at.ch, true)
+			return func() { other.p.core.Hold(w.at.sg, w.at.ch, false) }
+		},
+	}
+	for why, hinder := range hindrances {
+		t.Run(why, func(t *testing.T) {
+			virtually(t, func(t *testing.T, d *domain) {
+				a, b := d.node(t), d.node(t)
+				w := a.writer(t, durably(qos.DurabilityTransientLocal))
+				write(t, w, 1, 1)
+				d.bus.settle(t)
+				d.bus.exclude(a)
+				end := hinder(d, a, b, w.untyped())
+				d.bus.rejoin(a)
+				require.NoError(t, a.p.WaitForDomain(patiently(t)))
+				<-time.After(2 * operationTimeout)
+				end()
+				late := b.reader(t, durableReader(qos.DurabilityTransientLocal))
+				require.Equal(t, "1:1", values(t, late, 1))
+			})
+		})
+	}
+}
+
 // Nor is it lost if the writer is closed before anybody has sent it.
 func TestCloseSendsWhatIsOwed(t *testing.T) {
 	virtually(t, func(t *testing.T, d *domain) {

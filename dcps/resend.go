@@ -34,6 +34,7 @@ import (
 //	who publishes a loan counts it in, then looks whether the process is still the incarnation that the loan is of
 //	the first            finds another incarnation, then waits for inFlight to be 0, then takes what is owed
 //	who commits          owes, then looks whether there is an outage; who ends that stores so, then looks for what is owed
+//	who could not send   does the same, and tries again if there is none
 
 // keepOwn takes what is kept of a writer of this process out of the history that ends now. The polling goroutine's.
 func (h *hub) keepOwn(w *endpoint) {
@@ -208,8 +209,7 @@ func (w *writer) kept(number uint64) {
 	}
 }
 
-// sendOwedSoon sends what writers owe, now that they can send again. What does not get through, because a reader is full
-// say, goes with the writer's next sample.
+// sendOwedSoon sends what writers owe, now that they can send again.
 func (p *DomainParticipant) sendOwedSoon() {
 	for w := range p.writers.all() {
 		if w.owed.Load() != nil {
@@ -218,14 +218,33 @@ func (p *DomainParticipant) sendOwedSoon() {
 	}
 }
 
-// sendOwedSoon sends what the writer owes, on a goroutine of its own.
+// resendPause is the longest time after which a writer tries again to send what it owes.
+const resendPause = time.Second
+
+// sendOwedSoon sends what the writer owes, on a goroutine of its own. It tries until that gets through: a reader may be full, or the writer be no sender
+// for a while, as its log is refused say, nobody tells when that is over, and the writer may have no next sample with which it would go. The end of an outage, which is
+// told, is left to who tells it.
 func (w *writer) sendOwedSoon() {
 	w.p.spawn("dcps resend", func() {
-		ctx, cancel := context.WithTimeout(w.lifetime, operationTimeout)
-		defer cancel()
-		if w.takeTurn(ctx, "resend", time.Time{}) == nil {
-			defer w.turn.leave()
-			_, _ = w.sendOwed(ctx, w.p.core.ID(), time.Time{}) // it is still owed
+		for pause := time.Millisecond; !w.trySendOwed() && w.p.outage.Load() == nil; pause = min(2*pause, resendPause) {
+			select {
+			case <-time.After(pause):
+			case <-w.p.failedCh:
+				return
+			case <-w.lifetime.Done():
+				return
+			}
 		}
 	})
+}
+
+// trySendOwed reports whether nothing is owed any more.
+func (w *writer) trySendOwed() bool {
+	ctx, cancel := context.WithTimeout(w.lifetime, operationTimeout)
+	defer cancel()
+	if w.takeTurn(ctx, "resend", time.Time{}) == nil {
+		defer w.turn.leave()
+		_, _ = w.sendOwed(ctx, w.p.core.ID(), time.Time{})
+	}
+	return w.owed.Load() == nil
 }

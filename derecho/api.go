@@ -189,7 +189,7 @@ type Handler interface {
 	// Isolated reports that too few members are heard to agree on anything: nothing is delivered, and
 	// Reserve fails with the same error. nil: it is over. Excluded follows if the others went on
 	// without this node meanwhile. nil also follows Excluded, when the node has joined again and all its
-	// endpoints are announced again: then Reserve works. Before this node has joined, for the first time or again, it tells that
+	// endpoints are announced again: then Reserve works. It does not come earlier, also if the node is isolated for a while before that. Before this node has joined, for the first time or again, it tells that
 	// the group lets nobody in, because the members that are left are too few to agree on it.
 	Isolated(err error)
 	// Undelivered hands over what this node had committed and was not handed itself, in order, when the group has gone on

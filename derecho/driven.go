@@ -26,7 +26,6 @@ type Callbacks struct {
 	Left     func()
 	Failed   func(error)
 	Excluded func(error) // the machine does nothing more; a new one may take its place
-	Isolated func(error)
 	// Post queues an event for the machine: the caller runs it before some later Step.
 	Post func(event func())
 	// Background says that there is work to do that a Node does on a goroutine of its own; the caller does it
@@ -122,7 +121,7 @@ func (d *Driven) hasLeft()                            { d.cb.Left() }
 func (d *Driven) hasFailed(err error)                 { d.cb.Failed(err) }
 func (d *Driven) isExcluded(error)                    {} // nobody sends while it is driven
 func (d *Driven) wasExcluded(err error)               { d.cb.Excluded(err) }
-func (d *Driven) isIsolated(err error)                { d.cb.Isolated(err) }
+func (d *Driven) isIsolated(err error)                { d.m.h.Isolated(err) }
 func (d *Driven) isWaiting(err error)                 { d.m.h.Isolated(err) }
 func (d *Driven) isRecovering(map[keptChannel]string) {}
 func (d *Driven) newGroup(*subgroup)                  {}

@@ -50,6 +50,10 @@ type life struct {
 	// once it has joined.
 	waiting atomic.Pointer[error]
 
+	// exclusion tells why nothing can be sent until all endpoints are announced in this incarnation; nil when they are, and in the first
+	// one. Of whoever drives.
+	exclusion *error
+
 	// refused are the endpoints of the application that this incarnation has not announced, and why: refused.go. Guarded by Node.turn.
 	refused map[EndpointID]refusal
 	// opening are the logs that are being opened anew. Of the goroutine that announces what the application has, which is one at a time.
@@ -70,6 +74,7 @@ func (n *Node) begin(id NodeID, before *life) (*life, error) {
 	l := &life{n: n, id: id, joined: make(chan struct{}), over: make(chan struct{})}
 	l.m = newMachine(&n.cfg, id, n.h, l)
 	if before != nil {
+		l.exclusion = before.err.Load()
 		l.m.succeeds(before.m)
 	}
 	l.fabric, err = n.cfg.fabric(&n.cfg, uint64(id), bell, poster{l.post})
@@ -108,16 +113,28 @@ func (l *life) wasExcluded(err error) {
 	go pprof.Do(context.Background(), pprof.Labels("dds", "rejoin"), func(context.Context) { l.n.rejoin(l) })
 }
 
+// isIsolated: before all endpoints are announced again the node can not send, also if it is not isolated any more; hasAnnounced
+// tells the layer above.
 func (l *life) isIsolated(err error) {
-	if err == nil {
-		l.n.outage.Store(nil)
-	} else {
-		l.n.outage.Store(&err)
+	outage := l.exclusion
+	if err != nil {
+		outage = &err
+	}
+	l.n.outage.Store(outage)
+	if err != nil || outage == nil {
+		l.m.h.Isolated(err)
 	}
 }
 
-// isWaiting: that it is over is told to the layer above here if the node joins for the first time; else resume does, when
-// all endpoints are announced again. It comes before hasJoined, so before resume looks at the outage.
+// hasAnnounced: all endpoints are announced again. If the node is isolated by then, the outage ends with that.
+func (l *life) hasAnnounced() {
+	l.exclusion = nil
+	if l.m.cutOff == "" {
+		l.isIsolated(nil)
+	}
+}
+
+// isWaiting: that it is over is told to the layer above here if the node joins for the first time, and else by hasAnnounced.
 func (l *life) isWaiting(err error) {
 	if err != nil {
 		l.waiting.Store(&err)
@@ -125,7 +142,7 @@ func (l *life) isWaiting(err error) {
 		return
 	}
 	l.waiting.Store(nil)
-	if l.n.outage.Load() == nil {
+	if l.exclusion == nil {
 		l.m.h.Isolated(nil)
 	}
 }
@@ -401,7 +418,6 @@ func (r *rejoining) leavesOut(id EndpointID) bool {
 // resume puts an incarnation in the place of another: it announces what the application has, and then says
 // that the outage is over.
 func (n *Node) resume(l *life) {
-	excluded := n.outage.Load()
 	n.life.Store(l)
 	n.outlets.forget()
 	if n.ctx.Err() != nil { // Leave may have looked at the one before
@@ -414,10 +430,7 @@ func (n *Node) resume(l *life) {
 	case <-n.ctx.Done():
 		return
 	}
-	if !l.addAll(n.ctx, n.endpoints.values()) {
-		return
-	}
-	if n.outage.CompareAndSwap(excluded, nil) { // else it is isolated by now, and that ends by itself
-		l.post(func(m *machine) { m.h.Isolated(nil) })
+	if l.addAll(n.ctx, n.endpoints.values()) {
+		l.post(func(*machine) { l.hasAnnounced() })
 	}
 }

@@ -170,7 +170,7 @@ type shell interface {
 	// layer above knows, and the machine does nothing more.
 	isExcluded(error)
 	wasExcluded(error)
-	// isIsolated: nothing can be agreed on, because too few members are heard; nil: it can again.
+	// isIsolated: nothing can be agreed on, because too few members are heard; nil: it can again. It tells the layer above.
 	isIsolated(error)
 	// isWaiting: the group can let nobody in for now, because too few of its members are heard; nil: this node has joined.
 	isWaiting(error)
@@ -372,7 +372,6 @@ func (m *machine) isolate(why string) {
 	}
 	m.cutOff = why
 	m.shell.isIsolated(err)
-	m.h.Isolated(err)
 	for _, id := range slices.Sorted(maps.Keys(m.asked)) {
 		if !m.view.has(id) {
 			m.send(id, msgStatus, m.status().encode())

@@ -130,7 +130,6 @@ func (p *process) boot() {
 	id := p.id
 	d, err := derecho.NewDriven(cfg, id, p, derecho.Callbacks{
 		Joined: p.hasJoined, Left: p.hasLeft, Failed: p.hasFailed, Excluded: p.wasExcluded,
-		Isolated: func(error) {},
 		Post: func(ev func()) {
 			if p.id == id { // not from the network of a node before
 				p.inbox = append(p.inbox, ev)

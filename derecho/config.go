@@ -55,7 +55,8 @@ type Config struct {
 	StatePiece int
 	// Spindle switches optimizations off, for experiments. All members switch the same.
 	Spindle Spindle
-	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it. With it goes LogState.
+	// OpenLog opens the log of a Logged subgroup, when the first endpoint of this node needs it. It may take long, and is called for others meanwhile.
+	// With it goes LogState.
 	OpenLog func(sg SubgroupID) (Log, error)
 
 	// fabric replaces the network in tests.

@@ -150,7 +150,9 @@ func (d *Driven) AddEndpoints(eps []Endpoint, done func(Endpoint, error)) {
 		ep.Node = d.m.id
 		err := checkEndpoint(ep)
 		if err == nil {
-			err = d.m.logs.prepare(&ep, d.m.cfg.OpenLog)
+			if o := d.m.logs.prepare(&ep, d.m.cfg.OpenLog, func(open func()) { open() }); o != nil {
+				err = o.err
+			}
 		}
 		if err != nil {
 			done(ep, err)

@@ -93,3 +93,43 @@ func TestExcludedBeforeAnEndpointIsNoted(t *testing.T) {
 	goOnWithout(t, n, r)
 	n.mustSend(t, ordered, 9, 1, "announced again")
 }
+
+// The disk of one log does not answer. Who needs another does not wait for it, and who needs that one no longer than it likes, or than the node is there.
+func TestAddEndpointWhileALogHangs(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), LogState: emptyLog(17)}}
+	const hanging = SubgroupID(77)
+	var tries atomic.Int32
+	answer := make(chan error)
+	var late closing
+	c.cfg.OpenLog = func(sg SubgroupID) (Log, error) {
+		if sg != hanging {
+			return &memLog{}, nil
+		}
+		tries.Add(1)
+		return &late, <-answer
+	}
+	n, _ := c.join()
+	keeps := func(id EndpointID, sg SubgroupID) Endpoint {
+		s := Subgroup{ID: sg, Mode: Logged}
+		return Endpoint{ID: id, Channel: 7, Writes: s, Reads: []Subgroup{s}, Replica: true}
+	}
+	given := make(chan error)
+	add := func() { given <- n.AddEndpoint(ctxFor(t), keeps(1, hanging)) }
+	hangs := func(try int32) {
+		require.Eventually(t, func() bool { return tries.Load() == try }, patience, time.Millisecond)
+	}
+	go add()
+	hangs(1)
+	n.mustAdd(t, keeps(2, logged.ID))
+	over, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, n.AddEndpoint(over, keeps(3, hanging)), ErrTimeout)
+	answer <- errFull
+	require.ErrorIs(t, <-given, errFull)
+	go add()
+	hangs(2) // an error is not for ever
+	require.NoError(t, n.Leave(ctxFor(t)))
+	require.ErrorIs(t, <-given, ErrClosed)
+	answer <- nil
+	require.Eventually(t, late.closed.Load, patience, time.Millisecond)
+}

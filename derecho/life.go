@@ -56,8 +56,6 @@ type life struct {
 
 	// refused are the endpoints of the application that this incarnation has not announced, and why: refused.go. Guarded by Node.turn.
 	refused map[EndpointID]refusal
-	// opening are the logs that are being opened anew. Of the goroutine that announces what the application has, which is one at a time.
-	opening map[SubgroupID]chan error
 
 	joined chan struct{} // closed when the node is a member
 	over   chan struct{} // closed when the life is over, for the reason in err
@@ -263,15 +261,36 @@ func (l *life) await(ctx context.Context, ev func(m *machine, done func(error)))
 // add announces an endpoint in this incarnation.
 func (l *life) add(ctx context.Context, ep Endpoint) error {
 	ep.Node = l.id
-	if err := l.m.logs.prepare(&ep, l.n.cfg.OpenLog); err != nil {
+	if err := l.openLog(ctx, &ep); err != nil {
+		return err
+	}
+	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
+}
+
+// openLog opens the log that an endpoint may need, or goes on to wait for one that is being opened. If the wait ends first the log is open when its disk
+// answers, for whoever needs it then.
+func (l *life) openLog(ctx context.Context, ep *Endpoint) error {
+	o := l.m.logs.prepare(ep, l.n.cfg.OpenLog, func(open func()) {
+		go pprof.Do(context.Background(), pprof.Labels("dds", "log"), func(context.Context) { open() })
+	})
+	if o == nil {
+		return nil
+	}
+	select {
+	case <-o.done:
 		select {
 		case <-l.over: // which closes its logs
 			return *l.err.Load()
 		default:
-			return err
+			return o.err
 		}
+	case <-l.over:
+		return *l.err.Load()
+	case <-l.n.ctx.Done():
+		return ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("%w: its log is not open yet", timedOut(ctx))
 	}
-	return l.await(ctx, func(m *machine, done func(error)) { m.addEndpoint(ep, done) })
 }
 
 // addAll announces endpoints, all at once, so that they are a few epochs for the group and not one each. It
@@ -279,7 +298,7 @@ func (l *life) add(ctx context.Context, ep Endpoint) error {
 // whose log can not be opened any more, and those that the group refuses because of their logs, are left out until that is over (refused.go); if another
 // node has the log, until it gives it up.
 func (l *life) addAll(ctx context.Context, all []Endpoint) bool {
-	eps, refused := l.reopen(ctx, all)
+	eps, refused := l.reopen(all)
 	answers := make(chan announced, len(eps))
 	l.post(func(m *machine) {
 		left := slices.DeleteFunc(eps, func(ep Endpoint) bool {

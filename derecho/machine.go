@@ -295,7 +295,10 @@ func (m *machine) exclude(why error) {
 }
 
 // succeeds: this machine takes the place of one that was excluded.
-func (m *machine) succeeds(before *machine) { m.outcast = before.outcast }
+func (m *machine) succeeds(before *machine) {
+	m.outcast = before.outcast
+	m.logs.succeeds(&before.logs)
+}
 
 // giveWay ends this incarnation of the node; another one begins.
 func (m *machine) giveWay(why error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -484,16 +485,21 @@ func (l *logger) close(limit time.Duration) error {
 	return l.log.Close()
 }
 
-// logs are logs that were opened but whose subgroup has no epoch here yet. AddEndpoint opens them
-// on the application's goroutine, so that an error reaches the caller, and no disk is waited for on
-// the poller.
+// logs are the logs that this node opens. AddEndpoint waits for that, so that an error reaches the caller, and no disk is waited for on
+// the poller. Each is opened by itself: a disk that does not answer keeps nobody from logs that are elsewhere.
 type logs struct {
-	opening sync.Mutex          // held by applications while a log is opened, never by the poller
-	have    map[SubgroupID]bool // opened once already; guarded by opening
+	mu       sync.Mutex // held for a look
+	openings map[SubgroupID]*logOpening
+	open     map[SubgroupID]Log // whose subgroup has no epoch here yet
+	closed   bool               // the incarnation is over: nobody takes them any more
 
-	mu     sync.Mutex
-	open   map[SubgroupID]Log
-	closed bool // the incarnation is over: nobody takes them any more
+	before map[SubgroupID]*logOpening // of incarnations before; it does not change
+}
+
+// logOpening is what has become of opening a log.
+type logOpening struct {
+	done chan struct{} // closed when it is open, or could not be opened, for the reason in err
+	err  error
 }
 
 func (s *logs) take(sg SubgroupID) Log {
@@ -504,42 +510,75 @@ func (s *logs) take(sg SubgroupID) Log {
 	return l
 }
 
-// prepare opens the log that an endpoint may need, once for each subgroup.
-func (s *logs) prepare(ep *Endpoint, open func(SubgroupID) (Log, error)) error {
+// prepare has the log opened that an endpoint may need, by way of run, unless it is open or is being opened; nil if it needs none. One that
+// could not be opened is tried again.
+func (s *logs) prepare(ep *Endpoint, open func(SubgroupID) (Log, error), run func(open func())) *logOpening {
 	sg := ep.logged()
 	if sg == 0 || !ep.Replica && !mutant.Is("log-unannounced") {
 		return nil
 	}
-	return s.openOnce(sg, open)
+	o, first := s.openingOf(sg)
+	if first {
+		run(func() {
+			o.err = s.openNow(sg, open)
+			close(o.done)
+		})
+	}
+	return o
 }
 
-func (s *logs) openOnce(sg SubgroupID, open func(SubgroupID) (Log, error)) error {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	if s.have[sg] {
-		return nil
-	}
-	if open == nil {
-		return ErrLog
-	}
-	l, err := open(sg)
-	if err != nil {
-		return err
-	}
-	if s.have == nil {
-		s.have = map[SubgroupID]bool{}
-	}
-	s.have[sg] = true
+// succeeds is called when the incarnation before has closed its logs. What it is still opening it closes at once, and then it can be opened here: a log
+// can not be open twice.
+func (s *logs) succeeds(over *logs) {
+	over.mu.Lock()
+	defer over.mu.Unlock()
+	s.before = map[SubgroupID]*logOpening{}
+	maps.Copy(s.before, over.before)
+	maps.Copy(s.before, over.openings)
+}
+
+// openingOf reports true if nobody has begun to open the log: the caller does.
+func (s *logs) openingOf(sg SubgroupID) (o *logOpening, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed { // while it was being opened
+	if o = s.openings[sg]; o != nil {
+		return o, false
+	}
+	o = &logOpening{done: make(chan struct{})}
+	if s.closed {
+		o.err = ErrClosed
+		close(o.done)
+		return o, false
+	}
+	if s.openings == nil {
+		s.openings, s.open = map[SubgroupID]*logOpening{}, map[SubgroupID]Log{}
+	}
+	s.openings[sg] = o
+	return o, true
+}
+
+func (s *logs) openNow(sg SubgroupID, open func(SubgroupID) (Log, error)) error {
+	if o := s.before[sg]; o != nil {
+		<-o.done
+	}
+	var l Log
+	err := ErrLog
+	if open != nil {
+		l, err = open(sg)
+	}
+	s.mu.Lock()
+	late := s.closed
+	switch {
+	case err != nil:
+		delete(s.openings, sg)
+	case !late:
+		s.open[sg] = l
+	}
+	s.mu.Unlock()
+	if err == nil && late { // it was closed while it was being opened
 		return errors.Join(ErrClosed, l.Close())
 	}
-	if s.open == nil {
-		s.open = map[SubgroupID]Log{}
-	}
-	s.open[sg] = l
-	return nil
+	return err
 }
 
 func (s *logs) closeUnused() {

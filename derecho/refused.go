@@ -2,6 +2,7 @@ package derecho
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -22,7 +23,7 @@ type announced struct {
 
 // reopen makes endpoints those of this incarnation, and opens the logs that they need. Those whose log can not be opened, or does not within
 // Config.LogTimeout, are not among them.
-func (l *life) reopen(ctx context.Context, all []Endpoint) (eps []Endpoint, refused map[EndpointID]error) {
+func (l *life) reopen(all []Endpoint) (eps []Endpoint, refused map[EndpointID]error) {
 	refused = map[EndpointID]error{}
 	errs := map[SubgroupID]error{}
 	for _, ep := range all {
@@ -30,7 +31,7 @@ func (l *life) reopen(ctx context.Context, all []Endpoint) (eps []Endpoint, refu
 		sg := ep.logged()
 		err, known := errs[sg]
 		if !known && ep.Replica && sg != 0 {
-			err = l.openInTime(ctx, &ep, sg)
+			err = l.openInTime(&ep)
 			errs[sg] = err
 		}
 		if err != nil && ep.Replica {
@@ -42,31 +43,16 @@ func (l *life) reopen(ctx context.Context, all []Endpoint) (eps []Endpoint, refu
 	return eps, refused
 }
 
-// openInTime opens a log, or goes on to wait for one that is being opened.
-func (l *life) openInTime(ctx context.Context, ep *Endpoint, sg SubgroupID) error {
-	done := l.opening[sg]
-	if done == nil {
-		done = make(chan error, 1)
-		if l.opening == nil {
-			l.opening = map[SubgroupID]chan error{}
-		}
-		l.opening[sg] = done
-		one := *ep
-		go func() { done <- l.m.logs.prepare(&one, l.n.cfg.OpenLog) }()
+// openInTime is openLog, but for no longer than Config.LogTimeout.
+func (l *life) openInTime(ep *Endpoint) error {
+	limit := l.n.cfg.LogTimeout
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	err := l.openLog(ctx, ep)
+	if errors.Is(err, ErrTimeout) {
+		return hung(limit)
 	}
-	late := time.NewTimer(l.n.cfg.LogTimeout)
-	defer late.Stop()
-	select {
-	case err := <-done:
-		delete(l.opening, sg)
-		return err
-	case <-late.C:
-		return hung(l.n.cfg.LogTimeout)
-	case <-l.over:
-		return *l.err.Load()
-	case <-ctx.Done():
-		return ErrClosed
-	}
+	return err
 }
 
 // refusal is why an endpoint is not announced.
@@ -143,7 +129,7 @@ func (n *Node) insist(l *life, refused map[EndpointID]error) {
 		case <-n.ctx.Done():
 			return
 		}
-		ready, why := l.reopen(n.ctx, eps) // not in turn: a disk may not answer
+		ready, why := l.reopen(eps) // not in turn: a disk may not answer
 		n.inTurn(l, func() {
 			n.leaveOut(l, why)
 			n.announceAgain(l, ready, answers)

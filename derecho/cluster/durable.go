@@ -458,11 +458,11 @@ func (c *checker) checkStored(events []Event, ch derecho.ChannelID) {
 			on := lineOf(line[group[e.Node]], e.Epoch).line
 			h := lies.of(group[e.Node])
 			lies.resumed(found[e.Node], h, there[place{group[e.Node], channels[ch].ID, e.Epoch}], announced(e.Node), on, newest[on].logs, logs, at)
-			h.has(e.Node, found[e.Node])
+			h.has(e.Node, found[e.Node], on)
 		case e.Kind == Await && e.Channel == ch && e.Text == "pending":
 			lies.of(group[e.Node]).awaits(e.Node)
 		case e.Kind == Load && e.Channel == ch:
-			lies.of(group[e.Node]).has(e.Node, found[e.Node])
+			lies.of(group[e.Node]).has(e.Node, found[e.Node], lineOf(line[group[e.Node]], e.Epoch).line)
 		case e.Kind == Known && e.Channel == ch:
 			if met[e.Node] = append(met[e.Node], e.Sender); e.Keeps {
 				keep.known(e.Sender, e.Text)

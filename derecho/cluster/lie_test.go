@@ -106,19 +106,23 @@ func TestLogsOfTheLast(t *testing.T) {
 		}, false},
 		{"it lives", func(h *having, keep keepers) { h.install(2, []derecho.NodeID{x, z}, keep) }, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		for _, line := range []uint32{4, 5} { // that on which they had it, or that of logs which know of none
 			l, keep := newLies(), keepers{}
 			h := l.of(group)
 			for node, log := range map[derecho.NodeID]uint64{x: 7, y: 8} {
-				h.has(node, log)
+				h.has(node, log, 4)
 				keep.known(node, fmt.Sprintf("%s/1", node))
 				l.durable(&Event{Log: log, Epoch: 1, Text: "m"})
 			}
 			l.lost(&Event{Log: 8, Epoch: 1, Text: "m"})
 			c.then(h, keep)
-			at := map[string]onDisk{"m": {lastEpoch: lastEpoch{epoch: 1, logs: []uint64{7, 8}}}}
-			l.resumed(8, h, []uint64{7, 8}, []uint64{7, 8}, 0, []uint64{7, 8}, map[uint64]onDisk{}, at)
-			require.Equal(t, c.excused, l.excused["m"])
-		})
+			l.durable(&Event{Log: 8, Epoch: 1, Text: "of a line before"})
+			l.lost(&Event{Log: 8, Epoch: 1, Text: "of a line before"})
+			of := lastEpoch{epoch: 1, logs: []uint64{7, 8}}
+			at := map[string]onDisk{"m": {line: 4, lastEpoch: of}, "of a line before": {line: 3, lastEpoch: of}}
+			l.resumed(8, h, []uint64{7, 8}, []uint64{7, 8}, line, []uint64{7, 8}, map[uint64]onDisk{}, at)
+			require.Equal(t, c.excused, l.excused["m"], "%s, line %d", c.name, line)
+			require.False(t, l.excused["of a line before"])
+		}
 	}
 }

@@ -33,6 +33,7 @@ type lies struct {
 type having struct {
 	view  uint32                    // the last that anybody has installed
 	nodes map[derecho.NodeID]uint64 // with the log of each; 0: it keeps the channel in memory
+	line  uint32                    // of history, on which the last of them got it
 	last  []uint64                  // the logs of these, if there are any, else of those who had it last
 	gone  []uint64                  // once all who had it have failed, and until somebody has it again: their logs
 }
@@ -89,9 +90,9 @@ func (l *lies) of(group uint64) *having {
 	return l.having[group]
 }
 
-// has: a node has the state, and keeps the channel in a log, or in memory.
-func (h *having) has(node derecho.NodeID, log uint64) {
-	h.nodes[node], h.gone = log, nil
+// has: a node has the state, on a line of history, and keeps the channel in a log, or in memory.
+func (h *having) has(node derecho.NodeID, log uint64, line uint32) {
+	h.nodes[node], h.gone, h.line = log, nil, line
 	h.know()
 }
 
@@ -162,18 +163,16 @@ func (k keepers) executed(w *derecho.Event) {
 }
 
 // resumed: the channel goes on from what a log holds, in a group and on a line of history. Some logs are there, and some of them, or others, have been announced
-// to the node that goes on; the last epoch of the line had some.
+// to the node that goes on; the last epoch of the line had some. If all who had the state have failed it may be another line than theirs: logs that have forgotten all know of none.
 func (l *lies) resumed(from uint64, in *having, there, announced []uint64, line uint32, last []uint64, logs map[uint64]onDisk, at map[string]onDisk) {
 	none := func(t string, of, there []uint64) bool {
 		return !slices.ContainsFunc(there, func(log uint64) bool { return slices.Contains(of, log) && l.copies[t][log] > 0 })
 	}
 	for t := range at {
-		if at[t].line != line {
-			continue
-		}
-		forgotten := l.again[t] && l.copies[t][from] == 0 && logs[from].epoch >= at[t].epoch
-		bereft := len(in.gone) > 0 && none(t, in.gone, announced)
-		if l.missed[t] && (none(t, last, there) || bereft) || forgotten {
+		on := at[t].line == line
+		forgotten := on && l.again[t] && l.copies[t][from] == 0 && logs[from].epoch >= at[t].epoch
+		bereft := (on || at[t].line == in.line) && len(in.gone) > 0 && none(t, in.gone, announced)
+		if l.missed[t] && (on && none(t, last, there) || bereft) || forgotten {
 			l.excused[t] = true
 		}
 	}

@@ -40,10 +40,14 @@ func TestOneEndpointWaitsAlone(t *testing.T) {
 // closing is a log that tells when it is closed.
 type closing struct {
 	memLog
+	answer chan struct{} // if it is not nil Close waits until it is closed
 	closed atomic.Bool
 }
 
 func (l *closing) Close() error {
+	if l.answer != nil {
+		<-l.answer
+	}
 	l.closed.Store(true)
 	return nil
 }
@@ -132,4 +136,18 @@ func TestAddEndpointWhileALogHangs(t *testing.T) {
 	require.ErrorIs(t, <-given, ErrClosed)
 	answer <- nil
 	require.Eventually(t, late.closed.Load, patience, time.Millisecond)
+}
+
+// A log that was opened, and is not needed, is not waited for when the node leaves, if its disk does not answer.
+func TestUnusedLogThatDoesNotClose(t *testing.T) {
+	const opened = SubgroupID(77)
+	var s logs
+	stuck := &closing{answer: make(chan struct{})}
+	o := s.prepare(&Endpoint{Writes: Subgroup{ID: opened, Mode: Logged}, Replica: true}, func(SubgroupID) (Log, error) { return stuck, nil }, func(open func()) { open() })
+	require.NoError(t, o.err)
+	s.closeUnused(time.Millisecond)
+	require.False(t, stuck.closed.Load())
+	require.Nil(t, s.take(opened), "nobody takes it any more")
+	close(stuck.answer)
+	require.Eventually(t, stuck.closed.Load, patience, time.Millisecond)
 }

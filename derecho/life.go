@@ -240,7 +240,7 @@ func (l *life) end() {
 				_ = g.log.close(l.n.cfg.LogTimeout)
 			}
 		}
-		l.m.logs.closeUnused()
+		l.m.logs.closeUnused(l.n.cfg.LogTimeout)
 	})
 }
 

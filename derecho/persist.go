@@ -581,11 +581,25 @@ func (s *logs) openNow(sg SubgroupID, open func(SubgroupID) (Log, error)) error 
 	return err
 }
 
-func (s *logs) closeUnused() {
+// closeUnused closes those that no subgroup has taken, if that takes no longer than limit; else they are closed when their disks answer.
+func (s *logs) closeUnused(limit time.Duration) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.open {
-		_ = l.Close()
-	}
+	unused := s.open
 	s.open, s.closed = nil, true
+	s.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, l := range unused {
+		closing.Go(func() { _ = l.Close() })
+	}
+	closed := make(chan struct{})
+	go func() {
+		closing.Wait()
+		close(closed)
+	}()
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-closed:
+	case <-late.C:
+	}
 }

@@ -44,6 +44,7 @@ type agreement struct {
 	proposed  bool
 	highest   uint64 // ballot seen
 	decision  *decision
+	reals     []uint64      // of a view that ended with all that was sent, if somebody has told: see ending
 	cutOff    time.Duration // since when no quorum is in reach, 0 if one is
 	told      bool          // the layer above knows of it
 	values    []uint64      // of a block, reused
@@ -79,6 +80,8 @@ const Heartbeats = 3
 const (
 	// opening is how many leases a new member may take until its row can be read.
 	opening = 8
+	// filling is how many leases a member waits for what a failed one had sent, and others have.
+	filling = 2
 	// confirming is the part of a lease for which an accusation by one member stands before it is
 	// taken for true: 1/confirming.
 	confirming = 4
@@ -156,6 +159,9 @@ func (a *agreement) tick() bool {
 		}
 	}
 	a.ticked = now
+	if a.fill(); a.m.dead() {
+		return true
+	}
 	a.store(a.e.table.Beat(), a.load(a.me(), a.e.table.Beat())+1)
 	news := false
 	a.e.hearQuiet()
@@ -675,14 +681,15 @@ func (a *agreement) conclude(d *decision) {
 }
 
 // ending is how a view ended, as a node of the next one tells it to a member that has not learned it:
-// those who could have told may all be gone.
+// those who could have told may all be gone. If it ended with all that was sent there are reals only.
 type ending struct {
-	view uint32 // that ended; 0: none
-	stay []NodeID
-	ends []uint64
+	view  uint32 // that ended; 0: none
+	stay  []NodeID
+	ends  []uint64
+	reals []uint64 // by sender: one above the index of its last command
 }
 
-// ending of this view; nil lists if it ended with all that was sent.
+// ending of this view.
 func (a *agreement) ending() ending {
 	end := ending{view: a.e.desc.Epoch}
 	if a.removes() || a.decision != nil && !a.e.whole {
@@ -692,6 +699,10 @@ func (a *agreement) ending() ending {
 			}
 		}
 		end.ends = a.decision.ends
+		return end
+	}
+	for _, s := range a.e.senders {
+		end.reals = append(end.reals, a.load(s, sst.Real))
 	}
 	return end
 }
@@ -701,7 +712,13 @@ func (a *agreement) hear(end ending) {
 	if mutant.Is("deaf") || mutant.Is("missed-whole") && end.ends == nil {
 		return
 	}
-	if a.decision != nil || a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
+	if a.e.drained || end.view != a.e.desc.Epoch || end.ends != nil && len(end.ends) != len(a.e.senders) {
+		return
+	}
+	if len(end.reals) == len(a.e.senders) && !mutant.Is("whole-uncounted") {
+		a.reals = end.reals
+	}
+	if a.decision != nil {
 		return
 	}
 	d := a.whole()
@@ -714,6 +731,28 @@ func (a *agreement) hear(end ending) {
 		}
 	}
 	a.conclude(d)
+}
+
+// fill ends senders that have failed, in a view that ended with all that was sent. That a sender had closed it may have told to some of those on its host alone, who have
+// delivered all of it. Whoever has all of its commands has no more to wait for; who has not was not heard by those who went on, and never gets them.
+func (a *agreement) fill() {
+	if !a.e.whole || a.e.drained || a.reals == nil {
+		return
+	}
+	for rank, s := range a.e.senders {
+		has, since := uint64(0), a.watches[s].accused
+		if r := a.e.recvs[rank]; r != nil {
+			has = r.Next()
+		}
+		switch {
+		case has == sst.Forever || a.e.ends[rank] != sst.Forever || since == 0:
+		case has >= a.reals[rank]:
+			a.e.ends[rank] = a.reals[rank]
+		case a.m.now-since > filling*a.lease():
+			a.m.exclude(errors.New("the other members went on without it"))
+			return
+		}
+	}
 }
 
 // removes: the decision removes somebody.

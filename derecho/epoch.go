@@ -598,7 +598,7 @@ func (e *epoch) tellDrained() {
 		e.tellPersisted()
 	}
 	how := uint64(sst.DrainedWhole)
-	if slices.ContainsFunc(e.ends, func(end uint64) bool { return end != sst.Forever }) {
+	if !e.whole && slices.ContainsFunc(e.ends, func(end uint64) bool { return end != sst.Forever }) {
 		how = sst.DrainedCut
 	}
 	e.table.Store(e.table.Drained(), how)

@@ -247,9 +247,11 @@ func (w *writer) ending(e ending) {
 	for _, id := range e.stay {
 		w.u64(uint64(id))
 	}
-	w.u32(uint32(len(e.ends)))
-	for _, end := range e.ends {
-		w.u64(end)
+	for _, list := range [][]uint64{e.ends, e.reals} {
+		w.u32(uint32(len(list)))
+		for _, v := range list {
+			w.u64(v)
+		}
 	}
 }
 
@@ -258,8 +260,10 @@ func (r *reader) ending() ending {
 	for range r.count(8) {
 		e.stay = append(e.stay, NodeID(r.u64()))
 	}
-	for range r.count(8) {
-		e.ends = append(e.ends, r.u64())
+	for _, list := range []*[]uint64{&e.ends, &e.reals} {
+		for range r.count(8) {
+			*list = append(*list, r.u64())
+		}
 	}
 	return e
 }

@@ -41,6 +41,7 @@ var catches = map[string]catch{
 	"leaver-silent":         {kind: "parting", seed: 771, violates: "M7"},
 	"join-again":            {kind: "sweep", scenario: "1,2,3,4 join 0 2@148 4@30", violates: "run"},
 	"refusal-final":         {kind: "witness", seed: 6, violates: "M7"},
+	"whole-uncounted":       {kind: "seed", seed: 31006375, violates: "M7"},
 	"leaver-stays":          {kind: "seed", seed: 29000222, violates: "M7"},
 	"leaver-undialled":      {kind: "parting", seed: 300, violates: "M7"},
 	"leaver-linked":         {kind: "parting", seed: 18, violates: "M7"},

@@ -59,6 +59,7 @@ const MaxMessage = 48 << 10
 // Events is told what happens on links. Calls come from goroutines of the fabric, one at a time
 // per link, but for Dying and Resumed, which may come beside Message and Opened; they must not block.
 type Events interface {
+	// LinkUp: of the link before to the same node LinkDown has come.
 	LinkUp(l Link)
 	// LinkDown: died tells that the kernel certified the death of the peer's process.
 	LinkDown(l Link, died bool, err error)

@@ -208,7 +208,7 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 		if f.closed || p.closed || slices.ContainsFunc(f.links, func(l *link) bool { return l.to == p }) {
 			return
 		}
-		if here.blocked() || there.blocked() {
+		if here.blocked() || there.blocked() || slices.ContainsFunc(p.links, func(l *link) bool { return l.to == f }) { // p has not seen the end of the link before, which comes first
 			f.w.After(20*f.w.MaxDelay, func() { f.connect(p) })
 			return
 		}

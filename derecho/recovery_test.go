@@ -155,11 +155,15 @@ func TestOpenings(t *testing.T) {
 
 // The members decide whose log counts with each announcement, on the polling goroutines: that must be quick when a hundred processes come back with one topic.
 func TestLatestEpochOfManyLogs(t *testing.T) {
+	limit := time.Second // a lease is over before
+	if raceEnabled {
+		limit *= 10 // as long as it takes with the detector, at least
+	}
 	longest := announceManyLogs(t)
-	for try := 1; longest >= time.Second && try < 5; try++ { // a process that stands still for a while only makes it longer
+	for try := 1; longest >= limit && try < 5; try++ { // a process that stands still for a while only makes it longer
 		longest = announceManyLogs(t)
 	}
-	require.Less(t, longest, time.Second, "a lease is over before")
+	require.Less(t, longest, limit)
 	t.Logf("the longest took %v", longest)
 }
 

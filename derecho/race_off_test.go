@@ -1,0 +1,5 @@
+//go:build !race
+
+package derecho
+
+const raceEnabled = false

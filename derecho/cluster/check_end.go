@@ -57,6 +57,19 @@ func (c *checker) failed(n derecho.NodeID) bool {
 	return over
 }
 
+// lost: the node failed, or others went on without it: it has not heard so if they have all ended since.
+func (c *checker) lost(n derecho.NodeID) bool {
+	if c.failed(n) {
+		return true
+	}
+	for _, without := range c.removed {
+		if without[n] {
+			return true
+		}
+	}
+	return false
+}
+
 // longest is the most that anybody delivered of an ordered epoch: all others delivered a prefix of it.
 func (t *epochTrace) longest() []delivery {
 	var most []delivery
@@ -127,7 +140,7 @@ func (c *checker) checkSent(at place, t *epochTrace, longest []delivery) {
 		if c.group[s.node] != at.group || !slices.Contains(t.senders, s.node) || in[text] {
 			continue
 		}
-		if !c.failed(s.node) {
+		if !c.lost(s.node) {
 			c.failf("A9: subgroup %d epoch %d: %.40s of %s, which lives, was delivered by nobody", at.sg, at.epoch, text, s.node)
 		} else if s.n < last[s.node] {
 			c.failf("A5: subgroup %d epoch %d: %.40s of %s was left out", at.sg, at.epoch, text, s.node)
@@ -148,7 +161,7 @@ func (c *checker) checkUnordered(at place, t *epochTrace) {
 func (c *checker) checkGot(n derecho.NodeID, at place, t *epochTrace, name string) {
 	for _, text := range c.sends[sendKey{at.sg, at.epoch}] {
 		s := c.sent[text]
-		if c.group[s.node] == at.group && !c.failed(s.node) && slices.Contains(t.senders, s.node) && !c.got[n][text] {
+		if c.group[s.node] == at.group && slices.Contains(t.senders, s.node) && !c.got[n][text] && !c.lost(s.node) {
 			c.failf("%s: subgroup %d epoch %d: %s lacks %.40s", name, at.sg, at.epoch, n, text)
 		}
 	}

@@ -61,7 +61,7 @@ func (c *checker) reached(node derecho.NodeID) {
 			continue
 		}
 		for _, text := range c.due[reader] {
-			if s := c.sent[text]; !c.failed(s.node) && c.group[s.node] == c.group[node] && !c.got[node][text] {
+			if s := c.sent[text]; c.group[s.node] == c.group[node] && !c.got[node][text] && !c.lost(s.node) {
 				c.failf("A9: %.40s of %s, which knew the reader %s, or wrote when that was ready, and lives, did not reach it", text, s.node, reader)
 			}
 		}

@@ -172,6 +172,9 @@ func (h *handle) put(f *file, entries ...entry) error {
 	if h.operate(); h.closed || h.p.gone {
 		return errClosed
 	}
+	if errors.Is(h.d.err, errDisk) { // it has failed while it did not answer
+		return h.d.err
+	}
 	f.sync(h.p)
 	return nil
 }

@@ -38,9 +38,6 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 	c.awaiting, c.from = pending, from
 	c.putOff = slices.DeleteFunc(c.putOff, func(d putOff) bool { return d.m.Epoch < from }) // the state covers it
 	if pending {
-		if c.own == nil {
-			c.own = newStore()
-		}
 		return // others are alive, and know more than this process
 	}
 	h.recover(key, c)
@@ -94,7 +91,7 @@ func (h *hub) resume(key channelKey, c *channel) {
 	h.replayAll(key, c)
 	at := now()
 	later := c.putOff
-	c.putOff, c.own = nil, nil
+	c.putOff = nil
 	for i := range later {
 		d := &later[i]
 		c.keep(d.w, &d.m, d.h)

@@ -86,9 +86,6 @@ type channel struct {
 	// awaiting is true from AwaitState to ReadState; what arrives in between is put off for readers of the history.
 	awaiting bool
 	putOff   []putOff
-	// own is what came meanwhile of the writers of this process that send again what the group goes on without, whether it is covered or not: the state
-	// has it, but never comes if the process is excluded. nil at any other time.
-	own *store
 	// from is the epoch that the history begins with: what still comes of earlier ones is in it already.
 	from uint32
 }
@@ -490,9 +487,6 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	}
 	covered := c != nil && m.Epoch < c.from
 	again := m.Flags&flagAgain != 0
-	if c != nil && c.own != nil && w.writer != nil && w.writer.resends {
-		c.own.add(w, m, handle)
-	}
 	switch {
 	case c == nil || covered:
 	case c.awaiting:

@@ -36,7 +36,7 @@ import (
 //	who commits          owes, then looks whether there is an outage; who ends that stores so, then looks for what is owed
 //	who could not send   does the same, and tries again if there is none
 
-// keepOwn takes what is kept of a writer of this process out of the history that ends now, and out of what came while that was on its way. The polling goroutine's.
+// keepOwn takes what is kept of a writer of this process out of the history that ends now. The polling goroutine's.
 func (h *hub) keepOwn(w *endpoint) {
 	if resent := w.writer.resent.Swap(nil); resent != nil {
 		w.writer.owe(*resent)
@@ -45,26 +45,19 @@ func (h *hub) keepOwn(w *endpoint) {
 	if c == nil || w.ann.writer.Durability.Kind != qos.DurabilityTransientLocal {
 		return
 	}
-	w.writer.owe(keptOf(c.history, w.key))
-	if c.own != nil {
-		w.writer.owe(keptOf(c.own, w.key))
-	}
-}
-
-// keptOf is what a history keeps of a writer.
-func keptOf(s *store, w endpointKey) (kept []derecho.Message) {
 	over := make(map[InstanceHandle]bool) // instances that the writer has unregistered
-	for _, l := range s.ended() {
-		if l.w.key == w && l.unregistered {
+	for _, l := range c.history.ended() {
+		if l.w.key == w.key && l.unregistered {
 			over[l.latest().handle] = true
 		}
 	}
-	for _, r := range s.history() {
-		if r.w.key == w && !over[r.handle] {
+	var kept []derecho.Message
+	for _, r := range c.history.history() {
+		if r.w.key == w.key && !over[r.handle] {
 			kept = append(kept, r.message.With(slices.Clone(r.message.Payload)))
 		}
 	}
-	return kept
+	w.writer.owe(kept)
 }
 
 // Undelivered implements derecho.Handler. The others have it all, or nothing from some number on: readers take what is new to

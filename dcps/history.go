@@ -2,7 +2,6 @@ package dcps
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
 	"github.com/omg-dds-go/dds/topic"
@@ -36,7 +35,6 @@ func (h *hub) AwaitState(sg derecho.SubgroupID, ch derecho.ChannelID, from uint3
 		h.channels[key] = c
 	}
 	c.awaiting, c.from = pending, from
-	c.putOff = slices.DeleteFunc(c.putOff, func(d putOff) bool { return d.m.Epoch < from }) // the state covers it
 	if pending {
 		return // others are alive, and know more than this process
 	}
@@ -81,6 +79,7 @@ func (h *hub) loadState(key channelKey, s *store, err error) {
 		h.p.logs.recovered.Delete(key) // the members have agreed that there is nothing
 	default:
 		h.recover(key, c) // who was to send it knows nothing, or is gone
+		c.from = 0
 	}
 	c.awaiting = false
 	h.resume(key, c)
@@ -95,6 +94,9 @@ func (h *hub) resume(key channelKey, c *channel) {
 	for i := range later {
 		d := &later[i]
 		c.keep(d.w, &d.m, d.h)
+		if c.covers(&d.m) {
+			continue
+		}
 		h.beside = d.b
 		for _, t := range d.w.matches {
 			if t.r.durable {

@@ -86,9 +86,12 @@ type channel struct {
 	// awaiting is true from AwaitState to ReadState; what arrives in between is put off for readers of the history.
 	awaiting bool
 	putOff   []putOff
-	// from is the epoch that the history begins with: what still comes of earlier ones is in it already.
+	// from is the epoch that the history begins with: what still comes of earlier ones is in it already. 0 if no state has come, and none will.
 	from uint32
 }
+
+// covers tells whether a message is in the state that the history begins with.
+func (c *channel) covers(m *derecho.Message) bool { return m.Epoch < c.from }
 
 type putOff struct {
 	w *endpoint
@@ -485,11 +488,11 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 	if w.path.Keeps() {
 		c = h.channels[w.at]
 	}
-	covered := c != nil && m.Epoch < c.from
+	covered := c != nil && c.covers(m)
 	again := m.Flags&flagAgain != 0
 	switch {
-	case c == nil || covered:
-	case c.awaiting:
+	case c == nil:
+	case c.awaiting: // also what the state covers, as that may never come
 		c.putOff = append(c.putOff, putOff{w, handle, m.With(slices.Clone(m.Payload)), h.beside})
 	default:
 		c.keep(w, m, handle)
@@ -508,7 +511,9 @@ func (h *hub) deliver(w *endpoint, m *derecho.Message, at int64) {
 
 // keep adds a message to the history. What a writer of this process has sent again is not lost any more by that.
 func (c *channel) keep(w *endpoint, m *derecho.Message, handle InstanceHandle) {
-	c.history.add(w, m, handle)
+	if !c.covers(m) {
+		c.history.add(w, m, handle)
+	}
 	if w.writer != nil && m.Flags&flagAgain != 0 {
 		w.writer.kept(m.WriterSeq)
 	}

@@ -38,10 +38,18 @@ import (
 
 // keepOwn takes what is kept of a writer of this process out of the history that ends now. The polling goroutine's.
 func (h *hub) keepOwn(w *endpoint) {
+	c := h.channels[w.at]
+	if c != nil && c.awaiting { // the state does not come any more, and nothing was kept yet
+		c.from = 0
+		for i := range c.putOff {
+			d := &c.putOff[i]
+			c.keep(d.w, &d.m, d.h)
+		}
+		c.putOff = nil
+	}
 	if resent := w.writer.resent.Swap(nil); resent != nil {
 		w.writer.owe(*resent)
 	}
-	c := h.channels[w.at]
 	if c == nil || w.ann.writer.Durability.Kind != qos.DurabilityTransientLocal {
 		return
 	}

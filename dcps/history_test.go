@@ -1,0 +1,134 @@
+package dcps
+
+import (
+	"testing"
+
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/stretchr/testify/require"
+)
+
+// The tests of this file have a process wait for the history of a topic.
+
+// awaits has a node wait for the history of a writer's topic, as of an epoch: the bus sends all in epoch 1.
+func (b *bus) awaits(t *testing.T, at *node, w *DataWriter[track], epoch uint32) {
+	b.mu.Lock()
+	n, key := b.of(at), w.untyped().at
+	n.do(func() { n.h.AwaitState(key.sg, key.ch, epoch, true) })
+	b.mu.Unlock()
+	b.settle(t)
+}
+
+// What a TRANSIENT_LOCAL writer has sent while the history of its topic was on its way to its process is sent again, too, when that is
+// excluded before it has come: as much as the history would have kept.
+func TestExcludedWhileTheHistoryComes(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after uint32 // the epochs that the history is awaited of, before and after it has written; 0 for none
+	}{
+		{"it has come", 0, 0},
+		{"it comes", 1, 0},
+		{"who gave it failed", 1, 2},
+		{"what is written is in it", 2, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := onBus(t)
+			a, b := d.node(t), d.node(t)
+			keep := func(q *qos.DataWriter) { q.History.Depth = 2 }
+			r := b.reader(t, durableReader(qos.DurabilityTransientLocal)) // which has the history
+			w := a.writer(t, durably(qos.DurabilityTransientLocal, keep))
+			own := a.reader(t, durableReader(qos.DurabilityTransientLocal))
+			other := b.writer(t, durably(qos.DurabilityTransientLocal))
+			require.NoError(t, w.WaitForMatch(patiently(t), 2))
+			d.bus.settle(t)
+			if c.before != 0 {
+				d.bus.awaits(t, a, w, c.before)
+			}
+			for i := range int32(3) {
+				write(t, w, 1, i)
+			}
+			write(t, w, 2, 3)
+			write(t, w, 3, 4)
+			require.NoError(t, w.Dispose(patiently(t), &track{ID: 2}))
+			d.bus.settle(t)
+			require.NoError(t, other.Dispose(patiently(t), &track{ID: 3}))
+			require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+			d.bus.settle(t)
+			if c.after != 0 {
+				d.bus.awaits(t, a, w, c.after)
+			}
+			require.Equal(t, "1:0 1:1 1:2 2:3 3:4", values(t, r, 5))
+			d.bus.exclude(a)
+			d.bus.rejoin(a)
+			require.NoError(t, a.p.WaitForDomain(patiently(t)))
+			write(t, w, 1, 5)
+			require.Equal(t, "1:5", values(t, r, 1), "it had the others")
+			newcomer := b.reader(t, durableReader(qos.DurabilityTransientLocal))
+			d.bus.settle(t)
+			require.Equal(t, "1:2 1:5", values(t, newcomer, 2))
+			if c.before != 0 {
+				require.Equal(t, "1:1 1:2 1:5", values(t, own, 3))
+			}
+		})
+	}
+}
+
+// What has been sent again while the history was on its way has arrived: it is not owed once more if it was disposed of since.
+func TestExcludedWhileTheHistoryComesOnceMore(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	b.reader(t, durableReader(qos.DurabilityTransientLocal)) // a process that keeps
+	w := a.writer(t, durably(qos.DurabilityTransientLocal))
+	write(t, w, 1, 1)
+	write(t, w, 2, 2)
+	d.bus.settle(t)
+	d.bus.exclude(a)
+	again := make(chan struct{})
+	d.bus.during(&d.bus.committing, func() {
+		d.bus.settle(t) // the one of the bus has come
+		d.bus.awaits(t, a, w, 1)
+		close(again)
+	})
+	d.bus.rejoin(a)
+	<-again
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	require.NoError(t, w.Dispose(patiently(t), &track{ID: 1}))
+	d.bus.settle(t)
+	d.bus.exclude(a)
+	d.bus.rejoin(a)
+	require.NoError(t, a.p.WaitForDomain(patiently(t)))
+	write(t, w, 2, 3)
+	newcomer := b.reader(t, durableReader(qos.DurabilityTransientLocal))
+	require.Equal(t, "2:3", values(t, newcomer, 1))
+}
+
+// Who waits for the history as of a later epoch, as who was to give that of an earlier one has failed, goes on with all that has come meanwhile if nobody has it.
+func TestHistoryOfALaterEpoch(t *testing.T) {
+	for _, left := range []bool{true, false} {
+		t.Run(map[bool]string{true: "it comes", false: "nobody has it"}[left], func(t *testing.T) {
+			d := onBus(t)
+			a, b := d.node(t), d.node(t)
+			b.reader(t, durableReader(qos.DurabilityTransientLocal))
+			w := a.writer(t, durably(qos.DurabilityTransientLocal, func(q *qos.DataWriter) { q.History.Depth = 10 }))
+			early := a.reader(t, durableReader(qos.DurabilityTransientLocal))
+			require.NoError(t, w.WaitForMatch(patiently(t), 2))
+			d.bus.awaits(t, a, w, 1)
+			write(t, w, 1, 1)
+			d.bus.settle(t)
+			d.bus.awaits(t, a, w, 2)
+			write(t, w, 1, 2)
+			d.bus.settle(t)
+			key, from, to := w.untyped().at, b.p.hub, a.p.hub
+			var state []byte
+			if left {
+				require.NoError(t, d.bus.of(b).Upcall(patiently(t), func() { state = from.SaveState(key.sg, key.ch)() }))
+			}
+			require.NoError(t, d.bus.of(a).Upcall(patiently(t), to.ReadState(key.sg, key.ch, state)))
+			newcomer := a.reader(t, durableReader(qos.DurabilityTransientLocal))
+			for _, r := range []*DataReader[track]{early, newcomer} {
+				require.Equal(t, "1:1 1:2", values(t, r, 2))
+				d.bus.settle(t)
+				require.Equal(t, "no data", takeText(t, r), "nothing comes twice")
+			}
+		})
+	}
+}

@@ -105,6 +105,7 @@ func (h *hub) resume(key channelKey, c *channel) {
 		}
 	}
 	h.beside = beside{}
+	h.forgetLeft(c.history) // what was put off may be of a writer that left since
 	for e := range h.durableReaders(key.ch) {
 		for _, w := range h.topics[e.ann.topic].writers {
 			for _, m := range w.matches {

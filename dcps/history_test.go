@@ -132,3 +132,22 @@ func TestHistoryOfALaterEpoch(t *testing.T) {
 		})
 	}
 }
+
+// What was put off of a TRANSIENT_LOCAL writer that is gone by now is not kept.
+func TestWriterGoneBeforeTheHistoryComes(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	b.reader(t, durableReader(qos.DurabilityTransientLocal)) // a process that keeps
+	w := a.writer(t, durably(qos.DurabilityTransientLocal, func(q *qos.DataWriter) { q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false }))
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	d.bus.awaits(t, b, w, 1)
+	write(t, w, 1, 1)
+	d.bus.settle(t)
+	require.NoError(t, w.Close())
+	d.bus.settle(t)
+	key, to := w.untyped().at, b.p.hub
+	require.NoError(t, d.bus.of(b).Upcall(patiently(t), to.ReadState(key.sg, key.ch, nil)))
+	newcomer := b.reader(t, durableReader(qos.DurabilityTransientLocal))
+	require.NoError(t, newcomer.WaitForHistoricalData(patiently(t)))
+	require.Equal(t, "no data", takeText(t, newcomer))
+}

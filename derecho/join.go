@@ -271,8 +271,12 @@ func (m *machine) checkGroups() {
 // when they started. The smaller one ends, and its nodes join the other.
 func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	mine := uint32(len(m.view.members))
-	in := m.phase == joined || m.phase == leaving && !m.departed && !mutant.Is("leaver-stays") // who leaves, too, waits for a majority of its group
-	if !in || !s.joined || s.group == m.view.group || s.members < mine || s.members == mine && p.ID > uint64(m.id) {
+	leaves := m.phase == leaving && !m.departed && !mutant.Is("leaver-stays") // and waits for a majority of its group
+	if m.phase != joined && !leaves || !s.joined || s.group == m.view.group {
+		return
+	}
+	// Nobody gives way to one that leaves. So if it hears too few of its own group, of which some may have joined the other, it goes.
+	if forlorn := leaves && m.cutOff != ""; !forlorn && (s.members < mine || s.members == mine && p.ID > uint64(m.id)) {
 		return
 	}
 	m.giveWay(fmt.Errorf("%s (process %d on %s) belongs to a larger group of this domain, with %d members; this one has %d",

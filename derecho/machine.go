@@ -375,6 +375,9 @@ func (m *machine) isolate(why string) {
 	}
 	m.cutOff = why
 	m.shell.isIsolated(err)
+	if m.phase == leaving && why != "" {
+		m.deferred = append(m.deferred, deferred{func() bool { return true }, m.checkGroups})
+	}
 	for _, id := range slices.Sorted(maps.Keys(m.asked)) {
 		if !m.view.has(id) {
 			m.send(id, msgStatus, m.status().encode())

@@ -28,6 +28,7 @@ type Fabric struct {
 	// side dials, as between hosts that were not told of each other, or when all heals.
 	Unfound func(peer rdma.PeerInfo) bool
 	unfound []*Fabric
+	retries map[*Fabric]bool // to connect, that are to come
 
 	// Pushes counts what the node does that others may see: posts, rings, messages, registrations,
 	// and the stores that are reported through Stored. At CrashAt, if it is not 0, the node crashes,
@@ -63,7 +64,7 @@ func (w *World) Attach(self rdma.PeerInfo, host uint64, events rdma.Events, wake
 	self.Addr = fmt.Sprintf("node-%d", self.ID)
 	f := &Fabric{
 		w: w, self: self, bell: rdma.NewBell(new(rdma.BellWords)), events: events, wake: wake,
-		regions: map[rdma.Key]*rdma.Region{}, wanted: map[rdma.Key][]want{},
+		regions: map[rdma.Key]*rdma.Region{}, wanted: map[rdma.Key][]want{}, retries: map[*Fabric]bool{},
 	}
 	f.fence = rdma.NewFence(&f.word)
 	return f
@@ -209,7 +210,13 @@ func (f *Fabric) connect(p *Fabric) time.Duration {
 			return
 		}
 		if here.blocked() || there.blocked() || slices.ContainsFunc(p.links, func(l *link) bool { return l.to == f }) { // p has not seen the end of the link before, which comes first
-			f.w.After(20*f.w.MaxDelay, func() { f.connect(p) })
+			if !f.retries[p] { // who dials again and again tries no more often
+				f.retries[p] = true
+				f.w.After(20*f.w.MaxDelay, func() {
+					delete(f.retries, p)
+					f.connect(p)
+				})
+			}
 			return
 		}
 		f.links, p.links = append(f.links, here), append(p.links, there)

@@ -93,8 +93,8 @@ func (h *hub) Isolated(err error) {
 	for _, m := range h.members {
 		h.look(m)
 	}
+	h.p.interrupt(err) // first: who is told that the process is back may write
 	h.cutOff(err, false)
-	h.p.interrupt(err)
 }
 
 // Excluded implements derecho.Handler. All endpoints were removed before; those that are there when the node has joined

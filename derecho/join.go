@@ -252,13 +252,18 @@ func (m *machine) entered() {
 	// Members of another group may have told their status while this node was on its way into this one. It goes on from the next pass.
 	for _, s := range m.statuses {
 		if s.joined && s.group != m.view.group {
-			m.deferred = append(m.deferred, deferred{func() bool { return true }, m.checkGroups})
+			m.checkGroupsSoon()
 			return
 		}
 	}
 }
 
-// checkGroups does so for all whose status is known.
+// checkGroupsSoon has it looked with the next pass whether other groups are met.
+func (m *machine) checkGroupsSoon() {
+	m.deferred = append(m.deferred, deferred{func() bool { return true }, m.checkGroups})
+}
+
+// checkGroups looks at all whose status is known.
 func (m *machine) checkGroups() {
 	for _, id := range slices.Sorted(maps.Keys(m.statuses)) {
 		if l := m.links[id]; l != nil {

@@ -376,7 +376,7 @@ func (m *machine) isolate(why string) {
 	m.cutOff = why
 	m.shell.isIsolated(err)
 	if m.phase == leaving && why != "" {
-		m.deferred = append(m.deferred, deferred{func() bool { return true }, m.checkGroups})
+		m.checkGroupsSoon()
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.asked)) {
 		if !m.view.has(id) {

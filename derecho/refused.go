@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -21,21 +22,26 @@ type announced struct {
 	err error
 }
 
-// reopen makes endpoints those of this incarnation, and opens the logs that they need. Those whose log can not be opened, or does not within
-// Config.LogTimeout, are not among them.
+// reopen makes endpoints those of this incarnation, and opens the logs that they need, all at once. Those whose log can not be opened, or does
+// not within Config.LogTimeout, are not among them.
 func (l *life) reopen(all []Endpoint) (eps []Endpoint, refused map[EndpointID]error) {
+	errs := map[SubgroupID]*error{} // of those that are needed
+	var opening sync.WaitGroup
+	for _, ep := range all {
+		sg := ep.logged()
+		if !ep.Replica || sg == 0 || errs[sg] != nil {
+			continue
+		}
+		err := new(error)
+		errs[sg] = err
+		opening.Go(func() { *err = l.openInTime(&ep) })
+	}
+	opening.Wait()
 	refused = map[EndpointID]error{}
-	errs := map[SubgroupID]error{}
 	for _, ep := range all {
 		ep.Node = l.id
-		sg := ep.logged()
-		err, known := errs[sg]
-		if !known && ep.Replica && sg != 0 {
-			err = l.openInTime(&ep)
-			errs[sg] = err
-		}
-		if err != nil && ep.Replica {
-			refused[ep.ID] = err
+		if err := errs[ep.logged()]; ep.Replica && err != nil && *err != nil {
+			refused[ep.ID] = *err
 		} else {
 			eps = append(eps, ep)
 		}

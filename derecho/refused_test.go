@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -154,6 +155,29 @@ func TestRejoinWithHungDisk(t *testing.T) {
 	rb.wait(t, "the refusal", refused)
 	require.NoError(t, b.Leave(ctxFor(t)))
 	answer()
+}
+
+// A node that joins again opens all logs at once: it waits for no more than the slowest disk.
+func TestRejoinOpensLogsAtOnce(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32()}}
+	c.join()
+	c.join()
+	other := logged
+	other.ID++
+	var opening sync.WaitGroup // no log is open before each of them is being opened
+	c.cfg.LogTimeout, c.cfg.LogState = time.Hour, emptyLog(17)
+	c.cfg.OpenLog = func(SubgroupID) (Log, error) {
+		opening.Done()
+		opening.Wait()
+		return &memLog{}, nil
+	}
+	b, rb := c.join()
+	for i, sg := range []Subgroup{logged, other} {
+		opening.Add(1)
+		b.mustAdd(t, Endpoint{ID: EndpointID(i + 1), Channel: ChannelID(i + 7), Writes: sg, Reads: []Subgroup{sg}, Replica: true})
+	}
+	opening.Add(2)
+	goOnWithout(t, b, rb)
 }
 
 // A node joins again, and another that had what it has stored of a channel has withdrawn it meanwhile, which may have stored more. All else works at once; who writes

@@ -700,7 +700,7 @@ func (m *machine) take(l rdma.Link, k openKey) {
 	delete(m.opens, k)
 	delete(m.unproven, k)
 	if a.err != nil {
-		m.badPeer(l, a.err)
+		l.Drop(fmt.Errorf("%w: the row of %s can not be opened: %w", ErrPeerLost, l.Peer().Name, a.err))
 		return
 	}
 	e.rowOpened(k.node, a.row)

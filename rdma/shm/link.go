@@ -435,9 +435,11 @@ func (l *Link) read() (ending, error) {
 			packet{fd: fd}.close()
 			return endFault, errors.New("message too long")
 		}
-		if flags&unix.MSG_CTRUNC != 0 && buf[0] == msgOffer {
-			packet{fd: fd}.close()
-			continue // this process has no descriptor to spare; it asks for the region when it opens it
+		if flags&unix.MSG_CTRUNC != 0 && fd < 0 { // this process has no descriptor to spare
+			if buf[0] == msgOffer {
+				continue // it asks for the region when it opens it
+			}
+			return endFault, errDescriptors
 		}
 		if buf[0] == msgBye {
 			packet{fd: fd}.close()
@@ -449,6 +451,8 @@ func (l *Link) read() (ending, error) {
 		}
 	}
 }
+
+var errDescriptors = fmt.Errorf("the memory of a peer can not be opened, raise the limit of open files: %w", unix.EMFILE)
 
 // handle acts on one message. It owns fd.
 func (l *Link) handle(b []byte, fd int) error {

@@ -356,6 +356,25 @@ func TestOfferThatCanNotBeTaken(t *testing.T) {
 	}
 }
 
+// What this process has asked for comes when it has no descriptor to spare: the link ends, and says why.
+func TestRowWithoutADescriptor(t *testing.T) {
+	row, err := Create(shape.Size())
+	require.NoError(t, err)
+	defer row.Close()
+	n, l, peer := halted(t)
+	l.Open(key, shape)
+	_, _, errRow := peer.WriteMsgUnix(appendKey([]byte{msgOpened}, key), unix.UnixRights(row.fd), nil)
+	var limit unix.Rlimit
+	errLimit := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	errFew := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: limit.Max})
+	go l.Run()
+	end := <-n.down
+	require.NoError(t, errors.Join(errRow, errLimit, errFew, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)))
+	require.ErrorIs(t, end.err, unix.EMFILE)
+	require.ErrorContains(t, end.err, "raise the limit of open files")
+	require.Empty(t, n.opened)
+}
+
 func TestMessagesInOrderUpToTheEnd(t *testing.T) {
 	const n = 2000
 	big := make([]byte, rdma.MaxMessage)

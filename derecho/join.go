@@ -280,12 +280,14 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	if m.phase != joined && !leaves || !s.joined || s.group == m.view.group {
 		return
 	}
-	// Nobody gives way to one that leaves. So if it hears too few of its own group, of which some may have joined the other, it goes.
-	if forlorn := leaves && m.cutOff != ""; !forlorn && (s.members < mine || s.members == mine && p.ID > uint64(m.id)) {
+	why := "gives way to it"
+	if leaves && m.cutOff != "" { // nobody gives way to it, and some of its own group may have joined the other
+		why = "which this node is to leave, has no majority"
+	} else if s.members < mine || s.members == mine && p.ID > uint64(m.id) {
 		return
 	}
-	m.giveWay(fmt.Errorf("%s (process %d on %s) belongs to a larger group of this domain, with %d members; this one has %d",
-		p.Name, p.PID, p.Host, s.members, mine))
+	m.giveWay(fmt.Errorf("%s (process %d on %s) belongs to another group of this domain, with %d members; this one, of %d, %s",
+		p.Name, p.PID, p.Host, s.members, mine, why))
 }
 
 // outlived: of this group the view has ended that follows the one of this node, and whoever knows of the first of the two ends may be gone. A view does not end with a member that

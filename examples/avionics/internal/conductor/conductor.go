@@ -55,7 +55,7 @@ type conductor struct {
 	leaving     bool      // processes are told to leave
 	signal      os.Signal // that ended it before it began
 	interrupted bool
-	timeUp      bool // the duration is over
+	timeUp      bool // the duration is over, or the book is full
 	lateTimer   <-chan time.Time
 	endTimer    <-chan time.Time
 	left        bool // all reported, and left in order
@@ -238,6 +238,10 @@ func (c *conductor) told(m *member, t *control.Told) error {
 		if err := m.life.Deliver(topic, entries); err != nil {
 			return err
 		}
+	}
+	if c.book.Full() && !c.timeUp { // what would come after that nobody could compare
+		c.timeUp = true
+		c.screen.say("as much was delivered as can be compared: ending the run")
 	}
 	for topic, p := range t.Published {
 		m.life.Publish(topic, p)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// maxEntries bounds a book: about 250 MB. What is told beyond is not compared.
+// maxEntries is how many entries a book is made for: about 250 MB.
 const maxEntries = 4 << 20
 
 // Book is what was told by all lives of a run.
@@ -77,7 +77,8 @@ func (b *Book) Late(role string) bool {
 	return late
 }
 
-// Full tells that the book has reached its bound: what came after that is not compared.
+// Full tells that the book has as many entries as it is made for, and the run is to end. What comes until it has is taken all the
+// same: to leave it out would be to find that it is missing, at all processes and in all logs.
 func (b *Book) Full() bool { return b.entries >= maxEntries }
 
 // Ready notes that a process has joined, and has its history.
@@ -213,9 +214,6 @@ func (b *Book) End(l *Life) {
 
 // Deliver takes entries that a process tells, packed one behind the other.
 func (l *Life) Deliver(topic string, packed []byte) error {
-	if l.book.Full() {
-		return nil
-	}
 	entries, err := parse(packed)
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", topic, l, err)

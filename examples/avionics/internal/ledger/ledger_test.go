@@ -292,3 +292,22 @@ func TestTotals(t *testing.T) {
 func TestTornTale(t *testing.T) {
 	assert.ErrorContains(t, new(Book).Begin("a", false).Deliver("T", make([]byte, 34)), "34 bytes are no whole number of entries of 33")
 }
+
+// What is told between the moment in which the book is full and the end of the run, which comes then, is compared with the rest.
+func TestFull(t *testing.T) {
+	b := new(Book)
+	b.entries = maxEntries - 4
+	w, a := b.Begin("w", false), b.Begin("a", false)
+	a.tells(t, "T", stream(0, 1, 3))
+	assert.False(t, b.Full())
+	a.tells(t, "T", stream(0, 4, 4))
+	assert.True(t, b.Full())
+	a.tells(t, "T", stream(0, 5, 6))
+	w.Publish("T", Progress{Published: 6, Acknowledged: 6})
+	var disk []Stored
+	for _, e := range stream(0, 1, 6) {
+		disk = append(disk, Stored{e.Number, e.Sum})
+	}
+	assert.Empty(t, b.Check(traffic))
+	assert.Empty(t, b.CheckLog("a", traffic, disk))
+}

@@ -74,6 +74,24 @@ func (s stay) live() []delivery {
 	return nil
 }
 
+// checkHistory checks that a reader of the transient-local topic was given what it came too late for, before anything else: of each writer
+// that is there the latest historyDepth samples. Not of those whose process was away: what it sent then may be lost.
+func (s stay) checkHistory(away map[string]bool) (wrong []string) {
+	given := map[string]uint64{} // by writer
+	met := map[string]bool{}     // writers of which it was handed something that is no history
+	for _, d := range s.deliveries {
+		if d.received == s.deliveries[0].received {
+			given[d.writer]++
+			continue
+		}
+		if n := given[d.writer]; !met[d.writer] && !away[processOf(d.writer)] && n < min(historyDepth, d.number-1) {
+			wrong = append(wrong, fmt.Sprintf("%s came late, and was given %d samples of the history that ends before %s", s.reader, n, d))
+		}
+		met[d.writer] = true
+	}
+	return wrong
+}
+
 // positions are the places at which the samples of a topic were delivered first. A transient-local writer whose process was
 // away sends again what it keeps: who lacks it is handed it at a later place, as history.
 func positions(all []outcome, topic string) map[sample][2]uint64 {
@@ -185,6 +203,10 @@ func (f *findings) add(wrong ...string) {
 // check compares what all processes of a round were handed.
 func check(all []outcome) *findings {
 	f := &findings{cuts: map[string]int{}}
+	away := map[string]bool{}
+	for _, p := range all {
+		away[p.name] = len(p.told.exclusions) > 0
+	}
 	for _, topic := range allTopics {
 		o, first := newOrder(), positions(all, topic)
 		var ends, whole []stay
@@ -214,6 +236,9 @@ func check(all []outcome) *findings {
 						live = slices.DeleteFunc(slices.Clone(s.live()), func(d delivery) bool {
 							return first[d.sample()] != [2]uint64{uint64(d.epoch), d.seq}
 						})
+						if !s.cut {
+							f.add(s.checkHistory(away)...)
+						}
 					}
 					f.add(s.ascends()...)
 					if len(live) == 0 {

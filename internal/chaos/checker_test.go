@@ -125,8 +125,21 @@ func TestChecker(t *testing.T) {
 		"two go on in two ways":                {[]outcome{only("p", whole[:8]), only("q", as("q.r", drop(whole, 7)[:8]))}, "after a.w #3"},
 		"one had more and is dead":             {[]outcome{only("p", whole[:5]), only("q", as("q.r", handed(atomicTopic, "", "dd")))}, "in 2 ways"},
 		"a late one has history": {[]outcome{
+			only("p", handed(localTopic, "p.r", "aaaaaaaaabbabab")),
+			only("q", as("q.r", late(drop(handed(localTopic, "", "aaaaaaaaabbabab"), 0), 10))),
+		}, ""},
+		"a late one lacks the first of its history": {[]outcome{
+			only("p", handed(localTopic, "p.r", "aaaaaaaaabbabab")),
+			only("q", as("q.r", late(handed(localTopic, "", "aaaaaaaaabbabab")[2:], 9))),
+		}, "q.r came late, and was given 7 samples of the history that ends before a.w #10"},
+		"a late one has no history of one writer": {[]outcome{
 			only("p", handed(localTopic, "p.r", "aabbabab")),
-			only("q", as("q.r", late(drop(handed(localTopic, "", "aabbabab"), 0), 3))),
+			only("q", as("q.r", late(drop(drop(handed(localTopic, "", "aabbabab"), 0), 0), 2))),
+		}, "q.r came late, and was given 0 samples of the history that ends before a.w #3"},
+		"a late one has none of a writer whose process was away": {[]outcome{
+			only("p", handed(localTopic, "p.r", "aabbabab")),
+			only("q", as("q.r", late(drop(drop(handed(localTopic, "", "aabbabab"), 0), 0), 2))),
+			excluded(only("a"), 0),
 		}, ""},
 		"the history has a gap": {[]outcome{
 			only("p", handed(localTopic, "p.r", "aabbabab")),

@@ -256,6 +256,7 @@ func check(all []outcome) *findings {
 	}
 	for _, p := range all {
 		f.add(checkLog(p)...)
+		f.add(p.told.failures...)
 	}
 	f.add(checkAcks(all)...)
 	return f

@@ -171,6 +171,7 @@ func TestChecker(t *testing.T) {
 			withLog(only("p", there), samples(there), ack{loggedTopic, "b.w", 2, 3, 9}),
 			excluded(withLog(only("q", as("q.r", slices.Concat(there[:2], there[4:]))), samples(slices.Concat(there[:2], there[4:]))), 1),
 		}, "b.w was told that #2 is durable"},
+		"a write failed":                                     {[]outcome{{name: "p", fate: "closed", over: 1 << 62, told: told{deliveries: whole, failures: []string{"p.w sample 3: timeout"}}}}, "p.w sample 3: timeout"},
 		"what arrived was lost with its writer":              {[]outcome{only("p", returned), withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7})}, "a.w was told that its #3 has arrived, but p.r was not handed it"},
 		"what was not acknowledged was lost with its writer": {[]outcome{only("p", returned)}, ""},
 		"it was lost at a process that may have been away too": {[]outcome{

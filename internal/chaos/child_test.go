@@ -104,6 +104,15 @@ func (r *record) write(b []byte) {
 
 func (r *record) note(format string, args ...any) { r.write(fmt.Appendf(nil, format+"\n", args...)) }
 
+// trouble puts down an error. That the process was excluded, or isolated, is expected; whatever else a writer or reader is told is a failure of the middleware.
+func (r *record) trouble(what string, err error) {
+	kind := "F"
+	if errors.Is(err, dcps.ErrPreconditionNotMet) {
+		kind = "E"
+	}
+	r.note("%s %s", kind, strings.ReplaceAll(fmt.Sprintf("%s %v", what, err), "\n", "; "))
+}
+
 // runChild is the main function of a process under test.
 func runChild() error {
 	domain, err := strconv.ParseUint(os.Getenv(envDomain), 10, 32)
@@ -265,7 +274,7 @@ func (c *child) start(p *part, work func(context.Context) error) {
 	go func() {
 		defer close(p.done)
 		if err := work(ctx); err != nil && ctx.Err() == nil {
-			c.record.note("E %s %v", p.name, err)
+			c.record.trouble(p.name, err)
 		}
 	}()
 }
@@ -308,7 +317,7 @@ func (c *child) close() error {
 	}
 	err := c.p.Close()
 	if errors.Is(err, dcps.ErrPreconditionNotMet) { // excluded, or isolated: nobody waits for its farewell
-		c.record.note("E close %v", err)
+		c.record.trouble("close", err)
 		return nil
 	}
 	return err
@@ -478,7 +487,7 @@ func (c *child) acknowledged(ctx context.Context, topic string, p *part) (bool, 
 		c.record.note("A %s %s %d %d %d", topic, p.name, number, sent, time.Now().UnixNano())
 		return true, nil
 	case errors.Is(err, dcps.ErrPreconditionNotMet): // excluded, or isolated
-		c.record.note("E %s %v", p.name, err)
+		c.record.trouble(p.name, err)
 		return false, nil
 	}
 	return false, err
@@ -490,7 +499,7 @@ func (c *child) write(ctx context.Context, p *part, last bool) bool {
 	sent := time.Now().UnixNano()
 	if err := p.w.Write(ctx, &n); err != nil {
 		if ctx.Err() == nil {
-			c.record.note("E %s sample %d: %v", p.name, n.Number, err)
+			c.record.trouble(fmt.Sprintf("%s sample %d:", p.name, n.Number), err)
 		}
 		return false
 	}

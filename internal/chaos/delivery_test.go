@@ -62,7 +62,8 @@ type told struct {
 	acks       []ack
 	exclusions []int64 // when the process learned that it was excluded: what it was handed later is of after that
 	queueing   []queueing
-	errors     []string
+	errors     []string // because it was excluded, or isolated
+	failures   []string // all others
 }
 
 // readRecord reads a record; the last line of a process that was killed may be torn.
@@ -108,6 +109,8 @@ func readRecord(path string) (told, error) {
 			t.queueing = append(t.queueing, queueing{n(1), n(2), time.Duration(n(3)), time.Duration(n(4))})
 		case w[0] == "E":
 			t.errors = append(t.errors, strings.TrimSpace(line[2:]))
+		case w[0] == "F":
+			t.failures = append(t.failures, strings.TrimSpace(line[2:]))
 		default:
 			return t, fmt.Errorf("%s: line %q", path, line)
 		}

@@ -17,7 +17,9 @@
 //  4. The log of a process is what its readers were handed, and has what its writers were told is durable.
 //  5. What a writer was told has arrived was handed to every reader that was there meanwhile, also if the writer's process was
 //     excluded.
-//  6. Nothing is left: no process, descriptor, mapping, socket or file.
+//  6. Who joins late is given the history of the transient-local topic.
+//  7. No writer or reader is told an error but that its process was excluded, or hears no majority.
+//  8. Nothing is left: no process, descriptor, mapping, socket or file.
 //
 // The choice of faults follows from the seed, which each round prints; what the processes make of them does not.
 // The part with network namespaces needs root and the ip command, and skips with a reason without them. It is no part of

@@ -192,3 +192,19 @@ func TestChecker(t *testing.T) {
 		})
 	}
 }
+
+func TestRecallChecker(t *testing.T) {
+	want := kept([]outcome{only("p", handed(loggedTopic, "p.r", "aaaaaaaaaababa")), only("q", handed(atomicTopic, "q.r", "c"))})
+	require.Empty(t, checkRecall("p", want, parseSamples("a.w 5 a.w 6 a.w 7 a.w 8 a.w 9 a.w 10 b.w 1 a.w 11 b.w 2 a.w 12")))
+	for answer, text := range map[string]string{
+		"": "was given 0 samples, and not a.w #5 and 9 more",
+		"a.w 6 a.w 7 a.w 8 a.w 9 a.w 10 b.w 1 a.w 11 b.w 2 a.w 12":             "was given a.w #6 where a.w #5 comes next",
+		"a.w 5 a.w 6 a.w 7 a.w 8 a.w 9 a.w 10 b.w 1 a.w 11 b.w 2":              "was given 9 samples, and not a.w #12 and 0 more",
+		"a.w 5 a.w 6 a.w 7 a.w 8 a.w 9 a.w 10 b.w 1 a.w 11 b.w 2 a.w 12 b.w 3": "was given b.w #3, which is none",
+		"a.w 5 a.w 6 a.w 7 a.w 8 a.w 9 a.w 10 a.w 11 b.w 1 b.w 2 a.w 12":       "was given a.w #11 where b.w #1 comes next",
+	} {
+		wrong := checkRecall("p", want, parseSamples(answer))
+		require.Len(t, wrong, 1)
+		require.Contains(t, wrong[0], text)
+	}
+}

@@ -183,6 +183,8 @@ func (c *child) command(verb string, args []string) (string, error) {
 		return "", c.await(args[0], n(1))
 	case "fill": // TOPIC BYTES: write so large samples until that fails, and tell why
 		return c.fill(args[0], n(1))
+	case "recall": // TOPIC: what a reader that comes late is given, as WRITER NUMBER ...
+		return c.recall(args[0])
 	case "count": // samples that all readers of TOPIC had
 		sum := int64(0)
 		for _, r := range c.topics[args[0]].readers {
@@ -212,6 +214,7 @@ func writerQos(topic string) qos.DataWriter {
 		q.Durability.Kind, q.History.Depth = qos.DurabilityTransientLocal, historyDepth
 	case loggedTopic:
 		q.Durability.Kind, q.History.Depth = qos.DurabilityPersistent, historyDepth
+		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false // what was stored outlives its writer
 	default:
 		q.History.Kind = qos.HistoryKeepAll
 	}
@@ -607,6 +610,36 @@ func (c *child) fill(topic string, bytes int) (string, error) {
 		}
 		w.number++
 	}
+}
+
+func (c *child) recall(topic string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	t, err := dcps.NewTopic[Note](c.p, topic)
+	if err != nil {
+		return "", err
+	}
+	q := readerQos(topic)
+	q.Durability.Kind = qos.DurabilityPersistent
+	r, err := dcps.NewDataReader(c.sub, t, dcps.WithReaderQos(q))
+	if err != nil {
+		return "", err
+	}
+	if err := r.WaitForHistoricalData(ctx); err != nil {
+		return "", err
+	}
+	samples, err := r.Take(dcps.InOrder())
+	if err != nil && !errors.Is(err, dcps.ErrNoData) {
+		return "", err
+	}
+	var b strings.Builder
+	defer samples.Close()
+	for _, s := range samples.All() {
+		if n := s.Data(); n != nil {
+			fmt.Fprintf(&b, " %s %d", n.Writer, n.Number)
+		}
+	}
+	return strings.TrimSpace(b.String()), nil
 }
 
 // forget begins a round.

@@ -19,7 +19,9 @@
 //     excluded.
 //  6. Who joins late is given the history of the transient-local topic.
 //  7. No writer or reader is told an error but that its process was excluded, or hears no majority.
-//  8. Nothing is left: no process, descriptor, mapping, socket or file.
+//  8. When all have ended, those that ended last come back, at once and in any order, and are given what was kept of the logged topic:
+//     neither less nor more.
+//  9. Nothing is left: no process, descriptor, mapping, socket or file.
 //
 // The choice of faults follows from the seed, which each round prints; what the processes make of them does not.
 // The part with network namespaces needs root and the ip command, and skips with a reason without them. It is no part of

@@ -126,7 +126,8 @@ func (f *fleet) spawn(seat string, wrap func(*exec.Cmd) *exec.Cmd, env ...string
 	require.NoError(f.t, c.Start())
 	f.running = append(f.running, p)
 	go func() {
-		for lines := bufio.NewScanner(out); lines.Scan(); {
+		lines := bufio.NewScanner(out)
+		for lines.Buffer(nil, 1<<20); lines.Scan(); {
 			p.lines <- lines.Text()
 		}
 		p.err = c.Wait()

@@ -80,10 +80,12 @@ func storm(t *testing.T, transport string, seed uint64, steps int) {
 	for len(s.running) > 0 {
 		s.retire(s.running[s.rnd.IntN(len(s.running))])
 	}
-	f := check(s.outcomes())
+	all := s.outcomes()
+	f := check(all)
 	for _, w := range f.wrong {
 		t.Error(w)
 	}
+	recalled := s.recall(all)
 	s.checkNothingLeft(s.domain)
 	excluded, baseless := 0, []string{}
 	for _, name := range sortedKeys(f.cuts) {
@@ -92,8 +94,8 @@ func storm(t *testing.T, transport string, seed uint64, steps int) {
 			baseless = append(baseless, name)
 		}
 	}
-	t.Logf("%s: %d processes, %v; %d deliveries in %d stays agree, %d of them acknowledged; %d came back after an exclusion%s; settled in %v; the oldest process held %+v, the youngest %+v",
-		transport, s.started, s.did, f.deliveries, f.stays, f.arrived, excluded, unprovoked(baseless), settled.Round(time.Millisecond), oldest, youngest)
+	t.Logf("%s: %d processes, %v; %d deliveries in %d stays agree, %d of them acknowledged; %d came back after an exclusion%s; settled in %v; all came back, with %d samples that were kept; the oldest process held %+v, the youngest %+v",
+		transport, s.started, s.did, f.deliveries, f.stays, f.arrived, excluded, unprovoked(baseless), settled.Round(time.Millisecond), recalled, oldest, youngest)
 	failed := 0
 	for _, p := range s.over {
 		for _, e := range p.outcome.told.errors {

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -210,6 +211,38 @@ func (c *conductor) isBack(m *member) {
 	v.back = true
 	c.chaos.kills[len(c.chaos.kills)-1].Back = time.Since(v.started)
 	c.tellRecovery()
+}
+
+// airless lists who was handed no air data since the victim was lost, though there is a computer that sends some. What is missing of the other
+// topics the numbers of their samples tell; of this one nothing else would.
+func (c *conductor) airless() (roleNames []string) {
+	sends := func(role string) bool {
+		m := c.crew.members[role]
+		return m != nil && m.ready && !m.ended && !c.failed[role] && (role == "adc2" || c.opts.ADC1Off == 0)
+	}
+	if c.chaos.victim == nil || !sends("adc1") && !sends("adc2") {
+		return nil
+	}
+	for _, role := range c.crew.alive() {
+		if _, waits := c.chaos.victim.waiting[role][roles.AirData]; waits {
+			roleNames = append(roleNames, role)
+		}
+	}
+	return roleNames
+}
+
+// awaitAirData waits until air data came again after the last victim was lost, and notes who was handed none.
+func (c *conductor) awaitAirData() error {
+	limit := time.NewTimer(c.opts.Timeout)
+	defer limit.Stop()
+	err := c.pump(func() bool { return len(c.airless()) == 0 }, limit.C)
+	if !errors.Is(err, errLimit) {
+		return err
+	}
+	for _, role := range c.airless() {
+		c.problems = append(c.problems, fmt.Sprintf("%s was handed no %s any more after %s was lost, in %v", role, roles.AirData, c.chaos.victim.role, round(time.Since(c.chaos.victim.at))))
+	}
+	return nil
 }
 
 // tellRecovery says that all is well again, once it is.

@@ -304,6 +304,9 @@ func (c *conductor) fly() error {
 	if err := c.await("become ready again", c.whole); err != nil {
 		return err
 	}
+	if err := c.awaitAirData(); err != nil {
+		return err
+	}
 	c.stop()
 	if c.opts.Late > 0 && c.crew.members[lateRole] == nil && !c.interrupted {
 		c.lateTimer = nil

@@ -192,7 +192,8 @@ func TestTable(t *testing.T) {
 	run.Reports[2].Input.Named = make([]string, maxNamed+2)
 	run.Reports[2].Input.Malformed = maxNamed + 2
 	run.Reports[2].Input.Connected = 2
-	run.Kills = []Kill{{Role: "nav", Alone: true, Again: time.Second, Down: 900 * time.Millisecond}, {Role: "fms", Again: 3 * time.Millisecond}, {Role: "fms", Again: 5 * time.Millisecond, Stopped: true}}
+	run.Kills = []Kill{{Role: "nav", Alone: true, Again: time.Second, Down: 900 * time.Millisecond}, {Role: "fms", Again: 3 * time.Millisecond}, {Role: "fms", Again: 5 * time.Millisecond, Stopped: true},
+		{Role: "nav", Alone: true, Down: time.Second, Stopped: true}} // the last was missed by nobody
 	run.Dir, run.Synthetic = "/somewhere", true
 	var b strings.Builder
 	require.NoError(t, Assemble(*run).WriteTable(&b))
@@ -205,7 +206,7 @@ func TestTable(t *testing.T) {
 		"  ... and 2 more\n",
 		"log of display1: 50 records on disk, equal to what was delivered there\n",
 		"reliable topics: 150 samples published and 300 delivered in 2s, that is 75 and 150 samples/s (speed max, shm)\n",
-		"chaos: processes were killed and started again 2 times, and stopped and let go on once (fms 2, nav 1); the others delivered again after 5ms (median), 5ms at most; what nobody else publishes 100ms after the new start (median), 100ms at most\n",
+		"chaos: processes were killed and started again 2 times, and stopped and let go on 2 times (fms 2, nav 2); the others delivered again after 5ms (median), 5ms at most; what nobody else publishes 100ms after the new start (median), 100ms at most\n",
 		"logs are in /somewhere\n", "SYNTHETIC", "verdict: ok\n",
 	} {
 		assert.Contains(t, text, want)

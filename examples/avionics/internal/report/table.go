@@ -85,6 +85,11 @@ func (s *Summary) figures(b *strings.Builder) {
 		if t.Dropped > 0 {
 			fmt.Fprintf(b, "%s: %d samples were not sent because there was no room\n", t.Topic, t.Dropped)
 		}
+		for _, sub := range t.Subscribers {
+			if n := sub.raw.DeadlinesMissed; n > 0 {
+				fmt.Fprintf(b, "%s: nothing came at %s in time for its DEADLINE %s\n", t.Topic, sub.Process, times(int(n)))
+			}
+		}
 		s.lateLine(b, &t)
 	}
 }
@@ -112,9 +117,11 @@ func (s *Summary) killLine(b *strings.Builder) {
 		if k.Stopped {
 			stopped++
 		}
-		if k.Alone {
+		switch {
+		case k.Again == 0: // nobody missed it, or nobody went on
+		case k.Alone:
 			alone = append(alone, k.Again-k.Down)
-		} else {
+		default:
 			again = append(again, k.Again)
 		}
 	}

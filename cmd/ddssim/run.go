@@ -9,8 +9,10 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,11 +97,32 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		fmt.Fprintf(stderr, "ddssim: %v%s ddssim -help explains\n", err, cmp.Or(suggest.Flag(fs, err), ";"))
 		return nil, err
 	}
-	if err := s.check(fs.Args()); err != nil {
+	err := s.apply(fs)
+	if err == nil {
+		err = s.check(fs.Args())
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "ddssim: %v; ddssim -help explains\n", err)
 		return nil, err
 	}
 	return s, nil
+}
+
+// apply refuses flags that have no effect on what is asked for: who says them takes the run for another than it is.
+func (s *settings) apply(fs *flag.FlagSet) (err error) {
+	of, without := "of seeds", []string{"pairs", "stored"} // the others of a sweep are seen by their values
+	switch {
+	case s.scenario != "":
+		of, without = "of a -scenario", []string{"seeds", "from", "nodes", "faults", "duration", "storm", "large", "keep", "pairs", "stored", "v"}
+	case s.sweep != 0:
+		of, without = "of a -sweep", []string{"seeds", "from", "nodes", "faults", "duration", "storm", "large", "keep", "v"}
+	}
+	fs.Visit(func(f *flag.Flag) {
+		if err == nil && slices.Contains(without, f.Name) {
+			err = fmt.Errorf("-%s: no flag %s", f.Name, of)
+		}
+	})
+	return err
 }
 
 func (s *settings) check(rest []string) (err error) {
@@ -107,11 +130,16 @@ func (s *settings) check(rest []string) (err error) {
 		return fmt.Errorf("unknown argument %q", rest[0])
 	}
 	o := &s.options
-	if n, _ := fmt.Sscanf(s.nodes, "%d..%d", &o.MinNodes, &o.MaxNodes); n == 1 && !strings.Contains(s.nodes, ".") {
-		o.MaxNodes = o.MinNodes
+	low, high, several := strings.Cut(s.nodes, "..")
+	if !several {
+		high = low
 	}
+	var err1, err2 error
+	o.MinNodes, err1 = strconv.Atoi(low)
+	o.MaxNodes, err2 = strconv.Atoi(high)
+	s.faults = strings.ReplaceAll(s.faults, " ", "") // it is one word in the command that replays a seed
 	switch {
-	case o.MinNodes < 1 || o.MaxNodes < o.MinNodes || o.MaxNodes > maxNodes:
+	case err1 != nil || err2 != nil || o.MinNodes < 1 || o.MaxNodes < o.MinNodes || o.MaxNodes > maxNodes:
 		return fmt.Errorf("-nodes %s: say for example 3..9, at most %d", s.nodes, maxNodes)
 	case s.seeds < 1:
 		return fmt.Errorf("-seeds %d: at least one", s.seeds)
@@ -131,6 +159,11 @@ func (s *settings) check(rest []string) (err error) {
 	}
 	if o.Faults, err = cluster.ParseFaults(s.faults); err != nil {
 		return err
+	}
+	if s.html != "" { // before it has run for hours
+		if _, err := os.Stat(filepath.Dir(s.html)); err != nil {
+			return fmt.Errorf("-html %s: %w", s.html, err)
+		}
 	}
 	if s.part != "" {
 		part, parts := &s.of.Part, &s.of.Parts
@@ -315,7 +348,7 @@ func (s *settings) runAll(ctx context.Context, stdout, stderr io.Writer, what st
 
 // tell says what came of it.
 func (s *settings) tell(end outcome, stdout, stderr io.Writer) int {
-	r, replay := end.result, end.replay
+	r, replay, status := end.result, end.replay, exitOK
 	if r.Err != nil {
 		fmt.Fprintf(stdout, "\nVIOLATION in %v\n%v\nreplay: %s\n", r.Plan, r.Err, replay)
 		if s.scenario == "" && s.sweep == 0 {
@@ -333,14 +366,15 @@ func (s *settings) tell(end outcome, stdout, stderr io.Writer) int {
 	if s.html != "" {
 		if err := os.WriteFile(s.html, timeline(r, replay), 0o644); err != nil {
 			fmt.Fprintf(stderr, "ddssim: %v\n", err)
-			return exitUsage
+			status = exitUsage
+		} else {
+			fmt.Fprintf(stdout, "picture: %s\n", s.html)
 		}
-		fmt.Fprintf(stdout, "picture: %s\n", s.html)
 	}
 	if r.Err != nil {
 		return exitViolation
 	}
-	return exitOK
+	return status
 }
 
 // shrinkRuns bounds the search for a smaller run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,13 @@ func TestSeeds(t *testing.T) {
 	require.NotContains(t, string(page), "<script", "nothing is loaded or run")
 }
 
+// What replays a seed is one line of words, whatever spaces a list was said with.
+func TestReplayOfFaults(t *testing.T) {
+	s, err := parseFlags([]string{"-faults", "crash, pause"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, "go run ./cmd/ddssim -from 7 -seeds 1 -nodes 3..9 -faults crash,pause", s.replay(7, s.options))
+}
+
 func TestLarge(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "t.html")
 	code, out, errs := command("-seeds", "2", "-nodes", "3", "-large", "-html", file)
@@ -82,6 +90,8 @@ func TestWrongUse(t *testing.T) {
 		{"-what"}, {"more"}, {"-seeds", "0"}, {"-nodes", "0..3"}, {"-nodes", "5..3"}, {"-nodes", "3..17"}, {"-nodes", "3.."}, {"-faults", "rain"},
 		{"-duration", "-1s"}, {"-sweep", "1"}, {"-sweep", "3", "-scenario", "1,1 crash 0"}, {"-scenario", "x"}, {"-keep", "x"}, {"-workers", "0"},
 		{"-together"}, {"-part", "0/4"}, {"-sweep", "3", "-part", "4/4"}, {"-sweep", "3", "-part", "1"}, {"-sweep", "3", "-stored", "-1"},
+		{"-nodes", "5x"}, {"-nodes", "3..9x"}, {"-nodes", "3..5..7"}, {"-html", "/no/such/directory/t.html"},
+		{"-scenario", "1,1,2 crash 0 2@17", "-storm", "wave"}, {"-scenario", "1,1,2 crash 0 2@17", "-seeds", "1"}, {"-sweep", "2", "-keep", "1"}, {"-sweep", "2", "-nodes", "3"}, {"-pairs", "1"}, {"-stored", "1"},
 		{"-changes", "crash"}, {"-sweep", "3", "-changes", "crush"}, {"-sweep", "3", "-changes", "crash,"}, {"-sweep", "3", "-stored", "0", "-changes", "crash,return"},
 	} {
 		code, _, errs := command(args...)

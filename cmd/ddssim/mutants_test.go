@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,15 @@ func TestViolation(t *testing.T) {
 	for _, want := range []string{"VIOLATION in seed", "M4: ", "smaller: ", "replay: go run ./cmd/ddssim -from", " -keep ", "\n>> "} {
 		require.Contains(t, out, want)
 	}
+	// The command that is printed last runs the smaller run again, event for event.
+	_, smaller, _ := strings.Cut(out, "\nsmaller: ")
+	_, rest, _ := strings.Cut(smaller, "\n")
+	violation, rest, _ := strings.Cut(rest, "\nreplay: go run ./cmd/ddssim ")
+	replay, around, _ := strings.Cut(rest, "\n")
+	code, again, errs := command(append(strings.Fields(replay), "-workers", "2")...)
+	require.Equal(t, exitViolation, code, again+errs)
+	require.Contains(t, again, "\n"+violation+"\nreplay: ")
+	require.True(t, strings.HasSuffix(again, around), again)
 	code, _, _ = command("-sweep", "3", "-pairs", "0", "-workers", "2")
 	require.Equal(t, exitViolation, code)
 }

@@ -351,7 +351,7 @@ func (s *settings) tell(end outcome, stdout, stderr io.Writer) int {
 	r, replay, status := end.result, end.replay, exitOK
 	if r.Err != nil {
 		fmt.Fprintf(stdout, "\nVIOLATION in %v\n%v\nreplay: %s\n", r.Plan, r.Err, replay)
-		if s.scenario == "" && s.sweep == 0 {
+		if s.scenario == "" && s.sweep == 0 && s.keep == "" { // with -keep it is the run to be looked at, and no smaller one
 			r, replay = s.shrink(r, stdout)
 		}
 		if !s.trace {

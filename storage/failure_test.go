@@ -85,6 +85,9 @@ func TestFullDisk(t *testing.T) {
 	errorIs(t, err, ErrFailed)
 	errorIs(t, err, syscall.ENOSPC)
 	mustSay(t, err, "data/log/0000000002.seg.tmp", "free space")
+	names, err := faulty.List("data/log")
+	noError(t, err)
+	equal(t, []string{"0000000001.seg"}, names) // nothing that could not be used takes room
 	errorIs(t, l.Close(), ErrFailed)
 
 	faulty.SetSpace(-1)

@@ -80,7 +80,8 @@ func (m *maker) create(index uint64) (segment, error) {
 		err = ioError("sync directory", m.dir, m.fs.SyncDir(m.dir))
 	}
 	if err != nil {
-		f.Close() // the error before says more
+		f.Close()         // the error before says more
+		m.fs.Remove(temp) // it may have taken what was left of a disk that is full; under its name it stays for the next Open
 		return segment{}, err
 	}
 	return segment{path, f, h, h.seed()}, nil

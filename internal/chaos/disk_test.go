@@ -18,7 +18,8 @@ func TestFullDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to mount a small disk")
 	}
-	f := newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT=shm", noLease)
+	domain := rand.Uint32() >> 1
+	f := newFleet(t, domain, "DDS_TRANSPORT=shm", noLease)
 	small := filepath.Join(f.dir, "small")
 	require.NoError(t, os.Mkdir(small, 0o755))
 	// The first file of a log fits, which is reserved whole; the second does not.
@@ -43,6 +44,7 @@ func TestFullDisk(t *testing.T) {
 		p.outcome.alive = true
 	}
 	f.end()
+	f.checkNothingLeft(domain)
 	found := check(f.outcomes())
 	require.Empty(t, found.wrong)
 	require.Greater(t, found.deliveries, 1000)

@@ -95,14 +95,15 @@ func (h host) mute(t testing.TB, others []host, mute bool) {
 // village is processes on hosts.
 type village struct {
 	*fleet
-	hosts []host
-	at    map[*process]host
+	domain uint32
+	hosts  []host
+	at     map[*process]host
 }
 
 func newVillage(t *testing.T, hosts, each int, topics ...string) *village {
 	t.Helper()
-	v := &village{hosts: lan(t, hosts), at: map[*process]host{}}
-	v.fleet = newFleet(t, rand.Uint32()>>1, "DDS_TRANSPORT=shm")
+	v := &village{domain: rand.Uint32() >> 1, hosts: lan(t, hosts), at: map[*process]host{}}
+	v.fleet = newFleet(t, v.domain, "DDS_TRANSPORT=shm")
 	for i := range hosts * each {
 		v.settleIn(v.hosts[i%hosts], fmt.Sprintf("seat%d", i), topics...)
 	}
@@ -137,6 +138,7 @@ func (v *village) done(topics ...string) *findings {
 	begin := time.Now()
 	v.finish(topics...)
 	settled := time.Since(begin)
+	v.checkHeld()
 	for _, p := range v.running {
 		p.outcome.alive = true
 	}
@@ -147,6 +149,7 @@ func (v *village) done(topics ...string) *findings {
 	for _, w := range f.wrong {
 		v.t.Error(w)
 	}
+	v.checkNothingLeft(v.domain) // but abstract sockets: those of a network namespace go with it
 	v.t.Logf("%d deliveries in %d stays agree; came back after an exclusion: %v; settled in %v", f.deliveries, f.stays, f.cuts, settled.Round(time.Millisecond))
 	return f
 }

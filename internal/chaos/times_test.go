@@ -136,7 +136,7 @@ func (f *fleet) goOn(topic string, after time.Time, readers ...*process) {
 	}
 }
 
-// end closes all, and checks what was recorded last.
+// end closes all.
 func (f *fleet) end() {
 	f.t.Helper()
 	for len(f.running) > 0 {

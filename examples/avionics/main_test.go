@@ -711,6 +711,7 @@ func TestWhatCanNotRunSaysWhy(t *testing.T) {
 		{"missing file", []string{"-flight", "/does/not/exist.igc"}, 2, "/does/not/exist.igc: no such file"},
 		{"a FIFO that nobody writes to", []string{"-sbs1", fifo}, 2, "fifo is a pipe: not a regular file"},
 		{"late after the end", []string{"-duration", "1s", "-late-display", "2s"}, 2, "not before the end"},
+		{"stops without chaos", []string{"-chaos-stop"}, 2, "-chaos-stop stops nothing without -chaos"},
 		{"help", []string{"-h"}, 0, "Exit status: 0 verdict ok"},
 		{"no flight in the file", []string{"-flight", noFlight}, 1, "photo.igc: no fix: none of 1 lines"},
 		{"bad QoS", []string{"-qos", badQoS}, 1, "bad.xml:1:"},

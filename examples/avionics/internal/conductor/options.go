@@ -71,7 +71,8 @@ const afterFlags = `
 Exit status: 0 verdict ok, 1 verdict failed or the run could not end in order, 2 wrong use.
 The verdict fails when a sample of a reliable topic is missing, doubled or out of order at any process, when two
 processes disagree on the order of a reliable topic, or when a log on disk differs from what was delivered. With -chaos that
-holds for what is promised then: all or none of what a killed process had published, and all of what was acknowledged to it.
+holds for what is promised then: all or none of what a killed process had published, and all of what was acknowledged to it;
+and it fails when air data came no more at a process after another was lost, though a computer sent some.
 `
 
 // speedValue is a time compression: a positive number, or max.
@@ -148,6 +149,8 @@ func (o *Options) check(rest []string) error {
 		return fmt.Errorf("-traffic %d is not between 1 and 200", o.Traffic)
 	case o.Duration < 0 || o.Late < 0 || o.ADC1Off < 0 || o.Chaos < 0:
 		return errors.New("-duration, -late-display, -adc1-off and -chaos can not be negative")
+	case o.ChaosStop && o.Chaos == 0:
+		return errors.New("-chaos-stop stops nothing without -chaos")
 	case o.Timeout <= 0 || o.GiveUp <= 0:
 		return errors.New("-timeout and -sbs1-wait must be positive")
 	case o.Domain > 1<<32-1:

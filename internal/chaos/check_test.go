@@ -75,8 +75,9 @@ func (s stay) live() []delivery {
 }
 
 // checkHistory checks that a reader of the transient-local topic was given what it came too late for, before anything else: of each writer
-// that is there the latest historyDepth samples. Not of those whose process was away: what it sent then may be lost.
-func (s stay) checkHistory(away map[string]bool) (wrong []string) {
+// that is there the latest historyDepth samples, if its process was away but for those that it had before, had being the latest. Not of writers whose
+// process was away: what it sent then may be lost.
+func (s stay) checkHistory(away map[string]bool, had map[string]uint64) (wrong []string) {
 	given := map[string]uint64{} // by writer
 	met := map[string]bool{}     // writers of which it was handed something that is no history
 	for _, d := range s.deliveries {
@@ -84,7 +85,7 @@ func (s stay) checkHistory(away map[string]bool) (wrong []string) {
 			given[d.writer]++
 			continue
 		}
-		if n := given[d.writer]; !met[d.writer] && !away[processOf(d.writer)] && n < min(historyDepth, d.number-1) {
+		if n := given[d.writer]; !met[d.writer] && !away[processOf(d.writer)] && n < min(historyDepth, d.number-1-had[d.writer]) {
 			wrong = append(wrong, fmt.Sprintf("%s came late, and was given %d samples of the history that ends before %s", s.reader, n, d))
 		}
 		met[d.writer] = true
@@ -223,7 +224,7 @@ func check(all []outcome) *findings {
 				f.deliveries += len(ds)
 				list, wrong := stays(ds, p.told.exclusions)
 				f.add(wrong...)
-				n := 0
+				n, had := 0, map[string]uint64{}
 				for _, s := range list {
 					f.stays++
 					s.until = p.memberUntil(s)
@@ -236,8 +237,9 @@ func check(all []outcome) *findings {
 						live = slices.DeleteFunc(slices.Clone(s.live()), func(d delivery) bool {
 							return first[d.sample()] != [2]uint64{uint64(d.epoch), d.seq}
 						})
-						if !s.cut {
-							f.add(s.checkHistory(away)...)
+						f.add(s.checkHistory(away, had)...)
+						for _, d := range s.deliveries {
+							had[d.writer] = d.number
 						}
 					}
 					f.add(s.ascends()...)

@@ -90,6 +90,13 @@ func TestChecker(t *testing.T) {
 		}
 		return ds
 	}
+	batch := func(ds []delivery, from, to int) []delivery { // these came at once
+		ds = slices.Clone(ds)
+		for i := from; i < to; i++ {
+			ds[i].received = ds[from].received
+		}
+		return ds
+	}
 	samples := func(ds []delivery) (list []sample) {
 		for _, d := range ds {
 			list = append(list, d.sample())
@@ -136,6 +143,14 @@ func TestChecker(t *testing.T) {
 			only("p", handed(localTopic, "p.r", "aabbabab")),
 			only("q", as("q.r", late(drop(drop(handed(localTopic, "", "aabbabab"), 0), 0), 2))),
 		}, "q.r came late, and was given 0 samples of the history that ends before a.w #3"},
+		"one was away and is back with what it missed": {[]outcome{
+			only("p", handed(localTopic, "p.r", "aaaaabab")),
+			excluded(only("q", as("q.r", batch(handed(localTopic, "", "aaaaabab"), 3, 6))), 2),
+		}, ""},
+		"one was away and is back without all that it missed": {[]outcome{
+			only("p", handed(localTopic, "p.r", "aaaaabab")),
+			excluded(only("q", as("q.r", batch(drop(handed(localTopic, "", "aaaaabab"), 3), 3, 5))), 2),
+		}, "q.r came late, and was given 1 samples of the history that ends before a.w #6"},
 		"a late one has none of a writer whose process was away": {[]outcome{
 			only("p", handed(localTopic, "p.r", "aabbabab")),
 			only("q", as("q.r", late(drop(drop(handed(localTopic, "", "aabbabab"), 0), 0), 2))),

@@ -17,7 +17,7 @@
 //  4. The log of a process is what its readers were handed, and has what its writers were told is durable.
 //  5. What a writer was told has arrived was handed to every reader that was there meanwhile, also if the writer's process was
 //     excluded.
-//  6. Who joins late is given the history of the transient-local topic.
+//  6. Who joins late, or again after an exclusion, is given the history of the transient-local topic that it lacks.
 //  7. No writer or reader is told an error but that its process was excluded, or hears no majority.
 //  8. When all have ended, those that ended last come back, at once and in any order, and are given what was kept of the logged topic:
 //     neither less nor more.

@@ -507,8 +507,6 @@ func (g *groupLog) Close() error {
 // is CRC-32C of all else in the entry. A torn entry at the end is cut off.
 const writerEntrySize = 8 + 4 + 4 + 4
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 func writersFile(dir string) string { return dir + ".writers" }
 
 func appendWriter(b []byte, key endpointKey, info []byte) []byte {
@@ -533,15 +531,15 @@ func readWriters(path string) (found map[endpointKey][]byte, whole int64, err er
 	}
 	found, rest := parseWriters(b)
 	whole = int64(len(b) - len(rest))
-	return found, whole, checkTail(path, whole, rest, func(b []byte) int {
-		_, _, n := nextWriter(b)
+	return found, whole, checkTail(path, whole, rest, func(b []byte, sum checksum) int {
+		_, _, n := nextWriter(b, sum)
 		return n
 	})
 }
 
 func parseWriters(b []byte) (found map[endpointKey][]byte, rest []byte) {
 	found = make(map[endpointKey][]byte)
-	for key, info, n := nextWriter(b); n > 0; key, info, n = nextWriter(b) {
+	for key, info, n := nextWriter(b, sumOf); n > 0; key, info, n = nextWriter(b, sumOf) {
 		found[key] = info
 		b = b[n:]
 	}
@@ -549,7 +547,7 @@ func parseWriters(b []byte) (found map[endpointKey][]byte, rest []byte) {
 }
 
 // nextWriter is the entry with which b begins, and its size: 0 if it is not whole.
-func nextWriter(b []byte) (key endpointKey, info []byte, n int) {
+func nextWriter(b []byte, sum checksum) (key endpointKey, info []byte, n int) {
 	le := binary.LittleEndian
 	if len(b) < writerEntrySize {
 		return key, nil, 0
@@ -559,7 +557,7 @@ func nextWriter(b []byte) (key endpointKey, info []byte, n int) {
 		return key, nil, 0
 	}
 	info = b[writerEntrySize : writerEntrySize+size]
-	if crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, info) != le.Uint32(b[16:]) {
+	if sum(b, 16, size) != le.Uint32(b[16:]) {
 		return key, nil, 0
 	}
 	return endpointKey{derecho.NodeID(le.Uint64(b)), derecho.EndpointID(le.Uint32(b[8:]))}, info, writerEntrySize + size

@@ -303,8 +303,8 @@ func readEpochs(path string) (entries []epochEntry, whole int64, err error) {
 	}
 	entries, rest := parseEpochs(b)
 	whole = int64(len(b) - len(rest))
-	return entries, whole, checkTail(path, whole, rest, func(b []byte) int {
-		_, n := nextEpoch(b)
+	return entries, whole, checkTail(path, whole, rest, func(b []byte, sum checksum) int {
+		_, n := nextEpoch(b, sum)
 		if n == len(b) && n == len(rest)-epochEntrySize {
 			return 0 // a beginning, and before it what was written with it, an entryAfter: one write, which was torn
 		}
@@ -313,7 +313,7 @@ func readEpochs(path string) (entries []epochEntry, whole int64, err error) {
 }
 
 func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
-	for x, n := nextEpoch(b); n > 0; x, n = nextEpoch(b) {
+	for x, n := nextEpoch(b, sumOf); n > 0; x, n = nextEpoch(b, sumOf) {
 		entries = append(entries, x)
 		b = b[n:]
 	}
@@ -321,7 +321,7 @@ func parseEpochs(b []byte) (entries []epochEntry, rest []byte) {
 }
 
 // nextEpoch is the entry with which b begins, and its size: 0 if it is not whole.
-func nextEpoch(b []byte) (x epochEntry, n int) {
+func nextEpoch(b []byte, sum checksum) (x epochEntry, n int) {
 	le := binary.LittleEndian
 	if len(b) < epochEntrySize || b[0] < entryLog || b[0] > entryOpened {
 		return x, 0
@@ -331,25 +331,13 @@ func nextEpoch(b []byte) (x epochEntry, n int) {
 		return x, 0
 	}
 	x = epochEntry{b[0], le.Uint32(b[1:]), derecho.ChannelID(le.Uint64(b[5:])), b[epochEntrySize : epochEntrySize+size]}
-	if crc32.Update(crc32.Checksum(b[:17], castagnoli), castagnoli, x.body) != le.Uint32(b[17:]) || x.kind == entryLog && size != 8 {
+	if sum(b, 17, size) != le.Uint32(b[17:]) || x.kind == entryLog && size != 8 {
 		return x, 0
 	}
 	if _, err := x.start(); x.kind == entryStart && err != nil {
 		return x, 0
 	}
 	return x, epochEntrySize + size
-}
-
-// checkTail looks at what follows the last whole entry of a file beside a log. What a crash has torn is the end of the file: it was told to
-// nobody, and is cut off. If a whole entry follows, the file was damaged later. size is that of the whole entry with which
-// its argument begins, or 0.
-func checkTail(path string, at int64, rest []byte, size func([]byte) int) error {
-	for i := 1; i < len(rest); i++ {
-		if size(rest[i:]) > 0 {
-			return &storage.CorruptError{Path: path, Offset: at, Reason: fmt.Sprintf("an entry is damaged, and another one follows at offset %d", at+int64(i))}
-		}
-	}
-	return nil
 }
 
 // stateOf is the latest state of a channel that the entries have.

@@ -404,7 +404,7 @@ func (g *groupLog) Begin(s *derecho.EpochStart) error {
 	if d == nil {
 		return nil
 	}
-	if err := d.epochs.put(afterEntry(d.log.Durable()), startEntry(s)); err != nil {
+	if err := d.epochs.putSlowly(s.Moves, afterEntry(d.log.Durable()), startEntry(s)); err != nil {
 		return err
 	}
 	for _, c := range s.Channels {

@@ -263,17 +263,32 @@ func (x *epochEntry) startWithout() (s *derecho.EpochStart, superseded []derecho
 	return s, superseded, nil
 }
 
-// put appends entries in one write and makes them durable.
-func (e *epochFile) put(entries ...epochEntry) error {
+// put appends entries, all of which are durable when it returns. Until then a crash may leave any part of them.
+func (e *epochFile) put(entries ...epochEntry) error { return e.putSlowly(nil, entries...) }
+
+// putPiece is how much of a large state is written and synced at a time: who watches the disk is to see it get on, be it as slow as half a megabyte a second.
+const putPiece = 16 << 20
+
+// putSlowly is put, and calls moves, if there is one, each time that another piece is on disk.
+func (e *epochFile) putSlowly(moves func(), entries ...epochEntry) error {
 	var b []byte
 	for _, x := range entries {
 		b = x.append(b)
 	}
-	if _, err := e.f.Write(b); err != nil {
-		return err
-	}
-	if err := e.f.Sync(); err != nil {
-		return err
+	for {
+		n := min(len(b), putPiece)
+		if _, err := e.f.Write(b[:n]); err != nil {
+			return err
+		}
+		if err := e.f.Sync(); err != nil {
+			return err
+		}
+		if b = b[n:]; len(b) == 0 {
+			break
+		}
+		if moves != nil {
+			moves()
+		}
 	}
 	for _, x := range entries {
 		x.follow(&e.index)
@@ -306,7 +321,7 @@ func readEpochs(path string) (entries []epochEntry, whole int64, err error) {
 	return entries, whole, checkTail(path, whole, rest, func(b []byte, sum checksum) int {
 		_, n := nextEpoch(b, sum)
 		if n == len(b) && n == len(rest)-epochEntrySize {
-			return 0 // a beginning, and before it what was written with it, an entryAfter: one write, which was torn
+			return 0 // a beginning, and before it what was written with it, an entryAfter: what is torn was one put
 		}
 		return n
 	})

@@ -70,3 +70,21 @@ func TestLargeStateDamaged(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrCorrupt)
 	require.ErrorContains(t, err, fmt.Sprintf("another one follows at offset %d", ends[1]))
 }
+
+// Who watches the disk sees a large state get on.
+func TestLargeStateIsWrittenInPieces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.epochs")
+	e, err := openEpochs(path, storage.Version{})
+	require.NoError(t, err)
+	state := make([]byte, 2*putPiece+1)
+	state[putPiece] = 1
+	var lengths []int
+	moves := func() { lengths = append(lengths, lengthOf(t, path)) }
+	before := lengthOf(t, path)
+	require.NoError(t, e.putSlowly(moves, afterEntry(storage.Version{}), startEntry(&derecho.EpochStart{Epoch: 3, Channels: []derecho.ChannelStart{{Channel: 7, Since: 3, Loaded: true, State: state}}})))
+	require.Equal(t, []int{before + putPiece, before + 2*putPiece}, lengths)
+	require.NoError(t, e.f.Close())
+	entries, _, err := readEpochs(path)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(state, stateOf(entries, 7)))
+}

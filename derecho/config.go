@@ -44,7 +44,7 @@ type Config struct {
 	// RestartWait is how long, when the members of a Logged subgroup come back after all of them were
 	// gone and a majority of their logs is there, the others are waited for before that is enough; default 10 s.
 	RestartWait time.Duration
-	// LogTimeout is how long a log may take for one call. After it the log has failed: a disk that hangs would stop the senders of its subgroup
+	// LogTimeout is how long a log may take for one call, or for a part of one (EpochStart.Moves). After it the log has failed: a disk that hangs would stop the senders of its subgroup
 	// for ever, while the heartbeats of the node go on. Default 30 s, after which Linux gives a command to a disk up.
 	LogTimeout time.Duration
 	// SilentAfter and SilentFor are after how many promises in a row, without a message of its own between them, and after what

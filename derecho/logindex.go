@@ -13,6 +13,8 @@ type EpochStart struct {
 	Epoch uint32
 	// Channels are those that the log has from now on, ascending. What it is given of others in this epoch does not count.
 	Channels []ChannelStart
+	// Moves, if not nil, is called by who writes it each time that another part is on disk: with large states it may take longer than Config.LogTimeout.
+	Moves func()
 }
 
 // ChannelStart is the beginning of an epoch, as far as a channel is concerned.

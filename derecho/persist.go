@@ -52,7 +52,7 @@ type logger struct {
 	fail func(error) // called once, on the logger's goroutine or the poller's
 	done chan struct{}
 	wake chan struct{}
-	// calls counts beginnings and ends of calls of the log that write: odd while one is under way. Stored by the logger's goroutine alone. The
+	// calls counts beginnings and ends of calls of the log that write, and two for each part of one that is done: odd while one is under way. Stored by the logger's goroutine alone. The
 	// poller loads it to see whether something moves, and nothing else goes by it.
 	calls atomic.Uint64
 	seen  uint64        // calls when the poller looked last
@@ -381,6 +381,7 @@ func (l *logger) write(parts []logPart) error {
 		p := &parts[i]
 		if p.start != nil {
 			s := l.resolve(p.start)
+			s.Moves = l.moves
 			if err := l.call(func() error { return l.log.Begin(s) }); err != nil {
 				return err
 			}
@@ -410,6 +411,9 @@ func (l *logger) call(f func() error) error {
 	return l.failed() // it may have been given up meanwhile, and an error is final
 }
 
+// moves: the call that is under way gets on. The logger's goroutine's.
+func (l *logger) moves() { l.calls.Store(l.calls.Load() + 2) }
+
 // giveUp: nothing is written from now on.
 func (l *logger) giveUp(err error) {
 	if l.err.CompareAndSwap(nil, &err) {
@@ -417,7 +421,7 @@ func (l *logger) giveUp(err error) {
 	}
 }
 
-// watch gives the log up if one call of it takes longer than limit. The poller calls it now and then, and says how much time has passed since, in
+// watch gives the log up if one call of it, or a part of one, takes longer than limit. The poller calls it now and then, and says how much time has passed since, in
 // which it was running itself.
 func (l *logger) watch(passed, limit time.Duration) {
 	calls := l.calls.Load()

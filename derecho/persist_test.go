@@ -98,6 +98,45 @@ func TestLoggerIsWatched(t *testing.T) {
 	require.Error(t, l.failed(), "an error is final")
 }
 
+// A beginning with a large state may take a slow disk longer than a call of the log may take, if it gets on.
+func TestLoggerIsWatchedByParts(t *testing.T) {
+	const limit = 10 * time.Second
+	var failed error
+	log := &slowLog{}
+	l := newLogger(log, rdma.NewBell(new(rdma.BellWords)), func(err error) { failed = err })
+	l.schedule = func() {}
+	log.part = func() {
+		l.watch(limit-1, limit)
+		l.watch(limit-1, limit)
+	}
+	l.begin(epochStarts{1, []channelStarts{{channelLogs: channelLogs{Channel: 1}, since: 1}}})
+	l.turn()
+	require.NoError(t, failed)
+	require.True(t, l.has(1, 1))
+	log.part = func() {
+		l.watch(1, limit)
+		l.watch(limit, limit)
+		l.watch(1, limit)
+	}
+	l.begin(epochStarts{2, []channelStarts{{channelLogs: channelLogs{Channel: 1}, since: 2}}})
+	l.turn()
+	require.ErrorContains(t, failed, "the disk has not answered for 10s", "a part may not")
+}
+
+// slowLog is a Log that writes a beginning in parts.
+type slowLog struct {
+	textLog
+	part func() // takes the time of one
+}
+
+func (l *slowLog) Begin(s *EpochStart) error {
+	for range 3 {
+		l.part()
+		s.Moves()
+	}
+	return l.textLog.Begin(s)
+}
+
 // A log has nothing of an epoch before the states with which it begins have come, and no channel whose state has not.
 func TestLoggerHolds(t *testing.T) {
 	const a, b = ChannelID(1), ChannelID(2)

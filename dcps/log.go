@@ -273,8 +273,8 @@ type diskLog struct {
 	log     *storage.Log
 	writers *os.File
 	epochs  *epochFile
-	known   map[endpointKey]bool
-	seq     uint64 // of the last message written in the epoch that has begun, plus one
+	known   map[endpointKey]bool // writers that the file of writers names; false: not with what they announced
+	seq     uint64               // of the last message written in the epoch that has begun, plus one
 	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
 	holds atomic.Pointer[held]
 }
@@ -321,8 +321,11 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 	path := writersFile(dir)
 	past, whole, err := readWriters(path)
 	if err == nil {
-		for key := range past {
-			d.known[key] = true
+		err = checkWriters(log, path, past, whole)
+	}
+	if err == nil {
+		for key, info := range past {
+			d.known[key] = len(info) > 0
 		}
 		d.writers, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	}
@@ -479,14 +482,16 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 
 // introduce notes what a writer announced, before its first message.
 func (d *diskLog) introduce(key endpointKey, set *logSet) error {
-	info, ok := set.announced.Load(key)
-	if !ok {
-		return nil // its samples are stored, but a later run can not give them to anyone
+	info, _ := set.announced.Load(key)
+	b, ok := info.([]byte)
+	if _, named := d.known[key]; named && !ok {
+		return nil
 	}
-	if _, err := d.writers.Write(appendWriter(nil, key, info.([]byte))); err != nil {
+	// Without what it announced its samples are stored all the same, but a later run can not give them to anyone.
+	if _, err := d.writers.Write(appendWriter(nil, key, b)); err != nil {
 		return err
 	}
-	d.known[key] = true
+	d.known[key] = ok
 	return d.writers.Sync()
 }
 
@@ -504,7 +509,8 @@ func (g *groupLog) Close() error {
 }
 
 // The file of writers, little endian: entries of node(u64) id(u32) length(u32) checksum(u32) announcement. The checksum
-// is CRC-32C of all else in the entry. A torn entry at the end is cut off.
+// is CRC-32C of all else in the entry. A torn entry at the end is cut off. The announcement is empty of a writer whose announcement nobody could read; of several entries of a writer
+// the last counts.
 const writerEntrySize = 8 + 4 + 4 + 4
 
 func writersFile(dir string) string { return dir + ".writers" }
@@ -535,6 +541,28 @@ func readWriters(path string) (found map[endpointKey][]byte, whole int64, err er
 		_, _, n := nextWriter(b, sum)
 		return n
 	})
+}
+
+// checkWriters looks whether it is but torn what a file of writers lacks at its end, or all of it. An entry is on disk before the first message of its writer: if there are messages of one
+// that no entry names, the file was damaged or lost, and nobody could be given these.
+func checkWriters(log *storage.Log, path string, past map[endpointKey][]byte, whole int64) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && whole > 0 && info.Size() == whole:
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	for r, err := range log.Records(storage.Version{}) {
+		if err != nil {
+			return err
+		}
+		key := endpointKey{derecho.NodeID(r.Sender), derecho.EndpointID(r.Writer)}
+		if _, named := past[key]; !named {
+			return &storage.CorruptError{Path: path, Offset: whole, Reason: fmt.Sprintf("the entry of writer %d of node %v is damaged or missing, and the log has messages of it, the first is %v", key.id, key.node, r.Version)}
+		}
+	}
+	return nil
 }
 
 func parseWriters(b []byte) (found map[endpointKey][]byte, rest []byte) {

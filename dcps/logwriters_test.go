@@ -1,0 +1,103 @@
+package dcps
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/qos"
+	"github.com/omg-dds-go/dds/storage"
+)
+
+// What a writer announced is damaged or gone, and its messages are in the log: nobody could be given these, and the log says so instead of beginning with nothing.
+func TestWritersOfALogAreLost(t *testing.T) {
+	for name, harm := range map[string]func(t *testing.T, path string){
+		"the last entry is damaged": func(t *testing.T, path string) {
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			b[len(b)-1] ^= 1
+			require.NoError(t, os.WriteFile(path, b, 0o644))
+		},
+		"the file is cut":  func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, int64(lengthOf(t, path)-1))) },
+		"the file is gone": func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) },
+		"another entry is torn": func(t *testing.T, path string) {
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, append(b, appendWriter(nil, endpointKey{7, 7}, []byte("what it is"))[:25]...), 0o644))
+		},
+		"nothing is": func(*testing.T, string) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := onCore(t, Settings{})
+			dir := t.TempDir()
+			start := func() *node {
+				s := d.settings
+				s.Dir = dir
+				return (&domain{id: d.id, settings: s}).node(t)
+			}
+			a := start()
+			w := a.writer(t, writerQos(func(q *qos.DataWriter) {
+				q.Durability.Kind = qos.DurabilityPersistent
+				q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+			}, blocking(patience)))
+			for i := range int32(3) {
+				write(t, w, i, i)
+			}
+			require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+			require.NoError(t, a.p.Close())
+			path := writersFile(a.p.logDir(w.at.sg))
+			harm(t, path)
+
+			b := start()
+			wants := readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent })
+			r, err := NewDataReader(b.sub, b.topic(t), WithReaderQos(wants))
+			if name == "nothing is" || name == "another entry is torn" {
+				require.NoError(t, err)
+				require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+				require.Equal(t, "0:0 1:1 2:2", values(t, r, 3))
+				return
+			}
+			if err == nil {
+				require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+				some, _ := r.Read()
+				t.Log("it has", some.Len())
+			}
+			require.ErrorIs(t, err, storage.ErrCorrupt)
+			require.ErrorIs(t, err, ErrPreconditionNotMet)
+			require.ErrorContains(t, err, path)
+		})
+	}
+}
+
+// Of a writer whose announcement nobody could read the file notes that there was one: it is no damage that its messages are in the log.
+func TestWriterWithoutAnnouncement(t *testing.T) {
+	d := onBus(t)
+	dir := t.TempDir()
+	n := d.node(t, WithSettings(Settings{Dir: dir}))
+	w := n.writer(t, persistentQos())
+	log := n.p.logs.log(w.at.sg)
+	put := func(writer derecho.EndpointID, seq uint64) {
+		b := log.NewBatch()
+		b.Append(&derecho.Message{Header: derecho.Header{Writer: writer, Kind: kindData}, Sender: 70, Channel: w.at.ch, Epoch: 1, Seq: seq, Payload: []byte("what")})
+		require.NoError(t, log.Write(b))
+	}
+	path := writersFile(n.p.logDir(w.at.sg))
+	put(1, 1)
+	once := lengthOf(t, path)
+	put(1, 2)
+	require.Equal(t, once, lengthOf(t, path), "it is noted once")
+	put(2, 3)
+	n.p.logs.announced.Store(endpointKey{70, 1}, []byte("what it announced later"))
+	put(1, 4)
+	require.NoError(t, log.Close())
+	found, _, err := readWriters(path)
+	require.NoError(t, err)
+	require.Equal(t, map[endpointKey][]byte{{70, 1}: []byte("what it announced later"), {70, 2}: {}}, found)
+	require.NoError(t, os.Truncate(path, int64(lengthOf(t, path)-1)))
+	disk, err := openDisk(n.p.logDir(w.at.sg), storage.Options{})
+	require.NoError(t, err)
+	require.Equal(t, map[endpointKey]bool{{70, 1}: false, {70, 2}: false}, disk.known)
+	require.NoError(t, disk.close())
+}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
+	"github.com/omg-dds-go/dds/internal/vfs"
 	"github.com/omg-dds-go/dds/storage"
 	"github.com/omg-dds-go/dds/topic"
 )
@@ -351,6 +352,10 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 		if counts, err = lastOf(log, d.epochs.index.Begun()); err == nil {
 			err = d.epochs.put(afterEntry(counts), startEntry(&derecho.EpochStart{Epoch: found.Last.Epoch}))
 		}
+	}
+	if err == nil {
+		// The files beside the log may be new, or new in the place of others (slim). Their names are to last as long as what is told to be in them.
+		err = vfs.OS{}.SyncDir(filepath.Dir(dir))
 	}
 	if err == nil {
 		err = d.epochs.open()

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/omg-dds-go/dds/derecho"
@@ -106,12 +105,5 @@ func replaceFile(path, next string, b []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(next, path); err != nil {
-		return err
-	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync() // until then a crash brings the old file back
-		_ = dir.Close()
-	}
-	return nil
+	return os.Rename(next, path) // until the directory is synced (openDisk) a crash brings the old file back
 }

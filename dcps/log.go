@@ -88,14 +88,36 @@ func (s *logSet) free(sg derecho.SubgroupID) *groupLog {
 	if before.isFree() {
 		return before
 	}
+	return s.next(before)
+}
+
+// next is the log of a subgroup after another one.
+func (s *logSet) next(before *groupLog) *groupLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byID[sg] == before {
+	if sg := before.sg; s.byID[sg] == before {
 		l := &groupLog{set: s, sg: sg}
 		l.dir, l.owner = before.place()
 		s.byID[sg] = l
 	}
-	return s.byID[sg]
+	return s.byID[before.sg]
+}
+
+// start gives the log of a subgroup its place on disk: the one that the core has, or, if that has closed it, the one that it gets next.
+func (s *logSet) start(sg derecho.SubgroupID, dir string) error {
+	l := s.log(sg)
+	for {
+		err := l.start(dir, s.p.name)
+		if !errors.Is(err, errEnded) {
+			return err
+		}
+		select {
+		case <-s.over:
+			return err
+		default:
+			l = s.next(l)
+		}
+	}
 }
 
 // begin makes sure that a PERSISTENT topic is stored, and recovers what an earlier run has stored of it. It waits for a disk no longer than operationTimeout, and not while
@@ -147,7 +169,7 @@ func (s *logSet) beginOf(t *topicEntity) *beginning {
 func (s *logSet) take(t *topicEntity) error {
 	sg := derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))
 	dir := t.logDir()
-	if err := s.log(sg).start(dir, s.p.name); err != nil {
+	if err := s.start(sg, dir); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -254,6 +276,12 @@ func (g *groupLog) isFree() bool {
 	return !g.given && !g.closed
 }
 
+func (g *groupLog) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
 // give gives the log to who closes it; false if somebody has it, or had.
 func (g *groupLog) give() bool {
 	g.mu.Lock()
@@ -290,8 +318,11 @@ type held struct {
 func (g *groupLog) start(dir, owner string) error {
 	g.starting.Lock()
 	defer g.starting.Unlock()
-	if g.disk.Load() != nil {
+	switch {
+	case g.disk.Load() != nil:
 		return nil
+	case g.isClosed():
+		return errEnded
 	}
 	d, err := openDisk(dir, storage.Options{
 		Owner: fmt.Sprintf("%s (pid %d)", owner, os.Getpid()), SegmentBytes: g.set.p.settings.LogSegmentBytes,

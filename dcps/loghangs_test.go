@@ -76,3 +76,22 @@ func TestLogOfEachIncarnation(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, after.Close())
 }
+
+// A process that kept a stored topic in memory, and was excluded, makes its first PERSISTENT writer before it has joined again: that has a log, which is the next incarnation's.
+func TestLogBeginsBetweenIncarnations(t *testing.T) {
+	d := onBus(t)
+	n := d.node(t, WithSettings(Settings{Dir: t.TempDir()}))
+	logs := &n.p.logs
+	tp := n.topic(t)
+	sg := derecho.SubgroupID(n.p.hub.placement.Subgroup(topic.Logged, "Track"))
+	before, err := logs.open(sg)
+	require.NoError(t, err)
+	require.NoError(t, before.Close())
+	_, err = NewDataWriter(n.pub, tp, WithWriterQos(persistentQos()))
+	require.NoError(t, err)
+	after, err := logs.open(sg)
+	require.NoError(t, err)
+	require.NotNil(t, after.(*groupLog).disk.Load())
+	require.NotNil(t, logs.logState(sg, derecho.ChannelID(topic.ChannelOf("Track"))))
+	require.NoError(t, after.Close())
+}

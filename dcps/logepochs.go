@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 
@@ -273,6 +274,9 @@ const putPiece = 16 << 20
 func (e *epochFile) putSlowly(moves func(), entries ...epochEntry) error {
 	var b []byte
 	for _, x := range entries {
+		if uint64(len(x.body)) > math.MaxUint32 {
+			return fmt.Errorf("%s: epoch %d begins with states of %d bytes, and an entry has room for %d: keep less of the topic (DURABILITY_SERVICE)", e.f.Name(), x.epoch, len(x.body), uint32(math.MaxUint32))
+		}
 		b = x.append(b)
 	}
 	for {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,4 +90,22 @@ func TestLargeStateIsWrittenInPieces(t *testing.T) {
 	entries, _, err := readEpochs(path)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(state, stateOf(entries, 7)))
+}
+
+// The length of an entry has 32 bits. What is longer would be taken for damage at the next start.
+func TestTooLargeStateIsRefused(t *testing.T) {
+	if bits.UintSize == 32 {
+		t.Skip("there is no such state")
+	}
+	path := filepath.Join(t.TempDir(), "log.epochs")
+	e, err := openEpochs(path, storage.Version{})
+	require.NoError(t, err)
+	whole := lengthOf(t, path)
+	long := uint64(math.MaxUint32) + 1
+	body, err := syscall.Mmap(-1, 0, int(long), syscall.PROT_READ, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE) // nobody touches it
+	require.NoError(t, err)
+	require.ErrorContains(t, e.put(epochEntry{kind: entryStart, epoch: 3, body: body}), "epoch 3 begins with states of 4294967296 bytes")
+	require.NoError(t, syscall.Munmap(body))
+	require.Equal(t, whole, lengthOf(t, path))
+	require.NoError(t, e.f.Close())
 }

@@ -3,6 +3,7 @@ package derecho
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -148,6 +149,46 @@ func TestUnusedLogThatDoesNotClose(t *testing.T) {
 	s.closeUnused(time.Millisecond)
 	require.False(t, stuck.closed.Load())
 	require.Nil(t, s.take(opened), "nobody takes it any more")
+	close(stuck.answer)
+	require.Eventually(t, stuck.closed.Load, patience, time.Millisecond)
+}
+
+// A node that ends closes its logs at once: it waits for no more than the slowest disk.
+func TestLogsAreClosedAtOnce(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), LogState: emptyLog(17), LogTimeout: time.Hour}}
+	var closing sync.WaitGroup // no log is closed before each of them is being closed
+	c.cfg.OpenLog = func(SubgroupID) (Log, error) {
+		closing.Add(1)
+		return closedTogether{&memLog{}, &closing}, nil
+	}
+	n, _ := c.join()
+	for i, sg := range []SubgroupID{77, 78, 79} {
+		s := Subgroup{ID: sg, Mode: Logged}
+		n.mustAdd(t, Endpoint{ID: EndpointID(i + 1), Channel: 7, Writes: s, Reads: []Subgroup{s}, Replica: true})
+	}
+	require.NoError(t, n.Leave(ctxFor(t)))
+}
+
+type closedTogether struct {
+	*memLog
+	all *sync.WaitGroup
+}
+
+func (l closedTogether) Close() error {
+	l.all.Done()
+	l.all.Wait()
+	return nil
+}
+
+// A disk that does not answer when its log is closed is not waited for: Close writes, too.
+func TestLogThatDoesNotClose(t *testing.T) {
+	c := &cluster{t: t, cfg: Config{Domain: rand.Uint32(), LogState: emptyLog(17), LogTimeout: 100 * time.Millisecond}} // whether it is kept earlier, too, has no effect here
+	stuck := &closing{answer: make(chan struct{})}
+	c.cfg.OpenLog = func(SubgroupID) (Log, error) { return stuck, nil }
+	n, _ := c.join()
+	n.mustAdd(t, storing(1, 7))
+	require.NoError(t, n.Leave(ctxFor(t)))
+	require.False(t, stuck.closed.Load())
 	close(stuck.answer)
 	require.Eventually(t, stuck.closed.Load, patience, time.Millisecond)
 }

@@ -235,12 +235,14 @@ func (l *life) end() {
 			l.m.fail(ErrClosed)
 		}
 		_ = l.fabric.Close()
+		var closing sync.WaitGroup // one disk that does not answer does not hold up the others
 		for _, g := range l.m.order {
 			if g.log != nil {
-				_ = g.log.close(l.n.cfg.LogTimeout)
+				closing.Go(func() { _ = g.log.close(l.n.cfg.LogTimeout) })
 			}
 		}
-		l.m.logs.closeUnused(l.n.cfg.LogTimeout)
+		closing.Go(func() { l.m.logs.closeUnused(l.n.cfg.LogTimeout) })
+		closing.Wait()
 	})
 }
 

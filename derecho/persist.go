@@ -469,24 +469,26 @@ func (l *logger) close(limit time.Duration) error {
 		l.held = 0
 	}
 	l.mu.Unlock()
-	if l.schedule == nil {
-		l.nudge()
-		if l.stood > limit {
-			limit = 0 // it was waited for already
-		}
-		patience := time.NewTimer(limit)
-		defer patience.Stop()
-		select {
-		case <-l.done:
-		case <-patience.C:
-			go func() { // it ends with the call that hangs
-				<-l.done
-				_ = l.log.Close()
-			}()
-			return fmt.Errorf("%w: %w", ErrLog, hung(limit))
-		}
+	if l.schedule != nil {
+		return l.log.Close()
 	}
-	return l.log.Close()
+	l.nudge()
+	if l.stood > limit {
+		limit = 0 // it was waited for already
+	}
+	closed := make(chan error, 1)
+	go func() { // it ends with the call that hangs, be that the last: to close a log is to write, too
+		<-l.done
+		closed <- l.log.Close()
+	}()
+	patience := time.NewTimer(limit)
+	defer patience.Stop()
+	select {
+	case err := <-closed:
+		return err
+	case <-patience.C:
+		return fmt.Errorf("%w: %w", ErrLog, hung(limit))
+	}
 }
 
 // logs are the logs that this node opens. AddEndpoint waits for that, so that an error reaches the caller, and no disk is waited for on

@@ -207,13 +207,19 @@ func (r *reader) enable(op string) error {
 		path, _ := p.hub.placement.PathOf(uint32(sg))
 		ep.Reads = append(ep.Reads, derecho.Subgroup{ID: sg, Mode: modeOf(path)})
 	}
-	if err := p.introduce(r.lifetime, ep); err != nil {
+	err := p.logs.beginAgain(op, r.what, r.topic, r.q.Durability.Kind == qos.DurabilityPersistent, r.durable)
+	if err == nil {
+		if err = p.introduce(r.lifetime, ep); err != nil {
+			err = p.unagreed(op, r.what, "", err)
+		}
+	}
+	if err != nil {
 		p.retire(r.id)
 		p.delist(&r.entity)
 		if r.ended.Load() || r.lifetime.Err() != nil {
 			return r.deleted(op)
 		}
-		return p.unagreed(op, r.what, "", err)
+		return err
 	}
 	r.enabled.Store(true)
 	return nil

@@ -213,14 +213,20 @@ func (w *writer) enable(op string) error {
 		ep.Reads = []derecho.Subgroup{ep.Writes}
 		ep.Replica = true
 	}
-	if err := p.introduce(w.lifetime, ep); err != nil {
+	err := p.logs.beginAgain(op, w.what, w.topic, w.path == topic.Logged, false)
+	if err == nil {
+		if err = p.introduce(w.lifetime, ep); err != nil {
+			err = p.unagreed(op, w.what, "", err)
+		}
+	}
+	if err != nil {
 		w.endLife()
 		p.retire(w.id)
 		p.delist(&w.entity)
 		if w.ended.Load() {
 			return w.deleted(op)
 		}
-		return p.unagreed(op, w.what, "", err)
+		return err
 	}
 	w.maxSize = p.core.MaxPayload(w.at.sg)
 	if w.path == topic.Logged {

@@ -389,7 +389,7 @@ func (h *hub) readerGone(w, r *endpoint) {
 // matched computes again what consider found: it depends on the announcements, and on what this process ignores, only.
 func (h *hub) matched(w, r *endpoint) bool { return h.relate(w, r).matched }
 
-// dropChannels forgets the history of a topic once no endpoint of this process is a replica of it.
+// dropChannels forgets the history of a topic once no endpoint of this process is a replica of it. Of one that is being announced, and was not told of yet, the history of what is logged is kept for it.
 func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 	if peers := h.topics[name]; peers != nil {
 		for _, w := range peers.writers {
@@ -403,12 +403,17 @@ func (h *hub) dropChannels(name string, ch derecho.ChannelID) {
 			}
 		}
 	}
-	for key := range h.channels {
-		if key.ch == ch {
-			delete(h.channels, key)
+	h.p.logs.forget(name) // first: who is not found below finds it forgotten (logSet.beginAgain)
+	for key, c := range h.channels {
+		if key.ch != ch {
+			continue
 		}
+		if path, _ := h.placement.PathOf(uint32(key.sg)); path == topic.Logged && !c.awaiting && h.p.replicates(ch) {
+			c.history.endAll() // somebody is being announced, who may have looked at the log before
+			h.p.logs.recovered.Store(key, c.history)
+		}
+		delete(h.channels, key)
 	}
-	h.p.logs.forget(name)
 }
 
 // NodeJoined has no effect here: endpoints tell all that matters.

@@ -146,6 +146,15 @@ func (s *logSet) begin(op, entity string, t *topicEntity) error {
 	}
 }
 
+// beginAgain is begin for what is about to be announced: it may have been made long ago, and all that kept the topic then have left since. What keeps the topic in memory only needs it, too, if
+// the log is open, for the sake of another topic or of what was there before: it is announced with what the log holds, so that this is what it has to have.
+func (s *logSet) beginAgain(op, entity string, t *topicEntity, persistent, keeps bool) error {
+	if persistent || keeps && s.log(derecho.SubgroupID(s.p.hub.placement.Subgroup(topic.Logged, t.name))).disk.Load() != nil {
+		return s.begin(op, entity, t)
+	}
+	return nil
+}
+
 // beginOf begins with a topic, unless that is under way.
 func (s *logSet) beginOf(t *topicEntity) *beginning {
 	s.mu.Lock()

@@ -64,7 +64,8 @@ type Settings struct {
 	// "-nulls,-batch-send", or "-all"; equal at all processes of a domain. Default: DDS_SPINDLE, else all are on.
 	Spindle string
 	// LogSegmentBytes is the size of the files of which a log consists, which are reserved whole when they are begun: a
-	// multiple of 4 KiB from 8 KiB to 1 GiB. A sample of a PERSISTENT topic has to fit. Default 64 MiB.
+	// multiple of 4 KiB from 8 KiB to 1 GiB. A sample of a PERSISTENT topic has to fit; a writer goes by what its own process says, so it is to be the same
+	// at all that store a topic: the log of one whose files are smaller fails with the first sample that does not fit. Default 64 MiB.
 	LogSegmentBytes int64
 }
 

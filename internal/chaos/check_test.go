@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -21,6 +22,8 @@ type stay struct {
 	deliveries []delivery
 	cut        bool  // it began because the process had been excluded
 	ended      bool  // it ended because of that
+	since      int64 // ns: when the process had been excluded before; 0: it had not
+	from       int64 // ns: from then on what others write was to reach the reader
 	until      int64 // ns: to then the process was surely a member
 }
 
@@ -32,16 +35,17 @@ func stays(ds []delivery, exclusions []int64) (list []stay, wrong []string) {
 		stay int
 	}
 	newest := map[string]latest{}
-	from, away := 0, 0
+	from, away, since := 0, 0, int64(0)
 	end := func(at int) {
 		if at > from {
-			list = append(list, stay{reader: ds[from].reader, deliveries: ds[from:at], cut: from > 0, ended: at < len(ds)})
+			list = append(list, stay{reader: ds[from].reader, deliveries: ds[from:at], cut: from > 0, ended: at < len(ds), since: since})
 		}
 		from = at
 	}
 	for i, d := range ds {
 		for ; away < len(exclusions) && exclusions[away] < d.received; away++ {
 			end(i)
+			since = exclusions[away]
 		}
 		before, known := newest[d.writer]
 		newest[d.writer] = latest{d, away}
@@ -227,7 +231,7 @@ func check(all []outcome) *findings {
 				n, had := 0, map[string]uint64{}
 				for _, s := range list {
 					f.stays++
-					s.until = p.memberUntil(s)
+					s.from, s.until = p.thereFrom(s), p.memberUntil(s)
 					whole = append(whole, s)
 					if s.cut {
 						n++
@@ -283,6 +287,21 @@ func oneEnd(topic string, o *order, ends []stay) (wrong []string) {
 	return wrong
 }
 
+// thereFrom is when a reader was made, or its process had joined again. It may be handed something before, while some writers go on in the epoch before
+// the first that reaches it.
+func (p outcome) thereFrom(s stay) int64 {
+	from := max(s.deliveries[0].received, p.told.begun[s.reader])
+	if s.since == 0 {
+		return from
+	}
+	for _, at := range p.told.rejoins {
+		if at > s.since {
+			return max(from, at)
+		}
+	}
+	return math.MaxInt64 // it ended before that
+}
+
 // memberUntil is when the process of a stay was surely a member: one that was killed may have been excluded, and have come
 // back, after its own writers were last heard; one that was excluded while it stood still is handed what had reached it before,
 // when it goes on.
@@ -319,7 +338,7 @@ func (f *findings) checkArrived(topic string, all []outcome, stays []stay) (wron
 			had[d.sample()] = true
 		}
 		for _, a := range acks {
-			if s.deliveries[0].received >= a.sent || s.until <= a.at {
+			if s.from >= a.sent || s.until <= a.at {
 				continue
 			}
 			if f.arrived++; !had[sample{a.writer, a.number}] {

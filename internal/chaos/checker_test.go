@@ -192,6 +192,15 @@ func TestChecker(t *testing.T) {
 		"it was lost at a process that may have been away too": {[]outcome{
 			{name: "p", fate: "killed", over: 10, told: told{deliveries: returned}}, withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7}),
 		}, ""},
+		"what arrived was lost after its reader had come back": {[]outcome{
+			{name: "p", fate: "closed", over: 1 << 62, told: told{deliveries: returned, exclusions: []int64{-1}, rejoins: []int64{2}}}, withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7}),
+		}, "a.w was told that its #3 has arrived, but p.r was not handed it"},
+		"what arrived was lost before its reader was there again": {[]outcome{
+			{name: "p", fate: "closed", over: 1 << 62, told: told{deliveries: returned, exclusions: []int64{-1}, rejoins: []int64{5}}}, withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7}),
+		}, ""},
+		"what arrived was lost before its reader was made": {[]outcome{
+			{name: "p", fate: "closed", over: 1 << 62, told: told{deliveries: returned, begun: map[string]int64{"p.r": 5}}}, withLog(only("a"), nil, ack{atomicTopic, "a.w", 3, 5, 7}),
+		}, ""},
 		"it joined after what arrived": {[]outcome{
 			only("p", whole), only("q", as("q.r", whole[4:])), withLog(only("a"), nil, ack{atomicTopic, "a.w", 2, 3, 7}),
 		}, ""},

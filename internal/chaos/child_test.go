@@ -257,6 +257,7 @@ func (c *child) enter(topic string, writers, readers int) error {
 		if p.r, err = dcps.NewDataReader(c.sub, t.Topic, dcps.WithReaderQos(readerQos(t.Name()))); err != nil {
 			return err
 		}
+		c.record.note("B %s %d", p.name, time.Now().UnixNano())
 		t.readers = append(t.readers, p)
 		c.start(p, func(ctx context.Context) error { return c.read(ctx, t.Name(), p) })
 	}
@@ -341,7 +342,7 @@ func (c *child) read(ctx context.Context, topic string, p *part) error {
 		if err != nil {
 			return err
 		}
-		c.noteExclusions()
+		c.noteViews()
 		b = b[:0]
 		samples, lasts := int64(0), false
 		for info, encoded := range loan.All() {
@@ -381,17 +382,20 @@ func (c *child) read(ctx context.Context, topic string, p *part) error {
 	}
 }
 
-// noteExclusions puts down when the process was excluded. A reader does it before it puts down what it took, so that an exclusion is in
+// noteViews puts down when the process was excluded, and when it was back. A reader does it before it puts down what it took, so that an exclusion is in
 // the record whenever something is that came after it.
-func (c *child) noteExclusions() {
+func (c *child) noteViews() {
 	c.views.Lock()
 	defer c.views.Unlock()
 	if c.p.StatusChanges()&dcps.ViewChangedStatusBit == 0 {
 		return
 	}
 	for _, v := range c.p.ViewChangedStatus().Changes {
-		if v.Why == dcps.ViewExcluded {
+		switch v.Why {
+		case dcps.ViewExcluded:
 			c.record.note("X %d", v.At.UnixNano())
+		case dcps.ViewRejoined:
+			c.record.note("R %d", v.At.UnixNano())
 		}
 	}
 }

@@ -60,7 +60,9 @@ type ack struct {
 type told struct {
 	deliveries []delivery
 	acks       []ack
-	exclusions []int64 // when the process learned that it was excluded: what it was handed later is of after that
+	begun      map[string]int64 // when a reader was there: what others write from then on reaches it
+	exclusions []int64          // when the process learned that it was excluded: what it was handed later is of after that
+	rejoins    []int64          // when its readers were there again
 	queueing   []queueing
 	errors     []string // because it was excluded, or isolated
 	failures   []string // all others
@@ -76,7 +78,7 @@ func readRecord(path string) (told, error) {
 		return told{}, err
 	}
 	defer f.Close()
-	var t told
+	t := told{begun: map[string]int64{}}
 	names := map[string]string{} // each string once, however often it is there
 	intern := func(s string) string {
 		if n, ok := names[s]; ok {
@@ -103,6 +105,10 @@ func readRecord(path string) (told, error) {
 			})
 		case w[0] == "A" && len(w) == 6:
 			t.acks = append(t.acks, ack{intern(w[1]), intern(w[2]), uint64(n(3)), n(4), n(5)})
+		case w[0] == "B" && len(w) == 3:
+			t.begun[w[1]] = n(2)
+		case w[0] == "R" && len(w) == 2:
+			t.rejoins = append(t.rejoins, n(1))
 		case w[0] == "X" && len(w) == 2:
 			t.exclusions = append(t.exclusions, n(1))
 		case w[0] == "Q" && len(w) == 5:

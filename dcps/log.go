@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/omg-dds-go/dds/derecho"
-	"github.com/omg-dds-go/dds/internal/vfs"
 	"github.com/omg-dds-go/dds/storage"
 	"github.com/omg-dds-go/dds/topic"
 )
@@ -395,7 +394,7 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 	}
 	if err == nil {
 		// The files beside the log may be new, or new in the place of others (slim). Their names are to last as long as what is told to be in them.
-		err = vfs.OS{}.SyncDir(filepath.Dir(dir))
+		err = syncDir(filepath.Dir(dir))
 	}
 	if err == nil {
 		err = d.epochs.open()
@@ -430,6 +429,14 @@ func lastOf(log *storage.Log, epoch uint32) (last storage.Version, err error) {
 
 // tell says what the log holds.
 func (d *diskLog) tell(index *derecho.LogIndex) { d.holds.Store(&held{index, d.seq}) }
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
 
 // logState is what the log of a subgroup holds of a channel (derecho.Config.LogState).
 func (s *logSet) logState(sg derecho.SubgroupID, ch derecho.ChannelID) *derecho.LogState {

@@ -179,7 +179,7 @@ func (c *checker) event(i int, e Event) {
 	case Left:
 		c.gives(e.Node, 0)
 	case Crashed, Excluded:
-		c.outcast[c.names[e.Node]] = e.Kind == Excluded && (c.outcast[c.names[e.Node]] || c.member[e.Node] && !strings.Contains(e.Text, "larger group"))
+		c.outcast[c.names[e.Node]] = e.Kind == Excluded && (c.outcast[c.names[e.Node]] || c.member[e.Node] && !strings.Contains(e.Text, "belongs to another group"))
 		c.gives(e.Node, 0)
 		c.ended[e.Node] = i
 		c.faulty = true

@@ -358,6 +358,7 @@ type link struct {
 	exports  map[rdma.Key]*export
 	ended    bool // from knows that it is down
 	refused  bool // from was told that the peer refuses connections
+	doubted  bool // it was, once
 
 	queued, passed int // things put on the link, things that arrived
 	limited        bool
@@ -514,6 +515,7 @@ func (l *link) judge() {
 		return
 	}
 	if l.refused = severed; severed {
+		l.doubted = true
 		l.from.events.Dying(l)
 	} else {
 		l.from.events.Resumed(l)
@@ -535,7 +537,7 @@ func (l *link) Drop(err error) {
 	}
 	l.lose()
 	l.hangUp(false, errors.New("dropped"))
-	if l.refused && !l.to.closed { // addresses that are configured are dialled for ever
+	if l.doubted && !l.to.closed { // addresses that are configured are dialled for ever, also if it is refused no more when this node comes to end it
 		l.from.connect(l.to)
 	}
 	l.from.w.After(0, func() {

@@ -58,3 +58,28 @@ func TestRefusals(t *testing.T) {
 		require.NoError(t, fa.Close())
 	}
 }
+
+// A link that was refused once is made anew if it is dropped, also when it is refused no more by then: its address is dialled for ever.
+func TestDroppedAfterRefusal(t *testing.T) {
+	for _, rejects := range []bool{true, false} {
+		w := NewWorld(1)
+		w.Rejects = rejects
+		a, b := &refused{}, &refused{}
+		w.Attach(rdma.PeerInfo{ID: 1}, 1, a, func() {}).Start()
+		w.Attach(rdma.PeerInfo{ID: 2}, 2, b, func() {}).Start()
+		run := func() { w.Run(w.Now()+1<<40, nil) }
+		run()
+		w.Wall(1, 2, true)
+		run()
+		w.Wall(1, 2, false)
+		run()
+		a.links[0].Drop(nil)
+		run()
+		links := 1
+		if rejects {
+			links++
+		}
+		require.Len(t, a.links, links)
+		require.Len(t, b.links, links)
+	}
+}

@@ -27,7 +27,7 @@ var catches = map[string]catch{
 	"tie-before-death":      {kind: "halves", seed: 13, violates: "T1"},
 	"dead-agree":            {kind: "any", seed: 2, violates: "M4"},
 	"witness-twice":         {kind: "any", seed: 1, violates: "M4"},
-	"no-exclusion":          {kind: "any", seed: 26, violates: "run"},
+	"no-exclusion":          {kind: "any", seed: 33, violates: "A3"},
 	"no-suspicion":          {kind: "any", seed: 59, violates: "M7"},
 	"trim-own":              {kind: "any", seed: 8, violates: "T3"},
 	"trim-first":            {kind: "any", seed: 3, violates: "M7"},

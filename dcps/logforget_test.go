@@ -18,14 +18,7 @@ func TestCoreReaderEnabledAfterTheLastWasClosed(t *testing.T) {
 		return (&domain{id: d.id, settings: s}).node(t)
 	}
 	a := start()
-	w := a.writer(t, writerQos(func(q *qos.DataWriter) {
-		q.Durability.Kind = qos.DurabilityPersistent
-		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
-	}, blocking(patience)))
-	for i := range int32(3) {
-		write(t, w, i, i)
-	}
-	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	w := a.store(t)
 	wants := readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent })
 	sub, err := a.p.NewSubscriber(WithSubscriberQos(func() qos.Subscriber { q := qos.DefaultSubscriber(); q.EntityFactory = createdDisabled; return q }()))
 	require.NoError(t, err)
@@ -53,14 +46,7 @@ func TestCoreReaderInMemoryBesideALog(t *testing.T) {
 		return (&domain{id: d.id, settings: s}).node(t)
 	}
 	a := start()
-	w := a.writer(t, writerQos(func(q *qos.DataWriter) {
-		q.Durability.Kind = qos.DurabilityPersistent
-		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
-	}, blocking(patience)))
-	for i := range int32(3) {
-		write(t, w, i, i)
-	}
-	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	w := a.store(t)
 	require.NoError(t, w.Close())
 	local := a.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityTransientLocal }))
 	require.NoError(t, local.WaitForHistoricalData(patiently(t)))

@@ -95,14 +95,7 @@ func TestCoreStateThatIsGivenWhileALogBegins(t *testing.T) {
 		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
 	}
 	a := start("a", dir)
-	w := a.writer(t, writerQos(func(q *qos.DataWriter) {
-		q.Durability.Kind = qos.DurabilityPersistent
-		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
-	}, blocking(patience)))
-	for i := range int32(3) {
-		write(t, w, i, i)
-	}
-	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	a.store(t)
 	require.NoError(t, a.p.Close())
 
 	b, c := start("b", dir), start("c", "")
@@ -115,4 +108,18 @@ func TestCoreStateThatIsGivenWhileALogBegins(t *testing.T) {
 	r := b.reader(t, readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent }))
 	require.NoError(t, r.WaitForHistoricalData(patiently(t)))
 	require.Equal(t, "0:0 1:1 2:2", values(t, r, 3))
+}
+
+// store makes a PERSISTENT writer whose samples outlive it, and stores one each of three instances: 0:0 1:1 2:2.
+func (n *node) store(t *testing.T) *DataWriter[track] {
+	t.Helper()
+	w := n.writer(t, writerQos(func(q *qos.DataWriter) {
+		q.Durability.Kind = qos.DurabilityPersistent
+		q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
+	}, blocking(patience)))
+	for i := range int32(3) {
+		write(t, w, i, i)
+	}
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	return w
 }

@@ -38,14 +38,7 @@ func TestWritersOfALogAreLost(t *testing.T) {
 				return (&domain{id: d.id, settings: s}).node(t)
 			}
 			a := start()
-			w := a.writer(t, writerQos(func(q *qos.DataWriter) {
-				q.Durability.Kind = qos.DurabilityPersistent
-				q.WriterDataLifecycle.AutodisposeUnregisteredInstances = false
-			}, blocking(patience)))
-			for i := range int32(3) {
-				write(t, w, i, i)
-			}
-			require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+			w := a.store(t)
 			require.NoError(t, a.p.Close())
 			path := writersFile(a.p.logDir(w.at.sg))
 			harm(t, path)

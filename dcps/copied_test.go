@@ -17,9 +17,7 @@ func TestCoreCopiedLogIsRefused(t *testing.T) {
 	d := onCore(t, Settings{})
 	original, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	start := func(name, dir string) *node {
-		s := d.settings
-		s.Dir = dir
-		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
+		return d.nodeAt(t, dir, WithName(name))
 	}
 	persistent := writerQos(func(q *qos.DataWriter) {
 		q.Durability.Kind = qos.DurabilityPersistent

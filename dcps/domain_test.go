@@ -95,6 +95,13 @@ func (d *domain) node(t testing.TB, opts ...ParticipantOption) *node {
 	return n
 }
 
+// nodeAt is node with its logs in a directory.
+func (d *domain) nodeAt(t testing.TB, dir string, opts ...ParticipantOption) *node {
+	s := d.settings
+	s.Dir = dir
+	return (&domain{id: d.id, settings: s}).node(t, opts...)
+}
+
 // crash takes a participant out of the domain without the farewell of its writers.
 func (d *domain) crash(n *node) {
 	_ = n.p.core.Leave(context.Background())

@@ -13,9 +13,7 @@ func TestCoreReaderEnabledAfterTheLastWasClosed(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()
 	start := func() *node {
-		s := d.settings
-		s.Dir = dir
-		return (&domain{id: d.id, settings: s}).node(t)
+		return d.nodeAt(t, dir)
 	}
 	a := start()
 	w := a.store(t)
@@ -41,9 +39,7 @@ func TestCoreReaderEnabledAfterTheLastWasClosed(t *testing.T) {
 func TestCoreReaderInMemoryBesideALog(t *testing.T) {
 	d := onCore(t, Settings{})
 	start := func() *node {
-		s := d.settings
-		s.Dir = t.TempDir()
-		return (&domain{id: d.id, settings: s}).node(t)
+		return d.nodeAt(t, t.TempDir())
 	}
 	a := start()
 	w := a.store(t)

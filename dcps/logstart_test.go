@@ -16,9 +16,7 @@ func TestCoreLogThatBeginsLateHasWhatCameBefore(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()
 	start := func(name, dir string) *node {
-		s := d.settings
-		s.Dir = dir
-		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
+		return d.nodeAt(t, dir, WithName(name))
 	}
 	a, b := start("a", t.TempDir()), start("b", dir)
 	w := a.writer(t, writerQos(func(q *qos.DataWriter) {
@@ -57,9 +55,7 @@ func TestCoreLogComesBackToReadersWithoutLogs(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()
 	start := func(name, dir string) *node {
-		s := d.settings
-		s.Dir = dir
-		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
+		return d.nodeAt(t, dir, WithName(name))
 	}
 	persistent := writerQos(func(q *qos.DataWriter) {
 		q.Durability.Kind = qos.DurabilityPersistent
@@ -90,9 +86,7 @@ func TestCoreStateThatIsGivenWhileALogBegins(t *testing.T) {
 	d := onCore(t, Settings{})
 	dir := t.TempDir()
 	start := func(name, dir string) *node {
-		s := d.settings
-		s.Dir = dir
-		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
+		return d.nodeAt(t, dir, WithName(name))
 	}
 	a := start("a", dir)
 	a.store(t)

@@ -33,9 +33,7 @@ func TestWritersOfALogAreLost(t *testing.T) {
 			d := onCore(t, Settings{})
 			dir := t.TempDir()
 			start := func() *node {
-				s := d.settings
-				s.Dir = dir
-				return (&domain{id: d.id, settings: s}).node(t)
+				return d.nodeAt(t, dir)
 			}
 			a := start()
 			w := a.store(t)

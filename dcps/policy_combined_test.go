@@ -253,9 +253,7 @@ func TestGroupSetWhenTheWriterIsExcluded(t *testing.T) {
 func TestCoreGroupOfStoredTopics(t *testing.T) {
 	d := onCore(t, Settings{})
 	start := func(name, dir string) *node {
-		s := d.settings
-		s.Dir = dir
-		return (&domain{id: d.id, settings: s}).node(t, WithName(name))
+		return d.nodeAt(t, dir, WithName(name))
 	}
 	keepsAll := qos.History{Kind: qos.HistoryKeepAll, Depth: 1}
 	stored := writerQos(func(q *qos.DataWriter) {

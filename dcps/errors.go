@@ -103,7 +103,7 @@ func failure(op, entity, detail string, cause error) error {
 	unsupported := (*topic.UnsupportedError)(nil)
 	switch {
 	case errors.Is(cause, derecho.ErrExcluded), errors.Is(cause, derecho.ErrNoMajority):
-		return &Error{Op: op, Entity: entity, Detail: outageDetail(errors.Is(cause, derecho.ErrExcluded), detail), Code: ErrPreconditionNotMet, Err: cause}
+		return &Error{Op: op, Entity: entity, Detail: outageDetail(cause, detail), Code: ErrPreconditionNotMet, Err: cause}
 	case errors.Is(cause, derecho.ErrTimeout), errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
 		code = ErrTimeout
 	case errors.Is(cause, derecho.ErrClosed):

@@ -543,11 +543,13 @@ func (b *bus) isolate(at *node, err error) {
 }
 
 // exclude has the others go on without a node.
-func (b *bus) exclude(at *node) {
+func (b *bus) exclude(at *node) { b.excludeFor(at, derecho.ErrExcluded) }
+
+func (b *bus) excludeFor(at *node, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.of(at)
-	err := fmt.Errorf("%w: the test says so", derecho.ErrExcluded)
+	err := fmt.Errorf("%w: the test says so", why)
 	if own := n.undelivered; len(own) > 0 {
 		n.do(func() { n.h.Undelivered(0, own) })
 		n.undelivered = nil

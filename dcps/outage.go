@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -177,12 +178,17 @@ const (
 		"once they do: look after the network, and after the processes that are named here"
 	excludedDetail = "the others went on without this process, because they did not hear it for longer than Settings.Lease. It is joining again " +
 		"by itself as soon as it reaches a process of the domain: if none is left, start one, or this one anew. Try again once DomainParticipant.Err is nil"
+	otherGroupDetail = "the processes of the domain had not reached each other, and formed more than one group. This one left the smaller one, " +
+		"and is joining the other by itself: look after the network, or after the addresses of the peers. Try again once DomainParticipant.Err is nil"
 )
 
 // outageDetail says what an outage means and what to do.
-func outageDetail(excluded bool, more string) string {
+func outageDetail(outage error, more string) string {
 	text := isolatedDetail
-	if excluded {
+	switch {
+	case errors.Is(outage, derecho.ErrOtherGroup):
+		text = otherGroupDetail
+	case errors.Is(outage, derecho.ErrExcluded):
 		text = excludedDetail
 	}
 	if more != "" {

@@ -234,6 +234,33 @@ func TestRejoin(t *testing.T) {
 }
 
 // What a writer sends again after its process was away is no news to a VOLATILE reader.
+// Who left a smaller group for a larger one was not silent, and is not told that it was.
+func TestGivesWayToAnotherGroup(t *testing.T) {
+	d := onBus(t)
+	a, b := d.node(t), d.node(t)
+	w := b.writer(t, writerQos())
+	r := a.reader(t, readerQos())
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	d.bus.excludeFor(b, derecho.ErrOtherGroup)
+	d.bus.settle(t)
+	for _, err := range []error{w.Write(patiently(t), &track{}), w.WaitForAcknowledgments(patiently(t)), b.p.Err()} {
+		require.ErrorIs(t, err, ErrPreconditionNotMet)
+		require.ErrorIs(t, err, derecho.ErrExcluded)
+		require.ErrorIs(t, err, derecho.ErrOtherGroup)
+		require.ErrorContains(t, err, "formed more than one group")
+		require.NotContains(t, err.Error(), "Settings.Lease")
+	}
+	s := b.p.ViewChangedStatus()
+	last := s.Changes[len(s.Changes)-1]
+	require.Equal(t, ViewExcluded, last.Why)
+	require.ErrorIs(t, last.Err, derecho.ErrOtherGroup)
+	d.bus.rejoin(b)
+	require.NoError(t, b.p.WaitForDomain(patiently(t)))
+	require.NoError(t, w.WaitForMatch(patiently(t), 1))
+	write(t, w, 1, 1)
+	require.Equal(t, "1:1", values(t, r, 1))
+}
+
 func TestRejoinVolatileReaderOfStoredTopic(t *testing.T) {
 	d := onBus(t)
 	a, b := d.node(t), d.node(t)

@@ -522,7 +522,7 @@ func (p *DomainParticipant) unagreed(op, entity, detail string, err error) error
 		return failure(op, entity, detail, err)
 	}
 	return &Error{Op: op, Entity: entity, Code: ErrTimeout, Err: fmt.Errorf("%w; %w", err, outage),
-		Detail: outageDetail(errors.Is(outage, derecho.ErrExcluded), detail)}
+		Detail: outageDetail(outage, detail)}
 }
 
 // invalid wraps what Validate found.

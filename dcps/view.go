@@ -24,7 +24,7 @@ const (
 	ViewIsolated
 	// ViewResumed: this process hears enough of them again, and has missed nothing.
 	ViewResumed
-	// ViewExcluded: the others went on without this process. It joins again by itself; ViewRejoined follows.
+	// ViewExcluded: the others went on without this process, or it left its group for a larger one that it met. It joins again by itself; ViewRejoined follows.
 	ViewExcluded
 	// ViewRejoined: this process is a member again, and its writers and readers are announced again.
 	ViewRejoined
@@ -48,7 +48,8 @@ type ViewChange struct {
 	// At is when this process learned of it. What readers were handed before has an earlier reception timestamp, and what they
 	// were handed after it none that is earlier.
 	At time.Time
-	// Err is the cause of ViewIsolated and ViewExcluded: derecho.ErrNoMajority or derecho.ErrExcluded, with details.
+	// Err is the cause of ViewIsolated and ViewExcluded, with details: derecho.ErrNoMajority, derecho.ErrExcluded, or derecho.ErrOtherGroup, which
+	// is a derecho.ErrExcluded, too.
 	Err error
 }
 

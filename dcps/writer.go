@@ -454,7 +454,7 @@ func (w *writer) OfferedDeadlineMissedStatus() OfferedDeadlineMissedStatus {
 func (w *writer) unknown(op string, cause error) error {
 	return &Error{
 		Op: op, Entity: w.what, Code: ErrPreconditionNotMet, Err: cause,
-		Detail: outageDetail(true, "which of the samples up to now have reached their readers, or a log, is not known"),
+		Detail: outageDetail(cause, "which of the samples up to now have reached their readers, or a log, is not known"),
 	}
 }
 

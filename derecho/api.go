@@ -231,4 +231,6 @@ var (
 	ErrCopied = errors.New("derecho: a copied log")
 	// ErrExcluded: the group went on without this node.
 	ErrExcluded = errors.New("derecho: excluded")
+	// ErrOtherGroup is an ErrExcluded: this node left its group for another of the same domain that it met, which is larger, or has a majority.
+	ErrOtherGroup = fmt.Errorf("%w: another group of the domain", ErrExcluded)
 )

@@ -280,14 +280,13 @@ func (m *machine) checkGroup(p rdma.PeerInfo, s status) {
 	if m.phase != joined && !leaves || !s.joined || s.group == m.view.group {
 		return
 	}
-	why := "gives way to it"
+	why := ""
 	if leaves && m.cutOff != "" { // nobody gives way to it, and some of its own group may have joined the other
-		why = "which this node is to leave, has no majority"
+		why = " and no majority"
 	} else if s.members < mine || s.members == mine && p.ID > uint64(m.id) {
 		return
 	}
-	m.giveWay(fmt.Errorf("%s (process %d on %s) belongs to another group of this domain, with %d members; this one, of %d, %s",
-		p.Name, p.PID, p.Host, s.members, mine, why))
+	m.giveWay(fmt.Errorf("%w: that of %s (process %d on %s) has %d members, this one %d%s", ErrOtherGroup, p.Name, p.PID, p.Host, s.members, mine, why))
 }
 
 // outlived: of this group the view has ended that follows the one of this node, and whoever knows of the first of the two ends may be gone. A view does not end with a member that

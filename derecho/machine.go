@@ -290,7 +290,7 @@ func (m *machine) answerFence() bool {
 func (m *machine) exclude(why error) {
 	if !m.dead() {
 		m.outcast = m.outcast || m.phase >= joined && !mutant.Is("outcast-founds")
-		m.giveWay(why)
+		m.giveWay(fmt.Errorf("%w: %w", ErrExcluded, why))
 	}
 }
 
@@ -300,9 +300,8 @@ func (m *machine) succeeds(before *machine) {
 	m.logs.succeeds(&before.logs)
 }
 
-// giveWay ends this incarnation of the node; another one begins.
-func (m *machine) giveWay(why error) {
-	err := fmt.Errorf("%w: %w", ErrExcluded, why)
+// giveWay ends this incarnation of the node, for an ErrExcluded; another one begins.
+func (m *machine) giveWay(err error) {
 	was := m.phase
 	m.phase = excluded
 	m.shell.isExcluded(err) // first: whoever finds no epoch to send in asks why

@@ -106,7 +106,7 @@ func (p *picture) event(e cluster.Event, draw bool) {
 	case cluster.Start:
 		fmt.Fprintf(p, "<text x=\"0\" y=\"%d\">%s host %d</text><text x=\"0\" y=\"%d\">%s</text>\n", p.y(e.Node, 0)+10, html.EscapeString(e.Text), e.Host, p.y(e.Node, 1)+10, e.Node)
 		p.mark(e, "#080")
-	case cluster.Crashed, cluster.Excluded, cluster.Left:
+	case cluster.Crashed, cluster.Excluded, cluster.GaveWay, cluster.Left:
 		p.finish(e.Node, e.At)
 		p.mark(e, "#c00")
 	case cluster.Fault_, cluster.Isolated:

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/omg-dds-go/dds/derecho"
 )
@@ -178,8 +177,9 @@ func (c *checker) event(i int, e Event) {
 		c.rows[e.Node], c.removed[e.Node], c.got[e.Node] = map[rowKey]*derecho.Row{}, map[derecho.NodeID]bool{}, map[string]bool{}
 	case Left:
 		c.gives(e.Node, 0)
-	case Crashed, Excluded:
-		c.outcast[c.names[e.Node]] = e.Kind == Excluded && (c.outcast[c.names[e.Node]] || c.member[e.Node] && !strings.Contains(e.Text, "belongs to another group"))
+	case Crashed, Excluded, GaveWay:
+		name := c.names[e.Node]
+		c.outcast[name] = e.Kind == Excluded && c.member[e.Node] || e.Kind != Crashed && c.outcast[name]
 		c.gives(e.Node, 0)
 		c.ended[e.Node] = i
 		c.faulty = true

@@ -429,7 +429,7 @@ func (x *tampered) trim() int {
 func (x *tampered) goOn(at int) (nodes []derecho.NodeID) {
 	for i := range at {
 		if e := &x.events[i]; e.Kind == Joined && !slices.ContainsFunc(x.events, func(o Event) bool {
-			return o.Node == e.Node && (o.Kind == Crashed || o.Kind == Excluded || o.Kind == Left)
+			return o.Node == e.Node && (o.Kind == Crashed || o.Kind == Excluded || o.Kind == GaveWay || o.Kind == Left)
 		}) {
 			nodes = append(nodes, e.Node)
 		}

@@ -336,7 +336,11 @@ func (p *process) hasFailed(err error) { p.run.failf("node %s failed: %v", p.id,
 // wasExcluded: a new node takes its place, unless it was about to leave.
 func (p *process) wasExcluded(err error) {
 	p.observe() // what it told just before, others may have seen
-	p.run.emit(Event{Kind: Excluded, Node: p.id, Text: err.Error()})
+	e := Event{Kind: Excluded, Node: p.id, Text: err.Error()}
+	if errors.Is(err, derecho.ErrOtherGroup) {
+		e.Kind = GaveWay
+	}
+	p.run.emit(e)
 	id := p.id
 	p.run.w.After(0, func() {
 		if p.gone || p.id != id {

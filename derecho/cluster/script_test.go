@@ -354,7 +354,7 @@ func (s *script) tell() {
 				handed[name] = map[derecho.SubgroupID][]string{}
 			}
 			handed[name][e.SG] = append(handed[name][e.SG], word(e.Text))
-		case Joined, Left, Crashed, Excluded:
+		case Joined, Left, Crashed, Excluded, GaveWay:
 			said[name] = append(said[name], kindNames[e.Kind])
 		case Load:
 			said[name] = append(said[name], strings.TrimSpace("gets the state "+words(strings.Fields(e.Text))))

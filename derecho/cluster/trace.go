@@ -19,6 +19,7 @@ const (
 	Left                     // it has left
 	Crashed                  // it ends
 	Excluded                 // the group went on without it
+	GaveWay                  // it goes over to another group that it has met
 	Isolated                 // too few members are heard; Text is empty when that is over
 	Send                     // a message was accepted
 	Deliver                  // a message was handed over
@@ -48,7 +49,7 @@ const (
 	GivenUp  // a node writes nothing more to its log, whose disk does not answer; Text says why
 )
 
-var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "isolated", "send", "deliver",
+var kindNames = []string{"?", "start", "joined", "leaves", "left", "crashed", "excluded", "gives way", "isolated", "send", "deliver",
 	"known", "forgotten", "await", "load", "holds", "kept", "decision", "final", "fault", "told", "durable", "begun", "lost", "unbegun", "found", "refused", "asked", "changed", "ready", "back", "waits", "muted", "left out", "gives up its log:"}
 
 // Event is one line of a trace.

@@ -254,6 +254,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, "interrupted; no violation until then")
 		return exitInterrupted
 	}
+	// How much a seed schedules is known when it has run.
+	if keep := s.options.Keep; len(keep) > 0 && end.result != nil && s.seeds == 1 && slices.Max(keep) >= end.result.Scheduled {
+		fmt.Fprintf(stderr, "ddssim: -keep %s: seed %d schedules %d acts and faults, with numbers from 0\n", s.keep, s.from, end.result.Scheduled)
+		return exitUsage
+	}
 	return s.tell(end, stdout, stderr)
 }
 

@@ -80,9 +80,22 @@ func TestDrawnFirst(t *testing.T) {
 }
 
 func TestNothingHappensWithoutFaultsAndActs(t *testing.T) {
-	code, out, _ := command("-seeds", "1", "-nodes", "2", "-keep", "none")
+	code, out, _ := command("-seeds", "1", "-nodes", "2", "-keep", "none", "-faults", "none")
 	require.Equal(t, exitOK, code, out)
 	require.Contains(t, out, "faults: none")
+}
+
+// Faults of a whole run are counted as those of a moment: by process, and by disk that was used.
+func TestFaultsOfWholeRuns(t *testing.T) {
+	code, out, _ := command("-seeds", "10", "-nodes", "3", "-faults", "slow-node,slow-disk,clock-skew")
+	require.Equal(t, exitOK, code, out)
+	require.Regexp(t, `faults: slow-node \d+, slow-disk \d+, clock-skew \d+\n`, out)
+}
+
+func TestKeepWhatIsNotScheduled(t *testing.T) {
+	code, _, errs := command("-seeds", "1", "-nodes", "3", "-keep", "1,99999")
+	require.Equal(t, exitUsage, code)
+	require.Regexp(t, `-keep 1,99999: seed 1 schedules \d+ acts and faults, with numbers from 0`, errs)
 }
 
 func TestWrongUse(t *testing.T) {

@@ -21,6 +21,7 @@ type disk struct {
 	messages file
 	err      error         // of all that is written from now on
 	copied   bool          // from another, which lives
+	slow     bool          // and counted as such
 	openings []int         // of each time that it was opened: how many beginnings there were
 	crashIn  int           // operations until the process ends in the middle of its writing; 0: it does not
 	stuck    time.Duration // until when it does not answer

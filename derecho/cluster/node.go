@@ -84,9 +84,11 @@ func (r *run) startAs(name string, host uint64, d *disk) *process {
 	p := &process{disk: d, run: r, name: name, host: host, wanted: map[derecho.EndpointID]derecho.Endpoint{}}
 	if r.plan.Faults&ClockSkew != 0 {
 		p.skew = float64(r.rng.IntN(201)-100) / 1000
+		r.faults[ClockSkew]++
 	}
 	if r.plan.Faults&SlowNode != 0 && r.rng.IntN(3) == 0 {
 		p.slow = r.w.Between(0, 4*r.w.MaxDelay)
+		r.faults[SlowNode]++
 	}
 	r.procs = append(r.procs, p)
 	p.stores = !r.plan.Memory || r.memories == nil || r.memories.IntN(2) == 0 // without memories a script says so
@@ -151,6 +153,10 @@ func (p *process) boot() {
 			slow := time.Duration(0)
 			if r.plan.Faults&SlowDisk != 0 {
 				slow = 20 * r.w.MaxDelay
+				if !p.disk.slow {
+					p.disk.slow = true
+					r.faults[SlowDisk]++
+				}
 			}
 			r.w.After(r.w.Between(0, r.w.MaxDelay+slow), func() {
 				if p.id == id && !p.gone {

@@ -1,6 +1,7 @@
 package dcps
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ import (
 type logSet struct {
 	p         *DomainParticipant
 	announced sync.Map // endpointKey -> []byte; stored by the polling goroutine
+	// renewed is how often a writer has announced itself anew. It rises behind announced, and is loaded before that: who looks at what was announced as of a number
+	// finds all that was until then.
+	renewed   atomic.Uint64
 	recovered sync.Map // channelKey -> *store: what was found on disk and no reader has seen yet
 
 	over chan struct{} // closed when the participant is about to be: nobody waits for a disk any more
@@ -310,10 +314,17 @@ type diskLog struct {
 	log     *storage.Log
 	writers *os.File
 	epochs  *epochFile
-	known   map[endpointKey]bool // writers that the file of writers names; false: not with what they announced
-	seq     uint64               // of the last message written in the epoch that has begun, plus one
+	known   map[endpointKey]introduced // writers that the file of writers names
+	seq     uint64                     // of the last message written in the epoch that has begun, plus one
 	// holds is what the log holds durably; stored by the logger's goroutine, loaded by the polling goroutine.
 	holds atomic.Pointer[held]
+}
+
+// introduced is what the file of writers has of one.
+type introduced struct {
+	info    []byte // empty: not what it announced
+	current bool   // it is what the writer announced last, as of renewed
+	renewed uint64
 }
 
 // held is what a log holds; it does not change.
@@ -357,7 +368,7 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &diskLog{log: log, known: make(map[endpointKey]bool)}
+	d := &diskLog{log: log, known: make(map[endpointKey]introduced)}
 	path := writersFile(dir)
 	past, whole, err := readWriters(path)
 	if err == nil {
@@ -365,7 +376,7 @@ func openDisk(dir string, o storage.Options) (*diskLog, error) {
 	}
 	if err == nil {
 		for key, info := range past {
-			d.known[key] = len(info) > 0
+			d.known[key] = introduced{info: info}
 		}
 		d.writers, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	}
@@ -517,9 +528,10 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 	if b.err != nil {
 		return b.err
 	}
+	renewed := g.set.renewed.Load()
 	for key := range b.writers {
-		if !d.known[key] {
-			if err := d.introduce(key, g.set); err != nil {
+		if k := d.known[key]; !k.current || k.renewed != renewed {
+			if err := d.introduce(key, g.set, renewed); err != nil {
 				return err
 			}
 		}
@@ -532,18 +544,23 @@ func (g *groupLog) Write(batch derecho.LogBatch) error {
 	return nil
 }
 
-// introduce notes what a writer announced, before its first message.
-func (d *diskLog) introduce(key endpointKey, set *logSet) error {
+// introduce notes what a writer announced, before its first message, and before the first one after it has announced another QoS.
+func (d *diskLog) introduce(key endpointKey, set *logSet, renewed uint64) error {
 	info, _ := set.announced.Load(key)
 	b, ok := info.([]byte)
-	if _, named := d.known[key]; named && !ok {
+	was, named := d.known[key]
+	switch {
+	case named && !ok:
+		return nil
+	case named && bytes.Equal(was.info, b):
+		d.known[key] = introduced{was.info, true, renewed}
 		return nil
 	}
 	// Without what it announced its samples are stored all the same, but a later run can not give them to anyone.
 	if _, err := d.writers.Write(appendWriter(nil, key, b)); err != nil {
 		return err
 	}
-	d.known[key] = ok
+	d.known[key] = introduced{b, ok, renewed}
 	return d.writers.Sync()
 }
 
@@ -562,7 +579,7 @@ func (g *groupLog) Close() error {
 
 // The file of writers, little endian: entries of node(u64) id(u32) length(u32) checksum(u32) announcement. The checksum
 // is CRC-32C of all else in the entry. A torn entry at the end is cut off. The announcement is empty of a writer whose announcement nobody could read; of several entries of a writer
-// the last counts.
+// the last counts: there is another one if it has announced another QoS, before the first message since.
 const writerEntrySize = 8 + 4 + 4 + 4
 
 func writersFile(dir string) string { return dir + ".writers" }

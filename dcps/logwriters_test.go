@@ -3,6 +3,7 @@ package dcps
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,6 +63,48 @@ func TestWritersOfALogAreLost(t *testing.T) {
 	}
 }
 
+// A writer that gets another QoS, and stores more, is that of the later one after a restart of all, as it is for those who come late while it lives.
+func TestLogKeepsLaterQos(t *testing.T) {
+	d := onCore(t, Settings{})
+	dir := t.TempDir()
+	a := d.nodeAt(t, dir)
+	w := a.store(t)
+	path := writersFile(a.p.logDir(w.at.sg))
+	once := lengthOf(t, path)
+	q := a.pub.Qos()
+	q.Partition.Name = []string{"later"}
+	require.NoError(t, a.pub.SetQos(q))
+	write(t, w, 3, 3)
+	write(t, w, 4, 4)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	twice := lengthOf(t, path)
+	require.Greater(t, twice, once)
+	other := a.writer(t, persistentQos())
+	changed := persistentQos()
+	changed.LatencyBudget.Duration = time.Second
+	require.NoError(t, other.SetQos(changed))
+	write(t, w, 3, 3)
+	require.NoError(t, w.WaitForAcknowledgments(patiently(t)))
+	require.Equal(t, twice, lengthOf(t, path), "of those that have stored something")
+	require.NoError(t, a.p.Close())
+
+	b := d.nodeAt(t, dir)
+	for _, partition := range []string{"", "later"} {
+		in := b.sub.Qos()
+		in.Partition.Name = []string{partition}
+		sub, err := b.p.NewSubscriber(WithSubscriberQos(in))
+		require.NoError(t, err)
+		r, err := NewDataReader(sub, b.topic(t), WithReaderQos(readerQos(func(q *qos.DataReader) { q.Durability.Kind = qos.DurabilityPersistent })))
+		require.NoError(t, err)
+		require.NoError(t, r.WaitForHistoricalData(patiently(t)))
+		if partition == "" {
+			require.Equal(t, "no data", takeText(t, r))
+		} else {
+			require.Equal(t, "0:0 1:1 2:2 4:4 3:3", values(t, r, 5))
+		}
+	}
+}
+
 // Of a writer whose announcement nobody could read the file notes that there was one: it is no damage that its messages are in the log.
 func TestWriterWithoutAnnouncement(t *testing.T) {
 	d := onBus(t)
@@ -89,6 +132,6 @@ func TestWriterWithoutAnnouncement(t *testing.T) {
 	require.NoError(t, os.Truncate(path, int64(lengthOf(t, path)-1)))
 	disk, err := openDisk(n.p.logDir(w.at.sg), storage.Options{})
 	require.NoError(t, err)
-	require.Equal(t, map[endpointKey]bool{{70, 1}: false, {70, 2}: false}, disk.known)
+	require.Equal(t, map[endpointKey]introduced{{70, 1}: {info: []byte{}}, {70, 2}: {info: []byte{}}}, disk.known)
 	require.NoError(t, disk.close())
 }

@@ -138,6 +138,7 @@ func (h *hub) EndpointChanged(ep derecho.Endpoint) {
 func (h *hub) rewriteHistory(w *endpoint) {
 	if w.path == topic.Logged {
 		h.p.logs.announced.Store(w.key, w.info)
+		h.p.logs.renewed.Add(1)
 	}
 	if c := h.channels[w.at]; c != nil {
 		if s := c.history.writers[w.key]; s != nil {
